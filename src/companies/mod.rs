@@ -1,0 +1,61 @@
+//! Companies and their API keys: who may call the extension routes, and what for.
+//!
+//! Writes `companies` and `api_keys`. A [`CallingCompany`] in a handler's parameters is the proof that a valid key came with the
+//! request; [`CallingCompany::may`] is the proof of its scope. Keys are kept as SHA-256 and shown once (decisions, section 2).
+
+mod access;
+mod api_key;
+mod queries;
+mod scopes;
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, PgPool};
+
+use crate::kernel::clock::Clock;
+use crate::kernel::ids::{CompanyId, KeyId};
+
+pub use access::{CallingCompany, bearer};
+pub use api_key::ApiKey;
+pub use scopes::{Scope, Scopes};
+
+/// What the extractor needs.
+#[derive(Clone, Debug)]
+pub struct Companies {
+    /// The database.
+    pub pool: PgPool,
+    /// The time.
+    pub clock: Clock,
+}
+
+/// There is no such company.
+#[derive(Debug, thiserror::Error)]
+pub enum CreateKeyError {
+    /// The company does not exist.
+    #[error("there is no company {0}")]
+    CompanyUnknown(CompanyId),
+    /// The database failed.
+    #[error("the key could not be stored")]
+    Database(#[from] sqlx::Error),
+}
+
+/// Creates a company.
+pub async fn create_company(conn: &mut PgConnection, name: &str, now: DateTime<Utc>) -> Result<CompanyId, sqlx::Error> {
+    let id = CompanyId::new(now);
+    queries::insert_company(conn, id, name, now).await?;
+    Ok(id)
+}
+
+/// Creates an API key of `company`; the key itself is only in the answer.
+pub async fn create_api_key(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    name: &str,
+    scopes: Scopes,
+    now: DateTime<Utc>,
+) -> Result<(KeyId, ApiKey), CreateKeyError> {
+    let (id, key) = (KeyId::new(now), ApiKey::generate());
+    match queries::insert_api_key(conn, id, company, name, &key.digest(), &scopes, now).await? {
+        true => Ok((id, key)),
+        false => Err(CreateKeyError::CompanyUnknown(company)),
+    }
+}

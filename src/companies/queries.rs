@@ -1,0 +1,55 @@
+//! The SQL of companies and API keys.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::companies::Scopes;
+use crate::kernel::ids::{CompanyId, KeyId};
+
+pub(super) async fn insert_company(conn: &mut PgConnection, id: CompanyId, name: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("insert into companies (id, name, created_at) values ($1, $2, $3)", id.uuid(), name, now).execute(conn).await?;
+    Ok(())
+}
+
+/// `false` when there is no such company.
+pub(super) async fn insert_api_key(
+    conn: &mut PgConnection,
+    id: KeyId,
+    company: CompanyId,
+    name: &str,
+    digest: &[u8],
+    scopes: &Scopes,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let inserted = sqlx::query!(
+        "insert into api_keys (id, company_id, name, digest, scopes, created_at)
+         select $1, companies.id, $3, $4, $5, $6 from companies where companies.id = $2",
+        id.uuid(),
+        company.uuid(),
+        name,
+        digest,
+        &scopes.names(),
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(inserted.rows_affected() == 1)
+}
+
+pub(super) struct ApiKeyRow {
+    pub(super) id: KeyId,
+    pub(super) company_id: CompanyId,
+    pub(super) scopes: Vec<String>,
+}
+
+/// The key with this digest, unless it is revoked.
+pub(super) async fn find_api_key(conn: &mut PgConnection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<ApiKeyRow>, sqlx::Error> {
+    sqlx::query_as!(
+        ApiKeyRow,
+        "select id, company_id, scopes from api_keys where digest = $1 and (revoked_at is null or revoked_at > $2)",
+        digest,
+        now,
+    )
+    .fetch_optional(conn)
+    .await
+}

@@ -1,0 +1,85 @@
+//! What an API key may do.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// One permission of an API key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scope {
+    /// Report payment events to `POST /webhooks`.
+    Callbacks,
+    /// Publish events.
+    Events,
+    /// Read extension resources.
+    Read,
+    /// Change extension resources.
+    Write,
+    /// Everything, keys included.
+    Admin,
+}
+
+impl Scope {
+    /// All scopes.
+    pub const ALL: [Self; 5] = [Self::Callbacks, Self::Events, Self::Read, Self::Write, Self::Admin];
+
+    /// The scope as settings and answers write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Callbacks => "callbacks",
+            Self::Events => "events",
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Admin => "admin",
+        }
+    }
+}
+
+/// The text names no scope.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a scope; scopes are callbacks, events, read, write, admin")]
+pub struct NotAScope(String);
+
+impl FromStr for Scope {
+    type Err = NotAScope;
+
+    fn from_str(text: &str) -> Result<Self, NotAScope> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| NotAScope(text.to_owned()))
+    }
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The permissions of one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scopes(Vec<Scope>);
+
+impl Scopes {
+    /// A set of scopes; the order does not matter.
+    pub fn new(scopes: impl IntoIterator<Item = Scope>) -> Self {
+        Self(scopes.into_iter().collect())
+    }
+
+    /// Every scope there is.
+    pub fn all() -> Self {
+        Self::new(Scope::ALL)
+    }
+
+    /// Whether a key with these scopes may do what needs `scope`; `admin` may do everything.
+    pub fn allow(&self, scope: Scope) -> bool {
+        self.0.contains(&scope) || self.0.contains(&Scope::Admin)
+    }
+
+    /// The names, for storage and answers.
+    pub fn names(&self) -> Vec<String> {
+        self.0.iter().map(Scope::to_string).collect()
+    }
+
+    pub(super) fn from_names(names: &[String]) -> Self {
+        // A name this version does not know gives no permission.
+        Self::new(names.iter().filter_map(|name| name.parse().ok()))
+    }
+}

@@ -1,0 +1,101 @@
+//! Email addresses: one spelling for one mailbox.
+
+use email_address::{EmailAddress as Checked, Options};
+use idna::AsciiDenyList;
+
+/// Longest address SMTP can carry, in bytes.
+const MAX_LEN: usize = 254;
+
+/// An address that can be written to: the local part as typed, the domain lower-case and in ASCII (IDNA).
+#[derive(Clone, Debug)]
+pub struct EmailAddress(String);
+
+/// The text is not an email address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("This is not a valid email address.")]
+pub struct NotAnEmail;
+
+impl EmailAddress {
+    /// Reads an address as people write it.
+    pub fn parse(text: &str) -> Result<Self, NotAnEmail> {
+        let (local, domain) = text.trim().rsplit_once('@').ok_or(NotAnEmail)?;
+        // Beyond ASCII one mailbox has several spellings, and few servers take any of them.
+        if !local.is_ascii() {
+            return Err(NotAnEmail);
+        }
+        let domain = idna::domain_to_ascii_cow(domain.as_bytes(), AsciiDenyList::STD3).map_err(|_| NotAnEmail)?;
+        let address = format!("{local}@{domain}");
+        let options = Options::default().without_display_text().without_domain_literal().with_required_tld();
+        if address.len() > MAX_LEN || local.contains('"') {
+            return Err(NotAnEmail);
+        }
+        Checked::parse_with_options(&address, options).map_err(|_| NotAnEmail)?;
+        Ok(Self(address))
+    }
+
+    /// The address as it is shown and written to.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The address as it is compared: all in lower case.
+    pub fn key(&self) -> String {
+        self.0.to_ascii_lowercase()
+    }
+}
+
+impl PartialEq for EmailAddress {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.eq_ignore_ascii_case(&other.0)
+    }
+}
+impl Eq for EmailAddress {}
+
+impl std::fmt::Display for EmailAddress {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_one_mailbox_is_one_key() {
+        for (spelling, key) in [
+            (" Ada@Example.COM ", "ada@example.com"),
+            ("ada@bücher.example", "ada@xn--bcher-kva.example"),
+            ("ada@BÜCHER.example", "ada@xn--bcher-kva.example"),
+            ("ada@EXAMPLE。com", "ada@example.com"),
+            ("a+b@example.com", "a+b@example.com"),
+        ] {
+            assert_eq!(EmailAddress::parse(spelling).unwrap().key(), key, "{spelling:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_address_is_refused() {
+        let long = format!("{}@example.com", "a".repeat(250));
+        for text in [
+            "",
+            "@",
+            "ada",
+            "ada@",
+            "@example.com",
+            "ada@localhost",
+            "ada@[127.0.0.1]",
+            "Ada <ada@example.com>",
+            "a b@example.com",
+            "ada@example.com\r\nBcc: eve@example.com",
+            "ada\r\n@example.com",
+            "ada\u{200b}@example.com",
+            "ada@exam ple.com",
+            "\"a b\"@example.com",
+            "ada@example..com",
+            &long,
+        ] {
+            assert!(EmailAddress::parse(text).is_err(), "{text:?}");
+        }
+    }
+}

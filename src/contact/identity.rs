@@ -1,0 +1,36 @@
+//! A phone number or an email address: what a customer signs in with.
+
+use crate::contact::{EmailAddress, PhoneNumber};
+
+/// A phone number or an email address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// Reached by text.
+    Phone(PhoneNumber),
+    /// Reached by mail.
+    Email(EmailAddress),
+}
+
+/// The text is neither.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("This is neither a valid phone number (with its country code) nor a valid email address.")]
+pub struct NotAnIdentity;
+
+impl Identity {
+    /// Reads either; what contains an `@` can only be an email address.
+    pub fn parse(text: &str) -> Result<Self, NotAnIdentity> {
+        if text.contains('@') {
+            EmailAddress::parse(text).map(Self::Email).map_err(|_| NotAnIdentity)
+        } else {
+            PhoneNumber::parse(text).map(Self::Phone).map_err(|_| NotAnIdentity)
+        }
+    }
+
+    /// The one spelling that accounts, codes and limits are kept under.
+    pub fn key(&self) -> String {
+        match self {
+            Self::Phone(phone) => phone.as_str().to_owned(),
+            Self::Email(email) => email.key(),
+        }
+    }
+}

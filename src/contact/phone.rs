@@ -1,0 +1,149 @@
+//! Phone numbers in E.164, parsed with libphonenumber's data.
+
+use rlibphonenumber::{PhoneNumber as Parsed, PhoneNumberFormat, PhoneNumberType};
+
+/// A valid number in E.164: `+`, country code, subscriber number.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct PhoneNumber(String);
+
+/// The text is not a phone number that exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("This is not a valid phone number. Please write it with its country code, such as +1 or +44.")]
+pub struct NotAPhoneNumber;
+
+/// What answers at a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A text can arrive.
+    Mobile,
+    /// Fixed, toll-free, premium, pager, voicemail, satellite and other lines that take no text or cost too much to text.
+    NotForTexts,
+}
+
+impl PhoneNumber {
+    /// Reads a number as people write it: `+` may be missing; spaces, dashes, dots, brackets and full-width digits are understood;
+    /// extensions, letters, `++`, `00` and invisible characters are not.
+    pub fn parse(text: &str) -> Result<Self, NotAPhoneNumber> {
+        let digits = plain_digits(text).ok_or(NotAPhoneNumber)?;
+        let parsed: Parsed = format!("+{digits}").parse().map_err(|_| NotAPhoneNumber)?;
+        if !parsed.is_valid() || parsed.extension.is_some() {
+            return Err(NotAPhoneNumber);
+        }
+        Ok(Self(parsed.format_as(PhoneNumberFormat::E164).into_owned()))
+    }
+
+    /// `+12015550123`
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// What kind of line the number is.
+    pub fn line(&self) -> Line {
+        let parsed = self.parsed();
+        // Numbers of no country (satellite, international networks) have no ISO region.
+        let of_a_country = self.country().is_some();
+        match parsed.get_type() {
+            PhoneNumberType::Mobile | PhoneNumberType::FixedLineOrMobile if of_a_country => Line::Mobile,
+            // In a few countries texts reach personal numbers and what the data cannot tell apart.
+            PhoneNumberType::PersonalNumber | PhoneNumberType::Unknown if of_a_country => Line::Mobile,
+            _ => Line::NotForTexts,
+        }
+    }
+
+    /// ISO 3166 code of the number's country, where it has one.
+    pub fn country(&self) -> Option<String> {
+        let code = self.parsed().get_region_code()?.as_region_str().to_string();
+        (code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase())).then_some(code)
+    }
+
+    /// All but the last four digits: the range a seller of numbers hands out together.
+    pub fn range(&self) -> &str {
+        &self.0[..self.0.len().saturating_sub(4)]
+    }
+
+    fn parsed(&self) -> Parsed {
+        self.0.parse().expect("the number was parsed when it was made")
+    }
+}
+
+impl std::fmt::Display for PhoneNumber {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The digits of what was typed, or nothing when it holds something a number has not.
+fn plain_digits(text: &str) -> Option<String> {
+    let mut digits = String::with_capacity(15);
+    let mut plus = false;
+    for character in text.trim().chars() {
+        match character {
+            '0'..='9' => digits.push(character),
+            '\u{ff10}'..='\u{ff19}' => digits.push(char::from_digit(u32::from(character) - 0xff10, 10)?),
+            '+' | '\u{ff0b}' if !plus && digits.is_empty() => plus = true,
+            ' ' | '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{3000}' => {}
+            '-' | '\u{2010}'..='\u{2015}' | '\u{2212}' | '\u{ff0d}' | '.' => {}
+            '(' | ')' | '[' | ']' | '\u{ff08}' | '\u{ff09}' => {}
+            _ => return None,
+        }
+    }
+    // `00` in front is a dialling habit of some countries and a digit in none: what it means depends on where the phone stands.
+    (!digits.starts_with('0') && (5..=15).contains(&digits.len())).then_some(digits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_spelling_of_one_number_is_one_number() {
+        for spelling in
+            ["+12015550123", "12015550123", "+1 (201) 555-0123", "+1\u{a0}201\u{a0}555\u{a0}0123", "+12015550123", " +1.201.555.0123 "]
+        {
+            assert_eq!(PhoneNumber::parse(spelling).unwrap().as_str(), "+12015550123", "{spelling:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_refused() {
+        for text in [
+            "",
+            "+",
+            "hello",
+            "+999123456789",
+            "++12015550123",
+            "0012015550123",
+            "+1 201 555 0123 ext. 5",
+            "+12015550123;5",
+            "+1 800 FLOWERS",
+            "+1\u{200b}2015550123",
+            "\u{200f}+12015550123",
+            "+12015550123\r\nBcc: x",
+            "+1201555012",
+            "+1201555012345",
+            "1+2015550123",
+            "{{phone}}",
+        ] {
+            assert_eq!(PhoneNumber::parse(text), Err(NotAPhoneNumber), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn texts_go_to_mobiles_only() {
+        let line = |text| PhoneNumber::parse(text).unwrap().line();
+        for mobile in
+            ["+12015550123", "+447400123456", "+2250701234567", "+393123456789", "+4915112345678", "+33612345678", "+5511961234567"]
+        {
+            assert_eq!(line(mobile), Line::Mobile, "{mobile}");
+        }
+        // fixed, toll-free, premium, fixed with a leading zero, satellite, international toll-free
+        for other in ["+442079460018", "+18002345678", "+19002345678", "+390612345678", "+881612345678", "+80012345678"] {
+            assert_eq!(line(other), Line::NotForTexts, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_range_is_all_but_the_last_four_digits() {
+        assert_eq!(PhoneNumber::parse("+12015550123").unwrap().range(), "+1201555");
+    }
+}

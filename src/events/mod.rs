@@ -1,0 +1,49 @@
+//! Events: what happened, written down in the transaction that made it happen.
+//!
+//! [`publish`] is the outbox. It writes the event, its final body bytes included, to `events` and names it in `outbox`, both in the
+//! caller's transaction: a rolled-back change publishes nothing, a committed one cannot lose its event. Whoever delivers events empties
+//! the outbox and is woken by a notification on [`PUBLISHED`], which Postgres sends when the transaction commits; the notification
+//! only ever hurries what polling would find.
+//!
+//! This part knows no receiver. It guarantees that an event's bytes and id never change after the commit; it promises nothing about
+//! the order in which events of different transactions are delivered.
+
+mod catalogue;
+mod envelope;
+mod name;
+mod queries;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::kernel::ids::{CompanyId, EventId};
+
+pub use catalogue::{CATALOGUE, EventType, names};
+pub use envelope::{API_VERSION, Envelope};
+pub use name::{EventName, NotAnEventName};
+
+/// The channel on which Postgres tells that events were committed.
+pub const PUBLISHED: &str = "portico_published";
+
+/// Something that happened to a record of a company.
+#[derive(Debug)]
+pub struct NewEvent {
+    /// Whose event it is; only this company's subscriptions see it.
+    pub company: CompanyId,
+    /// What happened.
+    pub name: EventName,
+    /// The record it happened to, where there is one.
+    pub subject: Option<Uuid>,
+    /// The `data` of the envelope.
+    pub data: Map<String, Value>,
+}
+
+/// Publishes an event when, and only when, the caller's transaction commits.
+pub async fn publish(conn: &mut PgConnection, event: NewEvent, now: DateTime<Utc>) -> Result<EventId, sqlx::Error> {
+    let id = EventId::new(now);
+    let body = Envelope { id, api_version: API_VERSION, event: &event.name, created_at: now, data: &event.data }.to_bytes();
+    queries::insert_event(conn, id, &event, &body, now).await?;
+    Ok(id)
+}

@@ -1,0 +1,85 @@
+//! Postgres: the pool, the migrations, and what a database that does not answer means for a request.
+
+use std::time::Duration;
+
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::PgPool;
+use sqlx::migrate::Migrator;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::settings;
+use crate::kernel::telemetry::chain;
+
+/// Everything in `migrations/`, in the program.
+pub static MIGRATIONS: Migrator = sqlx::migrate!();
+
+/// `[database]`
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// `postgres://user:password@host/database`. Unset in development: a private server is started.
+    #[serde(deserialize_with = "settings::optional")]
+    pub url: Option<DatabaseUrl>,
+    /// Connections this instance opens at most.
+    pub max_connections: u32,
+    /// How long a request waits for a connection before it is answered 503.
+    #[serde(with = "humantime_serde")]
+    pub acquire_timeout: Duration,
+}
+
+/// A connection URL; it may hold a password, so it is never shown.
+#[derive(Clone, Debug)]
+pub struct DatabaseUrl(SecretString);
+
+impl std::str::FromStr for DatabaseUrl {
+    type Err = sqlx::Error;
+
+    fn from_str(text: &str) -> Result<Self, sqlx::Error> {
+        text.parse::<PgConnectOptions>()?;
+        Ok(Self(text.into()))
+    }
+}
+
+impl DatabaseUrl {
+    /// The options the URL stands for.
+    pub fn options(&self) -> PgConnectOptions {
+        self.0.expose_secret().parse().expect("the URL was parsed when it was read")
+    }
+}
+
+/// A pool that connects when it is first used, so that the program starts, and says so, while the database is away.
+pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
+    let options = url.options().application_name("portico").options([("timezone", "UTC")]);
+    PgPoolOptions::new().max_connections(settings.max_connections).acquire_timeout(settings.acquire_timeout).connect_lazy_with(options)
+}
+
+/// Whether the fault is the database being away, rather than what was asked of it.
+pub fn is_unavailable(error: &sqlx::Error) -> bool {
+    match error {
+        sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => true,
+        sqlx::Error::WorkerCrashed | sqlx::Error::Protocol(_) => true,
+        // 08: connection exceptions; 53: out of resources; 57P: shut down, crashed, or starting up.
+        sqlx::Error::Database(error) => {
+            error.code().is_some_and(|code| code.starts_with("08") || code.starts_with("53") || code.starts_with("57P"))
+        }
+        _ => false,
+    }
+}
+
+/// The name of the unique or check constraint that refused a statement.
+pub fn violated_constraint(error: &sqlx::Error) -> Option<&str> {
+    error.as_database_error()?.constraint()
+}
+
+/// A database fault stops here: logged once with its whole chain, never shown to a client.
+impl From<sqlx::Error> for Problem {
+    fn from(error: sqlx::Error) -> Self {
+        if is_unavailable(&error) {
+            tracing::warn!(error = chain(&error), "the database does not answer");
+            return Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5);
+        }
+        tracing::error!(error = chain(&error), "a statement failed");
+        ProblemCode::Internal.into()
+    }
+}

@@ -1,0 +1,127 @@
+//! Every id has its own type: a UUIDv7 inside, a TypeID (`customer_01h455vb4pex5vsknk084sn02q`) outside.
+
+use chrono::{DateTime, Utc};
+use type_safe_id::{StaticType, TypeSafeId};
+use uuid::{NoContext, Timestamp, Uuid};
+
+/// What all ids have in common, for code that serves many kinds of records.
+pub trait TypedId: Copy + std::fmt::Display + std::str::FromStr<Err = NotAnId> + From<Uuid> + Into<Uuid> {
+    /// The word before the `_`.
+    const PREFIX: &'static str;
+}
+
+/// The text is neither a UUID nor a TypeID of the expected kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("is not a UUID or an id that begins with {expected}_")]
+pub struct NotAnId {
+    /// The prefix that was expected.
+    pub expected: &'static str,
+}
+
+/// A fresh UUIDv7 of the instant `now`.
+fn uuid_v7(now: DateTime<Utc>) -> Uuid {
+    let seconds = u64::try_from(now.timestamp()).expect("the service does not run before 1970");
+    Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, now.timestamp_subsec_nanos()))
+}
+
+macro_rules! typed_ids {
+    ($($(#[$doc:meta])* $Id:ident, $prefix:literal;)*) => {
+        mod prefix {
+            $(#[derive(Default)] pub struct $Id;
+            impl super::StaticType for $Id { const TYPE: &'static str = $prefix; })*
+        }
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, sqlx::Type)]
+            #[sqlx(transparent)]
+            pub struct $Id(Uuid);
+
+            impl $Id {
+                /// A fresh id of the instant `now`; later ids sort after earlier ones.
+                pub fn new(now: DateTime<Utc>) -> Self { Self(uuid_v7(now)) }
+                /// The UUID inside.
+                pub fn uuid(self) -> Uuid { self.0 }
+            }
+            impl TypedId for $Id { const PREFIX: &'static str = $prefix; }
+            impl From<Uuid> for $Id { fn from(uuid: Uuid) -> Self { Self(uuid) } }
+            impl From<$Id> for Uuid { fn from(id: $Id) -> Self { id.0 } }
+            impl std::fmt::Display for $Id {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                    TypeSafeId::<prefix::$Id>::from_uuid(self.0).fmt(f)
+                }
+            }
+            impl std::fmt::Debug for $Id {
+                fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { std::fmt::Display::fmt(self, f) }
+            }
+            impl std::str::FromStr for $Id {
+                type Err = NotAnId;
+                /// Reads a bare UUID or a TypeID of this kind.
+                fn from_str(text: &str) -> Result<Self, NotAnId> {
+                    Uuid::try_parse(text)
+                        .or_else(|_| text.parse::<TypeSafeId<prefix::$Id>>().map(|id| id.uuid()))
+                        .map(Self)
+                        .map_err(|_| NotAnId { expected: $prefix })
+                }
+            }
+            impl serde::Serialize for $Id {
+                fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                    serializer.collect_str(self)
+                }
+            }
+            impl<'de> serde::Deserialize<'de> for $Id {
+                fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    let text = std::borrow::Cow::<str>::deserialize(deserializer)?;
+                    text.parse().map_err(serde::de::Error::custom)
+                }
+            }
+        )*
+    };
+}
+
+typed_ids! {
+    /// An organization, the tenant everything belongs to.
+    CompanyId, "company";
+    /// A shop of a company; customers belong to one.
+    StoreId, "store";
+    /// A store key or an API key.
+    KeyId, "key";
+    /// Somebody who works in the console.
+    OperatorId, "operator";
+    /// An end customer of one store.
+    CustomerId, "customer";
+    /// A push device of a customer.
+    DeviceId, "device";
+    /// An order.
+    OrderId, "order";
+    /// A driver.
+    DriverId, "driver";
+    /// A vehicle.
+    VehicleId, "vehicle";
+    /// A tracking number.
+    TrackingNumberId, "track";
+    /// A tracking status.
+    TrackingStatusId, "status";
+    /// A webhook subscription.
+    SubscriptionId, "webhook";
+    /// Something that happened.
+    EventId, "event";
+    /// One event for one subscription.
+    DeliveryId, "delivery";
+    /// One POST of a delivery.
+    AttemptId, "attempt";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_is_a_pure_function_of_its_uuid_and_both_forms_are_read() {
+        let uuid: Uuid = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+        let id = CustomerId::from(uuid);
+        assert_eq!(id.to_string(), "customer_01h455vb4pex5vsknk084sn02q");
+        assert_eq!(id.to_string().parse(), Ok(id));
+        assert_eq!(uuid.to_string().parse(), Ok(id));
+        assert_eq!("order_01h455vb4pex5vsknk084sn02q".parse::<CustomerId>(), Err(NotAnId { expected: "customer" }));
+    }
+}

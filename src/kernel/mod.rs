@@ -1,0 +1,16 @@
+//! What every part stands on and that knows no business: time, ids, secrets, refusals, the database, the life of the program.
+
+pub mod client_address;
+pub mod clock;
+pub mod crypto;
+pub mod database;
+pub mod ids;
+pub mod json;
+pub mod lifecycle;
+pub mod password_hashing;
+pub mod problem;
+pub mod rate_limit;
+pub mod request;
+pub mod secrets;
+pub mod settings;
+pub mod telemetry;

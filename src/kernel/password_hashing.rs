@@ -1,0 +1,170 @@
+//! Argon2id on threads of its own: as many hashes at once as there are cores, memory reused, a queue with an end.
+//!
+//! Each thread owns the 19 MiB one hash needs and keeps it, so a flood of sign-ins costs no memory; a request that finds the queue
+//! full is refused at once ([`HashingBusy`]) and the other routes never wait for a hash.
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use secrecy::{ExposeSecret, SecretString};
+use subtle::ConstantTimeEq;
+use tokio::sync::oneshot;
+
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::secrets::random_bytes;
+
+/// m=19456 KiB, t=2, p=1: decisions, section 3.
+const MEMORY_KIB: u32 = 19_456;
+const PASSES: u32 = 2;
+/// Hashes that may wait for a thread; at about 14 ms each on two cores the last of them waits under half a second.
+const QUEUE: usize = 64;
+
+/// Every thread is busy and the queue is full.
+#[derive(Debug, thiserror::Error)]
+#[error("too many passwords are being hashed")]
+pub struct HashingBusy;
+
+impl From<HashingBusy> for Problem {
+    fn from(_: HashingBusy) -> Self {
+        Problem::new(ProblemCode::Overloaded).retry_after(1)
+    }
+}
+
+/// What came of comparing a password with a stored hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// Another password, or nothing to compare with.
+    Wrong,
+    /// The password, hashed with the parameters of today.
+    Right,
+    /// The password, hashed with older parameters: worth hashing again.
+    RightButOutdated,
+}
+
+type Job = Box<dyn FnOnce(&mut Vec<Block>) + Send>;
+
+/// Hashes and compares passwords. Clones share the threads, which end with the last clone.
+#[derive(Clone, Debug)]
+pub struct PasswordHashing {
+    jobs: SyncSender<Job>,
+}
+
+impl PasswordHashing {
+    /// Starts one thread per core.
+    pub fn start() -> Self {
+        let (jobs, waiting) = sync_channel::<Job>(QUEUE);
+        let waiting = Arc::new(Mutex::new(waiting));
+        for number in 0..thread::available_parallelism().map_or(1, usize::from) {
+            let waiting = Arc::clone(&waiting);
+            thread::Builder::new()
+                .name(format!("password-hashing-{number}"))
+                .spawn(move || work(&waiting))
+                .expect("the system has room for a thread per core");
+        }
+        Self { jobs }
+    }
+
+    /// The PHC string to store for `password`.
+    pub async fn hash(&self, password: SecretString) -> Result<String, HashingBusy> {
+        self.run(move |memory| {
+            let salt = random_bytes::<16>();
+            let params = today();
+            let output = digest(&params, password.expose_secret().as_bytes(), &salt, memory);
+            let hash = PasswordHash {
+                algorithm: Algorithm::Argon2id.ident(),
+                version: Some(Version::V0x13.into()),
+                params: ParamsString::try_from(&params).expect("our own parameters make a PHC string"),
+                salt: Some(Salt::new(&salt).expect("16 bytes are a salt")),
+                hash: Some(Output::new(&output).expect("32 bytes are an output")),
+            };
+            hash.to_string()
+        })
+        .await
+    }
+
+    /// Compares `password` with a stored PHC string. With none, it does the same work and says [`Comparison::Wrong`], so that time
+    /// does not tell whether an account was found.
+    pub async fn compare(&self, password: SecretString, stored: Option<String>) -> Result<Comparison, HashingBusy> {
+        self.run(move |memory| compare(password.expose_secret().as_bytes(), stored.as_deref(), memory)).await
+    }
+
+    async fn run<T: Send + 'static>(&self, job: impl FnOnce(&mut Vec<Block>) -> T + Send + 'static) -> Result<T, HashingBusy> {
+        let (answer, result) = oneshot::channel();
+        let job: Job = Box::new(move |memory| {
+            // Nobody waits any more when the client has gone: then the work is not worth doing.
+            if !answer.is_closed() {
+                let _ = answer.send(job(memory));
+            }
+        });
+        self.jobs.try_send(job).map_err(|_| HashingBusy)?;
+        result.await.map_err(|_| HashingBusy)
+    }
+}
+
+fn work(waiting: &Mutex<Receiver<Job>>) {
+    let mut memory = vec![Block::default(); MEMORY_KIB as usize];
+    loop {
+        let job = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv();
+        match job {
+            Ok(job) => job(&mut memory),
+            Err(_) => return,
+        }
+    }
+}
+
+fn today() -> Params {
+    Params::new(MEMORY_KIB, PASSES, 1, Some(32)).expect("our own parameters are within Argon2's limits")
+}
+
+fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut Vec<Block>) -> [u8; 32] {
+    // A hash stored with larger parameters than today's may need more.
+    memory.resize_with(memory.len().max(params.block_count()), Block::default);
+    let mut output = [0; 32];
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone())
+        .hash_password_into_with_memory(password, salt, &mut output, memory.as_mut_slice())
+        .expect("passwords and salts are within Argon2's limits");
+    output
+}
+
+fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Comparison {
+    let stored = stored.and_then(|stored| PasswordHash::new(stored).ok());
+    let parts = stored.as_ref().and_then(|stored| Some((Params::try_from(stored).ok()?, stored.salt?, stored.hash?)));
+    let Some((params, salt, hash)) = parts else {
+        digest(&today(), password, &[0; 16], memory);
+        return Comparison::Wrong;
+    };
+    let output = digest(&params, password, salt.as_ref(), memory);
+    let outdated = (params.m_cost(), params.t_cost(), params.p_cost()) != (MEMORY_KIB, PASSES, 1);
+    match (bool::from(output.as_slice().ct_eq(hash.as_bytes())), outdated) {
+        (false, _) => Comparison::Wrong,
+        (true, false) => Comparison::Right,
+        (true, true) => Comparison::RightButOutdated,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_password_is_told_from_another_and_from_none() {
+        let hashing = PasswordHashing::start();
+        let hash = hashing.hash("correct horse".into()).await.unwrap();
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
+        assert_eq!(hashing.compare("correct horse".into(), Some(hash.clone())).await.unwrap(), Comparison::Right);
+        assert_eq!(hashing.compare("battery staple".into(), Some(hash)).await.unwrap(), Comparison::Wrong);
+        assert_eq!(hashing.compare("correct horse".into(), None).await.unwrap(), Comparison::Wrong);
+    }
+
+    #[tokio::test]
+    async fn an_older_hash_is_right_but_outdated() {
+        use argon2::password_hash::PasswordHasher;
+        let older = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
+        let hash = older.hash_password(b"correct horse").unwrap().to_string();
+        let compared = PasswordHashing::start().compare("correct horse".into(), Some(hash)).await.unwrap();
+        assert_eq!(compared, Comparison::RightButOutdated);
+    }
+}

@@ -1,0 +1,107 @@
+//! The closed list of refusals: every `code` with its status, title and usual sentence.
+
+use axum::http::StatusCode;
+
+macro_rules! problem_codes {
+    ($($Code:ident, $status:literal, $code:literal, $title:literal, $detail:literal;)*) => {
+        /// Every refusal the service knows; documented in the README and served at `/problems/{code}`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum ProblemCode { $(#[doc = $detail] $Code,)* }
+
+        impl ProblemCode {
+            /// All of them, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$Code,)*];
+
+            /// The value of `code`.
+            pub fn as_str(self) -> &'static str { match self { $(Self::$Code => $code,)* } }
+            /// The HTTP status it is answered with.
+            pub fn status(self) -> StatusCode {
+                StatusCode::from_u16(match self { $(Self::$Code => $status,)* }).expect("the list holds HTTP statuses only")
+            }
+            /// Two or three words for people.
+            pub fn title(self) -> &'static str { match self { $(Self::$Code => $title,)* } }
+            /// The usual sentence; a refusal may give a better one.
+            pub fn detail(self) -> &'static str { match self { $(Self::$Code => $detail,)* } }
+        }
+    };
+}
+
+problem_codes! {
+    // any route
+    BadRequest, 400, "bad_request", "Bad request", "The request could not be understood.";
+    JsonInvalid, 400, "json_invalid", "JSON invalid", "The body is not valid JSON.";
+    RouteUnknown, 404, "route_unknown", "Route unknown", "There is nothing at this address.";
+    MethodNotAllowed, 405, "method_not_allowed", "Method not allowed", "This address does not take this method.";
+    RequestTimeout, 408, "request_timeout", "Request timed out", "The request took too long to arrive.";
+    BodyTooLarge, 413, "body_too_large", "Body too large", "The body is larger than this address takes.";
+    MediaTypeUnsupported, 415, "media_type_unsupported", "Media type unsupported", "The body must be JSON (Content-Type: application/json).";
+    BodyInvalid, 422, "body_invalid", "Body invalid", "The body does not have the form this address takes.";
+    ParameterInvalid, 422, "parameter_invalid", "Parameter invalid", "A parameter of the address is unknown or has no valid value.";
+    RateLimited, 429, "rate_limited", "Too many requests", "Too many requests. Please wait a moment.";
+    Internal, 500, "internal_error", "Internal error", "Something went wrong on our side.";
+    Overloaded, 503, "overloaded", "Overloaded", "The service is busy. Please try again in a moment.";
+    DatabaseUnavailable, 503, "database_unavailable", "Database unavailable", "The service cannot reach its database. Please try again in a moment.";
+    // keys and tokens
+    StoreKeyInvalid, 401, "store_key_invalid", "Store key invalid", "The store key is missing, malformed, unknown or revoked.";
+    CustomerTokenInvalid, 401, "customer_token_invalid", "Customer token invalid", "Please sign in again.";
+    ApiKeyInvalid, 401, "api_key_invalid", "API key invalid", "The API key is missing, malformed, unknown or revoked.";
+    ScopeMissing, 403, "scope_missing", "Scope missing", "This API key does not have the scope the request needs.";
+    // codes
+    CodeInvalid, 422, "code_invalid", "Code invalid", "This code is not valid.";
+    CodeExpired, 422, "code_expired", "Code expired", "This code has expired. Please request a new one.";
+    CodeLocked, 422, "code_locked", "Code locked", "Too many wrong guesses. Please request a new code.";
+    IdentityLockedOut, 429, "identity_locked_out", "Identity locked out", "Too many wrong codes. Please wait before trying again.";
+    // customers
+    CredentialsInvalid, 401, "credentials_invalid", "Credentials invalid", "The identity or the password is wrong.";
+    PasswordAttemptsExceeded, 429, "password_attempts_exceeded", "Too many wrong passwords", "Too many wrong passwords. Please wait before trying again.";
+    AccountExists, 422, "account_exists", "Account exists", "An account already exists for this identity.";
+    PhoneTaken, 422, "phone_taken", "Phone taken", "This number already belongs to another account.";
+    CustomerNotFound, 422, "customer_not_found", "Customer not found", "There is no account with this number.";
+    // texts and mail
+    NumberInvalid, 422, "number_invalid", "Number invalid", "This is not a valid phone number.";
+    NumberUnreachable, 422, "number_unreachable", "Number unreachable", "This number cannot receive a text.";
+    NumberCooldown, 429, "number_cooldown", "Number cooling down", "A text was sent to this number a moment ago. Please wait before asking again.";
+    RangeCooldown, 429, "range_cooldown", "Range cooling down", "Too many texts were sent to numbers like this one. Please wait before asking again.";
+    TextBudgetUsed, 429, "text_budget_used", "Text budget used", "This shop has used its texts for today.";
+    TextsPaused, 423, "texts_paused", "Texts paused", "Texts are paused for this shop. Please use email or your password.";
+    TextsUnavailable, 422, "texts_unavailable", "Texts unavailable", "This shop does not send texts.";
+    MessageNotSent, 502, "message_not_sent", "Message not sent", "The message could not be sent. Please try again.";
+    // extension resources
+    RecordNotFound, 404, "record_not_found", "Record not found", "There is no such record.";
+    RecordChanged, 412, "record_changed", "Record changed", "The record has changed since it was read.";
+    TransitionInvalid, 422, "transition_invalid", "Transition invalid", "The order cannot go from its status to this one.";
+    // webhooks
+    EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are not sent to this address.";
+}
+
+impl ProblemCode {
+    /// The refusal that a bare failing status means.
+    pub fn of_status(status: StatusCode) -> Self {
+        match status.as_u16() {
+            404 => Self::RouteUnknown,
+            405 => Self::MethodNotAllowed,
+            408 => Self::RequestTimeout,
+            413 => Self::BodyTooLarge,
+            415 => Self::MediaTypeUnsupported,
+            422 => Self::BodyInvalid,
+            429 => Self::RateLimited,
+            503 => Self::Overloaded,
+            400..=499 => Self::BadRequest,
+            _ => Self::Internal,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_told_apart_and_fail() {
+        let mut names: Vec<_> = ProblemCode::ALL.iter().map(|code| code.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ProblemCode::ALL.len());
+        assert!(ProblemCode::ALL.iter().all(|code| code.status().is_client_error() || code.status().is_server_error()));
+    }
+}

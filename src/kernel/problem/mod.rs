@@ -1,0 +1,158 @@
+//! Refusals: RFC 9457 problem documents on every failing answer (decisions, section 1).
+//!
+//! A handler returns a [`Problem`]. It travels in the response's extensions and is written out once, by
+//! [`crate::kernel::request::layer`], which knows the request's id; a failing answer that carries none (an unknown route, a body
+//! over the limit) is given the one of its status there, so that no failing answer has another form.
+
+mod codes;
+
+use std::collections::BTreeMap;
+
+use axum::http::{HeaderValue, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+
+pub use codes::ProblemCode;
+
+/// Why a request was refused, in a form a customer may read.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    code: ProblemCode,
+    detail: String,
+    fields: BTreeMap<String, Vec<String>>,
+    retry_after: Option<u64>,
+    members: Map<String, Value>,
+}
+
+impl Problem {
+    /// A problem with the usual sentence of its code.
+    pub fn new(code: ProblemCode) -> Self {
+        let retry_after = matches!(code.status().as_u16(), 423 | 429 | 503).then_some(1);
+        Self { code, detail: code.detail().to_owned(), fields: BTreeMap::new(), retry_after, members: Map::new() }
+    }
+
+    /// Another sentence for the customer.
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+
+    /// Whole seconds to wait, at least 1, in the body and the `Retry-After` header.
+    pub fn retry_after(mut self, seconds: u64) -> Self {
+        self.retry_after = Some(seconds.max(1));
+        self
+    }
+
+    /// A further member of the body, such as `attempts_left`.
+    pub fn member(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.members.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The closed name of this refusal.
+    pub fn code(&self) -> ProblemCode {
+        self.code
+    }
+
+    /// The document, with the id of the request it answers.
+    pub fn body(&self, request_id: &str) -> Value {
+        let messages: Vec<&str> = match self.fields.is_empty() {
+            true => vec![&self.detail],
+            false => self.fields.values().flatten().map(String::as_str).collect(),
+        };
+        let mut body = json!({
+            "type": format!("/problems/{}", self.code.as_str()),
+            "title": self.code.title(),
+            "status": self.code.status().as_u16(),
+            "code": self.code.as_str(),
+            "detail": self.detail,
+            "error": self.detail,
+            "errors": messages,
+            "request_id": request_id,
+        });
+        if !self.fields.is_empty() {
+            body["fields"] = json!(self.fields);
+        }
+        if let Some(seconds) = self.retry_after {
+            body["retry_after"] = json!(seconds);
+        }
+        for (name, value) in &self.members {
+            body[name] = value.clone();
+        }
+        body
+    }
+}
+
+impl From<ProblemCode> for Problem {
+    fn from(code: ProblemCode) -> Self {
+        Self::new(code)
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = self.code.status().into_response();
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+/// What is wrong with the members of a body, collected so that one answer names all of it.
+#[derive(Debug, Default)]
+pub struct FieldErrors(BTreeMap<String, Vec<String>>);
+
+impl FieldErrors {
+    /// A body with one wrong member.
+    pub fn one(field: &str, message: impl Into<String>) -> Problem {
+        let mut errors = Self::default();
+        errors.add(field, message);
+        errors.into_problem()
+    }
+
+    /// Notes that `field` is wrong; `message` is a sentence a customer may read.
+    pub fn add(&mut self, field: &str, message: impl Into<String>) {
+        self.0.entry(field.to_owned()).or_default().push(message.into());
+    }
+
+    /// Keeps the value of a member that could be parsed, notes the reason of one that could not.
+    pub fn check<T, E: std::fmt::Display>(&mut self, field: &str, parsed: Result<T, E>) -> Option<T> {
+        parsed.map_err(|error| self.add(field, error.to_string())).ok()
+    }
+
+    /// `Ok` when nothing was noted.
+    pub fn finish(self) -> Result<(), Problem> {
+        if self.0.is_empty() { Ok(()) } else { Err(self.into_problem()) }
+    }
+
+    fn into_problem(self) -> Problem {
+        let first = self.0.values().flatten().next().cloned();
+        let problem = Problem { fields: self.0, ..Problem::new(ProblemCode::BodyInvalid) };
+        match first {
+            Some(message) => problem.detail(message),
+            None => problem,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_problem_repeats_its_detail_for_the_clients_that_read_error_and_errors() {
+        let body = Problem::new(ProblemCode::PhoneTaken).body("r1");
+        assert_eq!(body["type"], "/problems/phone_taken");
+        assert_eq!((&body["error"], &body["errors"][0]), (&body["detail"], &body["detail"]));
+        assert_eq!((&body["status"], &body["request_id"]), (&json!(422), &json!("r1")));
+        assert!(body.get("fields").is_none() && body.get("retry_after").is_none());
+    }
+
+    #[test]
+    fn waiting_is_at_least_a_second() {
+        let body = Problem::new(ProblemCode::RateLimited).retry_after(0).body("r1");
+        assert_eq!(body["retry_after"], 1);
+    }
+}

@@ -1,0 +1,72 @@
+//! Limits over a sliding window, counted in Postgres and so the same for any number of instances.
+
+use std::time::Duration;
+
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::Response;
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::PgConnection;
+
+/// At most `limit` hits in any `window`.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Hits allowed.
+    pub limit: u32,
+    /// The length of the window that slides.
+    pub window: TimeDelta,
+}
+
+/// How a caller stands against a [`Rule`].
+#[derive(Clone, Copy, Debug)]
+pub struct Standing {
+    /// The rule's limit.
+    pub limit: u32,
+    /// Hits still allowed in this window.
+    pub remaining: u32,
+    /// Until the oldest hit leaves the window.
+    pub reset: Duration,
+    /// Whether this hit was within the limit. A refused hit is not counted.
+    pub allowed: bool,
+}
+
+/// Counts one hit on `bucket` if the rule allows it, in one statement, so that parallel hits cannot pass together.
+pub async fn hit(conn: &mut PgConnection, bucket: &str, rule: Rule, now: DateTime<Utc>) -> Result<Standing, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"insert into rate_limits as kept (bucket, hits, expires_at)
+           values ($1, array[$2::timestamptz], $2::timestamptz + $4::interval)
+           on conflict on constraint rate_limits_pkey do update set
+             hits = (select coalesce(array_agg(hit order by hit), '{}') from unnest(kept.hits) as hit where hit > $2 - $4::interval)
+                    || case when (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) < $3
+                            then array[$2::timestamptz] else '{}' end,
+             expires_at = $2::timestamptz + $4::interval,
+             refused = (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) >= $3
+           returning cardinality(hits) as "hits!", hits[1] as "oldest!", refused"#,
+        bucket,
+        now,
+        i64::from(rule.limit),
+        sqlx::postgres::types::PgInterval::try_from(rule.window).expect("windows are whole microseconds"),
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Standing {
+        limit: rule.limit,
+        remaining: rule.limit.saturating_sub(u32::try_from(row.hits).unwrap_or(u32::MAX)),
+        reset: (row.oldest + rule.window - now).to_std().unwrap_or_default(),
+        allowed: !row.refused,
+    })
+}
+
+impl Standing {
+    /// Whole seconds until there is room again, at least 1.
+    pub fn retry_after(&self) -> u64 {
+        self.reset.as_secs() + u64::from(self.reset.subsec_nanos() > 0).max(u64::from(self.reset.is_zero()))
+    }
+
+    /// Writes `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` (seconds).
+    pub fn show(&self, response: &mut Response) {
+        let values = [u64::from(self.limit), u64::from(self.remaining), self.retry_after()];
+        for (name, value) in ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"].into_iter().zip(values) {
+            response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from(value));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What happens around every request: it gets an id, a span and a time limit, and a failing answer gets its problem document.
+
+use std::any::Any;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::timeout::TimeoutLayer;
+use tracing::Instrument;
+
+use crate::kernel::client_address::{self, TrustedProxies};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::secrets::random_hex_32;
+
+/// Bodies of ordinary routes: 256 KiB (decisions, section 1).
+pub const BODY_LIMIT: usize = 256 * 1024;
+/// A request that has no answer by then is given up.
+const TIME_LIMIT: Duration = Duration::from_secs(30);
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Wraps a whole router. Nothing outside of this layer answers anything.
+pub fn layer(router: Router, trusted_proxies: TrustedProxies) -> Router {
+    router
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, TIME_LIMIT))
+        .layer(CatchPanicLayer::custom(answer_panic))
+        .layer(middleware::from_fn_with_state(trusted_proxies, accompany))
+}
+
+/// The id of the request being answered, in `X-Request-Id`, every log line and every problem.
+#[derive(Clone, Debug)]
+struct RequestId(String);
+
+async fn accompany(State(trusted_proxies): State<TrustedProxies>, mut request: Request, next: Next) -> Response {
+    let id = RequestId(random_hex_32());
+    let client = client_address::of(&request, &trusted_proxies);
+    request.extensions_mut().insert(client);
+    let span = tracing::info_span!("request", id = %id.0, method = %request.method(), path = %request.uri().path());
+    let answer = async {
+        let response = next.run(request).await;
+        tracing::debug!(status = response.status().as_u16(), "answered");
+        response
+    };
+    finish(answer.instrument(span).await, &id)
+}
+
+/// Writes the problem of a failing answer, and the request's id on every answer.
+fn finish(mut response: Response, id: &RequestId) -> Response {
+    let failed = response.status().is_client_error() || response.status().is_server_error();
+    if failed {
+        let problem = response.extensions_mut().remove::<Problem>();
+        let problem = problem.unwrap_or_else(|| Problem::new(ProblemCode::of_status(response.status())));
+        // The refusal's own headers stay (Retry-After, Allow, RateLimit-…); status and body are the problem's.
+        let (mut parts, _) = response.into_parts();
+        parts.status = problem.code().status();
+        if let Some(wait) = problem.clone().into_response().headers().get(header::RETRY_AFTER) {
+            parts.headers.insert(header::RETRY_AFTER, wait.clone());
+        }
+        parts.headers.remove(header::CONTENT_LENGTH);
+        parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        response = Response::from_parts(parts, Body::from(problem.body(&id.0).to_string()));
+    }
+    response.headers_mut().insert(REQUEST_ID, HeaderValue::from_str(&id.0).expect("hex digits make a header value"));
+    response
+}
+
+fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
+    let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    tracing::error!(message = message.unwrap_or("without a message"), "a handler panicked");
+    Problem::new(ProblemCode::Internal).into_response()
+}

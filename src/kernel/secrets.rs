@@ -1,0 +1,65 @@
+//! Chance and digests: the only place that asks the system for random bytes.
+
+use rand::TryRng;
+use rand::rngs::SysRng;
+use secrecy::SecretString;
+use sha2::{Digest, Sha256};
+
+const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// `N` bytes from the system's random source.
+pub fn random_bytes<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    SysRng.try_fill_bytes(&mut bytes).expect("a system without random bytes cannot run this program safely");
+    bytes
+}
+
+/// `len` characters drawn evenly from `alphabet` (at most 256 symbols).
+fn random_text(alphabet: &[u8], len: usize) -> String {
+    // Bytes past the last whole multiple of the alphabet are thrown away, or its first symbols would come more often.
+    let fair = 256 - 256 % alphabet.len();
+    let mut text = String::with_capacity(len);
+    while text.len() < len {
+        for byte in random_bytes::<64>() {
+            if usize::from(byte) < fair && text.len() < len {
+                text.push(char::from(alphabet[usize::from(byte) % alphabet.len()]));
+            }
+        }
+    }
+    text
+}
+
+/// 40 base62 characters (238 bits): the secret part of API keys and customer tokens.
+pub fn random_base62_40() -> String {
+    random_text(BASE62, 40)
+}
+
+/// 32 lower-case hex digits (128 bits): the random part of a store key.
+pub fn random_hex_32() -> String {
+    hex::encode(random_bytes::<16>())
+}
+
+/// Six digits, leading zeros allowed.
+pub fn random_six_digits() -> SecretString {
+    random_text(b"0123456789", 6).into()
+}
+
+/// SHA-256, for secrets long enough that nobody can search them: keys and tokens, never codes or passwords.
+pub fn sha256(bytes: impl AsRef<[u8]>) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use secrecy::ExposeSecret;
+
+    #[test]
+    fn random_texts_have_their_length_and_alphabet() {
+        assert!(random_base62_40().bytes().all(|byte| BASE62.contains(&byte)));
+        assert_eq!(random_base62_40().len(), 40);
+        assert_eq!(random_hex_32().len(), 32);
+        let code = random_six_digits();
+        assert!(code.expose_secret().len() == 6 && code.expose_secret().bytes().all(|byte| byte.is_ascii_digit()));
+    }
+}

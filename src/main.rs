@@ -1,0 +1,3 @@
+//! The `portico` program.
+
+fn main() {}

@@ -1,0 +1,30 @@
+//! The SQL of operators.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::kernel::ids::{CompanyId, OperatorId};
+use crate::operators::Role;
+
+pub(super) async fn insert_operator(
+    conn: &mut PgConnection,
+    id: OperatorId,
+    company: CompanyId,
+    email: &str,
+    password_hash: &str,
+    role: Role,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "insert into operators (id, company_id, email, password_hash, role, created_at) values ($1, $2, $3, $4, $5, $6)",
+        id.uuid(),
+        company.uuid(),
+        email,
+        password_hash,
+        role as Role,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
