@@ -3,9 +3,11 @@
 mod support;
 
 mod codes;
+mod database_away;
 mod layers;
 mod passwords;
 mod problems;
+mod providers;
 mod registration;
 mod texts;
 mod tokens;
