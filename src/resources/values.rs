@@ -6,7 +6,8 @@ use chrono::{DateTime, Datelike, SubsecRound, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::kernel::ids::TypedId;
+use crate::kernel::ids::{NotAnId, TypedId};
+use crate::resources::Member;
 
 /// Facts the shop keeps with a record and that mean nothing to us.
 pub type Meta = sqlx::types::Json<Map<String, Value>>;
@@ -147,11 +148,20 @@ enum ReferenceForm {
 }
 
 impl<I: TypedId> TryFrom<ReferenceForm> for Reference<I> {
-    type Error = crate::kernel::ids::NotAnId;
+    type Error = NotAnId;
 
-    fn try_from(form: ReferenceForm) -> Result<Self, Self::Error> {
+    fn try_from(form: ReferenceForm) -> Result<Self, NotAnId> {
         let (ReferenceForm::Id(id) | ReferenceForm::Object { id }) = form;
         id.parse().map(Self)
+    }
+}
+
+impl<I: TypedId> Member<Option<Reference<I>>> {
+    /// Replaces the id in `column`, or clears it if null was sent.
+    pub fn put_id_or_clear(self, column: &mut Option<I>) {
+        if let Self::Sent(reference) = self {
+            *column = reference.map(|Reference(id)| id);
+        }
     }
 }
 
