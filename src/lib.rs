@@ -17,6 +17,7 @@
 pub mod companies;
 pub mod contact;
 pub mod events;
+pub mod fleet;
 pub mod kernel;
 pub mod operators;
 pub mod resources;
