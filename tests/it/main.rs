@@ -3,9 +3,12 @@
 mod support;
 
 mod codes;
+mod fleet_drivers;
+mod fleet_orders;
 mod layers;
 mod passwords;
 mod problems;
 mod registration;
+mod resources;
 mod texts;
 mod tokens;

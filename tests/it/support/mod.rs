@@ -2,6 +2,7 @@
 
 mod answer;
 mod database;
+pub mod fleet;
 pub mod people;
 mod request;
 mod world;
