@@ -4,11 +4,13 @@ mod support;
 
 mod codes;
 mod fleet_drivers;
+mod fleet_order_statuses;
 mod fleet_orders;
 mod layers;
 mod passwords;
 mod problems;
 mod registration;
+mod resource_lists;
 mod resources;
 mod texts;
 mod tokens;

@@ -33,15 +33,9 @@ impl Announced for Driver {
 }
 
 impl Driver {
-    /// The driver without location and availability, which have events of their own.
+    /// All of the driver but what has events of its own.
     fn profile(&self) -> Self {
-        Self {
-            name: self.name.clone(),
-            phone: self.phone.clone(),
-            email: self.email.clone(),
-            license_number: self.license_number.clone(),
-            meta: self.meta.clone(),
-            ..Self::default()
-        }
+        let (latitude, longitude, heading, speed, altitude) = Default::default();
+        Self { online: false, latitude, longitude, heading, speed, altitude, location_updated_at: None, ..self.clone() }
     }
 }

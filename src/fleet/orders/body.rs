@@ -83,10 +83,9 @@ impl Editable for Order {
 
     async fn create(edit: &mut Edit<Fleet>, _: OrderId, body: OrderBody) -> Result<New<Self>, Problem> {
         let mut order = Self { tracking_number: tracking::generate_number(), ..Self::default() };
-        if let Member::Sent(Status::Dispatched | Status::Started | Status::Completed | Status::Cancelled | Status::Failed) =
-            body.put(&mut order)
-        {
-            return Err(Problem::new(ProblemCode::TransitionInvalid).detail("Every order begins as created."));
+        match body.put(&mut order) {
+            Member::Missing | Member::Sent(Status::Created) => {}
+            Member::Sent(_) => return Err(Problem::new(ProblemCode::TransitionInvalid).detail("Every order begins as created.")),
         }
         check_driver(edit, None, &order).await?;
         Ok(order.into())

@@ -15,7 +15,7 @@ impl Announced for Order {
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         let own = match change {
             Change::Created(_) => [Some(names::ORDER_CREATED), None],
-            Change::Updated(_, after) => [reached(change).and_then(|_| event_of(after.fields.status)), Some(names::ORDER_UPDATED)],
+            Change::Updated(..) => [reached(change).and_then(event_of), Some(names::ORDER_UPDATED)],
             Change::Deleted(_) => [Some(names::ORDER_DELETED), None],
         };
         let assigned = newly_assigned(change).map(|_| names::ORDER_DRIVER_ASSIGNED);

@@ -5,8 +5,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::World;
 use crate::support::request::Request;
+use crate::support::{Answer, World};
 
 /// An event as its subscribers get it.
 #[derive(Debug)]
@@ -76,4 +76,9 @@ pub fn id(record: &Value) -> &str {
 /// The bare UUID of a record.
 pub fn uuid(record: &Value) -> Uuid {
     record["uuid"].as_str().unwrap().parse().unwrap()
+}
+
+/// Tries to give an order another status.
+pub async fn to(world: &World, order: &Value, status: &str) -> Answer {
+    world.fleet(Method::PUT, &format!("orders/{}", id(order))).json(&json!({ "status": status })).send().await
 }
