@@ -71,6 +71,7 @@ problem_codes! {
     // extension resources
     RecordNotFound, 404, "record_not_found", "Record not found", "There is no such record.";
     RecordChanged, 412, "record_changed", "Record changed", "The record has changed since it was read.";
+    RecordInUse, 409, "record_in_use", "Record in use", "Another record still needs this one.";
     TransitionInvalid, 422, "transition_invalid", "Transition invalid", "The order cannot go from its status to this one.";
     // webhooks
     EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are not sent to this address.";
