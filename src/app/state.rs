@@ -5,6 +5,7 @@ use sqlx::PgPool;
 
 use crate::companies::Companies;
 use crate::config::Config;
+use crate::fleet::Fleet;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
@@ -23,6 +24,8 @@ pub struct AppState {
     pub companies: Companies,
     /// The storefront.
     pub storefront: Storefront,
+    /// The fleet.
+    pub fleet: Fleet,
     /// Where texts and mails go in development.
     pub mailbox: Mailbox,
 }
@@ -61,6 +64,7 @@ impl AppState {
         Ok(Self {
             companies: Companies { pool: pool.clone(), clock: clock.clone() },
             storefront,
+            fleet: Fleet { pool: pool.clone(), clock: clock.clone() },
             mailbox: mailbox.unwrap_or_default(),
             pool,
         })

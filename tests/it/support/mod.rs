@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod database;
+pub mod fleet;
 pub mod people;
 mod request;
 pub mod smtp;
