@@ -19,3 +19,4 @@ pub mod contact;
 pub mod events;
 pub mod kernel;
 pub mod operators;
+pub mod webhooks;
