@@ -20,3 +20,4 @@ pub mod events;
 pub mod kernel;
 pub mod operators;
 pub mod webhooks;
+pub mod resources;
