@@ -14,10 +14,15 @@
 //! use each other. Capabilities talk through [`events`]: whoever changes a record publishes an event in the same transaction and has
 //! never heard of [`webhooks`], which delivers it. `tests/it/layers.rs` keeps it so.
 
+pub mod app;
 pub mod companies;
+pub mod config;
 pub mod contact;
+pub mod dev;
 pub mod events;
 pub mod kernel;
 pub mod operators;
-pub mod webhooks;
+pub mod providers;
 pub mod resources;
+pub mod storefront;
+pub mod webhooks;

@@ -49,6 +49,12 @@ pub fn as_timestamp<S: serde::Serializer>(at: &DateTime<Utc>, serializer: S) -> 
     serializer.collect_str(&timestamp(*at))
 }
 
+/// Whole seconds from `now` to `until`, rounded up: who waits that long is not sent away again.
+pub fn seconds_until(until: DateTime<Utc>, now: DateTime<Utc>) -> u64 {
+    let left = (until - now).to_std().unwrap_or_default();
+    left.as_secs() + u64::from(left.subsec_nanos() > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -83,3 +83,14 @@ impl From<sqlx::Error> for Problem {
         ProblemCode::Internal.into()
     }
 }
+
+/// How many migrations of this program the database has not had.
+pub async fn missing_migrations(pool: &PgPool) -> Result<usize, sqlx::Error> {
+    let known = sqlx::query_scalar!(r#"select to_regclass('_sqlx_migrations') is not null as "known!""#).fetch_one(pool).await?;
+    let applied: Vec<i64> = match known {
+        // The table is the migrator's own: it is not there when the checked queries are.
+        true => sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(pool).await?,
+        false => Vec::new(),
+    };
+    Ok(MIGRATIONS.iter().filter(|migration| !applied.contains(&migration.version)).count())
+}

@@ -98,6 +98,10 @@ typed_ids! {
     CustomerId, "customer";
     /// A push device of a customer.
     DeviceId, "device";
+    /// A verification code; the digest of its digits covers it.
+    CodeId, "code";
+    /// A text, sent or refused.
+    TextId, "text";
     /// An order.
     OrderId, "order";
     /// A driver.

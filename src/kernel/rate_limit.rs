@@ -56,6 +56,18 @@ pub async fn hit(conn: &mut PgConnection, bucket: &str, rule: Rule, now: DateTim
     })
 }
 
+/// Lets a bucket start over.
+pub async fn forget(conn: &mut PgConnection, bucket: &str) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from rate_limits where bucket = $1", bucket).execute(conn).await?;
+    Ok(())
+}
+
+/// Drops the buckets whose windows are over.
+pub async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from rate_limits where expires_at < $1", now).execute(conn).await?;
+    Ok(())
+}
+
 impl Standing {
     /// Whole seconds until there is room again, at least 1.
     pub fn retry_after(&self) -> u64 {

@@ -60,6 +60,7 @@ problem_codes! {
     // texts and mail
     NumberInvalid, 422, "number_invalid", "Number invalid", "This is not a valid phone number.";
     NumberUnreachable, 422, "number_unreachable", "Number unreachable", "This number cannot receive a text.";
+    NumberUnproven, 422, "number_unproven", "Number unproven", "This number has not been verified. Please sign in with your email address or password.";
     NumberCooldown, 429, "number_cooldown", "Number cooling down", "A text was sent to this number a moment ago. Please wait before asking again.";
     RangeCooldown, 429, "range_cooldown", "Range cooling down", "Too many texts were sent to numbers like this one. Please wait before asking again.";
     TextBudgetUsed, 429, "text_budget_used", "Text budget used", "This shop has used its texts for today.";

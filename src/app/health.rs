@@ -1,0 +1,25 @@
+//! What a container platform asks: is the program alive, may it get requests.
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::kernel::database;
+use crate::kernel::problem::{Problem, ProblemCode};
+
+/// `GET /healthz`: the program answers.
+pub(super) async fn alive() -> Json<Value> {
+    Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
+}
+
+/// `GET /readyz`: the database answers too, and has every migration of this program.
+pub(super) async fn ready(State(pool): State<PgPool>) -> Result<Json<Value>, Problem> {
+    match database::missing_migrations(&pool).await? {
+        0 => Ok(Json(json!({ "status": "ok" }))),
+        missing => {
+            let detail = format!("The database lacks {missing} migrations of this version (portico migrate).");
+            Err(Problem::new(ProblemCode::DatabaseUnavailable).detail(detail).retry_after(5))
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! The service put together: its state from the settings, its router from the rooms.
+
+mod health;
+mod problems;
+mod state;
+
+use axum::Router;
+use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::routing::get;
+use tower_http::cors::{AllowOrigin, CorsLayer};
+
+use crate::config::{Config, Environment};
+use crate::dev;
+use crate::kernel::client_address::TrustedProxies;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request;
+use crate::storefront;
+
+pub use state::{AppState, Outside, StateError};
+
+/// Every route there is.
+pub fn router(state: AppState, config: &Config) -> Router {
+    let mut router = Router::new()
+        .nest("/storefront/v1", storefront::routes(&state.storefront))
+        .route("/problems", get(problems::list))
+        .route("/problems/{code}", get(problems::show))
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready));
+    if config.environment() == Environment::Development {
+        router = router.merge(dev::mailbox::routes());
+    }
+    let router = router.fallback(async || Problem::new(ProblemCode::RouteUnknown)).with_state(state);
+    request::layer(router.layer(cors(&config.http.cors_origins)), TrustedProxies::new(&config.http.trusted_proxies))
+}
+
+/// Allows the listed origins; with none listed no header is ever sent, which browsers read as a refusal.
+fn cors(origins: &[String]) -> CorsLayer {
+    let origins: Vec<HeaderValue> = origins.iter().filter_map(|origin| origin.parse().ok()).collect();
+    if origins.is_empty() {
+        return CorsLayer::new();
+    }
+    CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins))
+        .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
+        .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, header::IF_MATCH, HeaderName::from_static("customer-token")])
+        .expose_headers([header::ETAG, header::RETRY_AFTER, HeaderName::from_static("x-request-id")])
+}

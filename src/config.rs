@@ -1,0 +1,161 @@
+//! All settings: `config/default.toml`, then a file, then the environment; a key nobody knows is refused.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use config::{ConfigError, Environment as Variables, File, FileFormat};
+use ipnet::IpNet;
+use secrecy::SecretString;
+
+use crate::kernel::{database, settings, telemetry};
+use crate::providers::{mail, sms};
+use crate::storefront;
+
+const DEFAULTS: &str = include_str!("../config/default.toml");
+
+/// The settings of every part.
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Config {
+    #[serde(deserialize_with = "settings::optional")]
+    environment: Option<Environment>,
+    #[serde(deserialize_with = "settings::optional")]
+    application_key: Option<String>,
+    /// `[http]`
+    pub http: Http,
+    /// `[database]`
+    pub database: database::Settings,
+    /// `[log]`
+    pub log: telemetry::Settings,
+    /// `[storefront]`
+    pub storefront: storefront::Settings,
+    /// `[sms]`
+    pub sms: sms::Settings,
+    /// `[mail]`
+    pub mail: mail::Settings,
+    /// `[dev]`
+    pub dev: Dev,
+}
+
+/// Where the service runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Environment {
+    /// On somebody's desk: private PostgreSQL, demonstration data, mailbox, loopback only.
+    Development,
+    /// In front of customers.
+    Production,
+}
+
+impl std::str::FromStr for Environment {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "development" => Ok(Self::Development),
+            "production" => Ok(Self::Production),
+            _ => Err("environment is \"development\" or \"production\""),
+        }
+    }
+}
+
+/// `[http]`
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Http {
+    /// Address and port to listen on.
+    pub listen: SocketAddr,
+    /// Networks of proxies whose `X-Forwarded-For` is believed.
+    #[serde(deserialize_with = "settings::list")]
+    pub trusted_proxies: Vec<IpNet>,
+    /// Origins whose browser pages may call the service.
+    #[serde(deserialize_with = "settings::list")]
+    pub cors_origins: Vec<String>,
+}
+
+/// `[dev]`
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Dev {
+    /// Where development keeps its database, keys and certificates.
+    #[serde(deserialize_with = "settings::optional")]
+    pub data_dir: Option<PathBuf>,
+}
+
+impl Config {
+    /// Reads the defaults, `file` if one is given, and the variables `PORTICO_…` of this process.
+    pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
+        Self::read(file, Variables::with_prefix("PORTICO").prefix_separator("_").separator("__"))
+    }
+
+    /// The defaults with some keys changed: `("http.listen", "127.0.0.1:0")`. What tests start from.
+    pub fn with(changes: &[(&str, &str)]) -> Result<Self, ConfigError> {
+        let mut builder = config::Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
+        for (key, value) in changes {
+            builder = builder.set_override(key, *value)?;
+        }
+        builder.build()?.try_deserialize()
+    }
+
+    fn read(file: Option<&Path>, variables: Variables) -> Result<Self, ConfigError> {
+        let mut builder = config::Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
+        if let Some(file) = file {
+            builder = builder.add_source(File::from(file).format(FileFormat::Toml));
+        }
+        builder.add_source(variables).build()?.try_deserialize()
+    }
+
+    /// Development or production; what the build is for, when the setting is silent.
+    pub fn environment(&self) -> Environment {
+        let of_the_build = if cfg!(debug_assertions) { Environment::Development } else { Environment::Production };
+        self.environment.unwrap_or(of_the_build)
+    }
+
+    /// The configured application key.
+    pub fn application_key(&self) -> Option<SecretString> {
+        self.application_key.clone().map(SecretString::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_variables(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Config::read(None, Variables::with_prefix("PORTICO").prefix_separator("_").separator("__").source(Some(variables)))
+    }
+
+    #[test]
+    fn the_defaults_are_complete() {
+        let config = Config::with(&[]).unwrap();
+        assert_eq!(config.http.listen.to_string(), "127.0.0.1:8080");
+        assert!(config.database.url.is_none() && config.application_key().is_none());
+    }
+
+    #[test]
+    fn the_environment_changes_any_key() {
+        let config = with_variables(&[
+            ("PORTICO_HTTP__LISTEN", "127.0.0.1:9000"),
+            ("PORTICO_HTTP__TRUSTED_PROXIES", "10.0.0.0/8, 192.168.0.0/16"),
+            ("PORTICO_SMS__TWILIO__AUTH_TOKEN", "12345678"),
+            ("PORTICO_DATABASE__MAX_CONNECTIONS", "5"),
+            ("PORTICO_ENVIRONMENT", "production"),
+            ("PORTICO_DATABASE__URL", ""),
+        ])
+        .unwrap();
+        assert_eq!(config.http.listen.port(), 9000);
+        assert_eq!(config.http.trusted_proxies.len(), 2);
+        assert_eq!((config.database.max_connections, config.environment()), (5, Environment::Production));
+        assert!(config.database.url.is_none());
+    }
+
+    #[test]
+    fn unknown_keys_and_bad_values_are_refused_by_name() {
+        let refused = |name, value| with_variables(&[(name, value)]).unwrap_err().to_string();
+        assert!(refused("PORTICO_HTTP__LISTN", "x").contains("listn"));
+        assert!(refused("PORTICO_TYPO", "x").contains("typo"));
+        assert!(refused("PORTICO_HTTP__LISTEN", "nowhere").contains("http.listen"));
+        assert!(refused("PORTICO_ENVIRONMENT", "staging").contains("development"));
+        assert!(refused("PORTICO_HTTP__TRUSTED_PROXIES", "10.0.0.0/99").contains("10.0.0.0/99"));
+    }
+}

@@ -1,0 +1,22 @@
+//! The mailbox of development, as JSON.
+
+use axum::extract::{FromRef, State};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::{Value, json};
+
+use crate::providers::mailbox::Mailbox;
+
+/// `GET /dev/mailbox`
+pub fn routes<S>() -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Mailbox: FromRef<S>,
+{
+    Router::new().route("/dev/mailbox", get(show))
+}
+
+/// Every text and mail, newest first.
+async fn show(State(mailbox): State<Mailbox>) -> Json<Value> {
+    Json(json!(mailbox.messages()))
+}

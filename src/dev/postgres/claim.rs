@@ -1,0 +1,59 @@
+//! Who may run a server on a data directory: the one program that holds its lock.
+
+use std::fs::{File, TryLockError};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::PAUSE;
+use super::error::{Doing, PostgresError};
+
+/// The lock on the data directory itself. The system takes it back when the program ends, however
+/// it ends.
+#[derive(Debug)]
+pub(super) struct Claim {
+    _lock: File,
+}
+
+impl Claim {
+    /// Waits for a predecessor that is about to end, as when a file watcher restarts the program.
+    pub(super) fn take(data_dir: &Path, patience: Duration) -> Result<Self, PostgresError> {
+        let lock = File::open(data_dir).doing("open", data_dir)?;
+        let deadline = Instant::now() + patience;
+        let mut told = false;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(Self { _lock: lock }),
+                Err(TryLockError::Error(error)) => return Err(error).doing("lock", data_dir),
+                Err(TryLockError::WouldBlock) if Instant::now() >= deadline => {
+                    return Err(PostgresError::InUse { data_dir: data_dir.to_owned() });
+                }
+                Err(TryLockError::WouldBlock) => {}
+            }
+            if !told {
+                tracing::info!(
+                    data_dir = %data_dir.display(),
+                    "waiting for another Portico to stop"
+                );
+                told = true;
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dev::temporary::TemporaryDirectory;
+
+    #[test]
+    fn a_second_program_is_told_that_the_data_are_in_use_until_the_first_one_ends() {
+        let directory = TemporaryDirectory::make("portico-claim").unwrap();
+        let take = || Claim::take(directory.path(), Duration::ZERO);
+        let first = take().unwrap();
+        assert!(matches!(take(), Err(PostgresError::InUse { .. })));
+        drop(first);
+        assert!(take().is_ok());
+    }
+}

@@ -1,0 +1,157 @@
+//! A private PostgreSQL for `cargo run` and `cargo test`, so that neither needs a server, a
+//! password or a port.
+//!
+//! ```text
+//! <data_dir>/postgres/      the cluster, made once by initdb             cluster
+//!            npm/           PostgreSQL's programs, if none is installed  fetch
+//!            socket/        the Unix socket, the only way in             socket
+//!            postgres.log   what the server said since its start
+//! ```
+//!
+//! One program at a time runs a server on a data directory, by the lock in [`claim`]; the server
+//! runs as the [`account`] which that allows, and ends with the program: in order when
+//! [`PrivatePostgres`] is stopped or dropped, and by the kernel's parent-death signal when the
+//! program is killed or just exits, as a test binary does.
+//!
+//! Other systems than Linux have no such signal. There the server outlives a killed program until
+//! the next start on the same data, which stops it first; one whose data a later test run has swept
+//! away notices within a minute and ends.
+
+mod account;
+mod claim;
+mod cluster;
+mod command;
+mod error;
+mod fetch;
+mod programs;
+mod server;
+mod settings;
+mod socket;
+#[cfg(test)]
+mod tests;
+
+use std::env;
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+
+use self::account::Account;
+use self::claim::Claim;
+use self::cluster::Cluster;
+use self::command::command;
+use self::error::Doing;
+pub use self::error::PostgresError;
+use self::programs::Programs;
+use self::server::Server;
+pub use self::settings::Settings;
+use self::socket::SocketDirectory;
+use super::data_dir::{default_data_dir, open_data_dir};
+use super::temporary::TemporaryDirectory;
+
+/// The role that owns everything on a private server.
+pub const ROLE: &str = "portico";
+/// The database that a private server has from its first start on.
+pub const DATABASE: &str = "portico";
+
+/// How long a predecessor on the same data may take to stop.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks; a start takes 30 ms.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// A running server of our own. Dropping it stops it and waits, which an async caller leaves to
+/// [`stop`](Self::stop).
+#[derive(Debug)]
+pub struct PrivatePostgres {
+    // Dropped in this order: the server ends before its files go and before somebody else may claim
+    // them.
+    _server: Server,
+    socket: SocketDirectory,
+    _temporary: Option<TemporaryDirectory>,
+    _claim: Claim,
+}
+
+impl PrivatePostgres {
+    /// Starts the server and waits until it takes connections: 0.6 s the first time, 0.03 s later.
+    ///
+    /// Blocks its thread; async code calls it through `spawn_blocking`.
+    ///
+    /// # Errors
+    /// [`PostgresError`] tells apart what is missing, who is in the way and what PostgreSQL itself
+    /// said.
+    pub fn start(settings: &Settings) -> Result<Self, PostgresError> {
+        Self::start_on(settings, &settings.data_dir.join("npm"), None)
+    }
+
+    /// Starts an empty server for tests, on a temporary directory that goes with it (or, if the
+    /// test binary exits without dropping it, with the next such start). Blocks its thread.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_temporary(max_connections: u16) -> Result<Self, PostgresError> {
+        let temporary = TemporaryDirectory::make("portico-test").doing("make a directory in", &env::temp_dir())?;
+        let settings = Settings { data_dir: temporary.path().to_owned(), durable: false, max_connections };
+        Self::start_on(&settings, &default_data_dir().join("npm"), Some(temporary))
+    }
+
+    fn start_on(settings: &Settings, npm: &Path, temporary: Option<TemporaryDirectory>) -> Result<Self, PostgresError> {
+        let data_dir = open_data_dir(&settings.data_dir).doing("make", &settings.data_dir)?;
+        let claim = Claim::take(&data_dir, PATIENCE)?;
+        let directory = data_dir.join("postgres");
+        let account = Account::for_cluster(&directory)?;
+        account.must_reach(&data_dir)?;
+
+        let programs = Programs::find(cluster::version(&directory).as_deref(), npm, &account)?;
+        let cluster = Cluster::open_or_make(&directory, &programs, &account, settings.durable)?;
+        let socket = SocketDirectory::locate(&data_dir)?;
+        await_predecessor(&cluster, &socket);
+        socket.make(&account)?;
+
+        let log = data_dir.join("postgres.log");
+        let mut postgres = command(&programs.postgres(), &account, cluster.directory());
+        settings.configure(&mut postgres, socket.path());
+        postgres.stderr(open_log(&log)?);
+        let server = Server::spawn(postgres).doing("run", &programs.postgres())?;
+        server.await_ready(&cluster, &log)?;
+        Ok(Self { _server: server, socket, _temporary: temporary, _claim: claim })
+    }
+
+    /// The address of a database on this server, for example of [`DATABASE`].
+    #[must_use]
+    pub fn url(&self, database: &str) -> String {
+        self.socket.url(ROLE, database)
+    }
+
+    /// Ends all sessions and the server, and waits until it is gone. To be called after everybody
+    /// who uses it has ended.
+    pub async fn stop(self) {
+        let stopping = tokio::task::spawn_blocking(move || drop(self));
+        stopping.await.expect("stopping does not panic, and a blocking task that runs is not cancelled");
+    }
+}
+
+fn open_log(log: &Path) -> Result<File, PostgresError> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(log).doing("write the log", log)
+}
+
+/// The program that ran the last server on these data is gone, for we hold its claim; its server
+/// may still be writing everything down, or, where no signal tells it of its parent's death, be
+/// waiting for orders.
+fn await_predecessor(cluster: &Cluster, socket: &SocketDirectory) {
+    let deadline = Instant::now() + PATIENCE;
+    while let Some(predecessor) = cluster.postmaster()
+        // Also true of a stranger who got its number after a power cut; PostgreSQL tells the two
+        // apart itself.
+        && kill(predecessor.process, None).is_ok()
+        && Instant::now() < deadline
+    {
+        // Only a living server answers in this directory, and then the number is truly its own.
+        if socket.is_answered() {
+            let _ = kill(predecessor.process, Signal::SIGINT);
+        }
+        thread::sleep(PAUSE);
+    }
+}

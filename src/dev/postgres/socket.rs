@@ -1,0 +1,112 @@
+//! The directory of the Unix socket: only the server's account may enter it, and its name is short
+//! enough.
+
+use std::env;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::account::Account;
+use super::cluster::make_private_directory;
+use super::error::PostgresError;
+
+/// What PostgreSQL calls the socket of its port 5432.
+const NAME: &str = ".s.PGSQL.5432";
+
+/// Bytes that fit into the system's `sun_path`, less the closing zero.
+const LONGEST: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+
+/// The directory is removed on drop; the socket in it is of no use without its server.
+#[derive(Debug)]
+pub(super) struct SocketDirectory {
+    path: PathBuf,
+}
+
+impl SocketDirectory {
+    /// `<data_dir>/socket`, or where that name will not do, a directory in the system's temporary
+    /// one.
+    pub(super) fn locate(data_dir: &Path) -> Result<Self, PostgresError> {
+        let digest = hex::encode(&Sha256::digest(data_dir.as_os_str().as_bytes())[..8]);
+        let short = format!("portico-{digest}");
+        let candidates = [data_dir.join("socket"), env::temp_dir().join(&short), Path::new("/tmp").join(&short)];
+        candidates
+            .iter()
+            .find(|path| fits(path))
+            .map(|path| Self { path: path.clone() })
+            .ok_or_else(|| PostgresError::NoPlaceForSocket { tried: candidates[2].clone() })
+    }
+
+    /// Makes it anew. A directory of this name that somebody else put into `/tmp` cannot be
+    /// removed, and stops us.
+    pub(super) fn make(&self, account: &Account) -> Result<(), PostgresError> {
+        make_private_directory(&self.path, account)
+    }
+
+    /// Whether a server listens there now.
+    pub(super) fn is_answered(&self) -> bool {
+        UnixStream::connect(self.path.join(NAME)).is_ok()
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The address of a database, with the port spelled out: the reader would else take it from
+    /// `PGPORT`.
+    pub(super) fn url(&self, role: &str, database: &str) -> String {
+        let host = percent_encode(self.path.as_os_str().as_bytes());
+        format!("postgres://{role}@{host}:5432/{}", percent_encode(database.as_bytes()))
+    }
+}
+
+impl Drop for SocketDirectory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Whether the system can take the name, and PostgreSQL, which splits a list of directories by
+/// commas.
+fn fits(directory: &Path) -> bool {
+    let bytes = directory.as_os_str().as_bytes();
+    bytes.len() + "/".len() + NAME.len() <= LONGEST && !bytes.contains(&b',')
+}
+
+/// Encodes everything but the characters that mean themselves in every part of a URL.
+fn percent_encode(bytes: &[u8]) -> String {
+    let encode = |byte: &u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(*byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    bytes.iter().map(encode).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sqlx::postgres::PgConnectOptions;
+
+    use super::*;
+
+    #[test]
+    fn a_url_is_understood_by_the_database_library() {
+        let socket = SocketDirectory { path: PathBuf::from("/tmp/no such place/ö%2F") };
+        let options: PgConnectOptions = socket.url("portico", "test 1").parse().unwrap();
+        assert_eq!(options.get_socket().unwrap(), socket.path());
+        assert_eq!((options.get_username(), options.get_database()), ("portico", Some("test 1")));
+        assert_eq!(options.get_port(), 5432);
+    }
+
+    #[test]
+    fn the_socket_lies_with_the_data_unless_the_name_would_not_do() {
+        let near = Path::new("/var/lib/portico");
+        assert_eq!(SocketDirectory::locate(near).unwrap().path(), near.join("socket"));
+
+        for unfit in [&"long".repeat(30), "one,two"] {
+            let located = SocketDirectory::locate(&Path::new("/home").join(unfit)).unwrap();
+            assert!(located.path().starts_with(env::temp_dir()), "{unfit}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The private server as its users meet it: real, and once per test.
+
+use std::fs;
+
+use sqlx::{Connection, PgConnection};
+
+use super::*;
+
+fn settings(directory: &TemporaryDirectory) -> Settings {
+    Settings { data_dir: directory.path().join("data"), durable: true, max_connections: 10 }
+}
+
+async fn connect(postgres: &PrivatePostgres) -> PgConnection {
+    PgConnection::connect(&postgres.url(DATABASE)).await.unwrap()
+}
+
+async fn ask(postgres: &PrivatePostgres, sql: &'static str) -> String {
+    sqlx::query_scalar(sql).fetch_one(&mut connect(postgres).await).await.unwrap()
+}
+
+#[tokio::test]
+async fn what_was_written_is_there_after_the_next_start() {
+    let directory = TemporaryDirectory::make("portico-postgres").unwrap();
+    let first = PrivatePostgres::start(&settings(&directory)).unwrap();
+    sqlx::raw_sql("create table notes as select 'kept' as note").execute(&mut connect(&first).await).await.unwrap();
+    first.stop().await;
+
+    let second = PrivatePostgres::start(&settings(&directory)).unwrap();
+    assert_eq!(ask(&second, "select note from notes").await, "kept");
+    second.stop().await;
+}
+
+#[tokio::test]
+async fn a_temporary_server_has_the_role_the_database_and_the_settings_and_leaves_nothing() {
+    let postgres = PrivatePostgres::start_temporary(17).unwrap();
+    let facts = "select concat_ws(' ', current_user, current_database(),
+                 current_setting('timezone'), current_setting('server_encoding'),
+                 current_setting('max_connections'), current_setting('fsync'))";
+    assert_eq!(ask(&postgres, facts).await, "portico portico UTC UTF8 17 off");
+    let data_dir = postgres.socket.path().parent().unwrap().to_owned();
+    assert!(data_dir.exists());
+    postgres.stop().await;
+    assert!(!data_dir.exists());
+}
+
+#[test]
+fn a_server_that_does_not_come_up_says_why() {
+    let directory = TemporaryDirectory::make("portico-postgres").unwrap();
+    let settings = settings(&directory);
+    drop(PrivatePostgres::start(&settings).unwrap());
+    fs::write(settings.data_dir.join("postgres/postgresql.conf"), "colour = green").unwrap();
+    let refusal = PrivatePostgres::start(&settings).unwrap_err().to_string();
+    assert!(refusal.contains("unrecognized configuration parameter \"colour\""), "{refusal}");
+}
+
+#[test]
+fn data_of_a_version_that_has_gone_are_not_touched() {
+    let directory = TemporaryDirectory::make("portico-postgres").unwrap();
+    let settings = settings(&directory);
+    fs::create_dir_all(settings.data_dir.join("postgres")).unwrap();
+    fs::write(settings.data_dir.join("postgres/PG_VERSION"), "9.1\n").unwrap();
+    let refusal = PrivatePostgres::start(&settings);
+    assert!(matches!(&refusal, Err(PostgresError::OtherVersion { version }) if version == "9.1"), "{refusal:?}");
+}

@@ -1,0 +1,117 @@
+//! A directory of this process only, gone when it is dropped, or when the next one is made after a
+//! process was killed.
+
+use std::env;
+use std::fs;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process;
+
+use nix::errno::Errno;
+use nix::sys::signal::kill;
+use nix::unistd::Pid;
+
+/// `<system's temporary directory>/<purpose>-<process id>-<number>`, removed on drop.
+///
+/// `cargo test` ends without dropping what is static, so every new directory first removes those of
+/// the same purpose whose process is gone.
+#[derive(Debug)]
+pub struct TemporaryDirectory(PathBuf);
+
+impl TemporaryDirectory {
+    /// Makes a new, empty directory.
+    ///
+    /// # Errors
+    /// The file system's, when the directory cannot be made.
+    pub fn make(purpose: &str) -> io::Result<Self> {
+        let parent = env::temp_dir();
+        remove_abandoned(&parent, purpose);
+        for number in 0_u32.. {
+            let path = parent.join(format!("{purpose}-{}-{number}", process::id()));
+            match fs::create_dir(&path) {
+                Ok(()) => {
+                    // Whatever the umask says: root's PostgreSQL runs as another account and has to
+                    // pass.
+                    fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+                    return Ok(Self(path));
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        unreachable!("a process does not make four thousand million directories")
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for TemporaryDirectory {
+    fn drop(&mut self) {
+        if let Err(error) = fs::remove_dir_all(&self.0) {
+            tracing::warn!(
+                path = %self.0.display(),
+                %error,
+                "a temporary directory could not be removed"
+            );
+        }
+    }
+}
+
+/// Nothing here is worth failing for: what cannot be removed now is met again by the next process.
+fn remove_abandoned(parent: &Path, purpose: &str) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        if owner(&entry.file_name().to_string_lossy(), purpose).is_some_and(|owner| !is_alive(owner)) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// The process that made the directory of this name, if the name is of this purpose.
+fn owner(name: &str, purpose: &str) -> Option<Pid> {
+    let (process, number) = name.strip_prefix(purpose)?.strip_prefix('-')?.split_once('-')?;
+    number.parse::<u32>().ok()?;
+    process.parse().ok().filter(|id| *id > 0).map(Pid::from_raw)
+}
+
+fn is_alive(process: Pid) -> bool {
+    // Any other refusal (EPERM) means that there is a process, of somebody else.
+    kill(process, None) != Err(Errno::ESRCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_is_gone_with_its_handle() {
+        let directory = TemporaryDirectory::make("portico-temporary").unwrap();
+        let path = directory.path().to_owned();
+        fs::write(path.join("file"), "content").unwrap();
+        drop(directory);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn what_a_killed_process_left_behind_is_removed_and_what_a_living_one_uses_is_not() {
+        let playground = TemporaryDirectory::make("portico-playground").unwrap();
+        let mut ended = process::Command::new("true").spawn().unwrap();
+        ended.wait().unwrap();
+        let abandoned = playground.path().join(format!("purpose-{}-0", ended.id()));
+        let used = playground.path().join(format!("purpose-{}-0", process::id()));
+        let foreign = playground.path().join(format!("purpose-of-another-{}-0", ended.id()));
+        for directory in [&abandoned, &used, &foreign] {
+            fs::create_dir_all(directory.join("below")).unwrap();
+        }
+
+        remove_abandoned(playground.path(), "purpose");
+
+        assert!(!abandoned.exists());
+        assert!(used.exists() && foreign.exists());
+    }
+}

@@ -1,0 +1,106 @@
+//! Checking a guess: count, commit, compare; then consume, once.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+use subtle::ConstantTimeEq;
+use uuid::Uuid;
+
+use crate::kernel::clock::seconds_until;
+use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::storefront::Storefront;
+use crate::storefront::codes::rules::{Guessed, Tally, Verdict, judge};
+use crate::storefront::codes::{Purpose, SubmittedCode, digest, queries};
+use crate::storefront::texts;
+
+/// Why a guess was refused.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::storefront) enum CheckError {
+    #[error("no code was sent")]
+    Missing,
+    #[error("the code is wrong, or there is none")]
+    Invalid { attempts_left: Option<i32> },
+    #[error("the code is older than ten minutes")]
+    Expired,
+    #[error("the code is locked")]
+    Locked,
+    #[error("the identity is locked out")]
+    LockedOut { seconds: u64 },
+    #[error("the guess could not be counted")]
+    Database(#[from] sqlx::Error),
+}
+
+impl From<CheckError> for Problem {
+    fn from(error: CheckError) -> Self {
+        match error {
+            CheckError::Missing => FieldErrors::one("code", "code is required."),
+            CheckError::Invalid { attempts_left: None } => ProblemCode::CodeInvalid.into(),
+            CheckError::Invalid { attempts_left: Some(left) } => Problem::new(ProblemCode::CodeInvalid).member("attempts_left", left),
+            CheckError::Expired => ProblemCode::CodeExpired.into(),
+            CheckError::Locked => ProblemCode::CodeLocked.into(),
+            CheckError::LockedOut { seconds } => Problem::new(ProblemCode::IdentityLockedOut).retry_after(seconds),
+            CheckError::Database(error) => error.into(),
+        }
+    }
+}
+
+/// A right code. It opens nothing until it is consumed.
+#[derive(Debug)]
+#[must_use = "a right code must be consumed in the transaction of what it was for"]
+pub(in crate::storefront) struct RightCode {
+    id: Uuid,
+    store: StoreId,
+    identity: String,
+    /// The account the code was issued for, where it was for one.
+    pub(in crate::storefront) customer: Option<CustomerId>,
+}
+
+/// Judges a guess at the latest code of `purpose` for any of `identities` (keys of identities, at least one).
+pub(in crate::storefront) async fn check(
+    storefront: &Storefront,
+    store: StoreId,
+    purpose: Purpose,
+    identities: &[String],
+    guess: Option<&SubmittedCode>,
+) -> Result<RightCode, CheckError> {
+    let guess = guess.ok_or(CheckError::Missing)?;
+    // What is not six digits cannot be right, so it is not a guess either: a client's slip costs its customer nothing.
+    let SubmittedCode(Some(digits)) = guess else { return Err(CheckError::Invalid { attempts_left: None }) };
+    let now = storefront.clock.now();
+    let counted = {
+        let mut conn = storefront.pool.acquire().await?;
+        queries::count_guess(&mut conn, store, purpose, identities, None, now).await?
+    };
+    let guessed = counted.code.as_ref().map(|code| Guessed {
+        guesses: code.guesses,
+        expires_at: code.expires_at,
+        is_used: code.is_used,
+        matches: digest(&storefront.application_key, code.id, digits).ct_eq(&code.digest).into(),
+    });
+    let tally = Tally { wrong: counted.wrong, locked_out_until: counted.locked_out_until };
+    match (judge(guessed, tally, now), counted.code) {
+        (Verdict::Right, Some(code)) => Ok(RightCode { id: code.id, store, identity: counted.identity, customer: code.customer }),
+        (Verdict::Right, None) => unreachable!("no guess is right without a code"),
+        (Verdict::Wrong { attempts_left }, _) => Err(CheckError::Invalid { attempts_left }),
+        (Verdict::Expired, _) => Err(CheckError::Expired),
+        (Verdict::Locked, _) => Err(CheckError::Locked),
+        (Verdict::LockedOut { until }, _) => Err(CheckError::LockedOut { seconds: seconds_until(until, now) }),
+    }
+}
+
+impl RightCode {
+    /// The identity the code was asked for, as a key.
+    pub(in crate::storefront) fn identity(&self) -> &str {
+        &self.identity
+    }
+
+    /// Uses the code up in the caller's transaction and lets the identity start over.
+    pub(in crate::storefront) async fn consume(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), CheckError> {
+        if !queries::consume_code(conn, self.id, now).await? {
+            return Err(CheckError::Invalid { attempts_left: None });
+        }
+        queries::forgive(conn, self.store, &self.identity).await?;
+        texts::note_code_used(conn, self.id, now).await?;
+        Ok(())
+    }
+}

@@ -1,0 +1,173 @@
+//! Issuing a code: replace the older one, pass the guard, commit, send.
+//!
+//! The row is written before the message leaves and taken back when it does not, so two requests at once send one message, and no
+//! transaction is open while a provider is asked.
+
+use chrono::{DateTime, Utc};
+use secrecy::SecretString;
+use uuid::Uuid;
+
+use crate::contact::{EmailAddress, Identity, PhoneNumber};
+use crate::kernel::ids::{CodeId, CustomerId};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::secrets::random_six_digits;
+use crate::providers::mail::Letter;
+use crate::providers::sms::{SendTextError, Text};
+use crate::storefront::codes::queries::NewCode;
+use crate::storefront::codes::{Purpose, digest, queries};
+use crate::storefront::stores::Store;
+use crate::storefront::texts::{self, Refusal};
+use crate::storefront::{Storefront, messages};
+
+/// A code somebody asks for.
+#[derive(Debug)]
+pub(in crate::storefront) struct Order<'a> {
+    pub(in crate::storefront) store: &'a Store,
+    pub(in crate::storefront) purpose: Purpose,
+    /// The identity it is asked for, and checked with.
+    pub(in crate::storefront) identity: &'a Identity,
+    /// The account it opens, where it is for one.
+    pub(in crate::storefront) customer: Option<CustomerId>,
+    /// The number to text, or why it may not be.
+    pub(in crate::storefront) text: Option<Result<PhoneNumber, Refusal>>,
+    /// The address to mail, if the text is refused or there is none.
+    pub(in crate::storefront) mail: Option<EmailAddress>,
+}
+
+/// How a code travelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(in crate::storefront) enum Method {
+    Sms,
+    Email,
+}
+
+impl Method {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Sms => "sms",
+            Self::Email => "email",
+        }
+    }
+}
+
+/// Why no code was sent.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::storefront) enum IssueError {
+    #[error("the SMS guard refused the text")]
+    Refused(#[source] Refusal),
+    #[error("no provider took the message")]
+    NotSent,
+    #[error("the code could not be stored")]
+    Database(#[from] sqlx::Error),
+}
+
+impl From<IssueError> for Problem {
+    fn from(error: IssueError) -> Self {
+        match error {
+            IssueError::Refused(refusal) => refusal.into(),
+            IssueError::NotSent => ProblemCode::MessageNotSent.into(),
+            IssueError::Database(error) => error.into(),
+        }
+    }
+}
+
+/// Sends a code, by text if it may be and else by mail, and says how. A repeated request inside a minute sends nothing and is told
+/// how the first one was answered.
+pub(in crate::storefront) async fn issue(storefront: &Storefront, order: Order<'_>) -> Result<Method, IssueError> {
+    let now = storefront.clock.now();
+    let by_text = match &order.text {
+        None => None,
+        Some(Err(refusal)) => Some(IssueError::Refused(refusal.clone())),
+        Some(Ok(number)) => match by_text(storefront, &order, number, now).await {
+            Ok(method) => return Ok(method),
+            Err(IssueError::Database(error)) => return Err(error.into()),
+            Err(refused) => Some(refused),
+        },
+    };
+    match (&order.mail, by_text) {
+        (Some(address), _) => by_mail(storefront, &order, address, now).await,
+        (None, Some(refused)) => Err(refused),
+        (None, None) => Err(IssueError::NotSent),
+    }
+}
+
+async fn by_text(storefront: &Storefront, order: &Order<'_>, number: &PhoneNumber, now: DateTime<Utc>) -> Result<Method, IssueError> {
+    let (id, digits) = (CodeId::new(now).uuid(), random_six_digits());
+    let mut tx = storefront.pool.begin().await?;
+    if !replace(storefront, &mut tx, order, id, &digits, (Method::Sms, number.as_str()), now).await? {
+        return standing(&mut tx, order, Method::Sms).await;
+    }
+    if let Err(refusal) = texts::reserve(storefront, &mut tx, order.store.id, number, id, now).await? {
+        // The older code stays what it was; only the refusal is written down.
+        tx.rollback().await?;
+        texts::note_refusal(storefront, order.store.id, number, &refusal, now).await?;
+        return Err(IssueError::Refused(refusal));
+    }
+    tx.commit().await?;
+
+    let body = messages::text(&order.store.name, &digits);
+    match storefront.sms.send(Text { to: number, body: &body, code: Some(&digits), at: now }).await {
+        Ok(()) => Ok(Method::Sms),
+        Err(error) => {
+            let mut tx = storefront.pool.begin().await?;
+            texts::give_back(&mut tx, id).await?;
+            queries::delete_code(&mut tx, id).await?;
+            tx.commit().await?;
+            match error {
+                SendTextError::Unreachable => Err(IssueError::Refused(Refusal::NumberUnreachable)),
+                SendTextError::NotTaken(_) => Err(IssueError::NotSent),
+            }
+        }
+    }
+}
+
+async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddress, now: DateTime<Utc>) -> Result<Method, IssueError> {
+    let (id, digits) = (CodeId::new(now).uuid(), random_six_digits());
+    let mut tx = storefront.pool.begin().await?;
+    if !replace(storefront, &mut tx, order, id, &digits, (Method::Email, &address.key()), now).await? {
+        return standing(&mut tx, order, Method::Email).await;
+    }
+    tx.commit().await?;
+
+    let (subject, text) = messages::mail(&order.store.name, &digits);
+    let letter = Letter { to: address, subject: &subject, text: &text, code: Some(&digits), at: now };
+    if storefront.mail.send(letter).await.is_err() {
+        queries::delete_code(&mut *storefront.pool.acquire().await?, id).await?;
+        return Err(IssueError::NotSent);
+    }
+    Ok(Method::Email)
+}
+
+async fn replace(
+    storefront: &Storefront,
+    tx: &mut sqlx::PgConnection,
+    order: &Order<'_>,
+    id: Uuid,
+    digits: &SecretString,
+    (method, sent_to): (Method, &str),
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let code = NewCode {
+        id,
+        store: order.store.id,
+        purpose: order.purpose,
+        identity: &order.identity.key(),
+        sent_to,
+        channel: method.as_str(),
+        requested_by: None,
+        customer: order.customer,
+        digest: digest(&storefront.application_key, id, digits),
+    };
+    queries::replace_code(tx, &code, now).await
+}
+
+/// How the code that stands was sent.
+async fn standing(tx: &mut sqlx::PgConnection, order: &Order<'_>, otherwise: Method) -> Result<Method, IssueError> {
+    let channel = queries::find_channel(tx, order.store.id, order.purpose, &order.identity.key(), None).await?;
+    Ok(match channel.as_deref() {
+        Some("sms") => Method::Sms,
+        Some("email") => Method::Email,
+        _ => otherwise,
+    })
+}

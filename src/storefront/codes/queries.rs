@@ -1,0 +1,160 @@
+//! The SQL of verification codes and of the tally of wrong ones.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::kernel::ids::{CustomerId, StoreId};
+use crate::storefront::codes::{Purpose, rules};
+
+/// A code about to be issued.
+pub(super) struct NewCode<'a> {
+    pub(super) id: Uuid,
+    pub(super) store: StoreId,
+    pub(super) purpose: Purpose,
+    pub(super) identity: &'a str,
+    pub(super) sent_to: &'a str,
+    pub(super) channel: &'static str,
+    pub(super) requested_by: Option<CustomerId>,
+    pub(super) customer: Option<CustomerId>,
+    pub(super) digest: [u8; 32],
+}
+
+/// Puts the code in the place of the older one; `false` when that one is not a minute old, and stays.
+pub(super) async fn replace_code(conn: &mut PgConnection, code: &NewCode<'_>, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    let replaced = sqlx::query!(
+        "insert into verification_codes as older
+             (id, store_id, purpose, identity, sent_to, channel, requested_by, customer_id, digest, issued_at, expires_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+         on conflict on constraint verification_codes_key do update set
+             id = excluded.id, sent_to = excluded.sent_to, channel = excluded.channel, customer_id = excluded.customer_id,
+             digest = excluded.digest, issued_at = excluded.issued_at, expires_at = excluded.expires_at, guesses = 0, used_at = null
+         where older.issued_at <= $12",
+        code.id,
+        code.store.uuid(),
+        code.purpose.as_str(),
+        code.identity,
+        code.sent_to,
+        code.channel,
+        code.requested_by.map(CustomerId::uuid),
+        code.customer.map(CustomerId::uuid),
+        code.digest.as_slice(),
+        now,
+        now + rules::LIFETIME,
+        now - rules::REPEAT_AFTER,
+    )
+    .execute(conn)
+    .await?;
+    Ok(replaced.rows_affected() == 1)
+}
+
+/// The channel of the code that stands, to answer a repeated request with.
+pub(super) async fn find_channel(
+    conn: &mut PgConnection,
+    store: StoreId,
+    purpose: Purpose,
+    identity: &str,
+    requested_by: Option<CustomerId>,
+) -> Result<Option<String>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "select channel from verification_codes
+         where store_id = $1 and purpose = $2 and identity = $3 and requested_by is not distinct from $4",
+        store.uuid(),
+        purpose.as_str(),
+        identity,
+        requested_by.map(CustomerId::uuid),
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Takes back a code whose message was not sent, so that the next request need not wait.
+pub(super) async fn delete_code(conn: &mut PgConnection, id: Uuid) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from verification_codes where id = $1", id).execute(conn).await?;
+    Ok(())
+}
+
+/// A guess, counted.
+pub(super) struct Counted {
+    pub(super) identity: String,
+    pub(super) wrong: i32,
+    pub(super) locked_out_until: Option<DateTime<Utc>>,
+    pub(super) code: Option<CountedCode>,
+}
+
+/// The code the guess was made at.
+pub(super) struct CountedCode {
+    pub(super) id: Uuid,
+    pub(super) digest: Vec<u8>,
+    pub(super) guesses: i32,
+    pub(super) expires_at: DateTime<Utc>,
+    pub(super) is_used: bool,
+    pub(super) customer: Option<CustomerId>,
+}
+
+/// Counts a guess at the latest code for any of `identities`: on the code, and on the identity as a wrong one. Run it outside of any
+/// transaction: it commits by itself, and whatever becomes of the request, the guess has been made.
+pub(super) async fn count_guess(
+    conn: &mut PgConnection,
+    store: StoreId,
+    purpose: Purpose,
+    identities: &[String],
+    requested_by: Option<CustomerId>,
+    now: DateTime<Utc>,
+) -> Result<Counted, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"with latest as (
+             select id, identity from verification_codes
+             where store_id = $1 and purpose = $2 and (identity = any($3) or sent_to = any($3)) and requested_by is not distinct from $4
+             order by issued_at desc limit 1
+         ), guessed as (
+             update verification_codes set guesses = guesses + 1 where id = (select id from latest)
+             returning id, digest, guesses, expires_at, used_at is not null as is_used, customer_id
+         ), tally as (
+             insert into wrong_codes as kept (store_id, identity, wrong, last_wrong_at)
+             values ($1, coalesce((select identity from latest), ($3::text[])[1]), 1, $5)
+             on conflict on constraint wrong_codes_pkey do update set
+                 wrong = case when kept.locked_out_until <= $5 then 1
+                              when kept.locked_out_until is null and kept.last_wrong_at <= $6 then 1
+                              else kept.wrong + 1 end,
+                 locked_out_until = case when kept.locked_out_until > $5 then kept.locked_out_until
+                                         when kept.locked_out_until <= $5 or kept.last_wrong_at <= $6 then null
+                                         when kept.wrong + 1 >= $7 then $8 end,
+                 last_wrong_at = $5
+             returning identity, wrong, locked_out_until
+         )
+         select tally.identity, tally.wrong, tally.locked_out_until,
+                guessed.id as "id?", guessed.digest as "digest?", guessed.guesses as "guesses?", guessed.expires_at as "expires_at?",
+                guessed.is_used as "is_used?", guessed.customer_id as "customer_id?"
+         from tally left join guessed on true"#,
+        store.uuid(),
+        purpose.as_str(),
+        identities,
+        requested_by.map(CustomerId::uuid),
+        now,
+        now - rules::FORGIVEN_AFTER,
+        rules::WRONG_CODES,
+        now + rules::LOCK_OUT,
+    )
+    .fetch_one(conn)
+    .await?;
+    let code = match (row.id, row.digest, row.guesses, row.expires_at, row.is_used) {
+        (Some(id), Some(digest), Some(guesses), Some(expires_at), Some(is_used)) => {
+            Some(CountedCode { id, digest, guesses, expires_at, is_used, customer: row.customer_id.map(Into::into) })
+        }
+        _ => None,
+    };
+    Ok(Counted { identity: row.identity, wrong: row.wrong, locked_out_until: row.locked_out_until, code })
+}
+
+/// Uses the code up; `false` when somebody was faster.
+pub(super) async fn consume_code(conn: &mut PgConnection, id: Uuid, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    let used = sqlx::query!("update verification_codes set used_at = $2 where id = $1 and used_at is null", id, now).execute(conn).await?;
+    Ok(used.rows_affected() == 1)
+}
+
+/// Lets an identity start over, after a right code.
+pub(super) async fn forgive(conn: &mut PgConnection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from wrong_codes where store_id = $1 and identity = $2", store.uuid(), identity).execute(conn).await?;
+    Ok(())
+}

@@ -1,0 +1,108 @@
+//! What a guess is worth: a pure function of what was counted and compared.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// How long a code can be used.
+pub(super) const LIFETIME: TimeDelta = TimeDelta::minutes(10);
+/// A request inside this time after the last one sends no second message.
+pub(super) const REPEAT_AFTER: TimeDelta = TimeDelta::minutes(1);
+/// Guesses a code survives.
+pub(super) const GUESSES: i32 = 5;
+/// Wrong codes an identity may collect, whatever the code and the address they come from.
+pub(super) const WRONG_CODES: i32 = 10;
+/// How long an identity is then locked out.
+pub(super) const LOCK_OUT: TimeDelta = TimeDelta::minutes(15);
+/// An identity without a wrong guess for this long starts over.
+pub(super) const FORGIVEN_AFTER: TimeDelta = TimeDelta::hours(1);
+
+/// The code a guess was made at, this guess counted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Guessed {
+    pub(super) guesses: i32,
+    pub(super) expires_at: DateTime<Utc>,
+    pub(super) is_used: bool,
+    pub(super) matches: bool,
+}
+
+/// How the identity stands, this guess counted as a wrong one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tally {
+    pub(super) wrong: i32,
+    pub(super) locked_out_until: Option<DateTime<Utc>>,
+}
+
+/// What a guess is worth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Right,
+    /// Wrong, or there is no such code, which nobody is told.
+    Wrong {
+        attempts_left: Option<i32>,
+    },
+    Expired,
+    Locked,
+    LockedOut {
+        until: DateTime<Utc>,
+    },
+}
+
+/// Judges one guess. The tenth wrong code locks the identity out; whatever comes after it is not even looked at.
+pub(super) fn judge(code: Option<Guessed>, tally: Tally, now: DateTime<Utc>) -> Verdict {
+    let verdict = match code {
+        None => Verdict::Wrong { attempts_left: None },
+        Some(code) if code.expires_at <= now => Verdict::Expired,
+        Some(code) if code.is_used => Verdict::Wrong { attempts_left: None },
+        Some(code) if code.guesses > GUESSES => Verdict::Locked,
+        Some(code) if code.matches => Verdict::Right,
+        Some(code) if code.guesses == GUESSES => Verdict::Locked,
+        Some(code) => Verdict::Wrong { attempts_left: Some(GUESSES - code.guesses) },
+    };
+    match tally.locked_out_until {
+        Some(until) if until > now && (tally.wrong > WRONG_CODES || verdict != Verdict::Right) => Verdict::LockedOut { until },
+        _ => verdict,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
+
+    fn at(guesses: i32, matches: bool) -> Option<Guessed> {
+        Some(Guessed { guesses, expires_at: NOW + LIFETIME, is_used: false, matches })
+    }
+
+    fn tally(wrong: i32) -> Tally {
+        Tally { wrong, locked_out_until: (wrong >= WRONG_CODES).then_some(NOW + LOCK_OUT) }
+    }
+
+    #[test]
+    fn the_table_of_decisions_section_4() {
+        let left = |attempts_left| Verdict::Wrong { attempts_left };
+        let until = NOW + LOCK_OUT;
+        for (what, code, wrong, verdict) in [
+            ("right", at(1, true), 1, Verdict::Right),
+            ("wrong", at(1, false), 1, left(Some(4))),
+            ("the fourth wrong guess", at(4, false), 4, left(Some(1))),
+            ("the fifth wrong guess", at(5, false), 5, Verdict::Locked),
+            ("right at the fifth", at(5, true), 5, Verdict::Right),
+            ("right after the fifth", at(6, true), 6, Verdict::Locked),
+            ("no such code", None, 1, left(None)),
+            ("the tenth wrong code", at(5, false), 10, Verdict::LockedOut { until }),
+            ("right as the tenth", at(5, true), 10, Verdict::Right),
+            ("right during the lock-out", at(1, true), 11, Verdict::LockedOut { until }),
+            ("no such code during the lock-out", None, 12, Verdict::LockedOut { until }),
+        ] {
+            assert_eq!(judge(code, tally(wrong), NOW), verdict, "{what}");
+        }
+    }
+
+    #[test]
+    fn a_code_lives_ten_minutes_and_works_once() {
+        assert_eq!(judge(at(1, true), tally(1), NOW + LIFETIME - TimeDelta::microseconds(1)), Verdict::Right);
+        assert_eq!(judge(at(1, true), tally(1), NOW + LIFETIME), Verdict::Expired);
+        let used = at(1, true).map(|code| Guessed { is_used: true, ..code });
+        assert_eq!(judge(used, tally(1), NOW), Verdict::Wrong { attempts_left: None });
+    }
+}

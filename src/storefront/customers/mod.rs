@@ -1,0 +1,86 @@
+//! Customers: the accounts of one store, and what of them is shown.
+
+mod queries;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value, json};
+
+use crate::contact::{EmailAddress, PhoneNumber};
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::{CustomerId, StoreId};
+
+pub(super) use queries::{find_by_identity, find_customer, find_proven, insert_customer, remove_unproven_claims, set_password_hash};
+
+/// An open account.
+#[derive(Clone, Debug)]
+pub(super) struct Customer {
+    pub(super) id: CustomerId,
+    pub(super) name: String,
+    pub(super) email: Option<String>,
+    pub(super) email_verified_at: Option<DateTime<Utc>>,
+    pub(super) phone: Option<String>,
+    pub(super) phone_verified_at: Option<DateTime<Utc>>,
+    pub(super) title: Option<String>,
+    pub(super) photo_url: Option<String>,
+    pub(super) meta: Value,
+    pub(super) password_hash: Option<String>,
+    pub(super) created_at: DateTime<Utc>,
+    pub(super) updated_at: DateTime<Utc>,
+}
+
+impl Customer {
+    /// The customer as every answer shows them (decisions, section 3).
+    pub(super) fn present(&self) -> Map<String, Value> {
+        let shown = json!({
+            "id": self.id,
+            "uuid": self.id.uuid(),
+            "name": self.name,
+            "email": self.email,
+            "phone": self.phone,
+            "email_verified": self.email_verified_at.is_some(),
+            "phone_verified": self.phone_verified_at.is_some(),
+            "title": self.title,
+            "photo_url": self.photo_url,
+            "meta": self.meta,
+            "created_at": timestamp(self.created_at),
+            "updated_at": timestamp(self.updated_at),
+        });
+        match shown {
+            Value::Object(members) => members,
+            _ => unreachable!("the literal above is an object"),
+        }
+    }
+
+    /// The `data` of an event about this customer.
+    pub(super) fn event_data(&self) -> Map<String, Value> {
+        let mut data = self.present();
+        data.insert("public_id".to_owned(), json!(self.id));
+        data.insert("additionalData".to_owned(), json!({}));
+        data
+    }
+
+    /// The address that mail for this customer may go to: only a proven one.
+    pub(super) fn proven_email(&self) -> Option<EmailAddress> {
+        self.email_verified_at?;
+        self.email.as_deref().and_then(|email| EmailAddress::parse(email).ok())
+    }
+
+    /// The number that texts for this customer may go to: only a proven one.
+    pub(super) fn proven_phone(&self) -> Option<PhoneNumber> {
+        self.phone_verified_at?;
+        self.phone.as_deref().and_then(|phone| PhoneNumber::parse(phone).ok())
+    }
+}
+
+/// Somebody about to become a customer.
+#[derive(Debug)]
+pub(super) struct NewCustomer {
+    pub(super) id: CustomerId,
+    pub(super) store: StoreId,
+    pub(super) name: String,
+    pub(super) email: Option<EmailAddress>,
+    pub(super) email_is_proven: bool,
+    pub(super) phone: Option<PhoneNumber>,
+    pub(super) phone_is_proven: bool,
+    pub(super) password_hash: Option<String>,
+}

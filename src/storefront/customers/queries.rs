@@ -1,0 +1,151 @@
+//! The SQL of customers.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::contact::Identity;
+use crate::kernel::ids::{CustomerId, StoreId};
+use crate::storefront::customers::{Customer, NewCustomer};
+
+pub(in crate::storefront) async fn insert_customer(
+    conn: &mut PgConnection,
+    customer: &NewCustomer,
+    now: DateTime<Utc>,
+) -> Result<Customer, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        "insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at)
+         values ($1, $2, $3, $4, case when $5 then $9::timestamptz end, $6, case when $7 then $9::timestamptz end, $8, $9, $9)
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at",
+        customer.id.uuid(),
+        customer.store.uuid(),
+        customer.name,
+        customer.email.as_ref().map(|email| email.as_str()),
+        customer.email_is_proven,
+        customer.phone.as_ref().map(|phone| phone.as_str()),
+        customer.phone_is_proven,
+        customer.password_hash,
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// The open account with this id.
+pub(in crate::storefront) async fn find_customer(
+    conn: &mut PgConnection,
+    store: StoreId,
+    id: CustomerId,
+) -> Result<Option<Customer>, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        "select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at
+         from customers where store_id = $1 and id = $2 and closed_at is null",
+        store.uuid(),
+        id.uuid(),
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// The open account that `identity` belongs to.
+pub(in crate::storefront) async fn find_proven(
+    conn: &mut PgConnection,
+    store: StoreId,
+    identity: &Identity,
+) -> Result<Option<Customer>, sqlx::Error> {
+    let found = list_by_identity(conn, store, identity).await?;
+    Ok(found.into_iter().find(|customer| is_proven(customer, identity)))
+}
+
+/// The open account that `identity` belongs to, or else the only one that lists it.
+pub(in crate::storefront) async fn find_by_identity(
+    conn: &mut PgConnection,
+    store: StoreId,
+    identity: &Identity,
+) -> Result<Option<Customer>, sqlx::Error> {
+    let mut found = list_by_identity(conn, store, identity).await?;
+    if let Some(owner) = found.iter().position(|customer| is_proven(customer, identity)) {
+        return Ok(Some(found.swap_remove(owner)));
+    }
+    let (first, another) = (found.pop(), found.pop());
+    Ok(if another.is_none() { first } else { None })
+}
+
+fn is_proven(customer: &Customer, identity: &Identity) -> bool {
+    match identity {
+        Identity::Email(_) => customer.email_verified_at.is_some(),
+        Identity::Phone(_) => customer.phone_verified_at.is_some(),
+    }
+}
+
+/// Open accounts that list `identity`: the one it belongs to first, and enough others to know whether there are several.
+async fn list_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Identity) -> Result<Vec<Customer>, sqlx::Error> {
+    let (email, phone) = match identity {
+        Identity::Email(email) => (Some(email.key()), None),
+        Identity::Phone(phone) => (None, Some(phone.as_str())),
+    };
+    sqlx::query_as!(
+        Customer,
+        "select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at
+         from customers
+         where store_id = $1 and closed_at is null and (email_key = $2 or phone = $3)
+         order by coalesce(case when $2::text is null then phone_verified_at else email_verified_at end, 'infinity')
+         limit 3",
+        store.uuid(),
+        email,
+        phone,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Takes `identity` out of every other account that merely typed it.
+pub(in crate::storefront) async fn remove_unproven_claims(
+    conn: &mut PgConnection,
+    store: StoreId,
+    owner: CustomerId,
+    identity: &Identity,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    match identity {
+        Identity::Email(email) => {
+            sqlx::query!(
+                "update customers set email = null, updated_at = $4
+                 where store_id = $1 and email_key = $2 and email_verified_at is null and closed_at is null and id <> $3",
+                store.uuid(),
+                email.key(),
+                owner.uuid(),
+                now,
+            )
+            .execute(conn)
+            .await?
+        }
+        Identity::Phone(phone) => {
+            sqlx::query!(
+                "update customers set phone = null, updated_at = $4
+                 where store_id = $1 and phone = $2 and phone_verified_at is null and closed_at is null and id <> $3",
+                store.uuid(),
+                phone.as_str(),
+                owner.uuid(),
+                now,
+            )
+            .execute(conn)
+            .await?
+        }
+    };
+    Ok(())
+}
+
+/// Replaces a password's hash, made with older parameters, unless the password has been changed meanwhile.
+pub(in crate::storefront) async fn set_password_hash(
+    conn: &mut PgConnection,
+    id: CustomerId,
+    older: &str,
+    newer: &str,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!("update customers set password_hash = $3 where id = $1 and password_hash = $2", id.uuid(), older, newer)
+        .execute(conn)
+        .await?;
+    Ok(())
+}

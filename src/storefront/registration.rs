@@ -1,0 +1,182 @@
+//! Registering: a code to the identity first, then the details together with the code.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::contact::{EmailAddress, Identity, PhoneNumber};
+use crate::events::{self, NewEvent};
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::database::violated_constraint;
+use crate::kernel::ids::CustomerId;
+use crate::kernel::json::Json;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::storefront::access::CallingStore;
+use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode};
+use crate::storefront::customers::{self, NewCustomer};
+use crate::storefront::sign_in::signed_in;
+use crate::storefront::stores::Store;
+use crate::storefront::{Storefront, passwords, sending};
+
+/// `POST customers/request-creation-code`
+#[derive(Debug, Deserialize)]
+pub(super) struct CreationCodeRequest {
+    #[serde(default)]
+    mode: Mode,
+    identity: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    Sms,
+    #[default]
+    Email,
+}
+
+/// `POST customers/request-creation-code`
+pub(super) async fn request_creation_code(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    client: ClientAddress,
+    body: Result<Json<CreationCodeRequest>, Problem>,
+) -> Response {
+    let flow = async {
+        let method = send_creation_code(&storefront, &store, body?.0).await?;
+        Ok(Answer(json!({ "status": "ok", "method": method })))
+    };
+    sending::limited(&storefront, &store, client, flow).await
+}
+
+async fn send_creation_code(storefront: &Storefront, store: &Store, request: CreationCodeRequest) -> Result<Method, Problem> {
+    let identity = match request.mode {
+        Mode::Sms => Identity::Phone(PhoneNumber::parse(&request.identity).map_err(|_| ProblemCode::NumberInvalid)?),
+        Mode::Email => {
+            Identity::Email(EmailAddress::parse(&request.identity).map_err(|error| FieldErrors::one("identity", error.to_string()))?)
+        }
+    };
+    let taken = customers::find_proven(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
+    if taken.is_some() {
+        return Err(ProblemCode::AccountExists.into());
+    }
+    let (text, mail) = match &identity {
+        Identity::Phone(number) => (Some(Ok(number.clone())), None),
+        Identity::Email(address) => (None, Some(address.clone())),
+    };
+    let order = Order { store, purpose: Purpose::CreateAccount, identity: &identity, customer: None, text, mail };
+    Ok(codes::issue(storefront, order).await?)
+}
+
+/// `POST customers`
+#[derive(Debug, Deserialize)]
+pub(super) struct RegistrationRequest {
+    name: Option<String>,
+    identity: Option<String>,
+    email: Option<String>,
+    phone: Option<String>,
+    password: Option<SecretString>,
+    #[serde(default, deserialize_with = "codes::submitted")]
+    code: Option<SubmittedCode>,
+}
+
+/// A registration whose every member can be used.
+struct Registration {
+    name: String,
+    email: Option<EmailAddress>,
+    phone: Option<PhoneNumber>,
+    /// What the code may have been sent to: the identity if one is named, else either of the two.
+    candidates: Vec<String>,
+    password: Option<SecretString>,
+}
+
+impl RegistrationRequest {
+    fn parse(&self) -> Result<Registration, Problem> {
+        let mut errors = FieldErrors::default();
+        let given = |member: &Option<String>| member.clone().filter(|text| !text.trim().is_empty());
+        let identity = given(&self.identity).and_then(|text| errors.check("identity", Identity::parse(&text)));
+        let mut email = given(&self.email).and_then(|text| errors.check("email", EmailAddress::parse(&text)));
+        let mut phone = given(&self.phone).and_then(|text| errors.check("phone", PhoneNumber::parse(&text)));
+        let candidates = match &identity {
+            Some(identity) => vec![identity.key()],
+            None => email.iter().map(EmailAddress::key).chain(phone.iter().map(|phone| phone.as_str().to_owned())).collect(),
+        };
+        match identity {
+            Some(Identity::Email(address)) => email = email.or(Some(address)),
+            Some(Identity::Phone(number)) => phone = phone.or(Some(number)),
+            None if given(&self.identity).or(given(&self.email)).or(given(&self.phone)).is_none() => {
+                errors.add("identity", "An email address or a phone number is required.");
+            }
+            None => {}
+        }
+        let name = self.name.as_deref().unwrap_or_default().trim();
+        if name.is_empty() {
+            errors.add("name", "name is required.");
+        } else if name.chars().count() > 255 || name.chars().any(char::is_control) {
+            errors.add("name", "The name may have at most 255 characters and no control characters.");
+        }
+        if self.code.is_none() {
+            errors.add("code", "code is required.");
+        }
+        let password = self.password.as_ref().and_then(|password| errors.check("password", passwords::parse(password)));
+        errors.finish()?;
+        Ok(Registration { name: name.to_owned(), email, phone, candidates, password })
+    }
+}
+
+/// `POST customers`
+pub(super) async fn register(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    Json(request): Json<RegistrationRequest>,
+) -> Result<(StatusCode, Answer<Value>), Problem> {
+    let answer = create_account(&storefront, &store, &request).await?;
+    Ok((StatusCode::CREATED, Answer(answer)))
+}
+
+async fn create_account(storefront: &Storefront, store: &Store, request: &RegistrationRequest) -> Result<Value, Problem> {
+    let registration = request.parse()?;
+    let right = codes::check(storefront, store.id, Purpose::CreateAccount, &registration.candidates, request.code.as_ref()).await?;
+    let password_hash = match registration.password {
+        Some(password) => Some(storefront.hashing.hash(password).await?),
+        None => None,
+    };
+
+    let now = storefront.clock.now();
+    let newcomer = NewCustomer {
+        id: CustomerId::new(now),
+        store: store.id,
+        name: registration.name,
+        email_is_proven: registration.email.as_ref().is_some_and(|email| email.key() == right.identity()),
+        phone_is_proven: registration.phone.as_ref().is_some_and(|phone| phone.as_str() == right.identity()),
+        email: registration.email,
+        phone: registration.phone,
+        password_hash,
+    };
+    let proven = Identity::parse(right.identity()).map_err(|_| ProblemCode::Internal)?;
+    let mut tx = storefront.pool.begin().await?;
+    right.consume(&mut tx, now).await?;
+    let customer = customers::insert_customer(&mut tx, &newcomer, now).await.map_err(refuse_taken)?;
+    customers::remove_unproven_claims(&mut tx, store.id, customer.id, &proven, now).await?;
+    let token = storefront.issue_token(&mut tx, customer.id, now).await?;
+    let event = NewEvent {
+        company: store.company_id,
+        name: events::names::CUSTOMER_CREATED,
+        subject: Some(customer.id.uuid()),
+        data: customer.event_data(),
+    };
+    events::publish(&mut tx, event, now).await?;
+    tx.commit().await?;
+    Ok(signed_in(&token, &customer))
+}
+
+/// Between the code and the registration somebody else proved the identity: an identity provider, or the same person twice.
+fn refuse_taken(error: sqlx::Error) -> Problem {
+    match violated_constraint(&error) {
+        Some("customers_proven_email" | "customers_proven_phone") => ProblemCode::AccountExists.into(),
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,142 @@
+//! Signing in: by a code, or by identity and password.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::response::Response;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::contact::{Identity, PhoneNumber};
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::json::Json;
+use crate::kernel::password_hashing::Comparison;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::rate_limit;
+use crate::storefront::access::CallingStore;
+use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode};
+use crate::storefront::customers::{self, Customer};
+use crate::storefront::stores::Store;
+use crate::storefront::texts::Refusal;
+use crate::storefront::{Storefront, passwords, sending};
+
+/// The login response of interface 1.
+pub(super) fn signed_in(token: &SecretString, customer: &Customer) -> Value {
+    json!({ "token": token.expose_secret(), "customer": customer.present() })
+}
+
+/// `POST customers/login-with-sms`
+#[derive(Debug, Deserialize)]
+pub(super) struct SmsLoginRequest {
+    phone: String,
+}
+
+/// `POST customers/login-with-sms`: sends a code and says how; the token comes from `verify-code`.
+pub(super) async fn login_with_sms(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    client: ClientAddress,
+    body: Result<Json<SmsLoginRequest>, Problem>,
+) -> Response {
+    let flow = async {
+        let method = send_sign_in_code(&storefront, &store, &body?.0.phone).await?;
+        Ok(Answer(json!({ "status": "ok", "method": method })))
+    };
+    sending::limited(&storefront, &store, client, flow).await
+}
+
+async fn send_sign_in_code(storefront: &Storefront, store: &Store, phone: &str) -> Result<Method, Problem> {
+    let identity = Identity::Phone(PhoneNumber::parse(phone).map_err(|_| ProblemCode::NumberInvalid)?);
+    let customer = customers::find_by_identity(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
+    let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
+    // A number that was merely typed may be anybody's: whoever reads its texts must not get into this account.
+    let text = customer.proven_phone().ok_or(Refusal::NumberUnproven);
+    let mail = customer.proven_email();
+    let order = Order { store, purpose: Purpose::SignIn, identity: &identity, customer: Some(customer.id), text: Some(text), mail };
+    Ok(codes::issue(storefront, order).await?)
+}
+
+/// `POST customers/verify-code`
+#[derive(Debug, Deserialize)]
+pub(super) struct CodeLoginRequest {
+    identity: String,
+    #[serde(default, deserialize_with = "codes::submitted")]
+    code: Option<SubmittedCode>,
+}
+
+/// `POST customers/verify-code`
+pub(super) async fn verify_code(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    Json(request): Json<CodeLoginRequest>,
+) -> Result<Answer<Value>, Problem> {
+    sign_in_by_code(&storefront, &store, &request).await.map(Answer)
+}
+
+async fn sign_in_by_code(storefront: &Storefront, store: &Store, request: &CodeLoginRequest) -> Result<Value, Problem> {
+    let identity = Identity::parse(&request.identity).map_err(|_| ProblemCode::CodeInvalid)?;
+    let right = codes::check(storefront, store.id, Purpose::SignIn, &[identity.key()], request.code.as_ref()).await?;
+    let id = right.customer.ok_or(ProblemCode::CodeInvalid)?;
+
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    right.consume(&mut tx, now).await?;
+    let customer = customers::find_customer(&mut tx, store.id, id).await?.ok_or(ProblemCode::CodeInvalid)?;
+    let token = storefront.issue_token(&mut tx, customer.id, now).await?;
+    tx.commit().await?;
+    Ok(signed_in(&token, &customer))
+}
+
+/// `POST customers/login`
+#[derive(Debug, Deserialize)]
+pub(super) struct PasswordLoginRequest {
+    identity: String,
+    password: SecretString,
+}
+
+/// `POST customers/login`
+pub(super) async fn login(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    Json(request): Json<PasswordLoginRequest>,
+) -> Result<Answer<Value>, Problem> {
+    sign_in_by_password(&storefront, &store, request).await.map(Answer)
+}
+
+async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: PasswordLoginRequest) -> Result<Value, Problem> {
+    let identity = Identity::parse(&request.identity).ok();
+    // What is no identity at all still costs the same work, and is limited under what was typed.
+    let key = identity.as_ref().map_or_else(|| request.identity.chars().take(254).collect(), Identity::key);
+    let bucket = format!("passwords:{}:{key}", store.id);
+    let now = storefront.clock.now();
+    let customer = {
+        let mut conn = storefront.pool.acquire().await?;
+        // Counted before it is compared: parallel guesses cannot pass together. A right password gives the count back.
+        let standing = rate_limit::hit(&mut conn, &bucket, passwords::WRONG_PASSWORDS, now).await?;
+        if !standing.allowed {
+            return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(standing.retry_after()));
+        }
+        match &identity {
+            Some(identity) => customers::find_by_identity(&mut conn, store.id, identity).await?,
+            None => None,
+        }
+    };
+    let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
+    let compared = storefront.hashing.compare(request.password.clone(), stored.clone()).await?;
+    let (Some(customer), Comparison::Right | Comparison::RightButOutdated) = (customer, compared) else {
+        return Err(ProblemCode::CredentialsInvalid.into());
+    };
+    let rehashed = match compared {
+        Comparison::RightButOutdated => Some(storefront.hashing.hash(request.password).await?),
+        _ => None,
+    };
+
+    let mut tx = storefront.pool.begin().await?;
+    rate_limit::forget(&mut tx, &bucket).await?;
+    if let (Some(newer), Some(older)) = (rehashed, stored) {
+        customers::set_password_hash(&mut tx, customer.id, &older, &newer).await?;
+    }
+    let token = storefront.issue_token(&mut tx, customer.id, now).await?;
+    tx.commit().await?;
+    Ok(signed_in(&token, &customer))
+}

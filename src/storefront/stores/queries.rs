@@ -1,0 +1,71 @@
+//! The SQL of stores and their keys.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::kernel::ids::{CompanyId, KeyId, StoreId};
+
+pub(super) async fn insert_store(
+    conn: &mut PgConnection,
+    id: StoreId,
+    company: CompanyId,
+    name: &str,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let inserted = sqlx::query!(
+        "insert into stores (id, company_id, name, created_at) select $1, companies.id, $3, $4 from companies where companies.id = $2",
+        id.uuid(),
+        company.uuid(),
+        name,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(inserted.rows_affected() == 1)
+}
+
+pub(super) async fn insert_store_key(
+    conn: &mut PgConnection,
+    id: KeyId,
+    store: StoreId,
+    digest: &[u8],
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let inserted = sqlx::query!(
+        "insert into store_keys (id, store_id, digest, created_at) select $1, stores.id, $3, $4 from stores where stores.id = $2",
+        id.uuid(),
+        store.uuid(),
+        digest,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(inserted.rows_affected() == 1)
+}
+
+/// The store behind a key.
+#[derive(Clone, Debug)]
+pub(in crate::storefront) struct Store {
+    pub(in crate::storefront) key_id: KeyId,
+    pub(in crate::storefront) id: StoreId,
+    pub(in crate::storefront) company_id: CompanyId,
+    pub(in crate::storefront) name: String,
+}
+
+/// The store whose key has this digest, unless the key is revoked.
+pub(in crate::storefront) async fn find_store(
+    conn: &mut PgConnection,
+    digest: &[u8],
+    now: DateTime<Utc>,
+) -> Result<Option<Store>, sqlx::Error> {
+    sqlx::query_as!(
+        Store,
+        "select store_keys.id as key_id, stores.id, stores.company_id, stores.name
+         from store_keys join stores on stores.id = store_keys.store_id
+         where store_keys.digest = $1 and (store_keys.revoked_at is null or store_keys.revoked_at > $2)",
+        digest,
+        now,
+    )
+    .fetch_optional(conn)
+    .await
+}

@@ -1,0 +1,37 @@
+//! Store keys: `store_` and 32 lower-case hex digits. They ship inside apps, so they name a store and prove nothing more.
+
+use crate::kernel::secrets::{random_hex_32, sha256};
+
+const PREFIX: &str = "store_";
+
+/// A store key as an app sends it.
+#[derive(Clone)]
+pub struct StoreKey(String);
+
+impl StoreKey {
+    pub(super) fn generate() -> Self {
+        Self(format!("{PREFIX}{}", random_hex_32()))
+    }
+
+    /// Reads the form alone: whether the key exists only the database knows.
+    pub(in crate::storefront) fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(PREFIX)?;
+        let is_hex = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        is_hex.then(|| Self(text.to_owned()))
+    }
+
+    pub(in crate::storefront) fn digest(&self) -> [u8; 32] {
+        sha256(&self.0)
+    }
+
+    /// The key itself.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for StoreKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StoreKey(…)")
+    }
+}

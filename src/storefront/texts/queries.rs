@@ -1,0 +1,116 @@
+//! The SQL of the SMS guard.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::contact::PhoneNumber;
+use crate::kernel::ids::{StoreId, TextId};
+use crate::storefront::texts::rules::{History, Limits, PUMPING_WINDOW, RANGE_WINDOW};
+
+/// The store's limits; until the transaction ends, no other text of the store is judged.
+pub(super) async fn lock_limits(conn: &mut PgConnection, store: StoreId) -> Result<Limits, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"select texts_paused_at is not null as "is_paused!", text_countries, seconds_between_texts, texts_per_number_and_hour,
+                  texts_per_number_and_day, numbers_per_range, texts_per_day
+           from stores where id = $1 for no key update"#,
+        store.uuid(),
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(Limits {
+        is_paused: row.is_paused,
+        countries: row.text_countries,
+        between_texts: TimeDelta::seconds(row.seconds_between_texts.into()),
+        per_number_and_hour: usize::try_from(row.texts_per_number_and_hour).unwrap_or(0),
+        per_number_and_day: usize::try_from(row.texts_per_number_and_day).unwrap_or(0),
+        numbers_per_range: row.numbers_per_range.into(),
+        per_day: row.texts_per_day.into(),
+    })
+}
+
+/// What the store let through in the last day, as far as the rules ask.
+pub(super) async fn count_texts(
+    conn: &mut PgConnection,
+    store: StoreId,
+    number: &PhoneNumber,
+    now: DateTime<Utc>,
+) -> Result<History, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"select coalesce(array_agg(created_at order by created_at desc) filter (where number = $2), '{}') as "to_number!",
+                  count(distinct number) filter (where number_range = $3 and number <> $2 and created_at > $5) as "others_in_range!",
+                  min(created_at) filter (where number_range = $3 and number <> $2 and created_at > $5) as range_since,
+                  count(*) as "today!",
+                  min(created_at) as today_since,
+                  count(*) filter (where code_id is not null and created_at > $6) as "texted!",
+                  count(*) filter (where used_at is not null and created_at > $6) as "used!"
+           from texts where store_id = $1 and status = 'sent' and created_at > $4"#,
+        store.uuid(),
+        number.as_str(),
+        number.range(),
+        now - TimeDelta::days(1),
+        now - RANGE_WINDOW,
+        now - PUMPING_WINDOW,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(History {
+        to_number: row.to_number,
+        others_in_range: row.others_in_range,
+        range_since: row.range_since,
+        today: row.today,
+        today_since: row.today_since,
+        texted: row.texted,
+        used: row.used,
+    })
+}
+
+/// Writes a text down: as sent, or as refused for a reason.
+pub(super) async fn insert_text(
+    conn: &mut PgConnection,
+    store: StoreId,
+    number: &PhoneNumber,
+    code: Option<Uuid>,
+    refusal: Option<&str>,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "insert into texts (id, store_id, code_id, number, number_range, status, refusal, created_at)
+         values ($1, $2, $3, $4, $5, case when $6::text is null then 'sent' else 'refused' end, $6, $7)",
+        TextId::new(now).uuid(),
+        store.uuid(),
+        code,
+        number.as_str(),
+        number.range(),
+        refusal,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A text that the provider did not take counts no more.
+pub(in crate::storefront) async fn give_back(conn: &mut PgConnection, code: Uuid) -> Result<(), sqlx::Error> {
+    sqlx::query!("update texts set status = 'given_back' where code_id = $1 and status = 'sent'", code).execute(conn).await?;
+    Ok(())
+}
+
+/// The code a text carried was used: what tells customers from pumps.
+pub(in crate::storefront) async fn note_code_used(conn: &mut PgConnection, code: Uuid, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("update texts set used_at = $2 where code_id = $1 and status = 'sent'", code, now).execute(conn).await?;
+    Ok(())
+}
+
+/// Pauses the store's texts until somebody lifts the pause.
+pub(super) async fn pause(conn: &mut PgConnection, store: StoreId, reason: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update stores set texts_paused_at = $2, texts_paused_reason = $3 where id = $1 and texts_paused_at is null",
+        store.uuid(),
+        now,
+        reason,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

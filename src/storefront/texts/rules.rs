@@ -1,0 +1,209 @@
+//! The guard's rules, in their order: a pure function of the store's limits and what was counted.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::contact::{Line, PhoneNumber};
+use crate::kernel::clock::seconds_until;
+use crate::kernel::problem::{Problem, ProblemCode};
+
+/// Suspicion of SMS pumping looks back this far.
+pub(super) const PUMPING_WINDOW: TimeDelta = TimeDelta::minutes(10);
+/// Numbers of one range are counted over this time.
+pub(super) const RANGE_WINDOW: TimeDelta = TimeDelta::minutes(10);
+/// Codes texted within the window before their use is looked at.
+const PUMPING_TEXTS: i64 = 50;
+/// Of a hundred texted codes, at least so many are used in honest traffic.
+const PUMPING_PERCENT: i64 = 10;
+/// How long a caller is told to wait while texts are paused; the pause itself lasts until somebody lifts it.
+const PAUSE_SECONDS: u64 = 600;
+
+/// The settings of one store.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    pub(super) is_paused: bool,
+    pub(super) countries: Vec<String>,
+    pub(super) between_texts: TimeDelta,
+    pub(super) per_number_and_hour: usize,
+    pub(super) per_number_and_day: usize,
+    pub(super) numbers_per_range: i64,
+    pub(super) per_day: i64,
+}
+
+/// What was let through in the last day.
+#[derive(Clone, Debug, Default)]
+pub(super) struct History {
+    /// Texts to this number, newest first.
+    pub(super) to_number: Vec<DateTime<Utc>>,
+    /// Other numbers of its range within [`RANGE_WINDOW`], and the first of their texts.
+    pub(super) others_in_range: i64,
+    pub(super) range_since: Option<DateTime<Utc>>,
+    /// All texts of the store, and the first of them.
+    pub(super) today: i64,
+    pub(super) today_since: Option<DateTime<Utc>>,
+    /// Codes texted within [`PUMPING_WINDOW`], and how many of them were used.
+    pub(super) texted: i64,
+    pub(super) used: i64,
+}
+
+/// Why a text is not sent.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(in crate::storefront) enum Refusal {
+    #[error("texts are paused")]
+    Paused,
+    #[error("{texted} codes texted, {used} used: this looks like SMS pumping")]
+    Pumping { texted: i64, used: i64 },
+    #[error("no text arrives at this number, or the store does not text its country")]
+    NumberUnreachable,
+    #[error("nobody has proven to own this number")]
+    NumberUnproven,
+    #[error("the number is cooling down")]
+    NumberCooldown { seconds: u64 },
+    #[error("the number's range is cooling down")]
+    RangeCooldown { seconds: u64 },
+    #[error("the store's budget is used")]
+    BudgetUsed { seconds: u64 },
+    #[error("the store has no provider for texts")]
+    Unavailable,
+}
+
+impl Refusal {
+    fn code(&self) -> ProblemCode {
+        match self {
+            Self::Paused | Self::Pumping { .. } => ProblemCode::TextsPaused,
+            Self::NumberUnreachable => ProblemCode::NumberUnreachable,
+            Self::NumberUnproven => ProblemCode::NumberUnproven,
+            Self::NumberCooldown { .. } => ProblemCode::NumberCooldown,
+            Self::RangeCooldown { .. } => ProblemCode::RangeCooldown,
+            Self::BudgetUsed { .. } => ProblemCode::TextBudgetUsed,
+            Self::Unavailable => ProblemCode::TextsUnavailable,
+        }
+    }
+
+    /// The word the log keeps: the problem's code.
+    pub(super) fn name(&self) -> &'static str {
+        self.code().as_str()
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        let problem = Problem::new(refusal.code());
+        match refusal {
+            Refusal::Paused | Refusal::Pumping { .. } => problem.retry_after(PAUSE_SECONDS),
+            Refusal::NumberCooldown { seconds } | Refusal::RangeCooldown { seconds } | Refusal::BudgetUsed { seconds } => {
+                problem.retry_after(seconds)
+            }
+            Refusal::NumberUnreachable | Refusal::NumberUnproven | Refusal::Unavailable => problem,
+        }
+    }
+}
+
+/// Whether one more text may go to `number`; the first rule that refuses decides.
+pub(super) fn judge(
+    limits: &Limits,
+    history: &History,
+    number: &PhoneNumber,
+    has_provider: bool,
+    now: DateTime<Utc>,
+) -> Result<(), Refusal> {
+    if limits.is_paused {
+        return Err(Refusal::Paused);
+    }
+    if history.texted >= PUMPING_TEXTS && history.used * 100 < history.texted * PUMPING_PERCENT {
+        return Err(Refusal::Pumping { texted: history.texted, used: history.used });
+    }
+    if number.line() == Line::NotForTexts || !is_served(&limits.countries, number) {
+        return Err(Refusal::NumberUnreachable);
+    }
+    if let Some(until) = cooling_until(limits, &history.to_number).filter(|until| *until > now) {
+        return Err(Refusal::NumberCooldown { seconds: seconds_until(until, now) });
+    }
+    if history.to_number.first().is_none_or(|last| *last <= now - RANGE_WINDOW) && history.others_in_range >= limits.numbers_per_range {
+        let until = history.range_since.unwrap_or(now) + RANGE_WINDOW;
+        return Err(Refusal::RangeCooldown { seconds: seconds_until(until, now) });
+    }
+    if history.today >= limits.per_day {
+        let until = history.today_since.unwrap_or(now) + TimeDelta::days(1);
+        return Err(Refusal::BudgetUsed { seconds: seconds_until(until, now) });
+    }
+    if has_provider { Ok(()) } else { Err(Refusal::Unavailable) }
+}
+
+fn is_served(countries: &[String], number: &PhoneNumber) -> bool {
+    countries.is_empty() || number.country().is_some_and(|country| countries.contains(&country))
+}
+
+/// The end of the longest of a number's three cooldowns.
+fn cooling_until(limits: &Limits, texts: &[DateTime<Utc>]) -> Option<DateTime<Utc>> {
+    // The n-th last text has to leave the window before there is room for another.
+    let room = |per_window: usize, window| texts.get(per_window.saturating_sub(1)).map(|at| *at + window);
+    let between = texts.first().map(|last| *last + limits.between_texts);
+    let hour = room(limits.per_number_and_hour, TimeDelta::hours(1));
+    let day = room(limits.per_number_and_day, TimeDelta::days(1));
+    [between, hour, day].into_iter().flatten().max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
+
+    fn limits() -> Limits {
+        Limits {
+            is_paused: false,
+            countries: Vec::new(),
+            between_texts: TimeDelta::seconds(30),
+            per_number_and_hour: 6,
+            per_number_and_day: 12,
+            numbers_per_range: 20,
+            per_day: 1_000,
+        }
+    }
+
+    fn refusal(limits: &Limits, history: &History, number: &str) -> Option<&'static str> {
+        judge(limits, history, &PhoneNumber::parse(number).unwrap(), true, NOW).err().map(|refusal| refusal.name())
+    }
+
+    const MOBILE: &str = "+12015550123";
+    const FIXED: &str = "+442079460018";
+
+    #[test]
+    fn the_table_of_decisions_section_5() {
+        let ago = |seconds| NOW - TimeDelta::seconds(seconds);
+        let to_number = |texts: Vec<DateTime<Utc>>| History { to_number: texts, ..History::default() };
+        let none = History::default();
+        let paused = Limits { is_paused: true, ..limits() };
+        let british = Limits { countries: vec!["GB".to_owned()], ..limits() };
+        let full_range = History { others_in_range: 20, range_since: Some(ago(60)), ..History::default() };
+        let known_in_full_range = History { to_number: vec![ago(60)], ..full_range.clone() };
+        for (what, limits, history, number, expected) in [
+            ("nothing against it", &limits(), &none, MOBILE, None),
+            ("paused", &paused, &none, FIXED, Some("texts_paused")),
+            ("50 texted, 4 used", &limits(), &History { texted: 50, used: 4, ..none.clone() }, MOBILE, Some("texts_paused")),
+            ("50 texted, 5 used", &limits(), &History { texted: 50, used: 5, ..none.clone() }, MOBILE, None),
+            ("49 texted, none used", &limits(), &History { texted: 49, ..none.clone() }, MOBILE, None),
+            ("a fixed line", &limits(), &to_number(vec![ago(1)]), FIXED, Some("number_unreachable")),
+            ("another country", &british, &none, MOBILE, Some("number_unreachable")),
+            ("29 s after the last", &limits(), &to_number(vec![ago(29)]), MOBILE, Some("number_cooldown")),
+            ("30 s after the last", &limits(), &to_number(vec![ago(30)]), MOBILE, None),
+            ("six in an hour", &limits(), &to_number((0..6).map(|n| ago(600 + n)).collect()), MOBILE, Some("number_cooldown")),
+            ("five in an hour", &limits(), &to_number((0..5).map(|n| ago(600 + n)).collect()), MOBILE, None),
+            ("twelve in a day", &limits(), &to_number((0..12).map(|n| ago(7_200 + 3_600 * n)).collect()), MOBILE, Some("number_cooldown")),
+            ("a twenty-first number of a range", &limits(), &full_range, MOBILE, Some("range_cooldown")),
+            ("a number the range has counted", &limits(), &known_in_full_range, MOBILE, None),
+            ("the budget is used", &limits(), &History { today: 1_000, ..none.clone() }, MOBILE, Some("text_budget_used")),
+        ] {
+            assert_eq!(refusal(limits, history, number), expected, "{what}");
+        }
+        let nobody = judge(&limits(), &none, &PhoneNumber::parse(MOBILE).unwrap(), false, NOW);
+        assert_eq!(nobody, Err(Refusal::Unavailable));
+    }
+
+    #[test]
+    fn a_cooling_number_is_told_how_long() {
+        let history = History { to_number: vec![NOW - TimeDelta::seconds(12)], ..History::default() };
+        let refused = judge(&limits(), &history, &PhoneNumber::parse(MOBILE).unwrap(), true, NOW);
+        assert_eq!(refused, Err(Refusal::NumberCooldown { seconds: 18 }));
+    }
+}

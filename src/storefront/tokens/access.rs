@@ -1,0 +1,65 @@
+//! The permission to act for a customer: a valid token of this store, as a handler's parameter.
+
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::request::Parts;
+use chrono::TimeDelta;
+use subtle::ConstantTimeEq;
+
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::telemetry::chain;
+use crate::storefront::Storefront;
+use crate::storefront::access::CallingStore;
+use crate::storefront::customers::Customer;
+use crate::storefront::tokens::{Presented, TokenId, queries};
+
+/// How often a token's use is written down.
+const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
+
+/// A request that came with a valid token of an open account of the calling store.
+#[derive(Clone, Debug)]
+pub(in crate::storefront) struct SignedInCustomer {
+    pub(in crate::storefront) customer: Customer,
+    pub(in crate::storefront) token: TokenId,
+}
+
+impl<S> FromRequestParts<S> for SignedInCustomer
+where
+    S: Send + Sync,
+    Storefront: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    /// Missing, malformed, expired, revoked, of a closed account or another store: one answer for all of them.
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let CallingStore { store } = CallingStore::from_request_parts(parts, state).await?;
+        let mut values = parts.headers.get_all("customer-token").iter();
+        let (Some(value), None) = (values.next(), values.next()) else { return Err(ProblemCode::CustomerTokenInvalid.into()) };
+        let presented = value.to_str().ok().and_then(Presented::parse).ok_or(ProblemCode::CustomerTokenInvalid)?;
+
+        let storefront = Storefront::from_ref(state);
+        let now = storefront.clock.now();
+        let mut conn = storefront.pool.acquire().await?;
+        let found = queries::find_token(&mut conn, presented.id, store.id, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+        if !bool::from(found.digest.ct_eq(&presented.digest())) {
+            return Err(ProblemCode::CustomerTokenInvalid.into());
+        }
+        if found.last_used_at + USE_NOTED_EVERY <= now {
+            storefront.note_use(presented.id);
+        }
+        Ok(Self { customer: found.customer, token: presented.id })
+    }
+}
+
+impl Storefront {
+    /// Writes down that a token was used, off the request's path, and lets its lifetime begin anew.
+    fn note_use(&self, token: TokenId) {
+        let this = self.clone();
+        self.lifecycle.spawn(async move {
+            let now = this.clock.now();
+            let noted = async { queries::note_use(&mut *this.pool.acquire().await?, token, now, now + this.token_lifetime()).await };
+            if let Err(error) = noted.await {
+                tracing::warn!(error = chain(&error), "the use of a token was not written down");
+            }
+        });
+    }
+}

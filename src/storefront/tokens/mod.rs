@@ -1,0 +1,86 @@
+//! Customer tokens: `<number>|<40 base62>`; the number finds the row, the digest of the rest is compared (decisions, section 2).
+
+mod access;
+mod queries;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::PgConnection;
+
+use crate::kernel::ids::CustomerId;
+use crate::kernel::secrets::{random_base62_40, sha256};
+use crate::storefront::Storefront;
+
+pub(super) use access::SignedInCustomer;
+pub(super) use queries::{revoke_all_tokens, revoke_token};
+
+/// The number of a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TokenId(i64);
+
+/// A token as a client sends it: well-formed, nothing more.
+#[derive(Debug)]
+struct Presented {
+    id: TokenId,
+    secret: SecretString,
+}
+
+impl Presented {
+    /// One spelling for one token: no spaces, signs or leading zeros in the number, one bar, 40 base62 characters.
+    fn parse(text: &str) -> Option<Self> {
+        let (number, secret) = text.split_once('|')?;
+        let is_number = !number.is_empty() && !number.starts_with('0') && number.bytes().all(|byte| byte.is_ascii_digit());
+        let is_secret = secret.len() == 40 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
+        (is_number && is_secret).then_some(())?;
+        Some(Self { id: TokenId(number.parse().ok()?), secret: secret.into() })
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        sha256(self.secret.expose_secret())
+    }
+}
+
+impl Storefront {
+    /// Signs `customer` in: the token is in the answer and, as a digest, in the database.
+    pub(super) async fn issue_token(
+        &self,
+        conn: &mut PgConnection,
+        customer: CustomerId,
+        now: DateTime<Utc>,
+    ) -> Result<SecretString, sqlx::Error> {
+        let secret = random_base62_40();
+        let TokenId(number) = queries::insert_token(conn, customer, &sha256(&secret), now, now + self.token_lifetime()).await?;
+        Ok(format!("{number}|{secret}").into())
+    }
+
+    fn token_lifetime(&self) -> TimeDelta {
+        TimeDelta::from_std(self.settings.token_lifetime).unwrap_or(TimeDelta::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_has_one_spelling() {
+        let secret = "a".repeat(40);
+        assert_eq!(Presented::parse(&format!("12|{secret}")).unwrap().id, TokenId(12));
+        for text in [
+            format!("|{secret}"),
+            format!("+12|{secret}"),
+            format!("-12|{secret}"),
+            format!("012|{secret}"),
+            format!(" 12|{secret}"),
+            format!("12|{secret} "),
+            format!("12||{secret}"),
+            format!("12|{secret}|"),
+            format!("12{secret}"),
+            format!("12|{}", "a".repeat(39)),
+            format!("99999999999999999999|{secret}"),
+            format!("12|{}", "é".repeat(20)),
+        ] {
+            assert!(Presented::parse(&text).is_none(), "{text:?}");
+        }
+    }
+}

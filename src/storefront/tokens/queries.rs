@@ -1,0 +1,106 @@
+//! The SQL of customer tokens.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::kernel::ids::{CustomerId, StoreId};
+use crate::storefront::customers::Customer;
+use crate::storefront::tokens::TokenId;
+
+pub(super) async fn insert_token(
+    conn: &mut PgConnection,
+    customer: CustomerId,
+    digest: &[u8],
+    now: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+) -> Result<TokenId, sqlx::Error> {
+    let id = sqlx::query_scalar!(
+        "insert into customer_tokens (customer_id, digest, created_at, last_used_at, expires_at) values ($1, $2, $3, $3, $4) returning id",
+        customer.uuid(),
+        digest,
+        now,
+        expires_at,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(TokenId(id))
+}
+
+pub(super) struct FoundToken {
+    pub(super) digest: Vec<u8>,
+    pub(super) last_used_at: DateTime<Utc>,
+    pub(super) customer: Customer,
+}
+
+/// The live token with this number, with its customer, if the account is open and of this store.
+pub(super) async fn find_token(
+    conn: &mut PgConnection,
+    id: TokenId,
+    store: StoreId,
+    now: DateTime<Utc>,
+) -> Result<Option<FoundToken>, sqlx::Error> {
+    let row = sqlx::query!(
+        "select t.digest, t.last_used_at, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
+                c.meta, c.password_hash, c.created_at, c.updated_at
+         from customer_tokens t join customers c on c.id = t.customer_id
+         where t.id = $1 and t.revoked_at is null and t.expires_at > $3 and c.store_id = $2 and c.closed_at is null",
+        id.0,
+        store.uuid(),
+        now,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| FoundToken {
+        digest: row.digest,
+        last_used_at: row.last_used_at,
+        customer: Customer {
+            id: row.id.into(),
+            name: row.name,
+            email: row.email,
+            email_verified_at: row.email_verified_at,
+            phone: row.phone,
+            phone_verified_at: row.phone_verified_at,
+            title: row.title,
+            photo_url: row.photo_url,
+            meta: row.meta,
+            password_hash: row.password_hash,
+            created_at: row.created_at,
+            updated_at: row.updated_at,
+        },
+    }))
+}
+
+pub(super) async fn note_use(
+    conn: &mut PgConnection,
+    id: TokenId,
+    now: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update customer_tokens set last_used_at = $2, expires_at = $3 where id = $1 and revoked_at is null",
+        id.0,
+        now,
+        expires_at
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Ends one sign-in.
+pub(in crate::storefront) async fn revoke_token(conn: &mut PgConnection, id: TokenId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("update customer_tokens set revoked_at = $2 where id = $1 and revoked_at is null", id.0, now).execute(conn).await?;
+    Ok(())
+}
+
+/// Ends every sign-in of a customer.
+pub(in crate::storefront) async fn revoke_all_tokens(
+    conn: &mut PgConnection,
+    customer: CustomerId,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!("update customer_tokens set revoked_at = $2 where customer_id = $1 and revoked_at is null", customer.uuid(), now)
+        .execute(conn)
+        .await?;
+    Ok(())
+}

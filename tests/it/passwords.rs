@@ -1,0 +1,98 @@
+//! Signing in by identity and password: decisions, section 3 (`login`).
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use serde_json::json;
+
+use crate::support::people::{EMAIL, PASSWORD, PHONE, token};
+use crate::support::{Answer, World};
+
+async fn login(world: &World, identity: &str, password: &str) -> Answer {
+    let body = json!({ "identity": identity, "password": password });
+    world.storefront("customers/login").json(&body).send().await
+}
+
+#[tokio::test]
+async fn an_email_address_or_a_number_with_the_password_signs_in() {
+    let world = World::new().await;
+    let registered = world.register_with(EMAIL, json!({ "phone": PHONE, "password": PASSWORD })).await;
+    for identity in [EMAIL, "ADA@Example.com", PHONE, "1 (201) 555-0123"] {
+        let answer = login(&world, identity, PASSWORD).await.ok(200);
+        assert_eq!(answer["customer"]["id"], registered["customer"]["id"], "{identity}");
+        world.storefront_get("customers/me").token(&token(&answer)).send().await.ok(200);
+    }
+}
+
+#[tokio::test]
+async fn every_failure_is_the_same_answer() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    world.register("bob@example.com").await;
+    let mut answers = Vec::new();
+    for (identity, password) in [
+        (EMAIL, "wrong password"),
+        ("nobody@example.com", PASSWORD),
+        ("bob@example.com", PASSWORD),
+        ("not an identity", PASSWORD),
+        (EMAIL, ""),
+    ] {
+        let mut refusal = login(&world, identity, password).await.refused(401, "credentials_invalid");
+        refusal["request_id"] = json!(null);
+        answers.push(refusal);
+    }
+    assert!(answers.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[tokio::test]
+async fn a_number_listed_by_two_accounts_signs_nobody_in() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "phone": PHONE, "password": PASSWORD })).await;
+    world.register_with("eve@example.com", json!({ "phone": PHONE, "password": PASSWORD })).await;
+    login(&world, PHONE, PASSWORD).await.refused(401, "credentials_invalid");
+    login(&world, EMAIL, PASSWORD).await.ok(200);
+}
+
+#[tokio::test]
+async fn ten_wrong_passwords_within_fifteen_minutes_close_the_door_until_the_window_passes() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    for _ in 0..10 {
+        login(&world, EMAIL, "wrong password").await.refused(401, "credentials_invalid");
+        world.pass(TimeDelta::minutes(1));
+    }
+    let refusal = login(&world, "Ada@example.com", PASSWORD).await.refused(429, "password_attempts_exceeded");
+    assert_eq!(refusal["retry_after"], 300);
+    world.pass(TimeDelta::minutes(5));
+    login(&world, EMAIL, PASSWORD).await.ok(200);
+    // A right password gives the count back.
+    for _ in 0..10 {
+        login(&world, EMAIL, "wrong password").await.refused(401, "credentials_invalid");
+    }
+}
+
+#[tokio::test]
+async fn forty_wrong_passwords_at_once_are_ten_comparisons() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let answers = join_all((0..40).map(|_| login(&world, EMAIL, "wrong password"))).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 401).count(), 10);
+    assert_eq!(answers.iter().filter(|answer| answer.status == 429).count(), 30);
+}
+
+#[tokio::test]
+async fn an_older_hash_is_made_anew_at_sign_in() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    // m=8192, t=1: what a store might have brought along.
+    let older = {
+        use argon2::password_hash::PasswordHasher;
+        let params = argon2::Params::new(8_192, 1, 1, None).unwrap();
+        let argon2 = argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params);
+        argon2.hash_password(PASSWORD.as_bytes()).unwrap().to_string()
+    };
+    sqlx::query("update customers set password_hash = $1").bind(&older).execute(&world.pool).await.unwrap();
+    login(&world, EMAIL, PASSWORD).await.ok(200);
+    let newer: String = sqlx::query_scalar("select password_hash from customers").fetch_one(&world.pool).await.unwrap();
+    assert!(newer.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{newer}");
+    login(&world, EMAIL, PASSWORD).await.ok(200);
+}

@@ -1,0 +1,59 @@
+//! What came back.
+
+use axum::http::HeaderMap;
+use serde_json::Value;
+
+/// An answer, read whole.
+#[derive(Debug)]
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    /// `null` when the body is not JSON.
+    pub body: Value,
+}
+
+impl Answer {
+    pub async fn read(response: reqwest::Response) -> Self {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let bytes = response.bytes().await.unwrap();
+        let answer = Self { status, headers, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) };
+        if status >= 400 {
+            answer.is_a_problem();
+        }
+        answer
+    }
+
+    /// Every failing answer, whatever it is, has the one form of decisions, section 1.
+    fn is_a_problem(&self) {
+        let body = &self.body;
+        assert_eq!(self.headers["content-type"], "application/problem+json", "{self:?}");
+        assert_eq!(body["status"], self.status, "{self:?}");
+        assert_eq!(body["type"], format!("/problems/{}", body["code"].as_str().unwrap()));
+        assert_eq!(body["error"], body["detail"]);
+        assert!(body["errors"].as_array().unwrap().iter().all(Value::is_string), "{self:?}");
+        assert_eq!(self.headers["x-request-id"], body["request_id"].as_str().unwrap());
+        let wait = self.headers.get("retry-after").map(|wait| wait.to_str().unwrap().parse::<u64>().unwrap());
+        assert_eq!(wait, body["retry_after"].as_u64(), "{self:?}");
+        if matches!(self.status, 423 | 429 | 503) {
+            assert!(wait.unwrap() >= 1, "{self:?}");
+        }
+    }
+
+    /// The answer is a success with this status; gives its body.
+    #[track_caller]
+    pub fn ok(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{:?}", self.body);
+        self.body
+    }
+
+    /// The answer is this refusal; gives its body.
+    #[track_caller]
+    pub fn refused(self, status: u16, code: &str) -> Value {
+        assert_eq!((self.status, self.body["code"].as_str()), (status, Some(code)), "{:?}", self.body);
+        self.body
+    }
+
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+}

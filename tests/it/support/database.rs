@@ -1,0 +1,40 @@
+//! One PostgreSQL for the test binary, one database for each story.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread;
+
+use portico::dev::postgres::PrivatePostgres;
+use portico::kernel::database::{self, DatabaseUrl};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+
+static POSTGRES: OnceLock<PrivatePostgres> = OnceLock::new();
+static STORIES: AtomicU32 = AtomicU32::new(0);
+
+/// The address of a fresh database with every migration.
+pub async fn fresh() -> DatabaseUrl {
+    let postgres = POSTGRES.get_or_init(|| {
+        // A thread of its own: the first story's runtime must not be blocked by, or own, what all stories share.
+        thread::spawn(start).join().expect("the private PostgreSQL starts")
+    });
+    let name = format!("story_{}", STORIES.fetch_add(1, Ordering::Relaxed));
+    let mut conn = PgConnection::connect(&postgres.url("postgres")).await.unwrap();
+    conn.execute(AssertSqlSafe(format!("create database {name} template migrated"))).await.unwrap();
+    conn.close().await.unwrap();
+    postgres.url(&name).parse().unwrap()
+}
+
+/// Starts the server and makes the database all others are copied from.
+fn start() -> PrivatePostgres {
+    let postgres = PrivatePostgres::start_temporary(500).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut conn = PgConnection::connect(&postgres.url("postgres")).await.unwrap();
+        conn.execute("create database migrated").await.unwrap();
+        conn.close().await.unwrap();
+        let mut conn = PgConnection::connect(&postgres.url("migrated")).await.unwrap();
+        database::MIGRATIONS.run(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
+    });
+    postgres
+}

@@ -1,0 +1,56 @@
+//! What stories do over and over before they come to their point.
+
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+/// A number nobody else in this file has: a mobile of the United States.
+pub const PHONE: &str = "+12015550123";
+pub const EMAIL: &str = "ada@example.com";
+pub const PASSWORD: &str = "correct horse battery";
+
+impl World {
+    /// Asks for a creation code and reads it.
+    pub async fn creation_code(&self, identity: &str) -> String {
+        let mode = if identity.contains('@') { "email" } else { "sms" };
+        let body = json!({ "mode": mode, "identity": identity });
+        self.storefront("customers/request-creation-code").json(&body).send().await.ok(200);
+        self.last_code()
+    }
+
+    /// Registers a customer who has proven `identity`; gives the login response.
+    pub async fn register(&self, identity: &str) -> Value {
+        self.register_with(identity, json!({})).await
+    }
+
+    /// Registers with further members in the request.
+    pub async fn register_with(&self, identity: &str, more: Value) -> Value {
+        let code = self.creation_code(identity).await;
+        let mut body = json!({ "name": "Ada", "identity": identity, "code": code });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.storefront("customers").json(&body).send().await.ok(201)
+    }
+
+    /// Asks for a sign-in code and reads it.
+    pub async fn sign_in_code(&self, phone: &str) -> String {
+        self.storefront("customers/login-with-sms").json(&json!({ "phone": phone })).send().await.ok(200);
+        self.last_code()
+    }
+
+    /// One guess at a sign-in code.
+    pub async fn verify(&self, identity: &str, code: impl Into<Value>) -> super::Answer {
+        let body = json!({ "identity": identity, "code": code.into() });
+        self.storefront("customers/verify-code").json(&body).send().await
+    }
+}
+
+/// The token of a login response.
+pub fn token(login: &Value) -> String {
+    login["token"].as_str().unwrap().to_owned()
+}
+
+/// Six digits that are not `code`.
+pub fn wrong(code: &str) -> String {
+    let digits: u32 = code.parse().unwrap();
+    format!("{:06}", (digits + 1) % 1_000_000)
+}

@@ -1,0 +1,56 @@
+//! A request of a story.
+
+use axum::http::HeaderMap;
+use serde_json::Value;
+
+use crate::support::Answer;
+
+/// A request being put together.
+#[must_use]
+pub struct Request {
+    inner: reqwest::RequestBuilder,
+    /// Each is sent once, the last value given.
+    headers: HeaderMap,
+}
+
+impl Request {
+    pub fn new(inner: reqwest::RequestBuilder) -> Self {
+        Self { inner, headers: HeaderMap::new() }
+    }
+
+    /// The address of the client.
+    pub fn from(self, address: &str) -> Self {
+        self.header("x-forwarded-for", address)
+    }
+
+    /// The store key or API key.
+    pub fn key(self, key: &str) -> Self {
+        self.header("authorization", &format!("Bearer {key}"))
+    }
+
+    /// The customer's token.
+    pub fn token(self, token: &str) -> Self {
+        self.header("customer-token", token)
+    }
+
+    pub fn header(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.insert(name, value.parse().unwrap());
+        self
+    }
+
+    /// A JSON body.
+    pub fn json(mut self, body: &Value) -> Self {
+        self.inner = self.inner.body(body.to_string());
+        self.header("content-type", "application/json")
+    }
+
+    /// A body of any bytes.
+    pub fn body(mut self, body: impl Into<reqwest::Body>) -> Self {
+        self.inner = self.inner.body(body);
+        self
+    }
+
+    pub async fn send(self) -> Answer {
+        Answer::read(self.inner.headers(self.headers).send().await.unwrap()).await
+    }
+}

@@ -1,0 +1,160 @@
+//! A service of its own for each story.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use chrono::{DateTime, TimeDelta};
+use portico::app::{self, AppState, Outside};
+use portico::companies::{self, Scope, Scopes};
+use portico::config::Config;
+use portico::kernel::clock::Clock;
+use portico::kernel::crypto::ApplicationKey;
+use portico::kernel::database;
+use portico::kernel::ids::{CompanyId, StoreId};
+use portico::kernel::lifecycle::Lifecycle;
+use portico::providers::mailbox::{Kept, Mailbox};
+use portico::storefront;
+use reqwest::Method;
+use sqlx::PgPool;
+use tokio::net::TcpListener;
+
+use crate::support::database as databases;
+use crate::support::request::Request;
+
+/// The instant at which every story begins.
+const BEGINNING: i64 = 1_779_358_500;
+
+/// A running service, its outside, and one company with one store.
+pub struct World {
+    pub clock: Clock,
+    pub pool: PgPool,
+    pub state: AppState,
+    pub company: CompanyId,
+    pub store: StoreId,
+    pub store_key: String,
+    /// Of the company, with every scope.
+    pub api_key: String,
+    mailbox: Mailbox,
+    address: SocketAddr,
+    http: reqwest::Client,
+    clients: AtomicU32,
+}
+
+impl World {
+    /// A world with the default settings.
+    pub async fn new() -> Self {
+        Self::with(&[]).await
+    }
+
+    /// A world with some settings changed.
+    pub async fn with(changes: &[(&str, &str)]) -> Self {
+        // Requests come from the address their story says, as if from behind a proxy.
+        let proxied = [&[("environment", "development"), ("http.trusted_proxies", "127.0.0.1/32")], changes].concat();
+        let config = Config::with(&proxied).unwrap();
+        let pool = database::pool(&databases::fresh().await, &config.database);
+        let clock = Clock::standing_at(DateTime::from_timestamp(BEGINNING, 0).unwrap());
+        let mailbox = Mailbox::default();
+        let outside = Outside {
+            pool: pool.clone(),
+            clock: clock.clone(),
+            application_key: ApplicationKey::parse(&ApplicationKey::generate()).unwrap(),
+            lifecycle: Lifecycle::default(),
+            mailbox: Some(mailbox.clone()),
+        };
+        let lifecycle = outside.lifecycle.clone();
+        let state = AppState::new(&config, outside).unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let service = app::router(state.clone(), &config).into_make_service_with_connect_info::<SocketAddr>();
+        lifecycle.spawn(async move { axum::serve(listener, service).await.unwrap() });
+
+        let now = clock.now();
+        let mut conn = pool.acquire().await.unwrap();
+        let company = companies::create_company(&mut conn, "Acme", now).await.unwrap();
+        let store = storefront::create_store(&mut conn, company, "Acme Shop", now).await.unwrap().unwrap();
+        let (_, store_key) = storefront::create_store_key(&mut conn, store, now).await.unwrap().unwrap();
+        let (_, api_key) = companies::create_api_key(&mut conn, company, "test", Scopes::all(), now).await.unwrap();
+        drop(conn);
+        Self {
+            clock,
+            pool,
+            state,
+            company,
+            store,
+            store_key: store_key.reveal().to_owned(),
+            api_key: api_key.reveal().to_owned(),
+            mailbox,
+            address,
+            http: reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap(),
+            clients: AtomicU32::new(0),
+        }
+    }
+
+    /// Moves the clock.
+    pub fn pass(&self, time: TimeDelta) {
+        self.clock.advance(time);
+    }
+
+    /// A request without any key, from an address nobody else has.
+    pub fn request(&self, method: Method, path: &str) -> Request {
+        let client = self.clients.fetch_add(1, Ordering::Relaxed) + 1;
+        let [_, a, b, c] = client.to_be_bytes();
+        let request = self.http.request(method, format!("http://{}{path}", self.address));
+        Request::new(request).from(&format!("9.{a}.{b}.{c}"))
+    }
+
+    /// A POST of the store's app.
+    pub fn storefront(&self, path: &str) -> Request {
+        self.request(Method::POST, &format!("/storefront/v1/{path}")).key(&self.store_key)
+    }
+
+    /// A GET of the store's app.
+    pub fn storefront_get(&self, path: &str) -> Request {
+        self.request(Method::GET, &format!("/storefront/v1/{path}")).key(&self.store_key)
+    }
+
+    /// A request of the company's own systems.
+    pub fn api(&self, method: Method, path: &str) -> Request {
+        self.request(method, path).key(&self.api_key)
+    }
+
+    /// Another company, with a key of the given scopes: its id and the key.
+    pub async fn another_company(&self, scopes: &[Scope]) -> (CompanyId, String) {
+        let mut conn = self.pool.acquire().await.unwrap();
+        let company = companies::create_company(&mut conn, "Other", self.clock.now()).await.unwrap();
+        drop(conn);
+        (company, self.key_of(company, scopes).await)
+    }
+
+    /// A further key of a company.
+    pub async fn key_of(&self, company: CompanyId, scopes: &[Scope]) -> String {
+        let mut conn = self.pool.acquire().await.unwrap();
+        let scopes = Scopes::new(scopes.iter().copied());
+        let (_, key) = companies::create_api_key(&mut conn, company, "another", scopes, self.clock.now()).await.unwrap();
+        key.reveal().to_owned()
+    }
+
+    /// Another store of the company, and its key.
+    pub async fn another_store(&self) -> (StoreId, String) {
+        let now = self.clock.now();
+        let mut conn = self.pool.acquire().await.unwrap();
+        let store = storefront::create_store(&mut conn, self.company, "Acme Outlet", now).await.unwrap().unwrap();
+        let (_, key) = storefront::create_store_key(&mut conn, store, now).await.unwrap().unwrap();
+        (store, key.reveal().to_owned())
+    }
+
+    /// Every text and mail, newest first.
+    pub fn messages(&self) -> Vec<Kept> {
+        self.mailbox.messages()
+    }
+
+    /// The last code that was sent to anybody.
+    pub fn last_code(&self) -> String {
+        self.messages().into_iter().find_map(|message| message.code).expect("a code was sent")
+    }
+
+    /// One number out of the database.
+    pub async fn count(&self, sql: &'static str) -> i64 {
+        sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
+    }
+}

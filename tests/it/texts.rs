@@ -1,0 +1,143 @@
+//! Texts: the SMS guard (decisions, section 5), the fallback to mail, and the limit of the routes that send.
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use crate::support::World;
+use crate::support::people::{EMAIL, PHONE};
+
+async fn ask(world: &World, number: &str) -> crate::support::Answer {
+    let body = json!({ "mode": "sms", "identity": number });
+    world.storefront("customers/request-creation-code").json(&body).send().await
+}
+
+#[tokio::test]
+async fn numbers_that_cannot_receive_a_text_are_refused() {
+    let world = World::new().await;
+    for text in ["", "hello", "+999123456789", "++12015550123", "0012015550123", "+1 800 FLOWERS", "+1\u{200b}2015550123"] {
+        ask(&world, text).await.refused(422, "number_invalid");
+    }
+    for number in ["+442079460018", "+18002345678", "+19002345678", "+881612345678"] {
+        ask(&world, number).await.refused(422, "number_unreachable");
+    }
+    ask(&world, "+225 07 01 23 45 67").await.ok(200);
+    assert_eq!(world.messages().len(), 1);
+}
+
+#[tokio::test]
+async fn a_number_cools_down_for_thirty_seconds() {
+    let world = World::new().await;
+    world.register(PHONE).await;
+    let sign_in = || world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE }));
+    // Another purpose, so the minute does not answer first.
+    let refusal = sign_in().send().await.refused(429, "number_cooldown");
+    assert_eq!(refusal["retry_after"], 30);
+    world.pass(TimeDelta::seconds(29));
+    sign_in().send().await.refused(429, "number_cooldown");
+    world.pass(TimeDelta::seconds(1));
+    sign_in().send().await.ok(200);
+}
+
+#[tokio::test]
+async fn a_number_gets_six_texts_an_hour() {
+    let world = World::new().await;
+    for _ in 0..6 {
+        ask(&world, PHONE).await.ok(200);
+        world.pass(TimeDelta::minutes(2));
+    }
+    let refusal = ask(&world, "1 201 555 0123").await.refused(429, "number_cooldown");
+    assert_eq!(refusal["retry_after"], 48 * 60);
+    world.pass(TimeDelta::minutes(48));
+    ask(&world, PHONE).await.ok(200);
+}
+
+#[tokio::test]
+async fn a_refused_text_becomes_a_mail_to_the_proven_address() {
+    let world = World::new().await;
+    world.register(PHONE).await;
+    world.pass(TimeDelta::minutes(2));
+    sqlx::query("update customers set email = $1, email_verified_at = now()").bind(EMAIL).execute(&world.pool).await.unwrap();
+    sqlx::query("update stores set texts_paused_at = now(), texts_paused_reason = 'by hand'").execute(&world.pool).await.unwrap();
+    let sent = world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
+    assert_eq!(sent, json!({ "status": "ok", "method": "email" }));
+    assert_eq!(world.messages()[0].to, EMAIL);
+
+    // Asked again within the minute, the answer stays and nothing is sent.
+    let again = world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
+    assert_eq!(again["method"], "email");
+    assert_eq!(world.messages().len(), 2);
+
+    // The code is checked with the number it was asked for, or with the address it was sent to.
+    world.verify(EMAIL, world.last_code()).await.ok(200);
+}
+
+#[tokio::test]
+async fn a_pause_is_423_where_there_is_no_mail() {
+    let world = World::new().await;
+    sqlx::query("update stores set texts_paused_at = now(), texts_paused_reason = 'by hand'").execute(&world.pool).await.unwrap();
+    ask(&world, PHONE).await.refused(423, "texts_paused");
+    assert_eq!(world.count("select count(*) from texts where status = 'refused' and refusal = 'texts_paused'").await, 1);
+}
+
+#[tokio::test]
+async fn an_unknown_number_has_no_account() {
+    let world = World::new().await;
+    let body = json!({ "phone": PHONE });
+    world.storefront("customers/login-with-sms").json(&body).send().await.refused(422, "customer_not_found");
+}
+
+#[tokio::test]
+async fn five_requests_a_minute_for_one_store_key_and_address() {
+    let world = World::new().await;
+    let ask = |number: u32, from: &str| {
+        let body = json!({ "identity": format!("customer{number}@example.com") });
+        world.storefront("customers/request-creation-code").json(&body).from(from)
+    };
+    for number in 0..5 {
+        let answer = ask(number, "203.0.113.9").send().await;
+        assert_eq!(answer.header("ratelimit-limit"), Some("5"));
+        assert_eq!(answer.header("ratelimit-remaining"), Some((4 - number).to_string().as_str()));
+        answer.ok(200);
+        world.pass(TimeDelta::seconds(2));
+    }
+    let answer = ask(5, "203.0.113.9").send().await;
+    assert_eq!(answer.header("ratelimit-reset"), Some("50"));
+    assert_eq!(answer.refused(429, "rate_limited")["retry_after"], 50);
+    // The four sending routes share the limit.
+    let body = json!({ "phone": PHONE });
+    let login = world.storefront("customers/login-with-sms").json(&body).from("203.0.113.9").send().await;
+    login.refused(429, "rate_limited");
+    // Another address is another client; another address of the same /64 is not.
+    ask(6, "203.0.113.10").send().await.ok(200);
+    for number in 7..12 {
+        ask(number, &format!("2001:db8::{number}")).send().await.ok(200);
+    }
+    ask(12, "2001:db8::ffff").send().await.refused(429, "rate_limited");
+    // The window slides: nothing is gained at its edge.
+    world.pass(TimeDelta::seconds(50));
+    ask(13, "203.0.113.9").send().await.ok(200);
+    ask(14, "203.0.113.9").send().await.refused(429, "rate_limited");
+}
+
+#[tokio::test]
+async fn parallel_requests_do_not_pass_the_limit_together() {
+    let world = World::new().await;
+    let requests = (0..30).map(|number| {
+        let body = json!({ "identity": format!("customer{number}@example.com") });
+        world.storefront("customers/request-creation-code").json(&body).from("203.0.113.9").send()
+    });
+    let answers = futures::future::join_all(requests).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 5);
+    assert_eq!(world.messages().len(), 5);
+}
+
+#[tokio::test]
+async fn a_client_cannot_choose_its_address() {
+    let world = World::with(&[("http.trusted_proxies", "")]).await;
+    for number in 0..6 {
+        let body = json!({ "identity": format!("customer{number}@example.com") });
+        let request = world.storefront("customers/request-creation-code").json(&body).from(&format!("203.0.113.{number}"));
+        let answer = request.header("forwarded", "for=203.0.113.1").header("x-real-ip", "203.0.113.1").send().await;
+        assert_eq!(answer.status, if number < 5 { 200 } else { 429 });
+    }
+}

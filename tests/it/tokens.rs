@@ -1,0 +1,152 @@
+//! Customer tokens and store keys: interface 1, Authentication; decisions, section 2.
+
+use chrono::TimeDelta;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::support::World;
+use crate::support::people::{EMAIL, token};
+
+/// Every storefront route that needs a signed-in customer.
+const SIGNED_IN: &[(Method, &str)] =
+    &[(Method::GET, "customers/me"), (Method::POST, "customers/logout"), (Method::POST, "customers/logout-all")];
+/// Every other storefront route.
+const OPEN: &[(Method, &str)] = &[
+    (Method::POST, "customers"),
+    (Method::POST, "customers/request-creation-code"),
+    (Method::POST, "customers/login"),
+    (Method::POST, "customers/login-with-sms"),
+    (Method::POST, "customers/verify-code"),
+];
+
+#[tokio::test]
+async fn every_route_refuses_without_its_store_key() {
+    let world = World::new().await;
+    let unknown = format!("store_{}", "0".repeat(32));
+    let upper = world.store_key.to_uppercase();
+    for (method, path) in SIGNED_IN.iter().chain(OPEN) {
+        let request = || world.request(method.clone(), &format!("/storefront/v1/{path}"));
+        request().send().await.refused(401, "store_key_invalid");
+        request().header("authorization", &format!("Basic {}", world.store_key)).send().await.refused(401, "store_key_invalid");
+        for key in ["", "store_", &unknown, &upper, &world.api_key, &format!("{}0", world.store_key)] {
+            request().key(key).send().await.refused(401, "store_key_invalid");
+        }
+    }
+    sqlx::query("update store_keys set revoked_at = created_at").execute(&world.pool).await.unwrap();
+    world.storefront_get("customers/me").send().await.refused(401, "store_key_invalid");
+}
+
+#[tokio::test]
+async fn every_signed_in_route_refuses_without_a_token() {
+    let world = World::new().await;
+    for (method, path) in SIGNED_IN {
+        let request = world.request(method.clone(), &format!("/storefront/v1/{path}")).key(&world.store_key);
+        request.send().await.refused(401, "customer_token_invalid");
+    }
+}
+
+#[tokio::test]
+async fn open_routes_ignore_a_bad_token() {
+    let world = World::new().await;
+    let body = json!({ "identity": EMAIL });
+    world.storefront("customers/request-creation-code").token("garbage").json(&body).send().await.ok(200);
+}
+
+#[tokio::test]
+async fn bad_forms_of_a_good_token_are_refused() {
+    let world = World::new().await;
+    let good = token(&world.register(EMAIL).await);
+    let other = token(&world.register("bob@example.com").await);
+    let (number, secret) = good.split_once('|').unwrap();
+    let (other_number, _) = other.split_once('|').unwrap();
+    let mut flipped = secret.to_owned();
+    flipped.replace_range(39.., if secret.ends_with('a') { "b" } else { "a" });
+    for bad in [
+        format!("{other_number}|{secret}"),
+        format!("{number}|{flipped}"),
+        format!("{number}|{}", &secret[..39]),
+        format!("{number}|{secret}x"),
+        format!("+{number}|{secret}"),
+        format!("-{number}|{secret}"),
+        format!("0{number}|{secret}"),
+        format!("{number} |{secret}"),
+        format!("{number}||{secret}"),
+        format!("{number}|{secret}|"),
+        format!("{number}{secret}"),
+        format!("|{secret}"),
+        format!("{number}|"),
+        format!("Bearer {good}"),
+        "|".to_owned(),
+        format!("99999999999999999999|{secret}"),
+        "x".repeat(10_000),
+    ] {
+        world.storefront_get("customers/me").token(&bad).send().await.refused(401, "customer_token_invalid");
+    }
+    world.storefront_get("customers/me").token(&good).send().await.ok(200);
+}
+
+#[tokio::test]
+async fn a_token_of_another_store_is_refused() {
+    let world = World::new().await;
+    let good = token(&world.register(EMAIL).await);
+    let (_, other) = world.another_store().await;
+    world.storefront_get("customers/me").key(&other).token(&good).send().await.refused(401, "customer_token_invalid");
+}
+
+#[tokio::test]
+async fn logging_out_ends_this_sign_in_and_logging_out_everywhere_all_of_them() {
+    let world = World::new().await;
+    let first = world.register_with(EMAIL, json!({ "password": "correct horse" })).await;
+    let login = || world.storefront("customers/login").json(&json!({ "identity": EMAIL, "password": "correct horse" })).send();
+    let (second, third) = (login().await.ok(200), login().await.ok(200));
+    let me = async |login| world.storefront_get("customers/me").token(&token(login)).send().await.status;
+
+    let answer = world.storefront("customers/logout").token(&token(&first)).send().await.ok(200);
+    assert_eq!(answer, json!({ "status": "ok" }));
+    assert_eq!((me(&first).await, me(&second).await, me(&third).await), (401, 200, 200));
+    world.storefront("customers/logout-all").token(&token(&second)).send().await.ok(200);
+    assert_eq!((me(&second).await, me(&third).await), (401, 401));
+}
+
+#[tokio::test]
+async fn a_token_lives_as_long_as_it_is_used() {
+    let world = World::new().await;
+    let good = token(&world.register(EMAIL).await);
+    let me = || world.storefront_get("customers/me").token(&good).send();
+    world.pass(TimeDelta::days(364));
+    me().await.ok(200);
+    // The use is written down off the request's path.
+    while world.count("select count(*) from customer_tokens where last_used_at > created_at").await == 0 {
+        tokio::task::yield_now().await;
+    }
+    world.pass(TimeDelta::days(364));
+    me().await.ok(200);
+    while world.count("select count(*) from customer_tokens where last_used_at > created_at + interval '700 days'").await == 0 {
+        tokio::task::yield_now().await;
+    }
+    world.pass(TimeDelta::days(365));
+    me().await.refused(401, "customer_token_invalid");
+}
+
+#[tokio::test]
+async fn a_closed_account_has_no_valid_token() {
+    let world = World::new().await;
+    let good = token(&world.register(EMAIL).await);
+    sqlx::query("update customers set closed_at = now()").execute(&world.pool).await.unwrap();
+    world.storefront_get("customers/me").token(&good).send().await.refused(401, "customer_token_invalid");
+}
+
+#[tokio::test]
+async fn the_general_throttle_is_600_requests_a_minute_for_one_key_and_address() {
+    let world = World::with(&[("storefront.requests_per_minute", "20")]).await;
+    let me = |from: &str| world.storefront_get("customers/me").from(from).send();
+    for _ in 0..20 {
+        let answer = me("203.0.113.9").await;
+        assert_eq!(answer.header("ratelimit-limit"), Some("20"));
+        answer.refused(401, "customer_token_invalid");
+    }
+    // 20 a minute is one in three seconds: the next one comes too early, however slow this machine is on average.
+    let answers = futures::future::join_all((0..20).map(|_| me("203.0.113.9"))).await;
+    assert!(answers.iter().any(|answer| answer.status == 429 && answer.body["code"] == "rate_limited"));
+    me("203.0.113.10").await.refused(401, "customer_token_invalid");
+}
