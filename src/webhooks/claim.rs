@@ -5,7 +5,7 @@
 
 use sqlx::types::Json;
 
-use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
+use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::delivery::{INTERRUPTIONS, LEASE};
 use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat};
 use crate::webhooks::targets::EndpointUrl;
@@ -16,6 +16,8 @@ use crate::webhooks::{Webhooks, queries};
 pub struct Claimed {
     /// The delivery.
     pub delivery: DeliveryId,
+    /// Whose it is.
+    pub company: CompanyId,
     /// Whom it is for.
     pub subscription: SubscriptionId,
     /// What it tells of.

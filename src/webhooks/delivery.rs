@@ -1,9 +1,11 @@
 //! What becomes of a delivery: its states and the schedule of interface 2, as pure functions.
 
+use std::str::FromStr;
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// How a delivery stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, sqlx::Type)]
 #[serde(rename_all = "snake_case")]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum State {
@@ -17,6 +19,34 @@ pub enum State {
     Failed,
     /// Called off before it was acknowledged.
     Cancelled,
+}
+
+impl State {
+    const ALL: [Self; 5] = [Self::Pending, Self::Retrying, Self::Delivered, Self::Failed, Self::Cancelled];
+
+    /// The word for it, in the database and in answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "pending",
+            Self::Retrying => "retrying",
+            Self::Delivered => "delivered",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// The text is the word for no state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a delivery is pending, retrying, delivered, failed or cancelled")]
+pub struct NotAState;
+
+impl FromStr for State {
+    type Err = NotAState;
+
+    fn from_str(text: &str) -> Result<Self, NotAState> {
+        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(NotAState)
+    }
 }
 
 /// What the endpoint made of one attempt.

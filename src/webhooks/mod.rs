@@ -5,12 +5,12 @@
 //! | who | does | writes |
 //! |---|---|---|
 //! | publisher ([`crate::events`], another floor) | writes the event, its final bytes included, in the transaction that made it happen | `events`, `outbox` |
-//! | [`subscription`] | keeps who wants what, where, and signed with which secret | `subscriptions`; calls off `deliveries` |
-//! | [`fan_out`] | turns an event into one delivery for each subscription that wants it | `deliveries`, empties `outbox` |
-//! | [`claim`] | takes leases on due deliveries; takes them back from workers that died | `deliveries`, `attempts` of the dead |
-//! | [`sending`] | makes one signed POST through a client that [`targets`] guards | nothing; no transaction is open |
-//! | [`record`] | logs what came of it and moves the delivery on, as [`delivery`] decides | `attempts`, `deliveries` |
-//! | [`worker`] | does all of this as long as the program runs, in any number of instances | |
+//! | `subscription` | keeps who wants what, where, and signed with which secret | `subscriptions`; calls off `deliveries` |
+//! | `fan_out` | turns an event into one delivery for each subscription that wants it | `deliveries`, empties `outbox` |
+//! | `claim` | takes leases on due deliveries; takes them back from workers that died | `deliveries`, `attempts` of the dead |
+//! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
+//! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `deliveries` |
+//! | `worker` | does all of this as long as the program runs, in any number of instances | |
 //!
 //! An event is *published*; its envelope is sent to an *endpoint URL*; a *delivery* is one event for one *subscription*; an *attempt* is
 //! one POST.
@@ -31,6 +31,7 @@
 
 mod claim;
 mod delivery;
+mod delivery_log;
 mod fan_out;
 mod outcome;
 mod queries;
@@ -45,15 +46,21 @@ mod worker;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use axum::Router;
+use axum::extract::FromRef;
 use reqwest::Certificate;
 use sqlx::PgPool;
 
+use crate::companies::Companies;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::resources::{Room, read_only_routes};
 
 pub use claim::Claimed;
+pub use delivery_log::Delivery;
 pub use sending::Attempt;
 pub use settings::Settings;
+pub use subscription::{DisabledReason, SigningSecret, Subscription};
 pub use targets::{EndpointUrl, Names, NotATarget, NotAnEndpointUrl};
 
 use sending::Sender;
@@ -70,9 +77,29 @@ pub struct Webhooks {
     settings: Arc<Settings>,
 }
 
+impl Room for Webhooks {
+    fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+}
+
+/// What the outside can ask of the hub, below `developers/int/v1`.
+pub fn routes<S>() -> Router<S>
+where
+    Webhooks: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    subscription::routes::<S>().merge(read_only_routes::<Delivery, S>())
+}
+
 /// Why the hub cannot be built.
 #[derive(Debug, thiserror::Error)]
-pub enum BadSetup {
+pub enum BadSettings {
     /// A file of `webhooks.extra_root_certificates` cannot be read.
     #[error("webhooks.extra_root_certificates: {0} cannot be read")]
     Unreadable(PathBuf, #[source] std::io::Error),
@@ -86,14 +113,14 @@ pub enum BadSetup {
 
 impl Webhooks {
     /// Reads the root certificates and builds the client. Names are looked up in `names`: [`Names::System`], except in tests.
-    pub fn new(pool: PgPool, clock: Clock, key: ApplicationKey, settings: Settings, names: Names) -> Result<Self, BadSetup> {
+    pub fn new(pool: PgPool, clock: Clock, key: ApplicationKey, settings: Settings, names: Names) -> Result<Self, BadSettings> {
         let mut roots = Vec::new();
         for path in &settings.extra_root_certificates {
-            let pem = std::fs::read(path).map_err(|error| BadSetup::Unreadable(path.clone(), error))?;
-            roots.extend(Certificate::from_pem_bundle(&pem).map_err(|error| BadSetup::NotCertificates(path.clone(), error))?);
+            let pem = std::fs::read(path).map_err(|error| BadSettings::Unreadable(path.clone(), error))?;
+            roots.extend(Certificate::from_pem_bundle(&pem).map_err(|error| BadSettings::NotCertificates(path.clone(), error))?);
         }
         let targets = Targets::new(&settings.allowed_networks, names);
-        let sender = Sender::new(targets.clone(), key.clone(), clock.clone(), roots).map_err(BadSetup::NoClient)?;
+        let sender = Sender::new(targets.clone(), key.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
         Ok(Self { pool, clock, key, targets, sender, settings: Arc::new(settings) })
     }
 

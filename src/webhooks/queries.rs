@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
+use crate::kernel::ids::{AttemptId, CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::claim::Claimed;
-use crate::webhooks::delivery::State;
+use crate::webhooks::delivery_log::LoggedAttempt;
 use crate::webhooks::outcome::Fault;
 use crate::webhooks::record::Columns;
 use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat};
@@ -66,9 +66,9 @@ pub(super) async fn claim_due(
          ), claimed as (
              update deliveries set claimed_at = $3, due_at = null, attempts = attempts + 1, updated_at = $3
              from chosen where deliveries.id = chosen.id
-             returning deliveries.id, subscription_id, event_id, attempts, failures
+             returning deliveries.id, deliveries.company_id, subscription_id, event_id, attempts, failures
          )
-         select claimed.id as "delivery: DeliveryId", claimed.subscription_id as "subscription: SubscriptionId",
+         select claimed.id as "delivery: DeliveryId", claimed.company_id as "company: CompanyId", claimed.subscription_id as "subscription: SubscriptionId",
                 claimed.event_id as "event: EventId", claimed.attempts as number, claimed.failures,
                 events.name as event_name, events.body, subscriptions.url as "url: EndpointUrl",
                 subscriptions.headers as "headers: Json<ExtraHeaders>", subscriptions.signature_format as "signature_format: SignatureFormat",
@@ -124,13 +124,17 @@ pub(super) async fn record_attempts(conn: &mut PgConnection, columns: &Columns, 
                                   $8::jsonb[], $9::jsonb[], $10::bytea[], $11::text[], $12::smallint[], $13::timestamptz[])
              as results (attempt_id, delivery_id, number, started_at, duration_ms, status, error,
                          request_headers, response_headers, response_body, state, failures, due_at)
+         ), held as (
+             -- locked in the order of their ids, as calling off does: nobody waits in a circle
+             select id from deliveries join results on results.delivery_id = id and results.number = attempts
+             where claimed_at is not null order by id for update of deliveries
          ), moved as (
              update deliveries
              set state = case when deliveries.state = 'cancelled' and results.state <> 'delivered' then 'cancelled' else results.state end,
                  due_at = case when deliveries.state <> 'cancelled' then results.due_at end,
                  failures = results.failures, claimed_at = null, updated_at = $14
-             from results
-             where deliveries.id = results.delivery_id and deliveries.attempts = results.number and deliveries.claimed_at is not null
+             from results join held on held.id = results.delivery_id
+             where deliveries.id = held.id
              returning deliveries.id
          )
          insert into attempts (id, delivery_id, number, started_at, duration_ms, status, error,
@@ -147,7 +151,7 @@ pub(super) async fn record_attempts(conn: &mut PgConnection, columns: &Columns, 
         &columns.request_headers,
         &columns.response_headers as &[Option<serde_json::Value>],
         &columns.response_bodies as &[Option<Vec<u8>>],
-        &columns.states as &[State],
+        &columns.states as &[&str],
         &columns.failures,
         &columns.due_at as &[Option<DateTime<Utc>>],
         now,
@@ -155,4 +159,21 @@ pub(super) async fn record_attempts(conn: &mut PgConnection, columns: &Columns, 
     .execute(conn)
     .await?;
     Ok(recorded.rows_affected())
+}
+
+/// The bytes of an event.
+pub(super) async fn find_body(conn: &mut PgConnection, event: EventId) -> Result<Vec<u8>, sqlx::Error> {
+    sqlx::query_scalar!("select body from events where id = $1", event.uuid()).fetch_one(conn).await
+}
+
+/// The attempts of a delivery, in their order.
+pub(super) async fn list_attempts(conn: &mut PgConnection, delivery: DeliveryId) -> Result<Vec<LoggedAttempt>, sqlx::Error> {
+    sqlx::query_as!(
+        LoggedAttempt,
+        r#"select id as "id: AttemptId", number, started_at, duration_ms, status, error, request_headers, response_headers, response_body
+           from attempts where delivery_id = $1 order by number"#,
+        delivery.uuid(),
+    )
+    .fetch_all(conn)
+    .await
 }

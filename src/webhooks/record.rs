@@ -1,5 +1,7 @@
 //! Recording: what came of a batch of attempts, written down in one round trip.
 
+use std::collections::BTreeSet;
+
 use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
@@ -9,30 +11,33 @@ use crate::kernel::ids::AttemptId;
 use crate::webhooks::delivery::{self, Next, State, Verdict};
 use crate::webhooks::sending::Attempt;
 use crate::webhooks::subscription::DisabledReason;
-use crate::webhooks::{Webhooks, queries, subscription};
+use crate::webhooks::{Webhooks, queries};
 
 impl Webhooks {
     /// Logs `attempts` and moves their deliveries on; an attempt whose lease was lost meanwhile changes nothing. A subscription whose
     /// endpoint answered 410 is disabled.
     pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
-        let (mut columns, mut gone) = (Columns::default(), Vec::new());
+        let (mut columns, mut gone) = (Columns::default(), BTreeSet::new());
         for attempt in attempts {
             let verdict = attempt.outcome.verdict(attempt.ended_at);
             columns.push(attempt, verdict);
             if verdict == Verdict::Gone {
-                gone.push(attempt.subscription);
+                gone.insert((attempt.company, attempt.subscription));
             }
         }
         let mut conn = self.pool.acquire().await?;
         let recorded = queries::record_attempts(&mut conn, &columns, now).await?;
+        drop(conn);
         if recorded < attempts.len() as u64 {
             tracing::warn!(lost = attempts.len() as u64 - recorded, "leases ran out before their attempts ended");
         }
-        // Not in the same transaction: if we die in between, the next delivery is answered 410 again.
-        for subscription in gone {
-            subscription::disable(&mut conn, subscription, DisabledReason::Gone, now).await?;
-            tracing::info!(%subscription, "a webhook was disabled: its endpoint answered 410");
+        for (company, subscription) in gone {
+            // Not in the same transaction, and the refusal (it was logged, or the webhook deleted) not ours to mend: the next delivery
+            // is answered 410 again.
+            if self.disable(company, subscription, DisabledReason::Gone).await.is_ok() {
+                tracing::info!(%subscription, "a webhook was disabled: its endpoint answered 410");
+            }
         }
         Ok(())
     }
@@ -51,7 +56,7 @@ pub(super) struct Columns {
     pub(super) request_headers: Vec<Value>,
     pub(super) response_headers: Vec<Option<Value>>,
     pub(super) response_bodies: Vec<Option<Vec<u8>>>,
-    pub(super) states: Vec<State>,
+    pub(super) states: Vec<&'static str>,
     pub(super) failures: Vec<i16>,
     pub(super) due_at: Vec<Option<DateTime<Utc>>>,
 }
@@ -74,7 +79,7 @@ impl Columns {
         self.request_headers.push(as_json(&attempt.request_headers));
         self.response_headers.push(answer.map(|answer| as_json(&answer.headers)));
         self.response_bodies.push(answer.map(|answer| answer.body.clone()));
-        self.states.push(state);
+        self.states.push(state.as_str());
         self.failures.push(attempt.failures + i16::from(state != State::Delivered));
         self.due_at.push(due_at);
     }

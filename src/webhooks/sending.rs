@@ -10,7 +10,7 @@ use reqwest::{Certificate, Client};
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
-use crate::kernel::ids::{DeliveryId, SubscriptionId};
+use crate::kernel::ids::{CompanyId, DeliveryId, SubscriptionId};
 use crate::kernel::telemetry::chain;
 use crate::webhooks::Claimed;
 use crate::webhooks::outcome::{Answer, Fault, Outcome};
@@ -38,6 +38,7 @@ pub(super) struct Sender {
 #[derive(Debug)]
 pub struct Attempt {
     pub(super) delivery: DeliveryId,
+    pub(super) company: CompanyId,
     pub(super) subscription: SubscriptionId,
     pub(super) number: i16,
     /// Attempts that failed before this one.
@@ -52,7 +53,6 @@ pub struct Attempt {
 impl Sender {
     pub(super) fn new(targets: Targets, key: ApplicationKey, clock: Clock, roots: Vec<Certificate>) -> Result<Self, reqwest::Error> {
         let client = Client::builder()
-            .user_agent(USER_AGENT)
             .https_only(true)
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
@@ -80,6 +80,7 @@ impl Sender {
         };
         Attempt {
             delivery: claimed.delivery,
+            company: claimed.company,
             subscription: claimed.subscription,
             number: claimed.number,
             failures: claimed.failures,

@@ -1,8 +1,6 @@
 //! The events a subscription wants: single names, whole groups, or all.
 
-use std::str::FromStr;
-
-use crate::events::{CATALOGUE, EventName};
+use crate::webhooks::subscription::known_event::{KnownEvent, NoSuchEvent, is_group};
 
 /// Most entries one subscription can list.
 const MAX_ENTRIES: usize = 100;
@@ -16,42 +14,39 @@ pub struct EventsWanted(Vec<String>);
 /// Why a list of events cannot be subscribed to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotSubscribable {
-    /// The catalogue does not know this name or group.
-    #[error("there is no event {0:?}; GET developers/int/v1/event-types lists them")]
-    Unknown(String),
+    /// There is no such event or group.
+    #[error(transparent)]
+    Unknown(#[from] NoSuchEvent),
     /// More entries than anybody needs.
-    #[error("a subscription lists at most 100 events; * is all of them")]
+    #[error("a webhook lists at most 100 events; * is all of them")]
     TooMany,
-}
-
-impl EventsWanted {
-    /// The entries as they were given, without repetitions.
-    pub fn entries(&self) -> &[String] {
-        &self.0
-    }
 }
 
 impl TryFrom<Vec<String>> for EventsWanted {
     type Error = NotSubscribable;
 
+    /// Keeps the entries as they were given, without repetitions.
     fn try_from(entries: Vec<String>) -> Result<Self, NotSubscribable> {
-        let mut wanted: Vec<String> = Vec::with_capacity(entries.len().min(MAX_ENTRIES));
+        if entries.len() > MAX_ENTRIES {
+            return Err(NotSubscribable::TooMany);
+        }
+        let mut wanted = Vec::with_capacity(entries.len());
         for entry in entries {
-            if !is_known(&entry) {
-                return Err(NotSubscribable::Unknown(entry));
-            }
+            check(&entry)?;
             if !wanted.contains(&entry) {
                 wanted.push(entry);
             }
         }
-        if wanted.len() > MAX_ENTRIES { Err(NotSubscribable::TooMany) } else { Ok(Self(wanted)) }
+        Ok(Self(wanted))
     }
 }
 
-fn is_known(entry: &str) -> bool {
+fn check(entry: &str) -> Result<(), NoSuchEvent> {
     match entry.strip_suffix(".*") {
-        Some(group) => CATALOGUE.iter().any(|event_type| event_type.name.resource() == group),
-        None => entry == "*" || EventName::from_str(entry).is_ok_and(|name| CATALOGUE.iter().any(|event_type| event_type.name == name)),
+        _ if entry == "*" => Ok(()),
+        Some(group) if is_group(group) => Ok(()),
+        Some(_) => Err(NoSuchEvent(entry.to_owned())),
+        None => KnownEvent::try_from(entry.to_owned()).map(drop),
     }
 }
 
@@ -66,15 +61,16 @@ mod tests {
     #[test]
     fn names_groups_and_all_of_the_catalogue_can_be_wanted() {
         for entries in [&[][..], &["*"], &["order.created", "driver.*"], &["proof_of_delivery.created"]] {
-            assert_eq!(parse(entries).unwrap().entries(), entries);
+            assert_eq!(parse(entries).unwrap().0, entries);
         }
-        assert_eq!(parse(&["order.*", "order.*"]).unwrap().entries(), ["order.*"]);
+        assert_eq!(parse(&["order.*", "order.*"]).unwrap().0, ["order.*"]);
     }
 
     #[test]
     fn what_the_catalogue_does_not_know_is_refused() {
         for entry in ["", "order", "order.", "order.made", "orders.*", "*.created", "order.**", ".*", "Order.created", "**"] {
-            assert_eq!(parse(&["order.created", entry]), Err(NotSubscribable::Unknown(entry.to_owned())));
+            assert_eq!(parse(&["order.created", entry]), Err(NoSuchEvent(entry.to_owned()).into()));
         }
+        assert_eq!(parse(&["*"; 101]), Err(NotSubscribable::TooMany));
     }
 }

@@ -17,6 +17,8 @@ use ipnet::IpNet;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::Host;
 
+use crate::kernel::problem::{Problem, ProblemCode};
+
 pub use endpoint_url::{EndpointUrl, NotAnEndpointUrl};
 pub use names::Names;
 
@@ -41,6 +43,15 @@ pub enum NotATarget {
     /// Its name has no address, or none that could be found.
     #[error("the endpoint's name cannot be resolved")]
     Unresolved(#[source] io::Error),
+}
+
+impl From<NotATarget> for Problem {
+    fn from(reason: NotATarget) -> Self {
+        match reason {
+            // One answer for both: whoever registers endpoints need not learn which names exist inside.
+            NotATarget::Blocked | NotATarget::Unresolved(_) => ProblemCode::EndpointForbidden.into(),
+        }
+    }
 }
 
 impl Targets {
