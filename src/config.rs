@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use crate::kernel::{database, settings, telemetry};
 use crate::providers::{mail, sms};
-use crate::storefront;
+use crate::{storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
 
@@ -33,6 +33,8 @@ pub struct Config {
     pub sms: sms::Settings,
     /// `[mail]`
     pub mail: mail::Settings,
+    /// `[webhooks]`
+    pub webhooks: webhooks::Settings,
     /// `[dev]`
     pub dev: Dev,
 }

@@ -19,6 +19,7 @@ pub mod companies;
 pub mod config;
 pub mod contact;
 pub mod dev;
+pub mod developers;
 pub mod events;
 pub mod kernel;
 pub mod operators;

@@ -5,6 +5,7 @@ use sqlx::PgPool;
 
 use crate::companies::Companies;
 use crate::config::Config;
+use crate::developers::Developers;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
@@ -13,6 +14,7 @@ use crate::providers::mail::Mail;
 use crate::providers::mailbox::Mailbox;
 use crate::providers::sms::Sms;
 use crate::storefront::Storefront;
+use crate::webhooks::{Names, Webhooks};
 
 /// What handlers can ask for, each room by itself.
 #[derive(Clone, FromRef)]
@@ -23,6 +25,10 @@ pub struct AppState {
     pub companies: Companies,
     /// The storefront.
     pub storefront: Storefront,
+    /// The delivery hub.
+    pub webhooks: Webhooks,
+    /// What developers look up.
+    pub developers: Developers,
     /// Where texts and mails go in development.
     pub mailbox: Mailbox,
 }
@@ -36,6 +42,8 @@ pub struct Outside {
     pub clock: Clock,
     /// The key everything secret hangs on.
     pub application_key: ApplicationKey,
+    /// Where the names of endpoints turn into addresses.
+    pub names: Names,
     /// What has to end before the program may.
     pub lifecycle: Lifecycle,
     /// Keeps texts and mails in development; `None` in production.
@@ -51,16 +59,22 @@ pub enum StateError {
     /// `[mail]`
     #[error("the settings of [mail] are not usable")]
     Mail(#[from] crate::providers::mail::BadSettings),
+    /// `[webhooks]`
+    #[error("the settings of [webhooks] are not usable")]
+    Webhooks(#[from] crate::webhooks::BadSettings),
 }
 
 impl AppState {
     /// Builds every room.
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
-        let Outside { pool, clock, application_key, lifecycle, mailbox } = outside;
+        let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
+        let webhooks = Webhooks::new(pool.clone(), clock.clone(), application_key.clone(), config.webhooks.clone(), names)?;
         let storefront = Storefront::new(storefront_parts(config, &pool, &clock, application_key, lifecycle, mailbox.clone())?);
         Ok(Self {
             companies: Companies { pool: pool.clone(), clock: clock.clone() },
+            developers: Developers { pool: pool.clone(), clock: clock.clone() },
             storefront,
+            webhooks,
             mailbox: mailbox.unwrap_or_default(),
             pool,
         })
