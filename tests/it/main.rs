@@ -9,3 +9,4 @@ mod problems;
 mod registration;
 mod texts;
 mod tokens;
+mod webhooks;

@@ -3,7 +3,9 @@
 mod answer;
 mod database;
 pub mod people;
+pub mod receiver;
 mod request;
+pub mod subscribers;
 mod world;
 
 pub use answer::Answer;
