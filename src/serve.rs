@@ -20,6 +20,7 @@ use crate::kernel::rate_limit;
 use crate::kernel::telemetry::chain;
 use crate::providers::mailbox::Mailbox;
 use crate::set_up::{SetUp, SetUpError, application_key};
+use crate::webhooks::Names;
 
 /// Requests under way get this long to end, and then the workers again.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -91,11 +92,15 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
         pool: set_up.pool.clone(),
         clock: Clock::System,
         application_key,
+        names: Names::System,
         lifecycle: lifecycle.clone(),
         mailbox: development.then(Mailbox::default),
     };
     let state = AppState::new(config, outside)?;
     sweep(&state, &lifecycle);
+    if !arguments.no_worker {
+        state.webhooks.start_worker(&lifecycle);
+    }
     if development {
         let demo = Demo::open(&set_up.pool, config, &Clock::System).await?;
         say(&demo.at(address).banner());

@@ -22,3 +22,4 @@ mod resource_lists;
 mod resources;
 mod texts;
 mod tokens;
+mod webhooks;

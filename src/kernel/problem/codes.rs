@@ -74,7 +74,8 @@ problem_codes! {
     RecordInUse, 409, "record_in_use", "Record in use", "Another record still needs this one.";
     TransitionInvalid, 422, "transition_invalid", "Transition invalid", "The order cannot go from its status to this one.";
     // webhooks
-    EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are not sent to this address.";
+    EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are sent to public addresses only, and none was found for this endpoint.";
+    WebhookDisabled, 422, "webhook_disabled", "Webhook disabled", "This webhook is disabled. Enable it first.";
 }
 
 impl ProblemCode {
