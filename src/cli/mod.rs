@@ -1,6 +1,7 @@
 //! The command line.
 
 mod create;
+mod customers;
 mod doctor;
 mod output;
 
@@ -54,6 +55,12 @@ enum Command {
     /// Store keys and API keys
     #[command(subcommand)]
     Key(create::KeyCommand),
+    /// Customers
+    #[command(subcommand)]
+    Customer(customers::CustomerCommand),
+    /// Tokens of customers
+    #[command(subcommand)]
+    Token(customers::TokenCommand),
 }
 
 /// A command failed; its causes are the chain of errors.
@@ -91,6 +98,8 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Company(command) => command.run(&config).await?,
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,
+        Command::Customer(command) => command.run(&config).await?,
+        Command::Token(command) => command.run(&config).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
