@@ -61,7 +61,7 @@ pub use delivery_log::Delivery;
 pub use sending::Attempt;
 pub use settings::Settings;
 pub use subscription::{DisabledReason, SigningSecret, Subscription};
-pub use targets::{EndpointUrl, Names, NotATarget, NotAnEndpointUrl};
+pub use targets::{EndpointUrl, Names};
 
 use sending::Sender;
 use targets::Targets;
