@@ -22,6 +22,7 @@ pub mod contact;
 pub mod dev;
 pub mod developers;
 pub mod events;
+pub mod fleet;
 pub mod kernel;
 pub mod operators;
 pub mod providers;

@@ -135,9 +135,12 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
                 _ = minutes.tick() => {}
             }
             state.storefront.sweep();
-            let swept = async { rate_limit::sweep(&mut *state.pool.acquire().await?, Clock::System.now()).await };
+            let swept = async {
+                rate_limit::sweep(&mut *state.pool.acquire().await?, Clock::System.now()).await?;
+                state.storefront.erase_closed().await
+            };
             if let Err(error) = swept.await {
-                tracing::warn!(error = chain(&error), "old limits were not swept");
+                tracing::warn!(error = chain(&error), "what is over was not swept");
             }
         }
     });

@@ -37,6 +37,11 @@ impl<M: Room> Edit<M> {
         queries::find(&mut self.transaction, self.company, id).await
     }
 
+    /// The record, as it stays until this transaction ends: what depends on it can rely on it.
+    pub async fn hold<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
+        queries::hold(&mut self.transaction, self.company, id).await
+    }
+
     /// The record, as an answer tells it; refuses with `record_not_found`.
     pub async fn show<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Shown<R>, Problem> {
         let record = self.find(id).await?.ok_or(ProblemCode::RecordNotFound)?;

@@ -3,13 +3,14 @@
 use std::future::ready;
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgPool};
 
 use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::VehicleId;
 use crate::kernel::problem::Problem;
+use crate::members;
 use crate::resources::{Announced, Change, Edit, Editable, Filter, Line, Member, New, Record, Resource, Room};
 
 /// A room with nothing but what every room has.
@@ -53,7 +54,7 @@ impl Resource for Shelf {
         _: &mut PgConnection,
         shelves: &[Record<Self>],
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
-        let present = |shelf: &Record<Self>| Map::from_iter([("label".to_owned(), json!(shelf.fields.label))]);
+        let present = |shelf: &Record<Self>| members! { "label": shelf.fields.label };
         ready(Ok(shelves.iter().map(present).collect()))
     }
 }

@@ -4,6 +4,7 @@
 //! listed, is its [`Resource`]; what its changes mean to others is its [`Announced`]; what a body may do to it is its [`Editable`].
 //! From the first come `GET` routes ([`read_only_routes`]), from the last all five ([`routes`]). The statements are put together here
 //! from the names the resource gives: a resource has no SQL of its own for being listed, found, created, changed and deleted.
+//! `example.rs` is the smallest resource there can be.
 //!
 //! Every table has the columns `id`, `company_id`, `version`, `created_at`, `updated_at`, `deleted_at` beside the resource's own, and an
 //! index on `(company_id, created_at, id)`. A log that is kept in another form is read through a view that has them.
@@ -44,4 +45,4 @@ pub use member::Member;
 pub use record::{Record, Shown};
 pub use resource::{Announced, Change, Editable, New, Resource, Room};
 pub use routes::{PathId, read_only_routes, routes};
-pub use values::{Instant, Line, Meta, Reference, Text, Within};
+pub use values::{Instant, Line, Meta, NotAText, NotAnInstant, OutOfRange, Reference, Text, Within};

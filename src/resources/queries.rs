@@ -27,12 +27,19 @@ pub(super) async fn find<R: Resource>(conn: &mut PgConnection, company: CompanyI
     sql.build_query_as().fetch_optional(conn).await
 }
 
+/// The record, its row held: it can be read, and held by others, but neither changed nor deleted until the transaction ends.
+pub(super) async fn hold<R: Resource>(conn: &mut PgConnection, company: CompanyId, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
+    let mut sql = select::<R>(company);
+    sql.push(" and id = ").push_bind::<Uuid>(id.into()).push(" for share");
+    sql.build_query_as().fetch_optional(conn).await
+}
+
 /// The records with these ids, their rows locked until the transaction ends. Always locked in the order of their ids, so that two
-/// transactions that want the same ones wait for each other instead of blocking each other.
+/// transactions that want the same ones wait for each other instead of blocking each other. The lock leaves foreign keys on the row alone.
 pub(super) async fn lock<R: Resource>(conn: &mut PgConnection, company: CompanyId, ids: &[R::Id]) -> Result<Vec<Record<R>>, sqlx::Error> {
     let ids: Vec<Uuid> = ids.iter().map(|id| (*id).into()).collect();
     let mut sql = select::<R>(company);
-    sql.push(" and id = any(").push_bind(ids).push(") order by id for update");
+    sql.push(" and id = any(").push_bind(ids).push(") order by id for no key update");
     sql.build_query_as().fetch_all(conn).await
 }
 

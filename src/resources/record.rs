@@ -94,3 +94,14 @@ fn members<R: Resource>(record: &Record<R>, mut own: Map<String, Value>) -> Map<
     members.insert("updated_at".to_owned(), timestamp(record.updated_at).into());
     members
 }
+
+/// A JSON object's members, written like one: `members! { "name": driver.name, "phone": driver.phone }`.
+#[macro_export]
+macro_rules! members {
+    ($($member:tt)*) => {
+        match ::serde_json::json!({ $($member)* }) {
+            ::serde_json::Value::Object(members) => members,
+            _ => unreachable!("what stands in braces is an object"),
+        }
+    };
+}

@@ -6,7 +6,8 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use serde_json::{Value, json};
+use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::companies::{CallingCompany, Companies, Scope};
 use crate::kernel::ids::TypedId;
@@ -87,10 +88,10 @@ async fn find<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, 
 async fn create<R: Editable>(
     State(room): State<R::Room>,
     caller: CallingCompany,
-    kernel_json::Json(body): kernel_json::Json<Value>,
+    kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
 ) -> Result<Response, Problem> {
     caller.may(Scope::Write)?;
-    let body = body::read::<R>(body)?;
+    let body = body::read::<R>(&body)?;
     R::before_transaction(&room, &body).await?;
     let mut edit = Edit::begin(&room, caller.company).await?;
     let id = R::Id::fresh(edit.now);
@@ -106,10 +107,10 @@ async fn update<R: Editable>(
     caller: CallingCompany,
     PathId(id): PathId<R::Id>,
     if_match: IfMatch,
-    kernel_json::Json(body): kernel_json::Json<Value>,
+    kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
 ) -> Result<Response, Problem> {
     caller.may(Scope::Write)?;
-    let body = body::read::<R>(body)?;
+    let body = body::read::<R>(&body)?;
     R::before_transaction(&room, &body).await?;
     let mut edit = Edit::begin(&room, caller.company).await?;
     let before = edit.lock::<R>(id).await?;

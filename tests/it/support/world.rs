@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use chrono::{DateTime, TimeDelta};
 use portico::app::{self, AppState, Outside};
 use portico::companies::{self, Scope, Scopes};
-use portico::config::Config;
+use portico::config::{Config, Environment};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database::{self, DatabaseUrl};
@@ -57,7 +57,7 @@ impl World {
         Self::on(&databases::fresh().await, changes).await
     }
 
-    /// A world on a database of the story's own.
+    /// A world on a database of the story's own, which has every migration.
     pub async fn on(database: &DatabaseUrl, changes: &[(&str, &str)]) -> Self {
         let usual = [
             ("environment", "development"),
@@ -78,7 +78,7 @@ impl World {
             application_key: ApplicationKey::parse(&ApplicationKey::generate()).unwrap(),
             names: names.clone(),
             lifecycle: Lifecycle::default(),
-            mailbox: Some(mailbox.clone()),
+            mailbox: (config.environment() == Environment::Development).then(|| mailbox.clone()),
         };
         let lifecycle = outside.lifecycle.clone();
         let state = AppState::new(&config, outside).unwrap();
