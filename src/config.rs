@@ -7,6 +7,7 @@ use config::{ConfigError, Environment as Variables, File, FileFormat};
 use ipnet::IpNet;
 use secrecy::SecretString;
 
+use crate::dev::data_dir::default_data_dir;
 use crate::kernel::{database, settings, telemetry};
 use crate::providers::{mail, sms};
 use crate::storefront;
@@ -108,6 +109,11 @@ impl Config {
     pub fn environment(&self) -> Environment {
         let of_the_build = if cfg!(debug_assertions) { Environment::Development } else { Environment::Production };
         self.environment.unwrap_or(of_the_build)
+    }
+
+    /// Where development keeps its database, keys and certificates.
+    pub fn data_dir(&self) -> PathBuf {
+        self.dev.data_dir.clone().unwrap_or_else(default_data_dir)
     }
 
     /// The configured application key.

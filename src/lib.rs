@@ -15,6 +15,7 @@
 //! never heard of [`webhooks`], which delivers it. `tests/it/layers.rs` keeps it so.
 
 pub mod app;
+pub mod cli;
 pub mod companies;
 pub mod config;
 pub mod contact;
@@ -25,4 +26,6 @@ pub mod kernel;
 pub mod operators;
 pub mod providers;
 pub mod resources;
+pub mod serve;
+pub mod set_up;
 pub mod storefront;

@@ -1,3 +1,7 @@
 //! The `portico` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    portico::cli::run()
+}

@@ -27,7 +27,7 @@ pub struct Companies {
     pub clock: Clock,
 }
 
-/// There is no such company.
+/// Why an API key could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateKeyError {
     /// The company does not exist.
@@ -43,6 +43,11 @@ pub async fn create_company(conn: &mut PgConnection, name: &str, now: DateTime<U
     let id = CompanyId::new(now);
     queries::insert_company(conn, id, name, now).await?;
     Ok(id)
+}
+
+/// Whether there is such a company.
+pub async fn company_exists(conn: &mut PgConnection, id: CompanyId) -> Result<bool, sqlx::Error> {
+    queries::company_exists(conn, id).await
 }
 
 /// Creates an API key of `company`; the key itself is only in the answer.

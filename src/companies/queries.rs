@@ -11,6 +11,10 @@ pub(super) async fn insert_company(conn: &mut PgConnection, id: CompanyId, name:
     Ok(())
 }
 
+pub(super) async fn company_exists(conn: &mut PgConnection, id: CompanyId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(r#"select exists(select from companies where id = $1) as "exists!""#, id.uuid()).fetch_one(conn).await
+}
+
 /// `false` when there is no such company.
 pub(super) async fn insert_api_key(
     conn: &mut PgConnection,

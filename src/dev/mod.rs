@@ -3,7 +3,9 @@
 
 pub mod authority;
 pub mod data_dir;
+pub mod demo;
 pub mod mailbox;
 pub mod postgres;
 pub mod receive;
 pub mod temporary;
+pub mod workspace;

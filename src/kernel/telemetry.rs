@@ -1,5 +1,7 @@
 //! The log: lines for people in a terminal, JSON for machines elsewhere.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
@@ -33,7 +35,7 @@ pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
 pub fn start(settings: &Settings) -> Result<(), BadFilter> {
     let filter = EnvFilter::try_new(&settings.filter)?;
     let registry = tracing_subscriber::registry().with(filter);
-    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     let started = match settings.format {
         Format::Text => registry.with(lines.with_target(false)).try_init(),
         Format::Json => registry.with(lines.json().flatten_event(true)).try_init(),

@@ -41,6 +41,11 @@ pub enum CreateOperatorError {
     Database(#[source] sqlx::Error),
 }
 
+/// Whether somebody signs in with `email` already.
+pub async fn is_operator(conn: &mut PgConnection, email: &EmailAddress) -> Result<bool, sqlx::Error> {
+    queries::operator_exists(conn, &email.key()).await
+}
+
 /// Creates an operator who signs in with `email` and `password`.
 pub async fn create_operator(
     conn: &mut PgConnection,

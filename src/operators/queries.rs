@@ -28,3 +28,7 @@ pub(super) async fn insert_operator(
     .await?;
     Ok(())
 }
+
+pub(super) async fn operator_exists(conn: &mut PgConnection, email: &str) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(r#"select exists(select from operators where email = $1) as "exists!""#, email).fetch_one(conn).await
+}

@@ -13,7 +13,7 @@ const FLOORS: &[&[&str]] = &[
     &["storefront", "fleet", "gateways", "developers", "declared"],
     &["realtime"],
     &["console"],
-    &["main", "cli", "serve", "app", "config", "dev", "lib"],
+    &["main", "cli", "serve", "set_up", "app", "config", "dev", "lib"],
 ];
 
 fn floor_of(folder: &str) -> usize {

@@ -119,6 +119,12 @@ impl PrivatePostgres {
         Ok(Self { _server: server, socket, _temporary: temporary, _claim: claim })
     }
 
+    /// The address of a database on the server that some program runs on `data_dir` now, if one does.
+    #[must_use]
+    pub fn running(data_dir: &Path, database: &str) -> Option<String> {
+        socket::url_if_answered(&data_dir.canonicalize().ok()?, ROLE, database)
+    }
+
     /// The address of a database on this server, for example of [`DATABASE`].
     #[must_use]
     pub fn url(&self, database: &str) -> String {

@@ -20,7 +20,7 @@ use super::error::PostgresError;
 const START_LIMIT: Duration = Duration::from_secs(60);
 
 /// A server that stops when this is dropped, or when the program ends in whatever way (see
-/// [`super::command`]).
+/// [`command`](mod@super::command)).
 #[derive(Debug)]
 pub(super) struct Server {
     process: Arc<Mutex<Child>>,

@@ -26,17 +26,9 @@ pub(super) struct SocketDirectory {
 }
 
 impl SocketDirectory {
-    /// `<data_dir>/socket`, or where that name will not do, a directory in the system's temporary
-    /// one.
+    /// Where the socket of the server on `data_dir` belongs.
     pub(super) fn locate(data_dir: &Path) -> Result<Self, PostgresError> {
-        let digest = hex::encode(&Sha256::digest(data_dir.as_os_str().as_bytes())[..8]);
-        let short = format!("portico-{digest}");
-        let candidates = [data_dir.join("socket"), env::temp_dir().join(&short), Path::new("/tmp").join(&short)];
-        candidates
-            .iter()
-            .find(|path| fits(path))
-            .map(|path| Self { path: path.clone() })
-            .ok_or_else(|| PostgresError::NoPlaceForSocket { tried: candidates[2].clone() })
+        Ok(Self { path: place(data_dir)? })
     }
 
     /// Makes it anew. A directory of this name that somebody else put into `/tmp` cannot be
@@ -47,7 +39,7 @@ impl SocketDirectory {
 
     /// Whether a server listens there now.
     pub(super) fn is_answered(&self) -> bool {
-        UnixStream::connect(self.path.join(NAME)).is_ok()
+        is_answered(&self.path)
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -57,8 +49,7 @@ impl SocketDirectory {
     /// The address of a database, with the port spelled out: the reader would else take it from
     /// `PGPORT`.
     pub(super) fn url(&self, role: &str, database: &str) -> String {
-        let host = percent_encode(self.path.as_os_str().as_bytes());
-        format!("postgres://{role}@{host}:5432/{}", percent_encode(database.as_bytes()))
+        url(&self.path, role, database)
     }
 }
 
@@ -66,6 +57,30 @@ impl Drop for SocketDirectory {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.path);
     }
+}
+
+/// The address of a database on the server that another program runs on `data_dir` now, if one does.
+pub(super) fn url_if_answered(data_dir: &Path, role: &str, database: &str) -> Option<String> {
+    let path = place(data_dir).ok()?;
+    is_answered(&path).then(|| url(&path, role, database))
+}
+
+/// `<data_dir>/socket`, or where that name will not do, a directory in the system's temporary one.
+fn place(data_dir: &Path) -> Result<PathBuf, PostgresError> {
+    let digest = hex::encode(&Sha256::digest(data_dir.as_os_str().as_bytes())[..8]);
+    let short = format!("portico-{digest}");
+    let candidates = [data_dir.join("socket"), env::temp_dir().join(&short), Path::new("/tmp").join(&short)];
+    let fitting = candidates.iter().find(|path| fits(path)).cloned();
+    fitting.ok_or_else(|| PostgresError::NoPlaceForSocket { tried: candidates[2].clone() })
+}
+
+fn is_answered(directory: &Path) -> bool {
+    UnixStream::connect(directory.join(NAME)).is_ok()
+}
+
+fn url(directory: &Path, role: &str, database: &str) -> String {
+    let host = percent_encode(directory.as_os_str().as_bytes());
+    format!("postgres://{role}@{host}:5432/{}", percent_encode(database.as_bytes()))
 }
 
 /// Whether the system can take the name, and PostgreSQL, which splits a list of directories by

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use chrono::{DateTime, TimeDelta};
 use portico::app::{self, AppState, Outside};
 use portico::companies::{self, Scope, Scopes};
-use portico::config::Config;
+use portico::config::{Config, Environment};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
-use portico::kernel::database;
+use portico::kernel::database::{self, DatabaseUrl};
 use portico::kernel::ids::{CompanyId, StoreId};
 use portico::kernel::lifecycle::Lifecycle;
 use portico::providers::mailbox::{Kept, Mailbox};
@@ -48,10 +48,15 @@ impl World {
 
     /// A world with some settings changed.
     pub async fn with(changes: &[(&str, &str)]) -> Self {
+        Self::on(&databases::fresh().await, changes).await
+    }
+
+    /// A world on a database of the story's own, which has every migration.
+    pub async fn on(database: &DatabaseUrl, changes: &[(&str, &str)]) -> Self {
         // Requests come from the address their story says, as if from behind a proxy.
         let proxied = [&[("environment", "development"), ("http.trusted_proxies", "127.0.0.1/32")], changes].concat();
         let config = Config::with(&proxied).unwrap();
-        let pool = database::pool(&databases::fresh().await, &config.database);
+        let pool = database::pool(database, &config.database);
         let clock = Clock::standing_at(DateTime::from_timestamp(BEGINNING, 0).unwrap());
         let mailbox = Mailbox::default();
         let outside = Outside {
@@ -59,7 +64,7 @@ impl World {
             clock: clock.clone(),
             application_key: ApplicationKey::parse(&ApplicationKey::generate()).unwrap(),
             lifecycle: Lifecycle::default(),
-            mailbox: Some(mailbox.clone()),
+            mailbox: (config.environment() == Environment::Development).then(|| mailbox.clone()),
         };
         let lifecycle = outside.lifecycle.clone();
         let state = AppState::new(&config, outside).unwrap();

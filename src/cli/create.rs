@@ -1,0 +1,136 @@
+//! `portico company create`, `store create`, `key create`: what everything else needs first.
+
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::cli::{Failure, say};
+use crate::companies::{self, Scope, Scopes};
+use crate::config::Config;
+use crate::kernel::clock::Clock;
+use crate::kernel::ids::{CompanyId, StoreId};
+use crate::set_up::SetUp;
+use crate::storefront;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum CompanyCommand {
+    /// Create a company
+    Create {
+        /// What it is called
+        name: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum StoreCommand {
+    /// Create a store of a company
+    Create {
+        /// What it is called; texts and mails say so
+        name: String,
+        /// Whose it is, as an id (company_…) or UUID
+        #[arg(long)]
+        company: CompanyId,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(super) enum KeyCommand {
+    /// Create a store key (--store) or an API key (--company and --scopes)
+    Create {
+        #[command(flatten)]
+        owner: Owner,
+        /// What the API key may do: callbacks, events, read, write, admin
+        #[arg(long, value_delimiter = ',', required_unless_present = "store", conflicts_with = "store")]
+        scopes: Vec<Scope>,
+        /// What the API key is for
+        #[arg(long, default_value = "created by hand")]
+        name: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub(super) struct Owner {
+    /// The store whose apps carry the key
+    #[arg(long)]
+    store: Option<StoreId>,
+    /// The company whose systems carry the key
+    #[arg(long)]
+    company: Option<CompanyId>,
+}
+
+impl CompanyCommand {
+    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
+        let Self::Create { name, json } = self;
+        on_database(config, json, async |pool| {
+            let id = companies::create_company(&mut *pool.acquire().await?, &named(&name)?, Clock::System.now()).await?;
+            Ok(json!({ "company": { "id": id, "uuid": id.uuid(), "name": name } }))
+        })
+        .await
+    }
+}
+
+impl StoreCommand {
+    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
+        let Self::Create { name, company, json } = self;
+        on_database(config, json, async |pool| {
+            let created = storefront::create_store(&mut *pool.acquire().await?, company, &named(&name)?, Clock::System.now()).await?;
+            let id = created.ok_or_else(|| format!("there is no company {company}"))?;
+            Ok(json!({ "store": { "id": id, "uuid": id.uuid(), "company": company, "name": name } }))
+        })
+        .await
+    }
+}
+
+impl KeyCommand {
+    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
+        let Self::Create { owner, scopes, name, json } = self;
+        on_database(config, json, async |pool| {
+            let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
+            if let Some(store) = owner.store {
+                let created = storefront::create_store_key(conn, store, now).await?;
+                let (id, key) = created.ok_or_else(|| format!("there is no store {store}"))?;
+                return Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }));
+            }
+            let company = owner.company.expect("the command line asks for one of the two");
+            let (id, key) = companies::create_api_key(conn, company, &named(&name)?, Scopes::new(scopes.iter().copied()), now).await?;
+            let scopes: Vec<_> = scopes.iter().map(|scope| scope.as_str()).collect();
+            Ok(json!({ "key": { "id": id, "company": company, "name": name, "scopes": scopes, "key": key.reveal() } }))
+        })
+        .await
+    }
+}
+
+fn named(name: &str) -> Result<String, Failure> {
+    let name = name.trim();
+    match name.chars().count() {
+        1..=255 if !name.chars().any(char::is_control) => Ok(name.to_owned()),
+        _ => Err("a name has 1 to 255 characters and no control characters".into()),
+    }
+}
+
+/// Runs `work` on the database and shows what it made: as JSON, or one line for each member.
+async fn on_database(config: &Config, json: bool, work: impl AsyncFnOnce(&PgPool) -> Result<Value, Failure>) -> Result<(), Failure> {
+    let made = SetUp::new(config).await?.migrated(work).await?;
+    say(&if json { made.to_string() } else { lines(&made) });
+    Ok(())
+}
+
+fn lines(made: &Value) -> String {
+    let record = made.as_object().and_then(|members| members.values().next()).and_then(Value::as_object);
+    let line = |(name, value): (&String, &Value)| match value {
+        Value::String(text) => format!("{name:8} {text}"),
+        Value::Array(items) => format!("{name:8} {}", items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(",")),
+        other => format!("{name:8} {other}"),
+    };
+    record.map(|members| members.iter().map(line).collect::<Vec<_>>().join("\n")).unwrap_or_default()
+}

@@ -1,0 +1,158 @@
+//! Serving: bind, start the workers, and stop everything in order, the database last.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::Args;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::app::{self, AppState, Outside, StateError};
+use crate::cli::say;
+use crate::config::{Config, Environment};
+use crate::dev::demo::{Demo, DemoError};
+use crate::kernel::clock::Clock;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::rate_limit;
+use crate::kernel::telemetry::chain;
+use crate::providers::mailbox::Mailbox;
+use crate::set_up::{SetUp, SetUpError, application_key};
+
+/// Requests under way get this long to end, and then the workers again.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How often what no longer counts is forgotten.
+const SWEEP_EVERY: Duration = Duration::from_secs(60);
+
+/// `portico serve`
+#[derive(Args, Debug, Default)]
+pub struct Arguments {
+    /// Bring the database up to this version first (development always does)
+    #[arg(long)]
+    migrate: bool,
+    /// Answer requests only; events wait for an instance that delivers
+    #[arg(long)]
+    no_worker: bool,
+}
+
+/// Why the service did not start, or broke off.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The database or the application key.
+    #[error(transparent)]
+    SetUp(#[from] SetUpError),
+    /// Development is for one desk.
+    #[error("development listens on loopback only, not on {0} (environment = \"production\" listens anywhere)")]
+    NotLoopback(SocketAddr),
+    /// The address is taken, or not ours.
+    #[error("cannot listen on {address}")]
+    Bind {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// A part cannot work with its settings.
+    #[error(transparent)]
+    State(#[from] StateError),
+    /// The demonstration company.
+    #[error("the demonstration company could not be created")]
+    Demo(#[from] DemoError),
+    /// The server broke off.
+    #[error("the server broke off")]
+    Server(#[source] io::Error),
+}
+
+/// Serves until the program is asked to stop.
+pub async fn run(config: Config, arguments: Arguments) -> Result<(), ServeError> {
+    let development = config.environment() == Environment::Development;
+    if development && !config.http.listen.ip().is_loopback() {
+        return Err(ServeError::NotLoopback(config.http.listen));
+    }
+    let set_up = SetUp::new(&config).await?;
+    let served = serve(&config, &arguments, &set_up, development).await;
+    set_up.stop().await;
+    served
+}
+
+async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, development: bool) -> Result<(), ServeError> {
+    let application_key = application_key(config)?;
+    if development || arguments.migrate {
+        set_up.migrate().await?;
+    }
+    let listen = config.http.listen;
+    let listener = TcpListener::bind(listen).await.map_err(|source| ServeError::Bind { address: listen, source })?;
+    let address = listener.local_addr().map_err(ServeError::Server)?;
+
+    let lifecycle = Lifecycle::default();
+    let outside = Outside {
+        pool: set_up.pool.clone(),
+        clock: Clock::System,
+        application_key,
+        lifecycle: lifecycle.clone(),
+        mailbox: development.then(Mailbox::default),
+    };
+    let state = AppState::new(config, outside)?;
+    sweep(&state, &lifecycle);
+    if development {
+        let demo = Demo::open(&set_up.pool, config, &Clock::System).await?;
+        say(&demo.at(address).banner());
+    }
+    tracing::info!(%address, "listening");
+
+    let stopping = asked_to_stop();
+    let service = app::router(state, config).into_make_service_with_connect_info::<SocketAddr>();
+    let server = axum::serve(listener, service).with_graceful_shutdown(stopping.clone().cancelled_owned());
+    let answered = tokio::select! {
+        answered = server => answered.map_err(ServeError::Server),
+        () = async { stopping.cancelled().await; tokio::time::sleep(PATIENCE).await } => {
+            tracing::warn!("some requests did not end in time");
+            Ok(())
+        }
+    };
+    if timeout(PATIENCE, lifecycle.stop()).await.is_err() {
+        tracing::warn!("some work did not end in time");
+    }
+    answered
+}
+
+/// Forgets, every minute, what no longer counts.
+fn sweep(state: &AppState, lifecycle: &Lifecycle) {
+    let (state, stopping) = (state.clone(), lifecycle.stopping().clone());
+    lifecycle.spawn(async move {
+        let mut minutes = interval(SWEEP_EVERY);
+        minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stopping.cancelled() => return,
+                _ = minutes.tick() => {}
+            }
+            state.storefront.sweep();
+            let swept = async { rate_limit::sweep(&mut *state.pool.acquire().await?, Clock::System.now()).await };
+            if let Err(error) = swept.await {
+                tracing::warn!(error = chain(&error), "old limits were not swept");
+            }
+        }
+    });
+}
+
+/// Is cancelled by Ctrl-C and by the signal a container platform sends; a second one ends the program at once.
+pub fn asked_to_stop() -> CancellationToken {
+    let token = CancellationToken::new();
+    let asked = token.clone();
+    let listening = async move {
+        let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else { return };
+        loop {
+            tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
+            if asked.is_cancelled() {
+                std::process::exit(130);
+            }
+            asked.cancel();
+        }
+    };
+    #[expect(clippy::disallowed_methods, reason = "it must outlive everything that is stopped, to hear the second signal")]
+    tokio::spawn(listening);
+    token
+}
