@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use sqlx::{PgConnection, Postgres, Transaction};
 
 use crate::events::{self, EventName, NewEvent};
-use crate::kernel::ids::CompanyId;
+use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{Announced, Change, Record, Resource, Room, Shown, queries};
 
@@ -40,6 +40,12 @@ impl<M: Room> Edit<M> {
     /// The record, as it stays until this transaction ends: what depends on it can rely on it.
     pub async fn hold<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
         queries::hold(&mut self.transaction, self.company, id).await
+    }
+
+    /// The record, as an answer tells it; refuses with `record_not_found`.
+    pub async fn show<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Shown<R>, Problem> {
+        let record = self.find(id).await?.ok_or(ProblemCode::RecordNotFound)?;
+        Ok(Shown::one(&mut self.transaction, record).await?)
     }
 
     /// The record, locked against other changes until this transaction ends; refuses with `record_not_found`.
@@ -90,16 +96,20 @@ impl<M: Room> Edit<M> {
         record: Record<R>,
         name: EventName,
         additional: Map<String, Value>,
-    ) -> Result<(), sqlx::Error> {
+    ) -> Result<EventId, sqlx::Error> {
         let shown = Shown::one(&mut self.transaction, record).await?;
         self.publish(&shown, name, additional).await
     }
 
-    async fn publish<R: Resource>(&mut self, about: &Shown<R>, name: EventName, additional: Map<String, Value>) -> Result<(), sqlx::Error> {
+    async fn publish<R: Resource>(
+        &mut self,
+        about: &Shown<R>,
+        name: EventName,
+        additional: Map<String, Value>,
+    ) -> Result<EventId, sqlx::Error> {
         let subject = Some(about.record.id.into());
         let event = NewEvent { company: self.company, name, subject, data: about.event_data(additional) };
-        events::publish(&mut self.transaction, event, self.now).await?;
-        Ok(())
+        events::publish(&mut self.transaction, event, self.now).await
     }
 
     /// Makes it all happen.

@@ -4,8 +4,10 @@ mod answer;
 pub mod database;
 pub mod fleet;
 pub mod people;
+pub mod receiver;
 mod request;
 pub mod smtp;
+pub mod subscribers;
 pub mod twilio;
 mod world;
 
