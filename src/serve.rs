@@ -13,7 +13,9 @@ use tokio_util::sync::CancellationToken;
 use crate::app::{self, AppState, Outside, StateError};
 use crate::cli::say;
 use crate::config::{Config, Environment};
+use crate::dev::authority::AuthorityError;
 use crate::dev::demo::{Demo, DemoError};
+use crate::dev::workspace::trust_loopback;
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::rate_limit;
@@ -58,6 +60,9 @@ pub enum ServeError {
     /// A part cannot work with its settings.
     #[error(transparent)]
     State(#[from] StateError),
+    /// The authority that development trusts.
+    #[error("the certificate authority of development cannot be used")]
+    Authority(#[from] AuthorityError),
     /// The demonstration company.
     #[error("the demonstration company could not be created")]
     Demo(#[from] DemoError),
@@ -67,10 +72,13 @@ pub enum ServeError {
 }
 
 /// Serves until the program is asked to stop.
-pub async fn run(config: Config, arguments: Arguments) -> Result<(), ServeError> {
+pub async fn run(mut config: Config, arguments: Arguments) -> Result<(), ServeError> {
     let development = config.environment() == Environment::Development;
     if development && !config.http.listen.ip().is_loopback() {
         return Err(ServeError::NotLoopback(config.http.listen));
+    }
+    if development {
+        trust_loopback(&mut config)?;
     }
     let set_up = SetUp::new(&config).await?;
     let served = serve(&config, &arguments, &set_up, development).await;
