@@ -61,5 +61,6 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: Option<
     codes::forget_codes(&mut tx, id).await?;
     customers::publish(&mut tx, caller.store.company_id, CUSTOMER_CLOSED, &customer, now).await?;
     tx.commit().await?;
+    storefront.recent.forget_customer(id);
     Ok(())
 }

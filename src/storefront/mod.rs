@@ -13,6 +13,9 @@
 //!   do, step by step.
 //! * [`audit`] writes down who signed in, how and from where, and what was refused; [`resources`] shows it, and the rest, to operators.
 //!
+//! [`recent`] remembers for a second what most requests look up. What an instance changes it forgets at once, so a sign-in revoked there ends
+//! there at once, and within a second on every other instance.
+//!
 //! What is not guaranteed: a text that a provider accepted may still not arrive, and the general throttle is counted by each instance
 //! for itself; all other limits are counted in Postgres and hold for any number of instances.
 
@@ -27,6 +30,7 @@ mod messages;
 mod passwords;
 mod phone_change;
 mod profile;
+mod recent;
 mod registration;
 mod resources;
 mod sending;
@@ -85,6 +89,7 @@ pub struct Storefront {
     mail: Mail,
     settings: Settings,
     throttle: access::Throttle,
+    recent: recent::Recent,
 }
 
 /// What a storefront is made of.
@@ -113,7 +118,7 @@ impl Storefront {
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, settings } = parts;
         let throttle = access::Throttle::new(settings.requests_per_minute);
-        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, settings, throttle }
+        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, settings, throttle, recent: recent::Recent::new() }
     }
 
     /// Forgets what is over: limits that no longer count, the personal fields of accounts closed longer than `storefront.erase_after` ago,
