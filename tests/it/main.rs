@@ -23,4 +23,5 @@ mod resource_lists;
 mod resources;
 mod texts;
 mod tokens;
+mod transport;
 mod webhooks;
