@@ -9,6 +9,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::mailbox::Mailbox;
 use crate::providers::sms::Sms;
@@ -51,6 +52,9 @@ pub enum StateError {
     /// `[mail]`
     #[error("the settings of [mail] are not usable")]
     Mail(#[from] crate::providers::mail::BadSettings),
+    /// `[providers]`
+    #[error("the settings of [providers] are not usable")]
+    IdentityProviders(#[from] crate::providers::identity::BadSettings),
 }
 
 impl AppState {
@@ -79,6 +83,7 @@ fn storefront_parts(
         pool: pool.clone(),
         clock: clock.clone(),
         application_key,
+        identity_providers: IdentityProviders::new(&config.providers, clock, &lifecycle)?,
         lifecycle,
         hashing: PasswordHashing::start(),
         sms: Sms::new(&config.sms, mailbox.clone())?,

@@ -6,9 +6,11 @@
 //! * [`codes`] issues verification codes and judges guesses. It alone writes `verification_codes` and `wrong_codes`. A guess is counted
 //!   in a committed statement before it is compared, so no number of parallel guesses gets more than five comparisons out of a code.
 //! * [`texts`] is the SMS guard every text passes. It alone writes `texts`, which is its log and its counters in one.
-//! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it; an identity merely
+//! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or an identity
+//!   provider; an identity merely
 //!   typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can wait in an account that
 //!   somebody else will one day believe to be theirs.
+//! * [`social`] signs in with identity providers and alone writes `provider_links`; what a provider vouches for counts as proven.
 //! * [`registration`], [`sign_in`] and [`account`] are the flows: what the routes do, step by step.
 //!
 //! What is not guaranteed: a text that a provider accepted may still not arrive, and the general throttle is counted by each instance
@@ -23,6 +25,7 @@ mod passwords;
 mod registration;
 mod sending;
 mod sign_in;
+mod social;
 mod stores;
 mod texts;
 mod tokens;
@@ -40,6 +43,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 
@@ -66,6 +70,7 @@ pub struct Storefront {
     hashing: PasswordHashing,
     sms: Sms,
     mail: Mail,
+    identity_providers: IdentityProviders,
     settings: Settings,
     throttle: access::Throttle,
 }
@@ -87,6 +92,8 @@ pub struct Parts {
     pub sms: Sms,
     /// Sends mail.
     pub mail: Mail,
+    /// Say who somebody is to them.
+    pub identity_providers: IdentityProviders,
     /// `[storefront]`
     pub settings: Settings,
 }
@@ -94,9 +101,9 @@ pub struct Parts {
 impl Storefront {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, settings } = parts;
+        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, identity_providers, settings } = parts;
         let throttle = access::Throttle::new(settings.requests_per_minute);
-        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, settings, throttle }
+        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, identity_providers, settings, throttle }
     }
 
     /// Forgets what no longer counts. To be called every minute or so.
@@ -120,5 +127,6 @@ where
         .route("/customers/verify-code", post(sign_in::verify_code))
         .route("/customers/logout", post(account::logout))
         .route("/customers/logout-all", post(account::logout_all))
+        .merge(social::routes(storefront))
         .route_layer(from_fn_with_state(storefront.clone(), access::admit))
 }

@@ -4,12 +4,14 @@ mod queries;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
+use sqlx::PgConnection;
 
-use crate::contact::{EmailAddress, PhoneNumber};
+use crate::contact::{EmailAddress, Identity, PhoneNumber};
+use crate::events::{self, NewEvent};
 use crate::kernel::clock::timestamp;
-use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
 
-pub(super) use queries::{find_by_identity, find_customer, find_proven, insert_customer, remove_unproven_claims, set_password_hash};
+pub(super) use queries::{find_by_identity, find_customer, find_proven, set_password_hash};
 
 /// An open account.
 #[derive(Clone, Debug)]
@@ -83,4 +85,48 @@ pub(super) struct NewCustomer {
     pub(super) phone: Option<PhoneNumber>,
     pub(super) phone_is_proven: bool,
     pub(super) password_hash: Option<String>,
+}
+
+impl NewCustomer {
+    /// The identities that belong to the account from its beginning.
+    fn proven(&self) -> impl Iterator<Item = Identity> {
+        let email = self.email.clone().filter(|_| self.email_is_proven).map(Identity::Email);
+        let phone = self.phone.clone().filter(|_| self.phone_is_proven).map(Identity::Phone);
+        email.into_iter().chain(phone)
+    }
+}
+
+/// Opens an account: what the newcomer has proven leaves every account that merely typed it, and `customer.created` is published.
+pub(super) async fn open_account(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    newcomer: &NewCustomer,
+    now: DateTime<Utc>,
+) -> Result<Customer, sqlx::Error> {
+    let customer = queries::insert_customer(conn, newcomer, now).await?;
+    for identity in newcomer.proven() {
+        queries::remove_unproven_claims(conn, newcomer.store, customer.id, &identity, now).await?;
+    }
+    let data = customer.event_data();
+    let event = NewEvent { company, name: events::names::CUSTOMER_CREATED, subject: Some(customer.id.uuid()), data };
+    events::publish(conn, event, now).await?;
+    Ok(customer)
+}
+
+/// The text cannot be a customer's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BadName {
+    #[error("name is required.")]
+    Missing,
+    #[error("The name may have at most 255 characters and no control characters.")]
+    Unusable,
+}
+
+/// Reads a name as somebody typed it.
+pub(super) fn parse_name(text: &str) -> Result<String, BadName> {
+    match text.trim() {
+        "" => Err(BadName::Missing),
+        name if name.chars().count() > 255 || name.chars().any(char::is_control) => Err(BadName::Unusable),
+        name => Ok(name.to_owned()),
+    }
 }
