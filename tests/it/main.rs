@@ -9,5 +9,6 @@ mod passwords;
 mod problems;
 mod providers;
 mod registration;
+mod social;
 mod texts;
 mod tokens;

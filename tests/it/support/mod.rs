@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod database;
+pub mod identity_provider;
 pub mod people;
 mod request;
 pub mod smtp;
