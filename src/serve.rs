@@ -13,13 +13,16 @@ use tokio_util::sync::CancellationToken;
 use crate::app::{self, AppState, Outside, StateError};
 use crate::cli::say;
 use crate::config::{Config, Environment};
+use crate::dev::authority::AuthorityError;
 use crate::dev::demo::{Demo, DemoError};
+use crate::dev::workspace::trust_loopback;
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::rate_limit;
 use crate::kernel::telemetry::chain;
 use crate::providers::mailbox::Mailbox;
 use crate::set_up::{SetUp, SetUpError, application_key};
+use crate::webhooks::Names;
 
 /// Requests under way get this long to end, and then the workers again.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -57,6 +60,9 @@ pub enum ServeError {
     /// A part cannot work with its settings.
     #[error(transparent)]
     State(#[from] StateError),
+    /// The authority that development trusts.
+    #[error("the certificate authority of development cannot be used")]
+    Authority(#[from] AuthorityError),
     /// The demonstration company.
     #[error("the demonstration company could not be created")]
     Demo(#[from] DemoError),
@@ -66,10 +72,13 @@ pub enum ServeError {
 }
 
 /// Serves until the program is asked to stop.
-pub async fn run(config: Config, arguments: Arguments) -> Result<(), ServeError> {
+pub async fn run(mut config: Config, arguments: Arguments) -> Result<(), ServeError> {
     let development = config.environment() == Environment::Development;
     if development && !config.http.listen.ip().is_loopback() {
         return Err(ServeError::NotLoopback(config.http.listen));
+    }
+    if development {
+        trust_loopback(&mut config)?;
     }
     let set_up = SetUp::new(&config).await?;
     let served = serve(&config, &arguments, &set_up, development).await;
@@ -91,11 +100,15 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
         pool: set_up.pool.clone(),
         clock: Clock::System,
         application_key,
+        names: Names::System,
         lifecycle: lifecycle.clone(),
         mailbox: development.then(Mailbox::default),
     };
     let state = AppState::new(config, outside)?;
     sweep(&state, &lifecycle);
+    if !arguments.no_worker {
+        state.webhooks.start_worker(&lifecycle);
+    }
     if development {
         let demo = Demo::open(&set_up.pool, config, &Clock::System).await?;
         say(&demo.at(address).banner());
@@ -130,9 +143,12 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
                 _ = minutes.tick() => {}
             }
             state.storefront.sweep();
-            let swept = async { rate_limit::sweep(&mut *state.pool.acquire().await?, Clock::System.now()).await };
+            let swept = async {
+                rate_limit::sweep(&mut *state.pool.acquire().await?, Clock::System.now()).await?;
+                state.storefront.erase_closed().await
+            };
             if let Err(error) = swept.await {
-                tracing::warn!(error = chain(&error), "old limits were not swept");
+                tracing::warn!(error = chain(&error), "what is over was not swept");
             }
         }
     });

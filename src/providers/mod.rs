@@ -3,7 +3,10 @@
 pub mod identity;
 pub mod mail;
 pub mod mailbox;
+mod route_name;
 pub mod sms;
+
+pub use route_name::{NotARouteName, RouteName};
 
 /// `[providers]`
 #[derive(Clone, Debug, serde::Deserialize)]

@@ -15,7 +15,7 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
-use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode};
+use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, NewCustomer};
 use crate::storefront::sign_in::signed_in;
 use crate::storefront::stores::Store;
@@ -66,7 +66,7 @@ async fn send_creation_code(storefront: &Storefront, store: &Store, request: Cre
         Identity::Phone(number) => (Some(Ok(number.clone())), None),
         Identity::Email(address) => (None, Some(address.clone())),
     };
-    let order = Order { store, purpose: Purpose::CreateAccount, identity: &identity, customer: None, text, mail };
+    let order = Order { store, purpose: Purpose::CreateAccount, identity: &identity, requested_by: None, customer: None, text, mail };
     Ok(codes::issue(storefront, order).await?)
 }
 
@@ -133,7 +133,9 @@ pub(super) async fn register(
 
 async fn create_account(storefront: &Storefront, store: &Store, request: &RegistrationRequest) -> Result<Value, Problem> {
     let registration = request.parse()?;
-    let right = codes::check(storefront, store.id, Purpose::CreateAccount, &registration.candidates, request.code.as_ref()).await?;
+    let right =
+        codes::check(storefront, store.id, Purpose::CreateAccount, Target::Identities(&registration.candidates), request.code.as_ref())
+            .await?;
     let password_hash = match registration.password {
         Some(password) => Some(storefront.hashing.hash(password).await?),
         None => None,

@@ -59,6 +59,7 @@ problem_codes! {
     IdentityNotVerified, 401, "identity_not_verified", "Identity not verified", "The sign-in with this provider could not be verified. Please try again.";
     ProviderNotConfigured, 404, "provider_not_configured", "Provider not configured", "This shop does not offer this sign-in.";
     ProviderUnavailable, 503, "provider_unavailable", "Provider unavailable", "This sign-in is not available at the moment. Please try again or use another one.";
+    ContactMissing, 422, "contact_missing", "Contact missing", "This account has no verified phone number or email address to send a code to.";
     CustomerNotFound, 422, "customer_not_found", "Customer not found", "There is no account with this number.";
     // texts and mail
     NumberInvalid, 422, "number_invalid", "Number invalid", "This is not a valid phone number.";
@@ -73,9 +74,11 @@ problem_codes! {
     // extension resources
     RecordNotFound, 404, "record_not_found", "Record not found", "There is no such record.";
     RecordChanged, 412, "record_changed", "Record changed", "The record has changed since it was read.";
+    RecordInUse, 409, "record_in_use", "Record in use", "Another record still needs this one.";
     TransitionInvalid, 422, "transition_invalid", "Transition invalid", "The order cannot go from its status to this one.";
     // webhooks
-    EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are not sent to this address.";
+    EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are sent to public addresses only, and none was found for this endpoint.";
+    WebhookDisabled, 422, "webhook_disabled", "Webhook disabled", "This webhook is disabled. Enable it first.";
 }
 
 impl ProblemCode {

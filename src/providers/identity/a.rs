@@ -10,18 +10,19 @@ use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::secrets::sha256;
 use crate::kernel::settings;
+use crate::providers::RouteName;
 use crate::providers::identity::claims::{Claims, Flaw};
 use crate::providers::identity::code_exchange::CodeExchange;
 use crate::providers::identity::settings::{address, all_or_none};
 use crate::providers::identity::tokens::IdentityTokens;
-use crate::providers::identity::{BadSettings, Provider, ProviderName, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{BadSettings, Provider, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_a]`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdpASettings {
     /// What this deployment calls it.
-    pub name: ProviderName,
+    pub name: RouteName,
     /// The values of `iss` that are its own.
     #[serde(deserialize_with = "settings::list")]
     pub issuers: Vec<String>,

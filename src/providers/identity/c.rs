@@ -8,17 +8,18 @@ use url::Url;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::settings;
+use crate::providers::RouteName;
 use crate::providers::identity::claims::{Flaw, Subject};
 use crate::providers::identity::graph::Graph;
 use crate::providers::identity::settings::{address, all_or_none};
-use crate::providers::identity::{BadSettings, Provider, ProviderName, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{BadSettings, Provider, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_c]`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdpCSettings {
     /// What this deployment calls it.
-    pub name: ProviderName,
+    pub name: RouteName,
     /// How an id is verified; empty: the provider is not offered.
     #[serde(deserialize_with = "settings::optional")]
     pub verification: Option<Verification>,

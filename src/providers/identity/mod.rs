@@ -19,7 +19,7 @@ mod code_exchange;
 mod graph;
 mod jwks;
 mod keys;
-mod name;
+mod member;
 mod outgoing;
 mod settings;
 mod tokens;
@@ -27,13 +27,13 @@ mod tokens;
 use crate::contact::EmailAddress;
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::providers::Settings;
+use crate::providers::{RouteName, Settings};
 
 pub use a::{IdpA, IdpAProof, IdpASettings};
 pub use b::{IdpB, IdpBProof, IdpBSettings};
 pub use c::{IdpC, IdpCProof, IdpCSettings, Verification};
 pub use claims::{Flaw, Subject};
-pub use name::{NotAProviderName, ProviderName};
+pub use member::user_id_member;
 pub use settings::BadSettings;
 
 /// Whose word it is. The same subject may be different people to different providers.
@@ -104,7 +104,7 @@ pub enum VerifyError {
 #[derive(Clone, Debug)]
 pub struct Named<P> {
     /// What it is called here.
-    pub name: ProviderName,
+    pub name: RouteName,
     provider: Option<P>,
 }
 

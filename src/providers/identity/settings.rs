@@ -2,7 +2,7 @@
 
 use url::{Host, Url};
 
-use crate::providers::identity::ProviderName;
+use crate::providers::RouteName;
 
 /// A provider's settings cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -48,15 +48,16 @@ pub(super) fn address(setting: &str, url: Option<&Url>) -> Result<Url, BadSettin
 }
 
 /// Names are parts of routes: `login-with-<name>` may stand for one thing only.
-pub(super) fn tell_apart(providers: [(&str, &ProviderName); 3]) -> Result<(), BadSettings> {
-    for (at, (neutral, name)) in providers.iter().enumerate() {
-        let is_taken = |(other, (taken, named)): (usize, &(&str, &ProviderName))| {
-            other != at && (name.as_str() == *taken || name.as_str() == named.as_str())
-        };
-        if name.as_str() == "sms" || providers.iter().enumerate().any(is_taken) {
+pub(super) fn tell_apart(providers: [(&str, &RouteName); 3]) -> Result<(), BadSettings> {
+    let mut taken = vec!["sms".to_owned()];
+    taken.extend(providers.map(|(neutral, _)| neutral.to_owned()));
+    for (neutral, name) in providers {
+        let name = name.to_string();
+        if name != neutral && taken.contains(&name) {
             let setting = format!("providers.{}.name", neutral.replace('-', "_"));
-            return Err(BadSettings { setting, reason: format!("cannot be \"{}\", which names another sign-in", name.as_str()) });
+            return Err(BadSettings { setting, reason: format!("cannot be \"{name}\", which names another sign-in") });
         }
+        taken.push(name);
     }
     Ok(())
 }
@@ -86,14 +87,14 @@ mod tests {
     #[test]
     fn two_sign_ins_never_share_a_route() {
         let check = |a: &str, b: &str, c: &str| {
-            let [a, b, c] = [a, b, c].map(|name| ProviderName::try_from(name.to_owned()).unwrap());
+            let [a, b, c] = [a, b, c].map(|name| RouteName::try_from(name.to_owned()).unwrap());
             tell_apart([("idp-a", &a), ("idp-b", &b), ("idp-c", &c)])
         };
         assert!(check("idp-a", "idp-b", "idp-c").is_ok());
         assert!(check("acme", "beta-id", "idp-c").is_ok());
-        assert_eq!(check("acme", "acme", "idp-c").unwrap_err().setting, "providers.idp_a.name");
-        assert_eq!(check("idp-a", "idp-a", "idp-c").unwrap_err().setting, "providers.idp_a.name");
+        assert_eq!(check("acme", "acme", "idp-c").unwrap_err().setting, "providers.idp_b.name");
+        assert_eq!(check("idp-a", "idp-a", "idp-c").unwrap_err().setting, "providers.idp_b.name");
         assert_eq!(check("idp-a", "sms", "idp-c").unwrap_err().setting, "providers.idp_b.name");
-        assert_eq!(check("idp-a", "idp-b", "idp-a").unwrap_err().setting, "providers.idp_a.name");
+        assert_eq!(check("idp-b", "idp-a", "idp-c").unwrap_err().setting, "providers.idp_a.name");
     }
 }

@@ -7,11 +7,15 @@ use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
-use crate::events::{self, NewEvent};
+use crate::events::names::CUSTOMER_CREATED;
+use crate::events::{self, EventName, NewEvent};
 use crate::kernel::clock::timestamp;
-use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
+use crate::kernel::ids::{CompanyId, CustomerId, EventId, StoreId};
 
-pub(super) use queries::{find_by_identity, find_customer, find_proven, set_password_hash};
+pub(super) use queries::{
+    close_customer, erase_closed, find_by_identity, find_customer, find_proven, remove_unproven_claims, set_password_hash, set_phone,
+    update_profile,
+};
 
 /// An open account.
 #[derive(Clone, Debug)]
@@ -54,7 +58,7 @@ impl Customer {
     }
 
     /// The `data` of an event about this customer.
-    pub(super) fn event_data(&self) -> Map<String, Value> {
+    fn event_data(&self) -> Map<String, Value> {
         let mut data = self.present();
         data.insert("public_id".to_owned(), json!(self.id));
         data.insert("additionalData".to_owned(), json!({}));
@@ -72,6 +76,17 @@ impl Customer {
         self.phone_verified_at?;
         self.phone.as_deref().and_then(|phone| PhoneNumber::parse(phone).ok())
     }
+}
+
+/// Publishes an event about a customer in the transaction that changes them.
+pub(super) async fn publish(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    name: EventName,
+    customer: &Customer,
+    now: DateTime<Utc>,
+) -> Result<EventId, sqlx::Error> {
+    events::publish(conn, NewEvent { company, name, subject: Some(customer.id.uuid()), data: customer.event_data() }, now).await
 }
 
 /// Somebody about to become a customer.
@@ -107,9 +122,7 @@ pub(super) async fn open_account(
     for identity in newcomer.proven() {
         queries::remove_unproven_claims(conn, newcomer.store, customer.id, &identity, now).await?;
     }
-    let data = customer.event_data();
-    let event = NewEvent { company, name: events::names::CUSTOMER_CREATED, subject: Some(customer.id.uuid()), data };
-    events::publish(conn, event, now).await?;
+    publish(conn, company, CUSTOMER_CREATED, &customer, now).await?;
     Ok(customer)
 }
 

@@ -27,12 +27,12 @@ use serde_json::{Map, Value};
 
 use crate::kernel::json::{self, Json};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::providers::identity::{IdpAProof, IdpBProof, IdpCProof, ProviderName, VerifyError};
+use crate::providers::RouteName;
+use crate::providers::identity::{IdpAProof, IdpBProof, IdpCProof, VerifyError, user_id_member};
 use crate::storefront::Storefront;
 use crate::storefront::access::CallingStore;
 use crate::storefront::social::linking::{Typed, sign_in};
 
-#[expect(unused_imports, reason = "the closure of an account drops its links")]
 pub(super) use queries::forget_links;
 
 /// The routes of the three providers, under the neutral names and those of this deployment.
@@ -48,17 +48,17 @@ where
     mount(router, "idp-c", &providers.idp_c.name, login_with_idp_c)
 }
 
-fn mount<S, H, T>(router: Router<S>, neutral: &str, name: &ProviderName, handler: H) -> Router<S>
+fn mount<S, H, T>(router: Router<S>, neutral: &str, name: &RouteName, handler: H) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     H: Handler<T, S>,
     T: 'static,
 {
     let router = router.route(&format!("/customers/login-with-{neutral}"), post(handler.clone()));
-    if name.as_str() == neutral {
-        return router;
+    match name.to_string() {
+        name if name == neutral => router,
+        name => router.route(&format!("/customers/login-with-{name}"), post(handler)),
     }
-    router.route(&format!("/customers/login-with-{}", name.as_str()), post(handler))
 }
 
 /// `POST customers/login-with-idp-a`
@@ -135,8 +135,8 @@ async fn login_with_idp_c(
 }
 
 /// Reads a body in which the provider's name for the person may stand under the deployment's own member.
-fn read<T: DeserializeOwned>(mut body: Map<String, Value>, name: &ProviderName, neutral: &str) -> Result<T, Problem> {
-    if let Some(id) = body.remove(&name.user_id_member()) {
+fn read<T: DeserializeOwned>(mut body: Map<String, Value>, name: &RouteName, neutral: &str) -> Result<T, Problem> {
+    if let Some(id) = body.remove(&user_id_member(name)) {
         body.entry(neutral).or_insert(id);
     }
     json::from_value(Value::Object(body))

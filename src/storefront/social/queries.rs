@@ -51,7 +51,6 @@ pub(super) async fn link(
     Ok(linked.rows_affected() == 1)
 }
 
-#[expect(dead_code, reason = "the closure of an account drops its links")]
 /// Drops every link of a customer: whoever signs in with a provider from now on is somebody new.
 pub(in crate::storefront) async fn forget_links(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from provider_links where customer_id = $1", customer.uuid()).execute(conn).await?;

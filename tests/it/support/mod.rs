@@ -2,10 +2,13 @@
 
 mod answer;
 pub mod database;
+pub mod fleet;
 pub mod identity_provider;
 pub mod people;
+pub mod receiver;
 mod request;
 pub mod smtp;
+pub mod subscribers;
 pub mod twilio;
 mod world;
 

@@ -14,11 +14,13 @@ use portico::kernel::ids::{CompanyId, StoreId};
 use portico::kernel::lifecycle::Lifecycle;
 use portico::providers::mailbox::{Kept, Mailbox};
 use portico::storefront;
+use portico::webhooks::Names;
 use reqwest::Method;
 use sqlx::PgPool;
 use tokio::net::TcpListener;
 
 use crate::support::database as databases;
+use crate::support::receiver;
 use crate::support::request::Request;
 
 /// The instant at which every story begins.
@@ -34,6 +36,10 @@ pub struct World {
     pub store_key: String,
     /// Of the company, with every scope.
     pub api_key: String,
+    /// Where the names of endpoints lead.
+    pub names: Names,
+    /// What the service runs besides answering requests.
+    pub lifecycle: Lifecycle,
     mailbox: Mailbox,
     address: SocketAddr,
     http: reqwest::Client,
@@ -53,16 +59,24 @@ impl World {
 
     /// A world on a database of the story's own, which has every migration.
     pub async fn on(database: &DatabaseUrl, changes: &[(&str, &str)]) -> Self {
-        // Requests come from the address their story says, as if from behind a proxy.
-        let proxied = [&[("environment", "development"), ("http.trusted_proxies", "127.0.0.1/32")], changes].concat();
-        let config = Config::with(&proxied).unwrap();
+        let usual = [
+            ("environment", "development"),
+            // Requests come from the address their story says, as if from behind a proxy.
+            ("http.trusted_proxies", "127.0.0.1/32"),
+            // Subscribers stand on loopback and have certificates of the tests' own authority.
+            ("webhooks.allowed_networks", "127.0.0.0/8"),
+            ("webhooks.extra_root_certificates", receiver::authority().certificate_path().to_str().unwrap()),
+        ];
+        let config = Config::with(&[&usual, changes].concat()).unwrap();
         let pool = database::pool(database, &config.database);
         let clock = Clock::standing_at(DateTime::from_timestamp(BEGINNING, 0).unwrap());
         let mailbox = Mailbox::default();
+        let names = Names::table();
         let outside = Outside {
             pool: pool.clone(),
             clock: clock.clone(),
             application_key: ApplicationKey::parse(&ApplicationKey::generate()).unwrap(),
+            names: names.clone(),
             lifecycle: Lifecycle::default(),
             mailbox: (config.environment() == Environment::Development).then(|| mailbox.clone()),
         };
@@ -88,6 +102,8 @@ impl World {
             store,
             store_key: store_key.reveal().to_owned(),
             api_key: api_key.reveal().to_owned(),
+            names,
+            lifecycle,
             mailbox,
             address,
             http: reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap(),
