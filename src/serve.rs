@@ -18,7 +18,6 @@ use crate::dev::demo::{Demo, DemoError};
 use crate::dev::workspace::trust_loopback;
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::rate_limit;
 use crate::kernel::telemetry::chain;
 use crate::providers::mailbox::Mailbox;
 use crate::set_up::{SetUp, SetUpError, application_key};
@@ -142,12 +141,7 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
                 () = stopping.cancelled() => return,
                 _ = minutes.tick() => {}
             }
-            state.storefront.sweep();
-            let swept = async {
-                rate_limit::sweep(&mut *state.pool.acquire().await?, Clock::System.now()).await?;
-                state.storefront.erase_closed().await
-            };
-            if let Err(error) = swept.await {
+            if let Err(error) = state.storefront.sweep().await {
                 tracing::warn!(error = chain(&error), "what is over was not swept");
             }
         }

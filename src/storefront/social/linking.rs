@@ -1,8 +1,6 @@
 //! From somebody a provider knows to an account of this store: the linked one, the one whose address it is, or a new one.
 
 use chrono::{DateTime, Utc};
-use secrecy::SecretString;
-use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::contact::{EmailAddress, Identity};
@@ -12,7 +10,7 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::providers::identity::VerifiedIdentity;
 use crate::storefront::Storefront;
 use crate::storefront::customers::{self, Customer, NewCustomer};
-use crate::storefront::sign_in::signed_in;
+use crate::storefront::sign_in::SignedIn;
 use crate::storefront::social::queries;
 use crate::storefront::stores::Store;
 
@@ -38,10 +36,10 @@ impl Typed {
 }
 
 /// Signs in whom the provider knows, to an account of their own if there is none yet.
-pub(super) async fn sign_in(storefront: &Storefront, store: &Store, identity: VerifiedIdentity, typed: Typed) -> Result<Value, Problem> {
+pub(super) async fn sign_in(storefront: &Storefront, store: &Store, identity: VerifiedIdentity, typed: Typed) -> Result<SignedIn, Problem> {
     for _ in 0..TRIES {
-        if let Some((token, customer)) = try_to_sign_in(storefront, store, &identity, &typed).await? {
-            return Ok(signed_in(&token, &customer));
+        if let Some(signed_in) = try_to_sign_in(storefront, store, &identity, &typed).await? {
+            return Ok(signed_in);
         }
     }
     Err(ProblemCode::Overloaded.into())
@@ -53,7 +51,7 @@ async fn try_to_sign_in(
     store: &Store,
     identity: &VerifiedIdentity,
     typed: &Typed,
-) -> Result<Option<(SecretString, Customer)>, sqlx::Error> {
+) -> Result<Option<SignedIn>, sqlx::Error> {
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     let customer = match queries::find_linked(&mut tx, store.id, identity).await? {
@@ -65,7 +63,7 @@ async fn try_to_sign_in(
     };
     let token = storefront.issue_token(&mut tx, customer.id, now).await?;
     tx.commit().await?;
-    Ok(Some((token, customer)))
+    Ok(Some(SignedIn { token, customer }))
 }
 
 /// The account that the address belongs to which the provider vouches for, or a new one; `None` when the address was proven meanwhile.

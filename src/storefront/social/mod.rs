@@ -28,10 +28,12 @@ use serde_json::{Map, Value};
 use crate::kernel::json::{self, Json};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::RouteName;
-use crate::providers::identity::{IdpAProof, IdpBProof, IdpCProof, VerifyError, user_id_member};
+use crate::providers::identity::{IdpAProof, IdpBProof, IdpCProof, VerifiedIdentity, VerifyError, user_id_member};
 use crate::storefront::Storefront;
 use crate::storefront::access::CallingStore;
+use crate::storefront::audit::{Method, Origin, audited};
 use crate::storefront::social::linking::{Typed, sign_in};
+use crate::storefront::stores::Store;
 
 pub(super) use queries::forget_links;
 
@@ -77,6 +79,7 @@ struct IdpALogin {
 async fn login_with_idp_a(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
+    origin: Origin,
     Json(body): Json<Map<String, Value>>,
 ) -> Result<Answer<Value>, Problem> {
     let idp_a = &storefront.identity_providers.idp_a;
@@ -85,7 +88,7 @@ async fn login_with_idp_a(
     let typed = Typed::parse(login.name.as_deref(), None)?;
     let (token, code) = (&login.identity_token, login.authorization_code.as_ref());
     let proof = IdpAProof { token, code, user_id: login.user_id.as_deref(), nonce: login.nonce.as_deref() };
-    sign_in(&storefront, &store, provider.verify(proof).await?, typed).await.map(Answer)
+    finish(&storefront, &store, (Method::IdpA, origin), provider.verify(proof), typed).await
 }
 
 /// `POST customers/login-with-idp-b`
@@ -101,12 +104,13 @@ struct IdpBLogin {
 async fn login_with_idp_b(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
+    origin: Origin,
     Json(body): Json<Map<String, Value>>,
 ) -> Result<Answer<Value>, Problem> {
     let provider = storefront.identity_providers.idp_b.offered()?;
     let login: IdpBLogin = json::from_value(Value::Object(body))?;
     let proof = IdpBProof { token: &login.id_token, client_id: &login.client_id, nonce: login.nonce.as_deref() };
-    sign_in(&storefront, &store, provider.verify(proof).await?, Typed::default()).await.map(Answer)
+    finish(&storefront, &store, (Method::IdpB, origin), provider.verify(proof), Typed::default()).await
 }
 
 /// `POST customers/login-with-idp-c`
@@ -124,6 +128,7 @@ struct IdpCLogin {
 async fn login_with_idp_c(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
+    origin: Origin,
     Json(body): Json<Map<String, Value>>,
 ) -> Result<Answer<Value>, Problem> {
     let idp_c = &storefront.identity_providers.idp_c;
@@ -131,7 +136,20 @@ async fn login_with_idp_c(
     let login: IdpCLogin = read(body, &idp_c.name, "idpCUserId")?;
     let typed = Typed::parse(login.name.as_deref(), login.email.as_deref())?;
     let proof = IdpCProof { user_id: &login.user_id, access_token: login.access_token.as_ref() };
-    sign_in(&storefront, &store, provider.verify(proof).await?, typed).await.map(Answer)
+    finish(&storefront, &store, (Method::IdpC, origin), provider.verify(proof), typed).await
+}
+
+/// Signs in whom the provider stands by, and writes down what came of it.
+async fn finish(
+    storefront: &Storefront,
+    store: &Store,
+    (method, origin): (Method, Origin),
+    verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>>,
+    typed: Typed,
+) -> Result<Answer<Value>, Problem> {
+    let flow = async { sign_in(storefront, store, verifying.await?, typed).await };
+    let signed_in = audited(storefront, store, (method, None, origin), flow).await?;
+    Ok(Answer(signed_in.answer()))
 }
 
 /// Reads a body in which the provider's name for the person may stand under the deployment's own member.

@@ -13,6 +13,7 @@ use crate::storefront::Storefront;
 
 pub(super) use access::SignedInCustomer;
 pub(super) use queries::{list_tokens, revoke_all_tokens, revoke_token};
+pub use queries::{revoke_customer, revoke_session};
 
 /// The number of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
