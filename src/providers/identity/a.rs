@@ -13,7 +13,7 @@ use crate::kernel::settings;
 use crate::providers::RouteName;
 use crate::providers::identity::claims::{Claims, Flaw};
 use crate::providers::identity::code_exchange::CodeExchange;
-use crate::providers::identity::settings::{address, all_or_none};
+use crate::providers::identity::settings::{address, all_or_none, required};
 use crate::providers::identity::tokens::IdentityTokens;
 use crate::providers::identity::{BadSettings, Provider, VerifiedIdentity, VerifyError};
 
@@ -83,12 +83,12 @@ impl IdpA {
             ("providers.idp_a.client_secret", !client_secret.expose_secret().is_empty()),
             ("providers.idp_a.token_url", token_url.is_some()),
         ])?;
-        let exchange = match (exchanges, client_id) {
-            (true, Some(client_id)) => {
-                let token_url = address("providers.idp_a.token_url", token_url.as_ref())?;
-                Some(CodeExchange::new(tokens.client().clone(), token_url, client_id.clone(), client_secret.clone()))
-            }
-            _ => None,
+        let exchange = if exchanges {
+            let token_url = address("providers.idp_a.token_url", token_url.as_ref())?;
+            let client_id = required("providers.idp_a.client_id", client_id.clone())?;
+            Some(CodeExchange::new(tokens.client().clone(), token_url, client_id, client_secret.clone()))
+        } else {
+            None
         };
         Ok(Some(Self { tokens, exchange }))
     }

@@ -11,7 +11,7 @@ use crate::kernel::settings;
 use crate::providers::RouteName;
 use crate::providers::identity::claims::{Flaw, Subject};
 use crate::providers::identity::graph::Graph;
-use crate::providers::identity::settings::{address, all_or_none};
+use crate::providers::identity::settings::{address, required};
 use crate::providers::identity::{BadSettings, Provider, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_c]`
@@ -82,15 +82,11 @@ impl IdpC {
                 Ok(Some(Self { graph: None }))
             }
             Some(Verification::Graph) => {
-                all_or_none(&[
-                    ("providers.idp_c.verification", true),
-                    ("providers.idp_c.graph_url", graph_url.is_some()),
-                    ("providers.idp_c.app_id", app_id.is_some()),
-                    ("providers.idp_c.app_secret", !app_secret.expose_secret().is_empty()),
-                ])?;
                 let graph_url = address("providers.idp_c.graph_url", graph_url.as_ref())?;
-                let app_id = app_id.clone().unwrap_or_default();
-                let graph = Graph::new(&graph_url, app_id, app_secret.clone(), settings.timeout, clock.clone())?;
+                let app_id = required("providers.idp_c.app_id", app_id.clone())?;
+                let is_set = |secret: &SecretString| !secret.expose_secret().is_empty();
+                let app_secret = required("providers.idp_c.app_secret", Some(app_secret.clone()).filter(is_set))?;
+                let graph = Graph::new(&graph_url, app_id, app_secret, settings.timeout, clock.clone())?;
                 Ok(Some(Self { graph: Some(graph) }))
             }
         }

@@ -8,8 +8,9 @@
 //! Only [`VerifiedIdentity`] leaves this room. A provider that answers slowly, wrongly or not at all costs a caller the provider's
 //! time-out and an answer of [`VerifyError::Unavailable`]; with keys in the cache, A and B go on without it.
 //!
-//! What is not guaranteed: an identity token is a bearer's. Whoever steals one can use it until it is ten minutes old, unless the
-//! provider is A and its codes are exchanged: a code works once.
+//! What is not guaranteed: an identity token is a bearer's. Whoever steals one can use it until it is ten minutes old, and leaves out the
+//! nonce, which is compared only when it is sent. It is of no use alone where the provider is A and its codes are exchanged: a code works
+//! once.
 
 mod a;
 mod b;

@@ -31,9 +31,14 @@ pub(super) fn all_or_none(keys: &[(&str, bool)]) -> Result<bool, BadSettings> {
     }
 }
 
+/// The value of a key that has to be set.
+pub(super) fn required<T>(setting: &str, value: Option<T>) -> Result<T, BadSettings> {
+    value.ok_or_else(|| BadSettings::new(setting, "is not set"))
+}
+
 /// The address of a provider. Keys and secrets travel there: nobody on the way may read or change them.
 pub(super) fn address(setting: &str, url: Option<&Url>) -> Result<Url, BadSettings> {
-    let url = url.ok_or_else(|| BadSettings::new(setting, "is not set"))?;
+    let url = required(setting, url)?;
     let on_this_machine = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),

@@ -1,6 +1,8 @@
 //! Which account a provider's word opens: linking.
 
 use futures::future::join_all;
+use portico::storefront::export_customer;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use super::{customer, login, login_a, login_b};
@@ -154,6 +156,22 @@ async fn a_closed_account_is_opened_by_nobody() {
     let third = customer(login_a(&world, &claims()).await);
     assert_ne!(third, second);
     assert_eq!(customer(login_a(&world, &claims()).await), third);
+}
+
+#[tokio::test]
+async fn the_audit_and_the_export_tell_of_providers() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let ada = customer(login_b(&world, &claims_of_b(&world, "7")).await);
+    login_b(&world, &claims_of_a(&world, "7")).await.refused(401, "identity_not_verified");
+    let entries = world.api(Method::GET, "/storefront/int/v1/sign-ins?method=idp_b").send().await.ok(200)["sign_ins"].clone();
+    let mut outcomes: Vec<_> = entries.as_array().unwrap().iter().map(|entry| entry["outcome"].as_str().unwrap()).collect();
+    outcomes.sort_unstable();
+    assert_eq!(outcomes, ["identity_not_verified", "signed_in"]);
+    let exported =
+        export_customer(&mut world.pool.acquire().await.unwrap(), ada.as_str().unwrap().parse().unwrap()).await.unwrap().unwrap();
+    let link = &exported["provider_links"][0];
+    assert_eq!((&link["provider"], &link["subject"]), (&json!("idp_b"), &json!("7")));
 }
 
 #[tokio::test]
