@@ -10,7 +10,7 @@ use secrecy::SecretString;
 
 use crate::dev::data_dir::default_data_dir;
 use crate::kernel::{database, settings, telemetry};
-use crate::providers::{mail, sms};
+use crate::providers::{self, mail, sms};
 use crate::{storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
@@ -35,6 +35,8 @@ pub struct Config {
     pub sms: sms::Settings,
     /// `[mail]`
     pub mail: mail::Settings,
+    /// `[providers]`
+    pub providers: providers::Settings,
     /// `[webhooks]`
     pub webhooks: webhooks::Settings,
     /// `[dev]`
