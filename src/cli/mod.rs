@@ -2,6 +2,7 @@
 
 mod create;
 mod doctor;
+mod gateway;
 mod output;
 
 use std::path::PathBuf;
@@ -54,6 +55,9 @@ enum Command {
     /// Store keys and API keys
     #[command(subcommand)]
     Key(create::KeyCommand),
+    /// Accounts at payment gateways
+    #[command(subcommand)]
+    Gateway(gateway::GatewayCommand),
 }
 
 /// A command failed; its causes are the chain of errors.
@@ -91,6 +95,7 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Company(command) => command.run(&config).await?,
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,
+        Command::Gateway(command) => command.run(&config).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
