@@ -9,7 +9,7 @@ use secrecy::SecretString;
 
 use crate::dev::data_dir::default_data_dir;
 use crate::kernel::{database, settings, telemetry};
-use crate::providers::{mail, sms};
+use crate::providers::{self, mail, sms};
 use crate::storefront;
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
@@ -34,6 +34,8 @@ pub struct Config {
     pub sms: sms::Settings,
     /// `[mail]`
     pub mail: mail::Settings,
+    /// `[providers]`
+    pub providers: providers::Settings,
     /// `[dev]`
     pub dev: Dev,
 }

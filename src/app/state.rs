@@ -9,6 +9,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::providers::card::{self, Card};
 use crate::providers::mail::Mail;
 use crate::providers::mailbox::Mailbox;
 use crate::providers::sms::Sms;
@@ -51,6 +52,9 @@ pub enum StateError {
     /// `[mail]`
     #[error("the settings of [mail] are not usable")]
     Mail(#[from] crate::providers::mail::BadSettings),
+    /// `[providers.card]`
+    #[error("the settings of [providers.card] are not usable")]
+    Card(#[from] card::BadSettings),
 }
 
 impl AppState {
@@ -83,6 +87,7 @@ fn storefront_parts(
         hashing: PasswordHashing::start(),
         sms: Sms::new(&config.sms, mailbox.clone())?,
         mail: Mail::new(&config.mail, mailbox)?,
+        card: Card::new(&config.providers.card)?,
         settings: config.storefront.clone(),
     })
 }

@@ -9,6 +9,7 @@
 //! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it; an identity merely
 //!   typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can wait in an account that
 //!   somebody else will one day believe to be theirs.
+//! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
 //! * [`registration`], [`sign_in`] and [`account`] are the flows: what the routes do, step by step.
 //!
 //! What is not guaranteed: a text that a provider accepted may still not arrive, and the general throttle is counted by each instance
@@ -16,6 +17,7 @@
 
 mod access;
 mod account;
+mod card;
 mod codes;
 mod customers;
 mod messages;
@@ -40,6 +42,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::providers::card::Card;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 
@@ -66,6 +69,7 @@ pub struct Storefront {
     hashing: PasswordHashing,
     sms: Sms,
     mail: Mail,
+    card: Card,
     settings: Settings,
     throttle: access::Throttle,
 }
@@ -77,7 +81,7 @@ pub struct Parts {
     pub pool: PgPool,
     /// The time.
     pub clock: Clock,
-    /// Codes are digested under it.
+    /// Codes are digested under it, and gateways' keys sealed.
     pub application_key: ApplicationKey,
     /// Keeps track of what is written off the request path.
     pub lifecycle: Lifecycle,
@@ -87,6 +91,8 @@ pub struct Parts {
     pub sms: Sms,
     /// Sends mail.
     pub mail: Mail,
+    /// Saves cards.
+    pub card: Card,
     /// `[storefront]`
     pub settings: Settings,
 }
@@ -94,9 +100,9 @@ pub struct Parts {
 impl Storefront {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, settings } = parts;
+        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, card, settings } = parts;
         let throttle = access::Throttle::new(settings.requests_per_minute);
-        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, settings, throttle }
+        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, card, settings, throttle }
     }
 
     /// Forgets what no longer counts. To be called every minute or so.
@@ -120,5 +126,6 @@ where
         .route("/customers/verify-code", post(sign_in::verify_code))
         .route("/customers/logout", post(account::logout))
         .route("/customers/logout-all", post(account::logout_all))
+        .merge(card::routes(storefront.card.name()))
         .route_layer(from_fn_with_state(storefront.clone(), access::admit))
 }

@@ -10,6 +10,7 @@ use crate::kernel::telemetry::chain;
 use crate::storefront::Storefront;
 use crate::storefront::access::CallingStore;
 use crate::storefront::customers::Customer;
+use crate::storefront::stores::Store;
 use crate::storefront::tokens::{Presented, TokenId, queries};
 
 /// How often a token's use is written down.
@@ -18,6 +19,7 @@ const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
 /// A request that came with a valid token of an open account of the calling store.
 #[derive(Clone, Debug)]
 pub(in crate::storefront) struct SignedInCustomer {
+    pub(in crate::storefront) store: Store,
     pub(in crate::storefront) customer: Customer,
     pub(in crate::storefront) token: TokenId,
 }
@@ -46,7 +48,7 @@ where
         if found.last_used_at + USE_NOTED_EVERY <= now {
             storefront.note_use(presented.id);
         }
-        Ok(Self { customer: found.customer, token: presented.id })
+        Ok(Self { store, customer: found.customer, token: presented.id })
     }
 }
 
