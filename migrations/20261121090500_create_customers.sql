@@ -18,6 +18,8 @@ create table customers (
     created_at timestamptz not null,
     updated_at timestamptz not null,
     closed_at timestamptz,
+    -- when the personal fields of a closed account were blanked
+    erased_at timestamptz,
     constraint customers_pkey primary key (id),
     constraint customers_store_id_fkey foreign key (store_id) references stores (id),
     constraint customers_email_verified_is_there check (email_verified_at is null or email is not null),
@@ -28,6 +30,7 @@ create unique index customers_proven_email on customers (store_id, email_key) wh
 create unique index customers_proven_phone on customers (store_id, phone) where phone_verified_at is not null and closed_at is null;
 create index customers_email on customers (store_id, email_key) where closed_at is null;
 create index customers_phone on customers (store_id, phone) where closed_at is null;
+create index customers_to_erase on customers (closed_at) where closed_at is not null and erased_at is null;
 comment on table customers is 'End customers of one store.';
 comment on column customers.email_verified_at is 'When a code sent to the address, or an identity provider, proved it; null while merely typed.';
 

@@ -10,7 +10,7 @@ use secrecy::SecretString;
 use crate::dev::data_dir::default_data_dir;
 use crate::kernel::{database, settings, telemetry};
 use crate::providers::{self, mail, sms};
-use crate::storefront;
+use crate::{storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
 
@@ -36,6 +36,8 @@ pub struct Config {
     pub mail: mail::Settings,
     /// `[providers]`
     pub providers: providers::Settings,
+    /// `[webhooks]`
+    pub webhooks: webhooks::Settings,
     /// `[dev]`
     pub dev: Dev,
 }

@@ -20,6 +20,7 @@ use crate::kernel::rate_limit;
 use crate::kernel::telemetry::chain;
 use crate::providers::mailbox::Mailbox;
 use crate::set_up::{SetUp, SetUpError, application_key};
+use crate::webhooks::Names;
 
 /// Requests under way get this long to end, and then the workers again.
 const PATIENCE: Duration = Duration::from_secs(15);
@@ -91,11 +92,15 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
         pool: set_up.pool.clone(),
         clock: Clock::System,
         application_key,
+        names: Names::System,
         lifecycle: lifecycle.clone(),
         mailbox: development.then(Mailbox::default),
     };
     let state = AppState::new(config, outside)?;
     sweep(&state, &lifecycle);
+    if !arguments.no_worker {
+        state.webhooks.start_worker(&lifecycle);
+    }
     if development {
         let demo = Demo::open(&set_up.pool, config, &Clock::System).await?;
         say(&demo.at(address).banner());
@@ -130,9 +135,12 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
                 _ = minutes.tick() => {}
             }
             state.storefront.sweep();
-            let swept = async { rate_limit::sweep(&mut *state.pool.acquire().await?, Clock::System.now()).await };
+            let swept = async {
+                rate_limit::sweep(&mut *state.pool.acquire().await?, Clock::System.now()).await?;
+                state.storefront.erase_closed().await
+            };
             if let Err(error) = swept.await {
-                tracing::warn!(error = chain(&error), "old limits were not swept");
+                tracing::warn!(error = chain(&error), "what is over was not swept");
             }
         }
     });

@@ -11,10 +11,11 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::config::{Config, Environment};
 use crate::dev;
+use crate::fleet;
 use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request;
-use crate::storefront;
+use crate::{developers, storefront, webhooks};
 
 pub use state::{AppState, Outside, StateError};
 
@@ -22,6 +23,8 @@ pub use state::{AppState, Outside, StateError};
 pub fn router(state: AppState, config: &Config) -> Router {
     let mut router = Router::new()
         .nest("/storefront/v1", storefront::routes(&state.storefront))
+        .nest("/fleet/int/v1", fleet::routes())
+        .nest("/developers/int/v1", webhooks::routes().merge(developers::routes()))
         .route("/problems", get(problems::list))
         .route("/problems/{code}", get(problems::show))
         .route("/healthz", get(health::alive))

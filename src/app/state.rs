@@ -5,15 +5,18 @@ use sqlx::PgPool;
 
 use crate::companies::Companies;
 use crate::config::Config;
+use crate::developers::Developers;
+use crate::fleet::Fleet;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::providers::card::{self, Card};
-use crate::providers::mail::Mail;
+use crate::providers::mail::{self, Mail};
 use crate::providers::mailbox::Mailbox;
-use crate::providers::sms::Sms;
-use crate::storefront::Storefront;
+use crate::providers::sms::{self, Sms};
+use crate::storefront::{self, Storefront};
+use crate::webhooks::{self, Names, Webhooks};
 
 /// What handlers can ask for, each room by itself.
 #[derive(Clone, FromRef)]
@@ -24,6 +27,12 @@ pub struct AppState {
     pub companies: Companies,
     /// The storefront.
     pub storefront: Storefront,
+    /// The fleet.
+    pub fleet: Fleet,
+    /// The delivery hub.
+    pub webhooks: Webhooks,
+    /// What developers look up.
+    pub developers: Developers,
     /// Where texts and mails go in development.
     pub mailbox: Mailbox,
 }
@@ -37,6 +46,8 @@ pub struct Outside {
     pub clock: Clock,
     /// The key everything secret hangs on.
     pub application_key: ApplicationKey,
+    /// Where the names of endpoints turn into addresses.
+    pub names: Names,
     /// What has to end before the program may.
     pub lifecycle: Lifecycle,
     /// Keeps texts and mails in development; `None` in production.
@@ -48,46 +59,42 @@ pub struct Outside {
 pub enum StateError {
     /// `[sms]`
     #[error("the settings of [sms] are not usable")]
-    Sms(#[from] crate::providers::sms::BadSettings),
+    Sms(#[from] sms::BadSettings),
     /// `[mail]`
     #[error("the settings of [mail] are not usable")]
-    Mail(#[from] crate::providers::mail::BadSettings),
+    Mail(#[from] mail::BadSettings),
     /// `[providers.card]`
     #[error("the settings of [providers.card] are not usable")]
     Card(#[from] card::BadSettings),
+    /// `[webhooks]`
+    #[error("the settings of [webhooks] are not usable")]
+    Webhooks(#[from] webhooks::BadSettings),
 }
 
 impl AppState {
     /// Builds every room.
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
-        let Outside { pool, clock, application_key, lifecycle, mailbox } = outside;
-        let storefront = Storefront::new(storefront_parts(config, &pool, &clock, application_key, lifecycle, mailbox.clone())?);
+        let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
+        let webhooks = Webhooks::new(pool.clone(), clock.clone(), application_key.clone(), config.webhooks.clone(), names)?;
+        let storefront = Storefront::new(storefront::Parts {
+            pool: pool.clone(),
+            clock: clock.clone(),
+            application_key,
+            lifecycle,
+            hashing: PasswordHashing::start(),
+            sms: Sms::new(&config.sms, mailbox.clone())?,
+            mail: Mail::new(&config.mail, mailbox.clone())?,
+            card: Card::new(&config.providers.card)?,
+            settings: config.storefront.clone(),
+        });
         Ok(Self {
             companies: Companies { pool: pool.clone(), clock: clock.clone() },
+            developers: Developers { pool: pool.clone(), clock: clock.clone() },
             storefront,
+            fleet: Fleet { pool: pool.clone(), clock: clock.clone() },
+            webhooks,
             mailbox: mailbox.unwrap_or_default(),
             pool,
         })
     }
-}
-
-fn storefront_parts(
-    config: &Config,
-    pool: &PgPool,
-    clock: &Clock,
-    application_key: ApplicationKey,
-    lifecycle: Lifecycle,
-    mailbox: Option<Mailbox>,
-) -> Result<crate::storefront::Parts, StateError> {
-    Ok(crate::storefront::Parts {
-        pool: pool.clone(),
-        clock: clock.clone(),
-        application_key,
-        lifecycle,
-        hashing: PasswordHashing::start(),
-        sms: Sms::new(&config.sms, mailbox.clone())?,
-        mail: Mail::new(&config.mail, mailbox)?,
-        card: Card::new(&config.providers.card)?,
-        settings: config.storefront.clone(),
-    })
 }

@@ -7,7 +7,8 @@ use idna::AsciiDenyList;
 const MAX_LEN: usize = 254;
 
 /// An address that can be written to: the local part as typed, the domain lower-case and in ASCII (IDNA).
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct EmailAddress(String);
 
 /// The text is not an email address.
@@ -50,6 +51,20 @@ impl PartialEq for EmailAddress {
     }
 }
 impl Eq for EmailAddress {}
+
+impl TryFrom<String> for EmailAddress {
+    type Error = NotAnEmail;
+
+    fn try_from(typed: String) -> Result<Self, NotAnEmail> {
+        Self::parse(&typed)
+    }
+}
+
+impl From<EmailAddress> for String {
+    fn from(parsed: EmailAddress) -> Self {
+        parsed.0
+    }
+}
 
 impl std::fmt::Display for EmailAddress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -3,7 +3,8 @@
 use rlibphonenumber::{PhoneNumber as Parsed, PhoneNumberFormat, PhoneNumberType};
 
 /// A valid number in E.164: `+`, country code, subscriber number.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
+#[serde(try_from = "String")]
 pub struct PhoneNumber(String);
 
 /// The text is not a phone number that exists.
@@ -63,6 +64,20 @@ impl PhoneNumber {
 
     fn parsed(&self) -> Parsed {
         self.0.parse().expect("the number was parsed when it was made")
+    }
+}
+
+impl TryFrom<String> for PhoneNumber {
+    type Error = NotAPhoneNumber;
+
+    fn try_from(typed: String) -> Result<Self, NotAPhoneNumber> {
+        Self::parse(&typed)
+    }
+}
+
+impl From<PhoneNumber> for String {
+    fn from(parsed: PhoneNumber) -> Self {
+        parsed.0
     }
 }
 

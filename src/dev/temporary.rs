@@ -27,20 +27,20 @@ impl TemporaryDirectory {
     pub fn make(purpose: &str) -> io::Result<Self> {
         let parent = env::temp_dir();
         remove_abandoned(&parent, purpose);
-        for number in 0_u32.. {
+        let mut number = 0_u32;
+        loop {
             let path = parent.join(format!("{purpose}-{}-{number}", process::id()));
             match fs::create_dir(&path) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+                Err(error) => return Err(error),
                 Ok(()) => {
                     // Whatever the umask says: root's PostgreSQL runs as another account and has to
                     // pass.
                     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
                     return Ok(Self(path));
                 }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
             }
         }
-        unreachable!("a process does not make four thousand million directories")
     }
 
     /// Where it is.

@@ -5,9 +5,16 @@ use type_safe_id::{StaticType, TypeSafeId};
 use uuid::{NoContext, Timestamp, Uuid};
 
 /// What all ids have in common, for code that serves many kinds of records.
-pub trait TypedId: Copy + std::fmt::Display + std::str::FromStr<Err = NotAnId> + From<Uuid> + Into<Uuid> {
+pub trait TypedId:
+    Copy + Eq + std::fmt::Debug + std::fmt::Display + std::str::FromStr<Err = NotAnId> + From<Uuid> + Into<Uuid> + Send + Sync + Unpin + 'static
+{
     /// The word before the `_`.
     const PREFIX: &'static str;
+
+    /// A fresh id of the instant `now`; later ids sort after earlier ones.
+    fn fresh(now: DateTime<Utc>) -> Self {
+        Self::from(uuid_v7(now))
+    }
 }
 
 /// The text is neither a UUID nor a TypeID of the expected kind.

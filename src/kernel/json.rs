@@ -67,6 +67,8 @@ fn explain(path: &str, error: &serde_json::Error) -> Problem {
     let reason = text.split(" at line ").next().unwrap_or(&text);
     match path {
         "." => Problem::new(ProblemCode::BodyInvalid).detail(format!("The body is not what this address takes: {reason}.")),
+        // Types of our own refuse with a whole sentence; the parser's words need one around them.
+        field if reason.ends_with('.') => FieldErrors::one(field, reason),
         field => FieldErrors::one(field, format!("{field}: {reason}.")),
     }
 }

@@ -10,20 +10,25 @@
 //!   typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can wait in an account that
 //!   somebody else will one day believe to be theirs.
 //! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
-//! * [`registration`], [`sign_in`] and [`account`] are the flows: what the routes do, step by step.
+//! * [`registration`], [`sign_in`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the flows: what the routes
+//!   do, step by step.
 //!
 //! What is not guaranteed: a text that a provider accepted may still not arrive, and the general throttle is counted by each instance
 //! for itself; all other limits are counted in Postgres and hold for any number of instances.
 
 mod access;
-mod account;
 mod card;
+mod closure;
 mod codes;
 mod customers;
+mod devices;
 mod messages;
 mod passwords;
+mod phone_change;
+mod profile;
 mod registration;
 mod sending;
+mod sessions;
 mod sign_in;
 mod stores;
 mod texts;
@@ -35,7 +40,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::extract::FromRef;
 use axum::middleware::from_fn_with_state;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use sqlx::PgPool;
 
 use crate::kernel::clock::Clock;
@@ -55,6 +60,9 @@ pub struct Settings {
     /// How long a customer stays signed in without using the service.
     #[serde(with = "humantime_serde")]
     pub token_lifetime: Duration,
+    /// How long after its closure an account's personal fields are blanked.
+    #[serde(with = "humantime_serde")]
+    pub erase_after: Duration,
     /// Requests a minute for one store key and client address.
     pub requests_per_minute: NonZeroU32,
 }
@@ -119,13 +127,22 @@ where
 {
     Router::new()
         .route("/customers", post(registration::register))
-        .route("/customers/me", get(account::me))
+        .route("/customers/me", get(profile::me))
+        .route("/customers/{id}", get(profile::find).put(profile::update))
         .route("/customers/request-creation-code", post(registration::request_creation_code))
         .route("/customers/login", post(sign_in::login))
         .route("/customers/login-with-sms", post(sign_in::login_with_sms))
         .route("/customers/verify-code", post(sign_in::verify_code))
-        .route("/customers/logout", post(account::logout))
-        .route("/customers/logout-all", post(account::logout_all))
+        .route("/customers/request-phone-verification", post(phone_change::request))
+        .route("/customers/verify-phone-number", post(phone_change::confirm))
+        .route("/customers/account-closure", post(closure::request))
+        .route("/customers/confirm-account-closure", post(closure::confirm))
+        .route("/customers/register-device", post(devices::register))
+        .route("/customers/unregister-device", post(devices::unregister))
+        .route("/customers/sessions", get(sessions::list))
+        .route("/customers/sessions/{id}", delete(sessions::revoke))
+        .route("/customers/logout", post(sessions::logout))
+        .route("/customers/logout-all", post(sessions::logout_all))
         .merge(card::routes(storefront.card.name()))
         .route_layer(from_fn_with_state(storefront.clone(), access::admit))
 }

@@ -9,14 +9,14 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
-use crate::events::{self, NewEvent};
+use crate::events::names::CUSTOMER_CREATED;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
-use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode};
+use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, NewCustomer};
 use crate::storefront::sign_in::signed_in;
 use crate::storefront::stores::Store;
@@ -67,7 +67,7 @@ async fn send_creation_code(storefront: &Storefront, store: &Store, request: Cre
         Identity::Phone(number) => (Some(Ok(number.clone())), None),
         Identity::Email(address) => (None, Some(address.clone())),
     };
-    let order = Order { store, purpose: Purpose::CreateAccount, identity: &identity, customer: None, text, mail };
+    let order = Order { store, purpose: Purpose::CreateAccount, identity: &identity, requested_by: None, customer: None, text, mail };
     Ok(codes::issue(storefront, order).await?)
 }
 
@@ -139,7 +139,9 @@ pub(super) async fn register(
 
 async fn create_account(storefront: &Storefront, store: &Store, request: &RegistrationRequest) -> Result<Value, Problem> {
     let registration = request.parse()?;
-    let right = codes::check(storefront, store.id, Purpose::CreateAccount, &registration.candidates, request.code.as_ref()).await?;
+    let right =
+        codes::check(storefront, store.id, Purpose::CreateAccount, Target::Identities(&registration.candidates), request.code.as_ref())
+            .await?;
     let password_hash = match registration.password {
         Some(password) => Some(storefront.hashing.hash(password).await?),
         None => None,
@@ -162,13 +164,7 @@ async fn create_account(storefront: &Storefront, store: &Store, request: &Regist
     let customer = customers::insert_customer(&mut tx, &newcomer, now).await.map_err(refuse_taken)?;
     customers::remove_unproven_claims(&mut tx, store.id, customer.id, &proven, now).await?;
     let token = storefront.issue_token(&mut tx, customer.id, now).await?;
-    let event = NewEvent {
-        company: store.company_id,
-        name: events::names::CUSTOMER_CREATED,
-        subject: Some(customer.id.uuid()),
-        data: customer.event_data(),
-    };
-    events::publish(&mut tx, event, now).await?;
+    customers::publish(&mut tx, store.company_id, CUSTOMER_CREATED, &customer, now).await?;
     tx.commit().await?;
     Ok(signed_in(&token, &customer))
 }

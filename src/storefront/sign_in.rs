@@ -14,7 +14,7 @@ use crate::kernel::password_hashing::Comparison;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit;
 use crate::storefront::access::CallingStore;
-use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode};
+use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::stores::Store;
 use crate::storefront::texts::Refusal;
@@ -52,7 +52,15 @@ async fn send_sign_in_code(storefront: &Storefront, store: &Store, phone: &str) 
     // A number that was merely typed may be anybody's: whoever reads its texts must not get into this account.
     let text = customer.proven_phone().ok_or(Refusal::NumberUnproven);
     let mail = customer.proven_email();
-    let order = Order { store, purpose: Purpose::SignIn, identity: &identity, customer: Some(customer.id), text: Some(text), mail };
+    let order = Order {
+        store,
+        purpose: Purpose::SignIn,
+        identity: &identity,
+        requested_by: None,
+        customer: Some(customer.id),
+        text: Some(text),
+        mail,
+    };
     Ok(codes::issue(storefront, order).await?)
 }
 
@@ -75,7 +83,7 @@ pub(super) async fn verify_code(
 
 async fn sign_in_by_code(storefront: &Storefront, store: &Store, request: &CodeLoginRequest) -> Result<Value, Problem> {
     let identity = Identity::parse(&request.identity).map_err(|_| ProblemCode::CodeInvalid)?;
-    let right = codes::check(storefront, store.id, Purpose::SignIn, &[identity.key()], request.code.as_ref()).await?;
+    let right = codes::check(storefront, store.id, Purpose::SignIn, Target::Identities(&[identity.key()]), request.code.as_ref()).await?;
     let id = right.customer.ok_or(ProblemCode::CodeInvalid)?;
 
     let now = storefront.clock.now();

@@ -1,11 +1,25 @@
 //! The specification, told as stories to the real router over a real Postgres.
 
+#![expect(clippy::unwrap_used, reason = "a story that meets what it does not expect ends there")]
+
 mod support;
 
+mod closure;
 mod codes;
+mod database_away;
+mod devices;
+mod fleet_drivers;
+mod fleet_order_statuses;
+mod fleet_orders;
 mod layers;
 mod passwords;
+mod phone_change;
 mod problems;
+mod profile;
+mod providers;
 mod registration;
+mod resource_lists;
+mod resources;
 mod texts;
 mod tokens;
+mod webhooks;

@@ -69,7 +69,7 @@ fn make(directory: &Path, programs: &Programs, account: &Account, durable: bool)
         .args(["--auth=trust", "--encoding=UTF8", "--locale=C", "--no-instructions"])
         .args((!durable).then_some("--no-sync"));
     let output = initdb.output().doing("run", &programs.initdb())?;
-    must_have_succeeded("initdb", output)?;
+    must_have_succeeded("initdb", &output)?;
 
     // One process without network: 0.07 s where a server, a connection and `createdb` take three
     // times as long.
@@ -87,10 +87,10 @@ fn make(directory: &Path, programs: &Programs, account: &Account, durable: bool)
     let _ = writeln!(input, "create database {DATABASE};");
     drop(input);
     let output = process.wait_with_output().doing("wait for", &programs.postgres())?;
-    must_have_succeeded("postgres", output)
+    must_have_succeeded("postgres", &output)
 }
 
-fn must_have_succeeded(program: &'static str, output: Output) -> Result<(), PostgresError> {
+fn must_have_succeeded(program: &'static str, output: &Output) -> Result<(), PostgresError> {
     if output.status.success() {
         return Ok(());
     }

@@ -8,10 +8,10 @@
 //!            postgres.log   what the server said since its start
 //! ```
 //!
-//! One program at a time runs a server on a data directory, by the lock in [`claim`]; the server
-//! runs as the [`account`] which that allows, and ends with the program: in order when
-//! [`PrivatePostgres`] is stopped or dropped, and by the kernel's parent-death signal when the
-//! program is killed or just exits, as a test binary does.
+//! One program at a time runs a server on a data directory: the one that holds the lock of
+//! `claim`. The server runs as the `account` that PostgreSQL accepts, and ends with the program: in
+//! order when [`PrivatePostgres`] is stopped or dropped, and by the kernel's parent-death signal
+//! when the program is killed or just exits, as a test binary does.
 //!
 //! Other systems than Linux have no such signal. There the server outlives a killed program until
 //! the next start on the same data, which stops it first; one whose data a later test run has swept

@@ -17,7 +17,7 @@ use super::cluster::Cluster;
 use super::error::PostgresError;
 
 /// How long a server may take to come up, recovery after a power cut included.
-const START_LIMIT: Duration = Duration::from_secs(60);
+const START_LIMIT: Duration = Duration::from_mins(1);
 
 /// A server that stops when this is dropped, or when the program ends in whatever way (see
 /// [`command`](mod@super::command)).

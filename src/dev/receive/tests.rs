@@ -5,11 +5,13 @@ use std::sync::mpsc;
 
 use super::*;
 use crate::dev::temporary::TemporaryDirectory;
+use crate::kernel::clock::Clock;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-fn noon() -> DateTime<Utc> {
-    Utc::now()
+/// Not a made-up time, because the client compares the certificate with the system's clock.
+fn now() -> DateTime<Utc> {
+    Clock::System.now()
 }
 
 fn client(authority: &Authority) -> reqwest::Client {
@@ -26,12 +28,13 @@ async fn a_delivery_is_shown_and_answered_until_the_receiver_is_stopped() {
     let desk = Desk {
         secrets: vec![SECRET.parse().unwrap()],
         answer: StatusCode::ACCEPTED,
-        now: Box::new(noon),
+        now: Box::new(now),
         show: Box::new(move |delivery| show.send(delivery).unwrap()),
     };
     let receiver = Receiver::bind(0, &authority, desk).unwrap();
     let port = receiver.address().port();
     let stop = CancellationToken::new();
+    #[expect(clippy::disallowed_methods, reason = "it is stopped and awaited below")]
     let running = tokio::spawn(receiver.run(stop.clone()));
     let client = client(&authority);
     let post = |url: String, signature: &'static str, body: Vec<u8>| {
@@ -64,7 +67,7 @@ async fn a_receiver_that_was_stopped_before_it_ran_ends_at_once() {
     let stop = CancellationToken::new();
     stop.cancel();
     let arguments = Arguments { port: 0, secrets: Vec::new(), answer: StatusCode::OK };
-    run(arguments, &authority, noon, stop).await.unwrap();
+    run(arguments, &authority, now, stop).await.unwrap();
 }
 
 #[test]

@@ -56,6 +56,7 @@ problem_codes! {
     PasswordAttemptsExceeded, 429, "password_attempts_exceeded", "Too many wrong passwords", "Too many wrong passwords. Please wait before trying again.";
     AccountExists, 422, "account_exists", "Account exists", "An account already exists for this identity.";
     PhoneTaken, 422, "phone_taken", "Phone taken", "This number already belongs to another account.";
+    ContactMissing, 422, "contact_missing", "Contact missing", "This account has no verified phone number or email address to send a code to.";
     CustomerNotFound, 422, "customer_not_found", "Customer not found", "There is no account with this number.";
     // texts and mail
     NumberInvalid, 422, "number_invalid", "Number invalid", "This is not a valid phone number.";
@@ -73,9 +74,11 @@ problem_codes! {
     // extension resources
     RecordNotFound, 404, "record_not_found", "Record not found", "There is no such record.";
     RecordChanged, 412, "record_changed", "Record changed", "The record has changed since it was read.";
+    RecordInUse, 409, "record_in_use", "Record in use", "Another record still needs this one.";
     TransitionInvalid, 422, "transition_invalid", "Transition invalid", "The order cannot go from its status to this one.";
     // webhooks
-    EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are not sent to this address.";
+    EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are sent to public addresses only, and none was found for this endpoint.";
+    WebhookDisabled, 422, "webhook_disabled", "Webhook disabled", "This webhook is disabled. Enable it first.";
 }
 
 impl ProblemCode {

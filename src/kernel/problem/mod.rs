@@ -16,7 +16,11 @@ pub use codes::ProblemCode;
 
 /// Why a request was refused, in a form a customer may read.
 #[derive(Clone, Debug)]
-pub struct Problem {
+pub struct Problem(Box<Parts>);
+
+/// Boxed, because a refusal travels through many results that are mostly successes.
+#[derive(Clone, Debug)]
+struct Parts {
     code: ProblemCode,
     detail: String,
     fields: BTreeMap<String, Vec<String>>,
@@ -28,55 +32,57 @@ impl Problem {
     /// A problem with the usual sentence of its code.
     pub fn new(code: ProblemCode) -> Self {
         let retry_after = matches!(code.status().as_u16(), 423 | 429 | 503).then_some(1);
-        Self { code, detail: code.detail().to_owned(), fields: BTreeMap::new(), retry_after, members: Map::new() }
+        let detail = code.detail().to_owned();
+        Self(Box::new(Parts { code, detail, fields: BTreeMap::new(), retry_after, members: Map::new() }))
     }
 
     /// Another sentence for the customer.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
-        self.detail = detail.into();
+        self.0.detail = detail.into();
         self
     }
 
     /// Whole seconds to wait, at least 1, in the body and the `Retry-After` header.
     pub fn retry_after(mut self, seconds: u64) -> Self {
-        self.retry_after = Some(seconds.max(1));
+        self.0.retry_after = Some(seconds.max(1));
         self
     }
 
     /// A further member of the body, such as `attempts_left`.
     pub fn member(mut self, name: &str, value: impl Into<Value>) -> Self {
-        self.members.insert(name.to_owned(), value.into());
+        self.0.members.insert(name.to_owned(), value.into());
         self
     }
 
     /// The closed name of this refusal.
     pub fn code(&self) -> ProblemCode {
-        self.code
+        self.0.code
     }
 
     /// The document, with the id of the request it answers.
     pub fn body(&self, request_id: &str) -> Value {
-        let messages: Vec<&str> = match self.fields.is_empty() {
-            true => vec![&self.detail],
-            false => self.fields.values().flatten().map(String::as_str).collect(),
+        let parts = &*self.0;
+        let messages: Vec<&str> = match parts.fields.is_empty() {
+            true => vec![&parts.detail],
+            false => parts.fields.values().flatten().map(String::as_str).collect(),
         };
         let mut body = json!({
-            "type": format!("/problems/{}", self.code.as_str()),
-            "title": self.code.title(),
-            "status": self.code.status().as_u16(),
-            "code": self.code.as_str(),
-            "detail": self.detail,
-            "error": self.detail,
+            "type": format!("/problems/{}", parts.code.as_str()),
+            "title": parts.code.title(),
+            "status": parts.code.status().as_u16(),
+            "code": parts.code.as_str(),
+            "detail": parts.detail,
+            "error": parts.detail,
             "errors": messages,
             "request_id": request_id,
         });
-        if !self.fields.is_empty() {
-            body["fields"] = json!(self.fields);
+        if !parts.fields.is_empty() {
+            body["fields"] = json!(parts.fields);
         }
-        if let Some(seconds) = self.retry_after {
+        if let Some(seconds) = parts.retry_after {
             body["retry_after"] = json!(seconds);
         }
-        for (name, value) in &self.members {
+        for (name, value) in &parts.members {
             body[name] = value.clone();
         }
         body
@@ -91,8 +97,8 @@ impl From<ProblemCode> for Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let mut response = self.code.status().into_response();
-        if let Some(seconds) = self.retry_after {
+        let mut response = self.0.code.status().into_response();
+        if let Some(seconds) = self.0.retry_after {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response.extensions_mut().insert(self);
@@ -129,7 +135,8 @@ impl FieldErrors {
 
     fn into_problem(self) -> Problem {
         let first = self.0.values().flatten().next().cloned();
-        let problem = Problem { fields: self.0, ..Problem::new(ProblemCode::BodyInvalid) };
+        let mut problem = Problem::new(ProblemCode::BodyInvalid);
+        problem.0.fields = self.0;
         match first {
             Some(message) => problem.detail(message),
             None => problem,

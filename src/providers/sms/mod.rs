@@ -110,7 +110,10 @@ impl Sms {
         let mut refusal = None;
         for provider in &self.providers {
             match provider.send(&text).await {
-                Ok(()) => return Ok(self.keep(&text)),
+                Ok(()) => {
+                    self.keep(&text);
+                    return Ok(());
+                }
                 Err(SendTextError::Unreachable) => return Err(SendTextError::Unreachable),
                 Err(SendTextError::NotTaken(reason)) => {
                     tracing::warn!(reason, "a provider did not take a text");
@@ -120,8 +123,11 @@ impl Sms {
         }
         match refusal {
             Some(refusal) => Err(refusal),
-            None if self.mailbox.is_some() => Ok(self.keep(&text)),
-            None => Err(SendTextError::NotTaken("no provider is configured".to_owned())),
+            None if self.mailbox.is_none() => Err(SendTextError::NotTaken("no provider is configured".to_owned())),
+            None => {
+                self.keep(&text);
+                Ok(())
+            }
         }
     }
 

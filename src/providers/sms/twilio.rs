@@ -10,7 +10,6 @@ use url::Url;
 use crate::kernel::settings;
 use crate::providers::sms::{BadSettings, SendTextError, Text};
 
-const TIME_LIMIT: Duration = Duration::from_secs(10);
 /// Error codes that are about the number and not about us: invalid, not in service, not a mobile, opted out, unreachable, landline.
 const ABOUT_THE_NUMBER: [u64; 8] = [21211, 21214, 21217, 21610, 21614, 30003, 30005, 30006];
 
@@ -28,6 +27,9 @@ pub struct Settings {
     /// The sender: a number, or the SID of a messaging service.
     #[serde(deserialize_with = "settings::optional")]
     pub from: Option<String>,
+    /// How long its answer is waited for; a text without an answer counts as sent.
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
 }
 
 /// A client of one account.
@@ -54,7 +56,7 @@ impl Twilio {
             .base_url
             .join(&format!("/2010-04-01/Accounts/{account_sid}/Messages.json"))
             .map_err(|error| BadSettings { setting: "sms.twilio.base_url", reason: error.to_string() })?;
-        let client = Client::builder().timeout(TIME_LIMIT).redirect(reqwest::redirect::Policy::none()).build();
+        let client = Client::builder().timeout(settings.timeout).redirect(reqwest::redirect::Policy::none()).build();
         let client = client.map_err(|error| BadSettings { setting: "sms.twilio", reason: error.to_string() })?;
         Ok(Self { client, messages, account_sid, auth_token: settings.auth_token.clone(), from })
     }

@@ -10,7 +10,7 @@ use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::Storefront;
 use crate::storefront::codes::rules::{Guessed, Tally, Verdict, judge};
-use crate::storefront::codes::{Purpose, SubmittedCode, digest, queries};
+use crate::storefront::codes::{Purpose, SubmittedCode, Target, digest, queries};
 use crate::storefront::texts;
 
 /// Why a guess was refused.
@@ -55,12 +55,12 @@ pub(in crate::storefront) struct RightCode {
     pub(in crate::storefront) customer: Option<CustomerId>,
 }
 
-/// Judges a guess at the latest code of `purpose` for any of `identities` (keys of identities, at least one).
+/// Judges a guess at the latest code of `purpose` and `target`.
 pub(in crate::storefront) async fn check(
     storefront: &Storefront,
     store: StoreId,
     purpose: Purpose,
-    identities: &[String],
+    target: Target<'_>,
     guess: Option<&SubmittedCode>,
 ) -> Result<RightCode, CheckError> {
     let guess = guess.ok_or(CheckError::Missing)?;
@@ -69,7 +69,7 @@ pub(in crate::storefront) async fn check(
     let now = storefront.clock.now();
     let counted = {
         let mut conn = storefront.pool.acquire().await?;
-        queries::count_guess(&mut conn, store, purpose, identities, None, now).await?
+        queries::count_guess(&mut conn, store, purpose, target, now).await?
     };
     let guessed = counted.code.as_ref().map(|code| Guessed {
         guesses: code.guesses,

@@ -26,7 +26,9 @@ pub(in crate::storefront) struct Order<'a> {
     pub(in crate::storefront) purpose: Purpose,
     /// The identity it is asked for, and checked with.
     pub(in crate::storefront) identity: &'a Identity,
-    /// The account it opens, where it is for one.
+    /// Who asks, where it takes a signed-in customer to ask.
+    pub(in crate::storefront) requested_by: Option<CustomerId>,
+    /// The account it is for, where there is one.
     pub(in crate::storefront) customer: Option<CustomerId>,
     /// The number to text, or why it may not be.
     pub(in crate::storefront) text: Option<Result<PhoneNumber, Refusal>>,
@@ -155,16 +157,20 @@ async fn replace(
         identity: &order.identity.key(),
         sent_to,
         channel: method.as_str(),
-        requested_by: None,
+        requested_by: order.requested_by,
         customer: order.customer,
         digest: digest(&storefront.application_key, id, digits),
     };
-    queries::replace_code(tx, &code, now).await
+    let replaced = queries::replace_code(tx, &code, now).await?;
+    if replaced && order.requested_by.is_some() {
+        queries::forget_other_codes(tx, &code).await?;
+    }
+    Ok(replaced)
 }
 
 /// How the code that stands was sent.
 async fn standing(tx: &mut sqlx::PgConnection, order: &Order<'_>, otherwise: Method) -> Result<Method, IssueError> {
-    let channel = queries::find_channel(tx, order.store.id, order.purpose, &order.identity.key(), None).await?;
+    let channel = queries::find_channel(tx, order.store.id, order.purpose, &order.identity.key(), order.requested_by).await?;
     Ok(match channel.as_deref() {
         Some("sms") => Method::Sms,
         Some("email") => Method::Email,

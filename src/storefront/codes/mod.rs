@@ -9,14 +9,25 @@ mod issue;
 mod queries;
 mod rules;
 
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::ids::CustomerId;
+
 pub(super) use check::check;
 pub(super) use issue::{Method, Order, issue};
+pub(super) use queries::forget_codes;
 
 /// What a code is for; it works for nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     CreateAccount,
     SignIn,
+    VerifyPhone,
+    CloseAccount,
 }
 
 impl Purpose {
@@ -24,29 +35,46 @@ impl Purpose {
         match self {
             Self::CreateAccount => "create_account",
             Self::SignIn => "sign_in",
+            Self::VerifyPhone => "verify_phone",
+            Self::CloseAccount => "close_account",
         }
     }
 }
 
-/// What a client sent as a code. Only six ASCII digits in a JSON string are ever compared; anything else is merely wrong.
-#[derive(Debug, serde::Deserialize)]
-#[serde(from = "serde_json::Value")]
-pub(super) struct SubmittedCode(Option<secrecy::SecretString>);
+/// Where a guess looks for its code.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Target<'a> {
+    /// Among the codes of signed-out people, by the keys of identities (at least one).
+    Identities(&'a [String]),
+    /// At the last code this customer asked for while signed in.
+    RequestedBy(CustomerId),
+}
 
-impl From<serde_json::Value> for SubmittedCode {
-    fn from(value: serde_json::Value) -> Self {
+/// What a client sent as a code. Only six ASCII digits in a JSON string are ever compared; anything else is merely wrong.
+#[derive(Debug, Deserialize)]
+#[serde(from = "Value")]
+pub(super) struct SubmittedCode(Option<SecretString>);
+
+impl From<Value> for SubmittedCode {
+    fn from(value: Value) -> Self {
         let digits = value.as_str().filter(|text| text.len() == 6 && text.bytes().all(|byte| byte.is_ascii_digit()));
         Self(digits.map(Into::into))
     }
 }
 
 /// `#[serde(default, deserialize_with = "codes::submitted")]`: `null` was sent and is wrong; only an absent member is missing.
-pub(super) fn submitted<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<SubmittedCode>, D::Error> {
-    serde::Deserialize::deserialize(deserializer).map(Some)
+pub(super) fn submitted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SubmittedCode>, D::Error> {
+    SubmittedCode::deserialize(deserializer).map(Some)
+}
+
+/// The body of the routes that take a code from a signed-in customer.
+#[derive(Debug, Deserialize)]
+pub(super) struct CodeRequest {
+    #[serde(default, deserialize_with = "submitted")]
+    pub(super) code: Option<SubmittedCode>,
 }
 
 /// What is stored instead of the digits.
-fn digest(key: &crate::kernel::crypto::ApplicationKey, id: uuid::Uuid, digits: &secrecy::SecretString) -> [u8; 32] {
-    use secrecy::ExposeSecret;
+fn digest(key: &ApplicationKey, id: Uuid, digits: &SecretString) -> [u8; 32] {
     key.mac("verification codes", &[id.as_bytes().as_slice(), digits.expose_secret().as_bytes()].concat())
 }

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CustomerId, StoreId};
-use crate::storefront::codes::{Purpose, rules};
+use crate::storefront::codes::{Purpose, Target, rules};
 
 /// A code about to be issued.
 pub(super) struct NewCode<'a> {
@@ -46,6 +46,26 @@ pub(super) async fn replace_code(conn: &mut PgConnection, code: &NewCode<'_>, no
     .execute(conn)
     .await?;
     Ok(replaced.rows_affected() == 1)
+}
+
+/// Forgets the codes a customer asked for with another identity: only the last one they asked for counts.
+pub(super) async fn forget_other_codes(conn: &mut PgConnection, code: &NewCode<'_>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "delete from verification_codes where store_id = $1 and purpose = $2 and requested_by = $3 and identity <> $4",
+        code.store.uuid(),
+        code.purpose.as_str(),
+        code.requested_by.map(CustomerId::uuid),
+        code.identity,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Forgets every code of an account.
+pub(in crate::storefront) async fn forget_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from verification_codes where requested_by = $1 or customer_id = $1", customer.uuid()).execute(conn).await?;
+    Ok(())
 }
 
 /// The channel of the code that stands, to answer a repeated request with.
@@ -92,27 +112,34 @@ pub(super) struct CountedCode {
     pub(super) customer: Option<CustomerId>,
 }
 
-/// Counts a guess at the latest code for any of `identities`: on the code, and on the identity as a wrong one. Run it outside of any
+/// Counts a guess at the latest code of the target: on the code, and on the identity as a wrong one. Run it outside of any
 /// transaction: it commits by itself, and whatever becomes of the request, the guess has been made.
 pub(super) async fn count_guess(
     conn: &mut PgConnection,
     store: StoreId,
     purpose: Purpose,
-    identities: &[String],
-    requested_by: Option<CustomerId>,
+    target: Target<'_>,
     now: DateTime<Utc>,
 ) -> Result<Counted, sqlx::Error> {
+    let (identities, requested_by) = match target {
+        Target::Identities(identities) => (identities, None),
+        Target::RequestedBy(customer) => (&[customer.to_string()][..], Some(customer)),
+    };
+    // `tally` reads `guessed`, so that the code's row is always locked before the identity's, here and where a code is consumed: two
+    // statements that locked them in different orders would wait for each other.
     let row = sqlx::query!(
         r#"with latest as (
-             select id, identity from verification_codes
-             where store_id = $1 and purpose = $2 and (identity = any($3) or sent_to = any($3)) and requested_by is not distinct from $4
+             select id from verification_codes
+             where store_id = $1 and purpose = $2
+               and case when $4::uuid is null then requested_by is null and (identity = any($3) or sent_to = any($3))
+                        else requested_by = $4 end
              order by issued_at desc limit 1
          ), guessed as (
              update verification_codes set guesses = guesses + 1 where id = (select id from latest)
-             returning id, digest, guesses, expires_at, used_at is not null as is_used, customer_id
+             returning id, identity, digest, guesses, expires_at, used_at is not null as is_used, customer_id
          ), tally as (
              insert into wrong_codes as kept (store_id, identity, wrong, last_wrong_at)
-             values ($1, coalesce((select identity from latest), ($3::text[])[1]), 1, $5)
+             values ($1, coalesce((select identity from guessed), ($3::text[])[1]), 1, $5)
              on conflict on constraint wrong_codes_pkey do update set
                  wrong = case when kept.locked_out_until <= $5 then 1
                               when kept.locked_out_until is null and kept.last_wrong_at <= $6 then 1

@@ -4,12 +4,17 @@ mod queries;
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
+use sqlx::PgConnection;
 
 use crate::contact::{EmailAddress, PhoneNumber};
+use crate::events::{self, EventName, NewEvent};
 use crate::kernel::clock::timestamp;
-use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::ids::{CompanyId, CustomerId, EventId, StoreId};
 
-pub(super) use queries::{find_by_identity, find_customer, find_proven, insert_customer, remove_unproven_claims, set_password_hash};
+pub(super) use queries::{
+    close_customer, erase_closed, find_by_identity, find_customer, find_proven, insert_customer, remove_unproven_claims, set_password_hash,
+    set_phone, update_profile,
+};
 
 /// An open account.
 #[derive(Clone, Debug)]
@@ -52,7 +57,7 @@ impl Customer {
     }
 
     /// The `data` of an event about this customer.
-    pub(super) fn event_data(&self) -> Map<String, Value> {
+    fn event_data(&self) -> Map<String, Value> {
         let mut data = self.present();
         data.insert("public_id".to_owned(), json!(self.id));
         data.insert("additionalData".to_owned(), json!({}));
@@ -70,6 +75,17 @@ impl Customer {
         self.phone_verified_at?;
         self.phone.as_deref().and_then(|phone| PhoneNumber::parse(phone).ok())
     }
+}
+
+/// Publishes an event about a customer in the transaction that changes them.
+pub(super) async fn publish(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    name: EventName,
+    customer: &Customer,
+    now: DateTime<Utc>,
+) -> Result<EventId, sqlx::Error> {
+    events::publish(conn, NewEvent { company, name, subject: Some(customer.id.uuid()), data: customer.event_data() }, now).await
 }
 
 /// Somebody about to become a customer.

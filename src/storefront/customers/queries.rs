@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::contact::Identity;
+use crate::contact::{Identity, PhoneNumber};
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::storefront::customers::{Customer, NewCustomer};
 
@@ -148,4 +148,79 @@ pub(in crate::storefront) async fn set_password_hash(
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// Saves what a customer may change by themselves.
+pub(in crate::storefront) async fn update_profile(
+    conn: &mut PgConnection,
+    customer: &Customer,
+    now: DateTime<Utc>,
+) -> Result<Option<Customer>, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        "update customers set name = $2, title = $3, photo_url = $4, meta = $5, updated_at = $6 where id = $1 and closed_at is null
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at",
+        customer.id.uuid(),
+        customer.name,
+        customer.title,
+        customer.photo_url,
+        customer.meta,
+        now,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Saves a number that the customer has proven.
+pub(in crate::storefront) async fn set_phone(
+    conn: &mut PgConnection,
+    id: CustomerId,
+    phone: &PhoneNumber,
+    now: DateTime<Utc>,
+) -> Result<Option<Customer>, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        "update customers set phone = $2, phone_verified_at = $3, updated_at = $3 where id = $1 and closed_at is null
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at",
+        id.uuid(),
+        phone.as_str(),
+        now,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Marks an account closed; `None` when somebody was faster.
+pub(in crate::storefront) async fn close_customer(
+    conn: &mut PgConnection,
+    id: CustomerId,
+    now: DateTime<Utc>,
+) -> Result<Option<Customer>, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        "update customers set closed_at = $2, updated_at = $2 where id = $1 and closed_at is null
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at",
+        id.uuid(),
+        now,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Blanks the personal fields of the accounts closed before `closed_before`.
+pub(in crate::storefront) async fn erase_closed(
+    conn: &mut PgConnection,
+    closed_before: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<u64, sqlx::Error> {
+    let erased = sqlx::query!(
+        "update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
+             photo_url = null, meta = '{}', password_hash = null, erased_at = $2
+         where closed_at <= $1 and erased_at is null",
+        closed_before,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(erased.rows_affected())
 }

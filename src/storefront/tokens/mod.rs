@@ -12,11 +12,25 @@ use crate::kernel::secrets::{random_base62_40, sha256};
 use crate::storefront::Storefront;
 
 pub(super) use access::SignedInCustomer;
-pub(super) use queries::{revoke_all_tokens, revoke_token};
+pub(super) use queries::{list_tokens, revoke_all_tokens, revoke_token};
 
 /// The number of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TokenId(i64);
+
+impl std::fmt::Display for TokenId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::str::FromStr for TokenId {
+    type Err = std::num::ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        text.parse().map(Self)
+    }
+}
 
 /// A token as a client sends it: well-formed, nothing more.
 #[derive(Debug)]

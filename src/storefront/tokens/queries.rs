@@ -87,10 +87,50 @@ pub(super) async fn note_use(
     Ok(())
 }
 
-/// Ends one sign-in.
-pub(in crate::storefront) async fn revoke_token(conn: &mut PgConnection, id: TokenId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("update customer_tokens set revoked_at = $2 where id = $1 and revoked_at is null", id.0, now).execute(conn).await?;
-    Ok(())
+/// One sign-in of a customer.
+pub(in crate::storefront) struct Session {
+    pub(in crate::storefront) id: TokenId,
+    pub(in crate::storefront) created_at: DateTime<Utc>,
+    pub(in crate::storefront) last_used_at: DateTime<Utc>,
+    pub(in crate::storefront) expires_at: DateTime<Utc>,
+}
+
+/// The live sign-ins of a customer, the last used first.
+pub(in crate::storefront) async fn list_tokens(
+    conn: &mut PgConnection,
+    customer: CustomerId,
+    now: DateTime<Utc>,
+) -> Result<Vec<Session>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "select id, created_at, last_used_at, expires_at from customer_tokens
+         where customer_id = $1 and revoked_at is null and expires_at > $2 order by last_used_at desc, id desc limit 100",
+        customer.uuid(),
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| Session { id: TokenId(row.id), created_at: row.created_at, last_used_at: row.last_used_at, expires_at: row.expires_at })
+        .collect())
+}
+
+/// Ends one sign-in of a customer; `false` when it is none of theirs, or has ended.
+pub(in crate::storefront) async fn revoke_token(
+    conn: &mut PgConnection,
+    customer: CustomerId,
+    id: TokenId,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let revoked = sqlx::query!(
+        "update customer_tokens set revoked_at = $3 where id = $2 and customer_id = $1 and revoked_at is null",
+        customer.uuid(),
+        id.0,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(revoked.rows_affected() == 1)
 }
 
 /// Ends every sign-in of a customer.

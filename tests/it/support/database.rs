@@ -32,9 +32,14 @@ fn start() -> PrivatePostgres {
         let mut conn = PgConnection::connect(&postgres.url("postgres")).await.unwrap();
         conn.execute("create database migrated").await.unwrap();
         conn.close().await.unwrap();
-        let mut conn = PgConnection::connect(&postgres.url("migrated")).await.unwrap();
-        database::MIGRATIONS.run(&mut conn).await.unwrap();
-        conn.close().await.unwrap();
+        migrate(&postgres.url("migrated")).await;
     });
     postgres
+}
+
+/// Gives a database every migration.
+pub async fn migrate(url: &str) {
+    let mut conn = PgConnection::connect(url).await.unwrap();
+    database::MIGRATIONS.run(&mut conn).await.unwrap();
+    conn.close().await.unwrap();
 }

@@ -1,9 +1,14 @@
 //! The world of a story: a service of its own on a database of its own, a clock that only the story moves, and the outside parties.
 
 mod answer;
-mod database;
+pub mod database;
+pub mod fleet;
 pub mod people;
+pub mod receiver;
 mod request;
+pub mod smtp;
+pub mod subscribers;
+pub mod twilio;
 mod world;
 
 pub use answer::Answer;

@@ -6,19 +6,21 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use chrono::{DateTime, TimeDelta};
 use portico::app::{self, AppState, Outside};
 use portico::companies::{self, Scope, Scopes};
-use portico::config::Config;
+use portico::config::{Config, Environment};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
-use portico::kernel::database;
+use portico::kernel::database::{self, DatabaseUrl};
 use portico::kernel::ids::{CompanyId, StoreId};
 use portico::kernel::lifecycle::Lifecycle;
 use portico::providers::mailbox::{Kept, Mailbox};
 use portico::storefront;
+use portico::webhooks::Names;
 use reqwest::Method;
 use sqlx::PgPool;
 use tokio::net::TcpListener;
 
 use crate::support::database as databases;
+use crate::support::receiver;
 use crate::support::request::Request;
 
 /// The instant at which every story begins.
@@ -28,12 +30,17 @@ const BEGINNING: i64 = 1_779_358_500;
 pub struct World {
     pub clock: Clock,
     pub pool: PgPool,
+    pub application_key: ApplicationKey,
     pub state: AppState,
     pub company: CompanyId,
     pub store: StoreId,
     pub store_key: String,
     /// Of the company, with every scope.
     pub api_key: String,
+    /// Where the names of endpoints lead.
+    pub names: Names,
+    /// What the service runs besides answering requests.
+    pub lifecycle: Lifecycle,
     mailbox: Mailbox,
     address: SocketAddr,
     http: reqwest::Client,
@@ -48,20 +55,33 @@ impl World {
 
     /// A world with some settings changed.
     pub async fn with(changes: &[(&str, &str)]) -> Self {
-        // Requests come from the address their story says, as if from behind a proxy.
-        let proxied = [&[("environment", "development"), ("http.trusted_proxies", "127.0.0.1/32")], changes].concat();
-        let config = Config::with(&proxied).unwrap();
-        let pool = database::pool(&databases::fresh().await, &config.database);
+        Self::on(&databases::fresh().await, changes).await
+    }
+
+    /// A world on a database of the story's own, which has every migration.
+    pub async fn on(database: &DatabaseUrl, changes: &[(&str, &str)]) -> Self {
+        let usual = [
+            ("environment", "development"),
+            // Requests come from the address their story says, as if from behind a proxy.
+            ("http.trusted_proxies", "127.0.0.1/32"),
+            // Subscribers stand on loopback and have certificates of the tests' own authority.
+            ("webhooks.allowed_networks", "127.0.0.0/8"),
+            ("webhooks.extra_root_certificates", receiver::authority().certificate_path().to_str().unwrap()),
+        ];
+        let config = Config::with(&[&usual, changes].concat()).unwrap();
+        let pool = database::pool(database, &config.database);
         let clock = Clock::standing_at(DateTime::from_timestamp(BEGINNING, 0).unwrap());
         let mailbox = Mailbox::default();
+        let names = Names::table();
         let outside = Outside {
             pool: pool.clone(),
             clock: clock.clone(),
             application_key: ApplicationKey::parse(&ApplicationKey::generate()).unwrap(),
+            names: names.clone(),
             lifecycle: Lifecycle::default(),
-            mailbox: Some(mailbox.clone()),
+            mailbox: (config.environment() == Environment::Development).then(|| mailbox.clone()),
         };
-        let lifecycle = outside.lifecycle.clone();
+        let (lifecycle, application_key) = (outside.lifecycle.clone(), outside.application_key.clone());
         let state = AppState::new(&config, outside).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -78,11 +98,14 @@ impl World {
         Self {
             clock,
             pool,
+            application_key,
             state,
             company,
             store,
             store_key: store_key.reveal().to_owned(),
             api_key: api_key.reveal().to_owned(),
+            names,
+            lifecycle,
             mailbox,
             address,
             http: reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap(),

@@ -1,0 +1,126 @@
+//! What a request may do to an order.
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+
+use crate::fleet::Fleet;
+use crate::fleet::drivers::Driver;
+use crate::fleet::orders::Order;
+use crate::fleet::orders::status::{Conditions, Status, TransitionError};
+use crate::fleet::tracking;
+use crate::kernel::ids::{CustomerId, DriverId, OrderId, VehicleId};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::resources::{Edit, Editable, Instant, Line, Member, Meta, New, Record, Reference, Text};
+
+/// The members of an order that can be sent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OrderBody {
+    status: Member<Status>,
+    #[serde(alias = "driver_uuid", alias = "driver_id", alias = "driver_assigned")]
+    driver: Member<Option<Reference<DriverId>>>,
+    customer: Member<Option<Reference<CustomerId>>>,
+    vehicle: Member<Option<Reference<VehicleId>>>,
+    payload: Member<Option<PayloadBody>>,
+    #[serde(rename = "type")]
+    kind: Member<Option<Line<50>>>,
+    internal_id: Member<Option<Line<100>>>,
+    notes: Member<Option<Text<2000>>>,
+    scheduled_at: Member<Option<Instant>>,
+    skip_dispatch: Member<bool>,
+    meta: Member<Meta>,
+}
+
+/// Where an order is fetched and where it is brought.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct PayloadBody {
+    pickup: Member<Option<Line<500>>>,
+    dropoff: Member<Option<Line<500>>>,
+}
+
+impl OrderBody {
+    /// Puts everything upon the order but its status, which is judged when the rest is known.
+    fn put(self, order: &mut Order) -> Member<Status> {
+        self.driver.put_id_or_clear(&mut order.driver_id);
+        self.customer.put_id_or_clear(&mut order.customer_id);
+        self.vehicle.put_id_or_clear(&mut order.vehicle_id);
+        if let Member::Sent(payload) = self.payload {
+            let payload = payload.unwrap_or(PayloadBody { pickup: Member::Sent(None), dropoff: Member::Sent(None) });
+            payload.pickup.put_or_clear(&mut order.pickup);
+            payload.dropoff.put_or_clear(&mut order.dropoff);
+        }
+        self.kind.put_or_clear(&mut order.kind);
+        self.internal_id.put_or_clear(&mut order.internal_id);
+        self.notes.put_or_clear(&mut order.notes);
+        self.scheduled_at.put_or_clear(&mut order.scheduled_at);
+        self.skip_dispatch.put(&mut order.skip_dispatch);
+        self.meta.put(&mut order.meta);
+        self.status
+    }
+}
+
+impl Order {
+    /// Goes to another status, if the arrows allow it, and notes when.
+    fn go_to(&mut self, next: Status, now: DateTime<Utc>) -> Result<(), TransitionError> {
+        let conditions = Conditions { has_driver: self.driver_id.is_some(), skip_dispatch: self.skip_dispatch };
+        self.status.transition_to(next, conditions)?;
+        self.status = next;
+        match next {
+            Status::Created => {}
+            Status::Dispatched => self.dispatched_at = Some(now),
+            Status::Started => self.started_at = Some(now),
+            Status::Completed => self.completed_at = Some(now),
+            Status::Cancelled => self.cancelled_at = Some(now),
+            Status::Failed => self.failed_at = Some(now),
+        }
+        Ok(())
+    }
+}
+
+impl Editable for Order {
+    type Body = OrderBody;
+
+    async fn create(edit: &mut Edit<Fleet>, _: OrderId, body: OrderBody) -> Result<New<Self>, Problem> {
+        let mut order = Self { tracking_number: tracking::generate_number(), ..Self::default() };
+        match body.put(&mut order) {
+            Member::Missing | Member::Sent(Status::Created) => {}
+            Member::Sent(_) => return Err(Problem::new(ProblemCode::TransitionInvalid).detail("Every order begins as created.")),
+        }
+        check_driver(edit, None, &order).await?;
+        Ok(order.into())
+    }
+
+    async fn change(edit: &mut Edit<Fleet>, before: &Record<Self>, body: OrderBody) -> Result<Self, Problem> {
+        let mut order = before.fields.clone();
+        let status = body.put(&mut order);
+        check_driver(edit, Some(&before.fields), &order).await?;
+        if let Member::Sent(next) = status
+            && next != order.status
+        {
+            order.go_to(next, edit.now)?;
+        }
+        Ok(order)
+    }
+}
+
+/// A driver is given to open orders only, exists, and is not taken from an order that was dispatched to somebody.
+async fn check_driver(edit: &mut Edit<Fleet>, before: Option<&Order>, order: &Order) -> Result<(), Problem> {
+    if before.and_then(|before| before.driver_id) == order.driver_id {
+        return Ok(());
+    }
+    if !order.status.is_open() {
+        return Err(FieldErrors::one("driver", "The order is closed; its driver stays."));
+    }
+    match order.driver_id {
+        None if order.dispatched_at.is_some() => {
+            Err(FieldErrors::one("driver", "The order was dispatched; it can only go to another driver."))
+        }
+        None => Ok(()),
+        // Held, so that the driver is not deleted before the order that needs them is committed.
+        Some(id) => match edit.hold::<Driver>(id).await? {
+            Some(_) => Ok(()),
+            None => Err(FieldErrors::one("driver", "There is no such driver.")),
+        },
+    }
+}

@@ -1,0 +1,71 @@
+//! What the change of an order means to others.
+
+use crate::events::{EventName, names};
+use crate::fleet::Fleet;
+use crate::fleet::drivers::Driver;
+use crate::fleet::orders::Order;
+use crate::fleet::orders::status::Status;
+use crate::fleet::tracking::{TrackingNumber, TrackingStatus};
+use crate::kernel::ids::{DriverId, TrackingNumberId, TrackingStatusId};
+use crate::kernel::problem::Problem;
+use crate::members;
+use crate::resources::{Announced, Change, Edit};
+
+impl Announced for Order {
+    fn events(change: &Change<'_, Self>) -> Vec<EventName> {
+        let own = match change {
+            Change::Created(_) => [Some(names::ORDER_CREATED), None],
+            Change::Updated(..) => [reached(change).and_then(event_of), Some(names::ORDER_UPDATED)],
+            Change::Deleted(_) => [Some(names::ORDER_DELETED), None],
+        };
+        let assigned = newly_assigned(change).map(|_| names::ORDER_DRIVER_ASSIGNED);
+        own.into_iter().flatten().chain(assigned).collect()
+    }
+
+    async fn follow_up(edit: &mut Edit<Fleet>, change: &Change<'_, Self>) -> Result<(), Problem> {
+        let order = change.record();
+        if let Change::Created(_) = change {
+            let number = TrackingNumber { order_id: order.id, tracking_number: order.fields.tracking_number.clone() };
+            edit.insert(TrackingNumberId::new(edit.now), number).await?;
+        }
+        if let Some(status) = reached(change) {
+            edit.insert(TrackingStatusId::new(edit.now), TrackingStatus { order_id: order.id, status }).await?;
+        }
+        if let Some(driver) = newly_assigned(change)
+            && let Some(driver) = edit.find::<Driver>(driver).await?
+        {
+            edit.announce(driver, names::DRIVER_ASSIGNED, members! { "order": order.id }).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The status the order was not in before.
+fn reached(change: &Change<'_, Order>) -> Option<Status> {
+    match change {
+        Change::Created(order) => Some(order.fields.status),
+        Change::Updated(before, after) => Some(after.fields.status).filter(|status| *status != before.fields.status),
+        Change::Deleted(_) => None,
+    }
+}
+
+/// The driver the order did not have before.
+fn newly_assigned(change: &Change<'_, Order>) -> Option<DriverId> {
+    match change {
+        Change::Created(order) => order.fields.driver_id,
+        Change::Updated(before, after) => after.fields.driver_id.filter(|id| before.fields.driver_id != Some(*id)),
+        Change::Deleted(_) => None,
+    }
+}
+
+fn event_of(reached: Status) -> Option<EventName> {
+    match reached {
+        // No arrow leads back to the beginning.
+        Status::Created => None,
+        Status::Dispatched => Some(names::ORDER_DISPATCHED),
+        Status::Started => Some(names::ORDER_STARTED),
+        Status::Completed => Some(names::ORDER_COMPLETED),
+        Status::Cancelled => Some(names::ORDER_CANCELLED),
+        Status::Failed => Some(names::ORDER_FAILED),
+    }
+}

@@ -1,0 +1,137 @@
+//! How far an order has come, and where it may go from there (decisions, section 9).
+
+use std::str::FromStr;
+
+use crate::kernel::problem::{Problem, ProblemCode};
+
+/// The status of an order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, sqlx::Type)]
+#[serde(rename_all = "snake_case")]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum Status {
+    /// Placed.
+    #[default]
+    Created,
+    /// Given to its driver.
+    Dispatched,
+    /// On its way.
+    Started,
+    /// Delivered.
+    Completed,
+    /// Called off.
+    Cancelled,
+    /// Could not be delivered.
+    Failed,
+}
+
+/// What decides about a transition beside the statuses.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions {
+    /// Somebody carries the order.
+    pub has_driver: bool,
+    /// The order may start without having been dispatched.
+    pub skip_dispatch: bool,
+}
+
+/// Why an order may not go from one status to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TransitionError {
+    /// No arrow leads there.
+    #[error("An order that is {} cannot become {}.", .0.as_str(), .1.as_str())]
+    NoArrow(Status, Status),
+    /// Nobody would carry it.
+    #[error("An order needs a driver before it is dispatched.")]
+    NoDriver,
+}
+
+impl From<TransitionError> for Problem {
+    fn from(error: TransitionError) -> Self {
+        Problem::new(ProblemCode::TransitionInvalid).detail(error.to_string())
+    }
+}
+
+impl Status {
+    /// All statuses.
+    pub const ALL: [Self; 6] = [Self::Created, Self::Dispatched, Self::Started, Self::Completed, Self::Cancelled, Self::Failed];
+
+    /// The status as JSON and the database write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Dispatched => "dispatched",
+            Self::Started => "started",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// Whether something can still happen to the order.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Created | Self::Dispatched | Self::Started)
+    }
+
+    /// Judges the way to another status. Starting asks for no driver of its own: who was dispatched has one, and an order that skips
+    /// the dispatch may be fetched by its customer.
+    pub fn transition_to(self, next: Self, conditions: Conditions) -> Result<(), TransitionError> {
+        match (self, next) {
+            (Self::Created, Self::Dispatched) if !conditions.has_driver => Err(TransitionError::NoDriver),
+            (Self::Created, Self::Dispatched) | (Self::Dispatched, Self::Started) | (Self::Started, Self::Completed) => Ok(()),
+            (Self::Created, Self::Started) if conditions.skip_dispatch => Ok(()),
+            (open, Self::Cancelled | Self::Failed) if open.is_open() => Ok(()),
+            _ => Err(TransitionError::NoArrow(self, next)),
+        }
+    }
+}
+
+/// The text names no status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotAStatus;
+
+impl FromStr for Status {
+    type Err = NotAStatus;
+
+    fn from_str(text: &str) -> Result<Self, NotAStatus> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(NotAStatus)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Status::{Cancelled, Completed, Created, Dispatched, Failed, Started};
+
+    #[test]
+    fn only_the_arrows_of_the_specification_exist() {
+        // from, to, whether a driver is needed, whether skip_dispatch is needed
+        let arrows = [
+            (Created, Dispatched, true, false),
+            (Created, Started, false, true),
+            (Created, Cancelled, false, false),
+            (Created, Failed, false, false),
+            (Dispatched, Started, false, false),
+            (Dispatched, Cancelled, false, false),
+            (Dispatched, Failed, false, false),
+            (Started, Completed, false, false),
+            (Started, Cancelled, false, false),
+            (Started, Failed, false, false),
+        ];
+        for (from, to) in Status::ALL.into_iter().flat_map(|from| Status::ALL.map(|to| (from, to))) {
+            for (has_driver, skip_dispatch) in [(false, false), (false, true), (true, false), (true, true)] {
+                let arrow = arrows.iter().find(|arrow| (arrow.0, arrow.1) == (from, to));
+                let allowed = arrow.is_some_and(|arrow| (has_driver || !arrow.2) && (skip_dispatch || !arrow.3));
+                let judged = from.transition_to(to, Conditions { has_driver, skip_dispatch });
+                assert_eq!(judged.is_ok(), allowed, "{from:?} to {to:?}, driver {has_driver}, skip {skip_dispatch}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_status_has_one_spelling() {
+        for status in Status::ALL {
+            assert_eq!(status.as_str().parse(), Ok(status));
+            assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
+        }
+        assert_eq!("Created".parse::<Status>(), Err(NotAStatus));
+    }
+}

@@ -1,0 +1,60 @@
+//! Bodies of `POST` and `PUT`: the record's members, bare or wrapped in the singular.
+
+use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+use crate::kernel::json;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::Editable;
+
+/// Reads `{…}` or `{"<singular>":{…}}`.
+pub fn read<R: Editable>(body: &RawValue) -> Result<R::Body, Problem> {
+    let members = unwrapped(body.get(), R::SINGULAR);
+    // A list would be read as the members in their order.
+    if !is_object(members) {
+        return Err(Problem::new(ProblemCode::BodyInvalid).detail("The body must be a JSON object."));
+    }
+    json::parse(members.as_bytes())
+}
+
+fn unwrapped<'a>(body: &'a str, singular: &str) -> &'a str {
+    let members: BTreeMap<String, &'a RawValue> = serde_json::from_str(body).unwrap_or_default();
+    match members.get(singular) {
+        Some(wrapped) if members.len() == 1 && is_object(wrapped.get()) => wrapped.get(),
+        _ => body,
+    }
+}
+
+/// Of a value that is known to be JSON.
+fn is_object(json: &str) -> bool {
+    json.trim_start().starts_with('{')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::example::Shelf;
+
+    #[test]
+    fn a_body_may_be_wrapped_in_the_singular() {
+        assert_eq!(unwrapped(r#"{"shelf": {"label": "A"}}"#, "shelf"), r#"{"label": "A"}"#);
+        for bare in [r#"{"label": "A"}"#, r#"{"shelf": {}, "label": "A"}"#, r#"{"shelf": []}"#, "[]", "5", "{}"] {
+            assert_eq!(unwrapped(bare, "shelf"), bare);
+        }
+    }
+
+    #[test]
+    fn only_an_object_of_known_members_is_a_body() {
+        let read = |text: &str| read::<Shelf>(&json::parse::<Box<RawValue>>(text.as_bytes())?);
+        for good in ["{}", " {\"label\":\"A\"} ", "{\"book_shelf\":{\"label\":\"A\",\"full\":null}}"] {
+            assert!(read(good).is_ok(), "{good}");
+        }
+        for bad in
+            ["[]", "[\"A\"]", "null", "5", "{\"label\":null}", "{\"label\":\"A\",\"label\":\"B\"}", "{\"book_shelf\":[]}", "{\"x\":1}"]
+        {
+            assert_eq!(read(bad).unwrap_err().code(), ProblemCode::BodyInvalid, "{bad}");
+        }
+        assert_eq!(read("{").unwrap_err().code(), ProblemCode::JsonInvalid);
+    }
+}

@@ -1,0 +1,87 @@
+//! The place where a page ended, as a text that means nothing outside.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use crate::kernel::secrets::sha256;
+
+const BODY_LEN: usize = 1 + 8 + 16;
+const CHECK_LEN: usize = 4;
+
+/// Which end of a list comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// `created_at`
+    OldestFirst,
+    /// `-created_at`
+    NewestFirst,
+}
+
+/// The last record of a page: the next page begins behind it. Records of one instant are told apart by their id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// The way the list is read.
+    pub direction: Direction,
+    /// The record's `created_at`.
+    pub created_at: DateTime<Utc>,
+    /// The record's id.
+    pub id: Uuid,
+}
+
+impl Cursor {
+    /// The text that stands in `meta.next`.
+    pub fn encode(&self) -> String {
+        let mut bytes = vec![match self.direction {
+            Direction::OldestFirst => 0,
+            Direction::NewestFirst => 1,
+        }];
+        bytes.extend(self.created_at.timestamp_micros().to_be_bytes());
+        bytes.extend(self.id.as_bytes());
+        // Not against forgery, which gains nothing; a cursor cut or mistyped on its way is refused instead of leading elsewhere.
+        let check = sha256(&bytes);
+        bytes.extend(&check[..CHECK_LEN]);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Reads what [`Cursor::encode`] wrote; nothing else is a cursor.
+    pub fn decode(text: &str) -> Option<Self> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (body, check) = bytes.split_at_checked(BODY_LEN)?;
+        if check != &sha256(body)[..CHECK_LEN] {
+            return None;
+        }
+        let direction = match body[0] {
+            0 => Direction::OldestFirst,
+            1 => Direction::NewestFirst,
+            _ => return None,
+        };
+        let micros = i64::from_be_bytes(body[1..9].try_into().ok()?);
+        Some(Self { direction, created_at: DateTime::from_timestamp_micros(micros)?, id: Uuid::from_slice(&body[9..]).ok()? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cursor_survives_the_way_and_a_damaged_one_does_not() {
+        let cursor = Cursor {
+            direction: Direction::NewestFirst,
+            created_at: DateTime::from_timestamp_micros(1_779_358_500_123_456).unwrap(),
+            id: Uuid::from_u128(7),
+        };
+        let text = cursor.encode();
+        assert_eq!(Cursor::decode(&text), Some(cursor));
+        for at in 0..text.len() {
+            let mut damaged = text.clone().into_bytes();
+            damaged[at] = if damaged[at] == b'x' { b'y' } else { b'x' };
+            assert_eq!(Cursor::decode(std::str::from_utf8(&damaged).unwrap()), None, "character {at}");
+        }
+        for nonsense in ["", "x", &text[1..], &format!("{text}A")] {
+            assert_eq!(Cursor::decode(nonsense), None, "{nonsense:?}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! `ETag` and `If-Match`: who says which version they have read cannot overwrite a later one (RFC 9110, sections 8.8.3 and 13.1.1).
+
+use std::convert::Infallible;
+
+use axum::extract::FromRequestParts;
+use axum::http::header::IF_MATCH;
+use axum::http::request::Parts;
+
+use crate::kernel::problem::{Problem, ProblemCode};
+
+/// The tag of a record's version.
+pub fn of(version: i64) -> String {
+    format!("\"{version}\"")
+}
+
+/// The versions a request is willing to change; any, when it does not say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IfMatch(Option<Vec<String>>);
+
+impl IfMatch {
+    /// Refuses with `record_changed` unless the request is willing to change this version.
+    pub fn check(&self, version: i64) -> Result<(), Problem> {
+        let Some(tags) = &self.0 else { return Ok(()) };
+        let tag = of(version);
+        // A weak tag (`W/"3"`) is not the strong one it resembles: the comparison is of the whole text.
+        match tags.iter().any(|listed| listed == "*" || *listed == tag) {
+            true => Ok(()),
+            false => Err(ProblemCode::RecordChanged.into()),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        let lines = parts.headers.get_all(IF_MATCH);
+        if lines.iter().next().is_none() {
+            return Ok(Self(None));
+        }
+        // What cannot be read is no tag of ours, so it matches nothing: the careful reading of a careful request.
+        let lines = lines.iter().filter_map(|line| line.to_str().ok());
+        Ok(Self(Some(lines.flat_map(|line| line.split(',')).map(|tag| tag.trim().to_owned()).collect())))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn allows(lines: &[&str], version: i64) -> bool {
+        let mut request = axum::http::Request::builder();
+        for line in lines {
+            request = request.header(IF_MATCH, *line);
+        }
+        let (mut parts, ()) = request.body(()).unwrap().into_parts();
+        IfMatch::from_request_parts(&mut parts, &()).await.unwrap().check(version).is_ok()
+    }
+
+    #[tokio::test]
+    async fn only_the_version_that_was_read_is_changed() {
+        assert!(allows(&[], 3).await);
+        assert!(allows(&["*"], 3).await);
+        assert!(allows(&["\"3\""], 3).await);
+        assert!(allows(&["\"2\", \"3\""], 3).await);
+        assert!(allows(&["\"2\"", "\"3\""], 3).await);
+        for other in ["\"2\"", "W/\"3\"", "3", "", "\"3", "\"33\""] {
+            assert!(!allows(&[other], 3).await, "{other:?}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The parameters of a list: each understood, known once, and at most once there (decisions, section 9).
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use url::form_urlencoded;
+
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::cursor::{Cursor, Direction};
+use crate::resources::filter::Operand;
+use crate::resources::{Instant, Resource};
+
+const DEFAULT_LIMIT: u8 = 25;
+const MAX_LIMIT: u8 = 100;
+
+/// What part of a list was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ListParameters {
+    /// Records a page.
+    pub limit: u8,
+    /// Where the last page ended.
+    pub after: Option<Cursor>,
+    /// Which end comes first.
+    pub direction: Direction,
+    /// Words to look for.
+    pub query: Option<String>,
+    /// Columns and what they must equal.
+    pub filters: Vec<(&'static str, Operand)>,
+    /// Not before this instant.
+    pub created_from: Option<DateTime<Utc>>,
+    /// Before this instant.
+    pub created_until: Option<DateTime<Utc>>,
+}
+
+impl ListParameters {
+    /// Reads the part of an address behind the `?`.
+    pub fn parse<R: Resource>(query: &str) -> Result<Self, Problem> {
+        let mut parameters = Self {
+            limit: DEFAULT_LIMIT,
+            after: None,
+            direction: Direction::NewestFirst,
+            query: None,
+            filters: Vec::new(),
+            created_from: None,
+            created_until: None,
+        };
+        let (mut seen, mut sort) = (HashSet::new(), None);
+        for (name, value) in form_urlencoded::parse(query.as_bytes()) {
+            if value.contains('\0') {
+                return Err(refused(&name, "may not contain a NUL character"));
+            }
+            if !seen.insert(name.clone()) {
+                return Err(refused(&name, "may stand there only once"));
+            }
+            match &*name {
+                "limit" => parameters.limit = limit(&value)?,
+                "after" => parameters.after = Some(Cursor::decode(&value).ok_or_else(|| refused("after", "is not a cursor of a list"))?),
+                "sort" => sort = Some(direction(&value)?),
+                // Shown instants have milliseconds, so milliseconds are compared: whoever was shown as that instant is not after it.
+                "created_after" => parameters.created_from = Some(instant(&name, &value)? + TimeDelta::milliseconds(1)),
+                "created_before" => parameters.created_until = Some(instant(&name, &value)?),
+                "query" if !R::SEARCH.is_empty() => parameters.query = Some(value.into_owned()).filter(|words| !words.is_empty()),
+                other => parameters.filters.push(filter::<R>(other, &value)?),
+            }
+        }
+        match (parameters.after, sort) {
+            (Some(after), Some(sort)) if after.direction != sort => return Err(refused("after", "belongs to a list in another order")),
+            (Some(after), _) => parameters.direction = after.direction,
+            (None, Some(sort)) => parameters.direction = sort,
+            (None, None) => {}
+        }
+        Ok(parameters)
+    }
+}
+
+fn limit(value: &str) -> Result<u8, Problem> {
+    let limit = value.parse().ok().filter(|limit| (1..=MAX_LIMIT).contains(limit));
+    limit.ok_or_else(|| refused("limit", &format!("must be a whole number from 1 to {MAX_LIMIT}")))
+}
+
+fn direction(value: &str) -> Result<Direction, Problem> {
+    match value {
+        "created_at" => Ok(Direction::OldestFirst),
+        "-created_at" => Ok(Direction::NewestFirst),
+        _ => Err(refused("sort", "must be created_at or -created_at")),
+    }
+}
+
+fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Problem> {
+    // In an address a bare `+` means a blank; the instants we show contain one, and are pasted as they are.
+    let instant = value.replace(' ', "+").parse::<Instant>();
+    instant.map(Into::into).map_err(|_| refused(name, "must be an instant such as 2026-05-21T10:15:00.000+00:00"))
+}
+
+fn filter<R: Resource>(name: &str, value: &str) -> Result<(&'static str, Operand), Problem> {
+    let filter = R::FILTERS.iter().find(|filter| filter.name == name).ok_or_else(|| refused(name, "is not known here"))?;
+    let operand = (filter.read)(value).ok_or_else(|| refused(name, &format!("must be {}", filter.expected)))?;
+    Ok((filter.column, operand))
+}
+
+fn refused(name: &str, reason: &str) -> Problem {
+    Problem::new(ProblemCode::ParameterInvalid).detail(format!("The parameter {name} {reason}.")).member("parameter", name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::ids::VehicleId;
+    use crate::resources::example::Shelf;
+    use uuid::Uuid;
+
+    fn parse(query: &str) -> Result<ListParameters, String> {
+        ListParameters::parse::<Shelf>(query).map_err(|problem| problem.body("r")["parameter"].as_str().unwrap().to_owned())
+    }
+
+    fn cursor(direction: Direction) -> String {
+        Cursor { direction, created_at: DateTime::UNIX_EPOCH, id: Uuid::nil() }.encode()
+    }
+
+    #[test]
+    fn what_is_not_said_is_the_newest_25() {
+        let parameters = parse("").unwrap();
+        assert_eq!((parameters.limit, parameters.direction), (25, Direction::NewestFirst));
+        assert!(parameters.filters.is_empty() && parameters.query.is_none() && parameters.after.is_none());
+    }
+
+    #[test]
+    fn every_parameter_is_understood() {
+        let truck = VehicleId::from(Uuid::from_u128(7));
+        let parameters = parse(&format!("limit=100&sort=created_at&query=a%25+b&full=true&truck={truck}")).unwrap();
+        assert_eq!((parameters.limit, parameters.direction), (100, Direction::OldestFirst));
+        assert_eq!(parameters.query.as_deref(), Some("a% b"));
+        assert_eq!(parameters.filters, [("full", Operand::Boolean(true)), ("vehicle_id", Operand::Id(truck.uuid()))]);
+    }
+
+    #[test]
+    fn instants_are_compared_as_they_are_shown() {
+        let shown = "2026-05-21T10:15:00.000+00:00";
+        let parameters = parse(&format!("created_after={shown}&created_before={shown}")).unwrap();
+        let at = DateTime::parse_from_rfc3339(shown).unwrap();
+        assert_eq!(parameters.created_until.unwrap(), at);
+        assert_eq!(parameters.created_from.unwrap(), at + TimeDelta::milliseconds(1));
+    }
+
+    #[test]
+    fn a_cursor_keeps_the_order_of_its_list() {
+        let oldest_first = cursor(Direction::OldestFirst);
+        assert_eq!(parse(&format!("after={oldest_first}")).unwrap().direction, Direction::OldestFirst);
+        assert_eq!(parse(&format!("sort=-created_at&after={oldest_first}")).unwrap_err(), "after");
+    }
+
+    #[test]
+    fn refusals_name_the_parameter() {
+        for (query, parameter) in [
+            ("limit=0", "limit"),
+            ("limit=101", "limit"),
+            ("limit=-1", "limit"),
+            ("limit=ten", "limit"),
+            ("limit=", "limit"),
+            ("limit=5&limit=5", "limit"),
+            ("after=x", "after"),
+            ("after=", "after"),
+            ("sort=label", "sort"),
+            ("created_after=yesterday", "created_after"),
+            ("created_before=2026-05-21", "created_before"),
+            ("full=yes", "full"),
+            ("truck=driver_01h455vb4pex5vsknk084sn02q", "truck"),
+            ("query=a%00b", "query"),
+            ("label=a", "label"),
+            ("Limit=5", "Limit"),
+            ("=5", ""),
+        ] {
+            assert_eq!(parse(query).unwrap_err(), parameter, "{query:?}");
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! The SQL of every resource. The text is put together from constants of the program alone, the names a [`Resource`] gives; every
+//! value that comes from outside is bound.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, Postgres, QueryBuilder};
+use uuid::Uuid;
+
+use crate::kernel::ids::CompanyId;
+use crate::resources::cursor::Direction;
+use crate::resources::list_parameters::ListParameters;
+use crate::resources::{Record, Resource};
+
+fn columns<R: Resource>() -> String {
+    format!("id, company_id, version, created_at, updated_at, {}", R::COLUMNS.join(", "))
+}
+
+/// Selects the live records of `company`; conditions may be added behind.
+fn select<R: Resource>(company: CompanyId) -> QueryBuilder<Postgres> {
+    let mut sql = QueryBuilder::new(format!("select {} from {} where deleted_at is null and company_id = ", columns::<R>(), R::TABLE));
+    sql.push_bind(company.uuid());
+    sql
+}
+
+pub(super) async fn find<R: Resource>(conn: &mut PgConnection, company: CompanyId, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
+    let mut sql = select::<R>(company);
+    sql.push(" and id = ").push_bind::<Uuid>(id.into());
+    sql.build_query_as().fetch_optional(conn).await
+}
+
+/// The record, its row held: it can be read, and held by others, but neither changed nor deleted until the transaction ends.
+pub(super) async fn hold<R: Resource>(conn: &mut PgConnection, company: CompanyId, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
+    let mut sql = select::<R>(company);
+    sql.push(" and id = ").push_bind::<Uuid>(id.into()).push(" for share");
+    sql.build_query_as().fetch_optional(conn).await
+}
+
+/// The records with these ids, their rows locked until the transaction ends. Always locked in the order of their ids, so that two
+/// transactions that want the same ones wait for each other instead of blocking each other. The lock leaves foreign keys on the row alone.
+pub(super) async fn lock<R: Resource>(conn: &mut PgConnection, company: CompanyId, ids: &[R::Id]) -> Result<Vec<Record<R>>, sqlx::Error> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| (*id).into()).collect();
+    let mut sql = select::<R>(company);
+    sql.push(" and id = any(").push_bind(ids).push(") order by id for no key update");
+    sql.build_query_as().fetch_all(conn).await
+}
+
+pub(super) async fn insert<R: Resource>(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    id: R::Id,
+    fields: &R,
+    now: DateTime<Utc>,
+) -> Result<Record<R>, sqlx::Error> {
+    let columns = columns::<R>();
+    let mut sql = QueryBuilder::new(format!("insert into {} ({columns}) values (", R::TABLE));
+    let mut values = sql.separated(", ");
+    values.push_bind::<Uuid>(id.into()).push_bind(company.uuid()).push_bind(1_i64).push_bind(now).push_bind(now);
+    fields.bind(&mut values);
+    sql.push(format!(") returning {columns}"));
+    sql.build_query_as().fetch_one(conn).await
+}
+
+pub(super) async fn update<R: Resource>(
+    conn: &mut PgConnection,
+    id: R::Id,
+    fields: &R,
+    now: DateTime<Utc>,
+) -> Result<Record<R>, sqlx::Error> {
+    let mut sql = QueryBuilder::new(format!("update {} set version = version + 1, updated_at = ", R::TABLE));
+    sql.push_bind(now).push(format!(", ({}) = row(", R::COLUMNS.join(", ")));
+    fields.bind(&mut sql.separated(", "));
+    sql.push(") where id = ").push_bind::<Uuid>(id.into()).push(format!(" returning {}", columns::<R>()));
+    sql.build_query_as().fetch_one(conn).await
+}
+
+pub(super) async fn mark_deleted<R: Resource>(conn: &mut PgConnection, id: R::Id, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    let mut sql = QueryBuilder::new(format!("update {} set version = version + 1, deleted_at = ", R::TABLE));
+    sql.push_bind(now).push(", updated_at = ").push_bind(now).push(" where id = ").push_bind::<Uuid>(id.into());
+    sql.build().execute(conn).await?;
+    Ok(())
+}
+
+/// One record more than a page holds, where there are more.
+pub(super) async fn list<R: Resource>(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    parameters: &ListParameters,
+) -> Result<Vec<Record<R>>, sqlx::Error> {
+    let mut sql = select::<R>(company);
+    for (column, operand) in &parameters.filters {
+        sql.push(format!(" and {column} = "));
+        operand.push_to(&mut sql);
+    }
+    if let Some(from) = parameters.created_from {
+        sql.push(" and created_at >= ").push_bind(from);
+    }
+    if let Some(until) = parameters.created_until {
+        sql.push(" and created_at < ").push_bind(until);
+    }
+    if let Some(words) = &parameters.query {
+        push_search::<R>(&mut sql, words);
+    }
+    let (comparison, order) = match parameters.direction {
+        Direction::OldestFirst => (">", "asc"),
+        Direction::NewestFirst => ("<", "desc"),
+    };
+    if let Some(after) = parameters.after {
+        sql.push(format!(" and (created_at, id) {comparison} (")).push_bind(after.created_at);
+        sql.push(", ").push_bind(after.id).push(")");
+    }
+    sql.push(format!(" order by created_at {order}, id {order} limit ")).push_bind(i64::from(parameters.limit) + 1);
+    sql.build_query_as().fetch_all(conn).await
+}
+
+fn push_search<R: Resource>(sql: &mut QueryBuilder<Postgres>, words: &str) {
+    let pattern = contains(words);
+    sql.push(" and (");
+    let mut columns = sql.separated(" or ");
+    for column in R::SEARCH {
+        columns.push(format!("{column} ilike ")).push_bind_unseparated(pattern.clone());
+    }
+    sql.push(")");
+}
+
+/// The pattern of texts that contain `words`, in which `%`, `_` and `\` are themselves.
+fn contains(words: &str) -> String {
+    let escaped = words.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
+    format!("%{escaped}%")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::example::Shelf;
+
+    #[test]
+    fn statements_hold_the_names_of_the_program_and_no_values() {
+        let company = CompanyId::from(Uuid::from_u128(7));
+        assert_eq!(
+            select::<Shelf>(company).into_string(),
+            "select id, company_id, version, created_at, updated_at, label, full from book_shelves \
+             where deleted_at is null and company_id = $1"
+        );
+        let mut sql = select::<Shelf>(company);
+        push_search::<Shelf>(&mut sql, "'; drop table book_shelves --");
+        assert!(sql.into_string().ends_with("company_id = $1 and (label ilike $2)"));
+    }
+
+    #[test]
+    fn a_search_is_for_the_words_and_not_for_patterns() {
+        assert_eq!(contains(r"50%_off\"), r"%50\%\_off\\%");
+    }
+}

@@ -1,0 +1,116 @@
+//! What a room says about a kind of record, in three steps: how it is read, what its changes announce, how a body edits it.
+
+use std::future::{Future, ready};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use sqlx::{PgConnection, PgPool};
+
+use crate::events::EventName;
+use crate::kernel::clock::Clock;
+use crate::kernel::ids::TypedId;
+use crate::kernel::problem::Problem;
+use crate::resources::{Columns, Edit, Filter, Record};
+
+/// The state of the room a resource belongs to.
+pub trait Room: Clone + Send + Sync + 'static {
+    /// The database.
+    fn pool(&self) -> &PgPool;
+    /// The time.
+    fn clock(&self) -> &Clock;
+}
+
+/// A kind of record that is listed and found by `GET`.
+pub trait Resource: Columns {
+    /// The type of its ids.
+    type Id: TypedId;
+    /// The state of its room.
+    type Room: Room;
+
+    /// One of them, as JSON names it: `tracking_number`.
+    const SINGULAR: &'static str;
+    /// Many of them, as JSON names them: `tracking_numbers`. In the path the words are joined by `-`.
+    const PLURAL: &'static str;
+    /// The table, or the view that gives it the form of one.
+    const TABLE: &'static str = Self::PLURAL;
+    /// The parameters a list can be narrowed by.
+    const FILTERS: &'static [Filter] = &[];
+    /// The columns of text that `query` searches.
+    const SEARCH: &'static [&'static str] = &[];
+
+    /// The resource's own members of each record, in the same order. `id`, `uuid`, `created_at` and `updated_at` are added to them, and
+    /// `meta` where they have none. Takes many, so that what is shown of other records costs one statement a list.
+    fn present(
+        conn: &mut PgConnection,
+        records: &[Record<Self>],
+    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send;
+
+    /// Members that only the answer to `GET …/{uuid}` has: what would be too much for a list.
+    fn details(_: &mut PgConnection, _: &Record<Self>) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
+        ready(Ok(Map::new()))
+    }
+}
+
+/// What happens to a record.
+#[derive(Debug)]
+pub enum Change<'a, R: Resource> {
+    /// It is new.
+    Created(&'a Record<R>),
+    /// It was the first and is the second, and these differ.
+    Updated(&'a Record<R>, &'a Record<R>),
+    /// It is gone; this is what it was.
+    Deleted(&'a Record<R>),
+}
+
+impl<R: Resource> Change<'_, R> {
+    /// The record as it is now, or was last.
+    pub fn record(&self) -> &Record<R> {
+        match self {
+            Self::Created(record) | Self::Updated(_, record) | Self::Deleted(record) => record,
+        }
+    }
+}
+
+/// A resource whose changes mean something to others. Every change made through an [`Edit`] goes through here, whoever makes it.
+pub trait Announced: Resource {
+    /// The events that tell of `change`, each published once with the record as `data`.
+    fn events(change: &Change<'_, Self>) -> Vec<EventName>;
+
+    /// What else `change` brings about, in the same transaction and before its events are published. A refusal undoes the change.
+    fn follow_up(_: &mut Edit<Self::Room>, _: &Change<'_, Self>) -> impl Future<Output = Result<(), Problem>> + Send {
+        ready(Ok(()))
+    }
+}
+
+/// What a new record holds.
+#[derive(Debug)]
+pub struct New<R> {
+    /// The columns.
+    pub fields: R,
+    /// Members that the answer to the creation shows and nobody ever sees again, such as a secret.
+    pub shown_once: Map<String, Value>,
+}
+
+impl<R> From<R> for New<R> {
+    fn from(fields: R) -> Self {
+        Self { fields, shown_once: Map::new() }
+    }
+}
+
+/// A resource that is created, changed and deleted from outside.
+pub trait Editable: Announced {
+    /// What `POST` and `PUT` take. Members are [`Member`](crate::resources::Member)s, so that `PUT` changes those that were sent;
+    /// declared with `#[serde(default, deny_unknown_fields)]`.
+    type Body: DeserializeOwned + Send + Sync;
+
+    /// What has to be asked of the network before anything is written; no transaction is open yet.
+    fn before_transaction(_: &Self::Room, _: &Self::Body) -> impl Future<Output = Result<(), Problem>> + Send {
+        ready(Ok(()))
+    }
+
+    /// What the new record `id` will hold.
+    fn create(edit: &mut Edit<Self::Room>, id: Self::Id, body: Self::Body) -> impl Future<Output = Result<New<Self>, Problem>> + Send;
+
+    /// What the record, whose row is locked, will hold instead.
+    fn change(edit: &mut Edit<Self::Room>, before: &Record<Self>, body: Self::Body) -> impl Future<Output = Result<Self, Problem>> + Send;
+}

@@ -1,0 +1,188 @@
+//! The five routes, for any resource.
+
+use axum::extract::{FromRef, FromRequestParts, Path, RawQuery, State};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use crate::companies::{CallingCompany, Companies, Scope};
+use crate::kernel::ids::TypedId;
+use crate::kernel::json as kernel_json;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::cursor::Cursor;
+use crate::resources::list_parameters::ListParameters;
+use crate::resources::{Edit, Editable, IfMatch, Resource, Room, Shown, body, queries};
+
+/// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods are not allowed.
+pub fn read_only_routes<R, S>() -> Router<S>
+where
+    R: Resource,
+    R::Room: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    let (many, one) = paths::<R>();
+    Router::new().route(&many, get(list::<R>)).route(&one, get(find::<R>))
+}
+
+/// All five routes.
+pub fn routes<R, S>() -> Router<S>
+where
+    R: Editable,
+    R::Room: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    let (many, one) = paths::<R>();
+    Router::new().route(&many, get(list::<R>).post(create::<R>)).route(&one, get(find::<R>).put(update::<R>).delete(delete::<R>))
+}
+
+fn paths<R: Resource>() -> (String, String) {
+    let plural = R::PLURAL.replace('_', "-");
+    (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
+}
+
+/// The `:uuid` of a path, as a UUID or a TypeID; what is neither is the id of no record.
+#[derive(Clone, Copy, Debug)]
+pub struct PathId<I>(pub I);
+
+impl<S: Send + Sync, I: TypedId> FromRequestParts<S> for PathId<I> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let id = Path::<String>::from_request_parts(parts, state).await.ok().and_then(|Path(text)| text.parse().ok());
+        id.map(Self).ok_or_else(|| ProblemCode::RecordNotFound.into())
+    }
+}
+
+async fn list<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, RawQuery(query): RawQuery) -> Result<Response, Problem> {
+    caller.may(Scope::Read)?;
+    let parameters = ListParameters::parse::<R>(query.as_deref().unwrap_or_default())?;
+    let mut conn = room.pool().acquire().await?;
+    let mut records = queries::list::<R>(&mut conn, caller.company, &parameters).await?;
+    let more = records.len() > usize::from(parameters.limit);
+    records.truncate(parameters.limit.into());
+    let next = records
+        .last()
+        .filter(|_| more)
+        .map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() }.encode());
+    let shown = Shown::many(&mut conn, records).await?;
+    let members: Vec<_> = shown.into_iter().map(|shown| shown.members).collect();
+    Ok(Json(json!({ R::PLURAL: members, "meta": { "per_page": parameters.limit, "next": next } })).into_response())
+}
+
+async fn find<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, PathId(id): PathId<R::Id>) -> Result<Response, Problem> {
+    caller.may(Scope::Read)?;
+    let mut conn = room.pool().acquire().await?;
+    let record = queries::find::<R>(&mut conn, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
+    let details = R::details(&mut conn, &record).await?;
+    let mut shown = Shown::one(&mut conn, record).await?;
+    shown.members.extend(details);
+    Ok(shown.answer(StatusCode::OK))
+}
+
+async fn create<R: Editable>(
+    State(room): State<R::Room>,
+    caller: CallingCompany,
+    kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Write)?;
+    let body = body::read::<R>(&body)?;
+    R::before_transaction(&room, &body).await?;
+    let mut edit = Edit::begin(&room, caller.company).await?;
+    let id = R::Id::fresh(edit.now);
+    let new = R::create(&mut edit, id, body).await?;
+    let mut shown = edit.insert(id, new.fields).await?;
+    edit.commit().await?;
+    shown.members.extend(new.shown_once);
+    Ok(shown.answer(StatusCode::CREATED))
+}
+
+async fn update<R: Editable>(
+    State(room): State<R::Room>,
+    caller: CallingCompany,
+    PathId(id): PathId<R::Id>,
+    if_match: IfMatch,
+    kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Write)?;
+    let body = body::read::<R>(&body)?;
+    R::before_transaction(&room, &body).await?;
+    let mut edit = Edit::begin(&room, caller.company).await?;
+    let before = edit.lock::<R>(id).await?;
+    if_match.check(before.version)?;
+    let after = R::change(&mut edit, &before, body).await?;
+    let shown = edit.update(before, after).await?;
+    edit.commit().await?;
+    Ok(shown.answer(StatusCode::OK))
+}
+
+async fn delete<R: Editable>(
+    State(room): State<R::Room>,
+    caller: CallingCompany,
+    PathId(id): PathId<R::Id>,
+    if_match: IfMatch,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Write)?;
+    let mut edit = Edit::begin(&room, caller.company).await?;
+    let record = edit.lock::<R>(id).await?;
+    if_match.check(record.version)?;
+    let shown = edit.delete(record).await?;
+    edit.commit().await?;
+    Ok(Json(json!({ R::SINGULAR: shown.members })).into_response())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::clock::Clock;
+    use crate::resources::example::{Shelf, Storage};
+    use axum::body::Body;
+    use axum::http::Request;
+    use sqlx::PgPool;
+    use tower::ServiceExt;
+
+    #[derive(Clone, FromRef)]
+    struct AppState {
+        storage: Storage,
+        companies: Companies,
+    }
+
+    async fn status(router: Router<AppState>, method: &str, path: &str) -> u16 {
+        let pool = PgPool::connect_lazy("postgres://nobody@localhost/nothing").unwrap();
+        let storage = Storage { pool: pool.clone(), clock: Clock::System };
+        let state = AppState { storage, companies: Companies { pool, clock: Clock::System } };
+        let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
+        router.with_state(state).oneshot(request).await.unwrap().status().as_u16()
+    }
+
+    #[tokio::test]
+    async fn five_routes_stand_below_the_plural_and_ask_for_a_key() {
+        for (method, path) in [
+            ("GET", "/book-shelves"),
+            ("POST", "/book-shelves"),
+            ("GET", "/book-shelves/7"),
+            ("PUT", "/book-shelves/7"),
+            ("DELETE", "/book-shelves/7"),
+        ] {
+            assert_eq!(status(routes::<Shelf, _>(), method, path).await, 401, "{method} {path}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_log_can_only_be_read() {
+        for (method, path, expected) in [
+            ("GET", "/book-shelves", 401),
+            ("GET", "/book-shelves/7", 401),
+            ("POST", "/book-shelves", 405),
+            ("PUT", "/book-shelves/7", 405),
+            ("DELETE", "/book-shelves/7", 405),
+        ] {
+            assert_eq!(status(read_only_routes::<Shelf, _>(), method, path).await, expected, "{method} {path}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! Instants, as answers show them.
+
+use std::str::FromStr;
+
+use chrono::{DateTime, Datelike, SubsecRound, Utc};
+use serde::Deserialize;
+
+/// An instant in RFC 3339, cut to the milliseconds that answers show: what was read can be sent back without changing anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Instant(DateTime<Utc>);
+
+/// The text is not an instant, or one that no calendar here reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("This must be an instant such as 2026-05-21T10:15:00.000+00:00.")]
+pub struct NotAnInstant;
+
+impl FromStr for Instant {
+    type Err = NotAnInstant;
+
+    fn from_str(text: &str) -> Result<Self, NotAnInstant> {
+        let instant = DateTime::parse_from_rfc3339(text).map_err(|_| NotAnInstant)?.to_utc().trunc_subsecs(3);
+        (1..=9999).contains(&instant.year()).then_some(Self(instant)).ok_or(NotAnInstant)
+    }
+}
+
+impl TryFrom<String> for Instant {
+    type Error = NotAnInstant;
+
+    fn try_from(text: String) -> Result<Self, NotAnInstant> {
+        text.parse()
+    }
+}
+
+impl From<Instant> for DateTime<Utc> {
+    fn from(instant: Instant) -> Self {
+        instant.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::clock::timestamp;
+
+    #[test]
+    fn instants_have_the_milliseconds_that_are_shown() {
+        let instant = |text: &str| text.parse::<Instant>().map(|instant| timestamp(instant.into()));
+        assert_eq!(instant("2026-05-21T12:15:00.123999+02:00").unwrap(), "2026-05-21T10:15:00.123+00:00");
+        for text in ["", "2026-05-21", "2026-05-21T10:15:00", "2026-02-30T10:15:00Z", "0000-01-01T00:00:00Z", "1779358500"] {
+            assert_eq!(instant(text), Err(NotAnInstant), "{text:?}");
+        }
+    }
+}

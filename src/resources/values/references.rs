@@ -1,0 +1,56 @@
+//! References to other records.
+
+use serde::Deserialize;
+
+use crate::kernel::ids::{NotAnId, TypedId};
+use crate::resources::Member;
+
+/// Another record: its UUID or TypeID, or an object that has one as its `id`, the way answers show records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "ReferenceForm")]
+pub struct Reference<I: TypedId>(pub I);
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "an id, or an object with an id")]
+enum ReferenceForm {
+    Id(String),
+    Object { id: String },
+}
+
+impl<I: TypedId> TryFrom<ReferenceForm> for Reference<I> {
+    type Error = NotAnId;
+
+    fn try_from(form: ReferenceForm) -> Result<Self, NotAnId> {
+        let (ReferenceForm::Id(id) | ReferenceForm::Object { id }) = form;
+        id.parse().map(Self)
+    }
+}
+
+impl<I: TypedId> Member<Option<Reference<I>>> {
+    /// Replaces the id in `column`, or clears it if null was sent.
+    pub fn put_id_or_clear(self, column: &mut Option<I>) {
+        if let Self::Sent(reference) = self {
+            *column = reference.map(|Reference(id)| id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::ids::DriverId;
+    use serde_json::{Value, json};
+    use uuid::Uuid;
+
+    #[test]
+    fn a_reference_is_an_id_in_any_of_its_forms() {
+        let id = DriverId::from(Uuid::from_u128(7));
+        let read = |value: Value| serde_json::from_value::<Reference<DriverId>>(value);
+        for form in [json!(id), json!(id.uuid()), json!({"id": id}), json!({"id": id.uuid(), "name": "Ada"})] {
+            assert_eq!(read(form.clone()).unwrap(), Reference(id), "{form}");
+        }
+        for form in [json!("order_01h455vb4pex5vsknk084sn02q"), json!(7), json!({}), json!({"id": null}), json!(true)] {
+            assert!(read(form.clone()).is_err(), "{form}");
+        }
+    }
+}

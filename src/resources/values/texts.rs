@@ -1,0 +1,84 @@
+//! Texts that people type.
+
+use serde::Deserialize;
+
+/// Why a text is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAText {
+    /// There is nothing in it.
+    #[error("This may not be empty.")]
+    Empty,
+    /// It is longer than there is room for.
+    #[error("This may have {0} characters at most.")]
+    TooLong(usize),
+    /// It holds characters that nobody can see.
+    #[error("This may not contain control characters.")]
+    Control,
+}
+
+/// One line of text: 1 to `MAX` characters, without blanks around them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Line<const MAX: usize>(String);
+
+/// Text of several lines: 1 to `MAX` characters, without blanks around them.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Text<const MAX: usize>(String);
+
+fn text(typed: &str, max: usize, may_have: impl Fn(char) -> bool) -> Result<String, NotAText> {
+    let text = typed.trim();
+    match text {
+        "" => Err(NotAText::Empty),
+        _ if text.chars().any(|character| character.is_control() && !may_have(character)) => Err(NotAText::Control),
+        _ if text.chars().count() > max => Err(NotAText::TooLong(max)),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+impl<const MAX: usize> TryFrom<String> for Line<MAX> {
+    type Error = NotAText;
+
+    fn try_from(typed: String) -> Result<Self, NotAText> {
+        text(&typed, MAX, |_| false).map(Self)
+    }
+}
+
+impl<const MAX: usize> TryFrom<String> for Text<MAX> {
+    type Error = NotAText;
+
+    fn try_from(typed: String) -> Result<Self, NotAText> {
+        text(&typed, MAX, |character| matches!(character, '\n' | '\r' | '\t')).map(Self)
+    }
+}
+
+impl<const MAX: usize> From<Line<MAX>> for String {
+    fn from(line: Line<MAX>) -> Self {
+        line.0
+    }
+}
+
+impl<const MAX: usize> From<Text<MAX>> for String {
+    fn from(text: Text<MAX>) -> Self {
+        text.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_texts_are_trimmed_and_bounded() {
+        let line = |typed: &str| Line::<5>::try_from(typed.to_owned()).map(String::from);
+        assert_eq!(line(" äöüßé "), Ok("äöüßé".to_owned()));
+        assert_eq!(line("123456"), Err(NotAText::TooLong(5)));
+        assert_eq!(line("  "), Err(NotAText::Empty));
+        for control in ["a\nb", "a\tb", "a\u{7f}b", "a\u{9b}b", "a\u{1b}b"] {
+            assert_eq!(line(control), Err(NotAText::Control), "{control:?}");
+        }
+        let text = |typed: &str| Text::<5>::try_from(typed.to_owned()).map(String::from);
+        assert_eq!(text("a\r\n\tb\n"), Ok("a\r\n\tb".to_owned()));
+        assert_eq!(text("a\u{1b}b"), Err(NotAText::Control));
+    }
+}

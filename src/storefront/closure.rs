@@ -1,0 +1,75 @@
+//! Closing an account: a code to the customer, then everything that lets anybody in is gone. The personal fields follow later.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::response::Response;
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use crate::contact::Identity;
+use crate::events::names::CUSTOMER_CLOSED;
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::json::Json;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::storefront::codes::{self, CodeRequest, Method, Order, Purpose, SubmittedCode, Target};
+use crate::storefront::tokens::{SignedInCustomer, revoke_all_tokens};
+use crate::storefront::{Storefront, customers, devices, sending};
+
+/// `POST customers/account-closure`
+pub(super) async fn request(State(storefront): State<Storefront>, caller: SignedInCustomer, client: ClientAddress) -> Response {
+    let flow = async {
+        let method = send_code(&storefront, &caller).await?;
+        Ok(Answer(json!({ "status": "ok", "method": method })))
+    };
+    sending::limited(&storefront, &caller.store, client, flow).await
+}
+
+async fn send_code(storefront: &Storefront, caller: &SignedInCustomer) -> Result<Method, Problem> {
+    let (phone, email) = (caller.customer.proven_phone(), caller.customer.proven_email());
+    let identity = phone.clone().map(Identity::Phone).or_else(|| email.clone().map(Identity::Email)).ok_or(ProblemCode::ContactMissing)?;
+    let order = Order {
+        store: &caller.store,
+        purpose: Purpose::CloseAccount,
+        identity: &identity,
+        requested_by: Some(caller.customer.id),
+        customer: Some(caller.customer.id),
+        text: phone.map(Ok),
+        mail: email,
+    };
+    Ok(codes::issue(storefront, order).await?)
+}
+
+/// `POST customers/confirm-account-closure`
+pub(super) async fn confirm(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    Json(request): Json<CodeRequest>,
+) -> Result<Answer<Value>, Problem> {
+    close(&storefront, &caller, request.code.as_ref()).await?;
+    Ok(Answer(json!({ "status": "ok" })))
+}
+
+async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: Option<&SubmittedCode>) -> Result<(), Problem> {
+    let id = caller.customer.id;
+    let right = codes::check(storefront, caller.store.id, Purpose::CloseAccount, Target::RequestedBy(id), code).await?;
+
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    right.consume(&mut tx, now).await?;
+    let customer = customers::close_customer(&mut tx, id, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    revoke_all_tokens(&mut tx, id, now).await?;
+    devices::forget_devices(&mut tx, id).await?;
+    codes::forget_codes(&mut tx, id).await?;
+    customers::publish(&mut tx, caller.store.company_id, CUSTOMER_CLOSED, &customer, now).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+impl Storefront {
+    /// Blanks the personal fields of accounts closed longer than `storefront.erase_after` ago.
+    pub async fn erase_closed(&self) -> Result<u64, sqlx::Error> {
+        let now = self.clock.now();
+        let delay = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX);
+        customers::erase_closed(&mut *self.pool.acquire().await?, now - delay, now).await
+    }
+}

@@ -1,0 +1,86 @@
+//! Push devices: registered after sign-in, so that notifications reach the customer who uses the device now.
+
+mod queries;
+
+use axum::Json as Answer;
+use axum::extract::State;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::kernel::ids::DeviceId;
+use crate::kernel::json::Json;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::secrets::sha256;
+use crate::storefront::Storefront;
+use crate::storefront::tokens::SignedInCustomer;
+
+pub(super) use queries::forget_devices;
+
+/// Longest token, in bytes.
+const TOKEN_MAX_LEN: usize = 4_096;
+
+/// `POST customers/register-device`
+#[derive(Debug, Deserialize)]
+pub(super) struct DeviceRequest {
+    #[serde(alias = "os")]
+    platform: String,
+    token: String,
+}
+
+/// `POST customers/register-device`: a token belongs to whoever registered it last.
+pub(super) async fn register(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    Json(request): Json<DeviceRequest>,
+) -> Result<Answer<Value>, Problem> {
+    let (platform, token) = request.parse()?;
+    let device = queries::Device {
+        id: DeviceId::new(storefront.clock.now()),
+        store: caller.store.id,
+        customer: caller.customer.id,
+        platform,
+        digest: sha256(&token),
+        token,
+    };
+    let id = queries::upsert_device(&mut *storefront.pool.acquire().await?, &device, storefront.clock.now()).await?;
+    Ok(Answer(json!({ "status": "ok", "device": id })))
+}
+
+impl DeviceRequest {
+    fn parse(self) -> Result<(String, String), Problem> {
+        let mut errors = FieldErrors::default();
+        let platform = self.platform.trim().to_lowercase();
+        if !matches!(platform.as_str(), "ios" | "android" | "web") {
+            errors.add("platform", "The platform must be ios, android or web.");
+        }
+        if self.token.trim().is_empty() || self.token.len() > TOKEN_MAX_LEN {
+            errors.add("token", format!("The token must have 1 to {TOKEN_MAX_LEN} characters."));
+        }
+        errors.finish()?;
+        Ok((platform, self.token))
+    }
+}
+
+/// `POST customers/unregister-device`: by the id that registering answered, or by the token.
+#[derive(Debug, Deserialize)]
+pub(super) struct DeviceRemoval {
+    device: Option<DeviceId>,
+    token: Option<String>,
+}
+
+/// `POST customers/unregister-device`
+pub(super) async fn unregister(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    Json(request): Json<DeviceRemoval>,
+) -> Result<Answer<Value>, Problem> {
+    if request.device.is_none() && request.token.is_none() {
+        return Err(FieldErrors::one("device", "The device or its token is required."));
+    }
+    let digest = request.token.map(sha256);
+    let mut conn = storefront.pool.acquire().await?;
+    match queries::delete_device(&mut conn, caller.customer.id, request.device, digest).await? {
+        true => Ok(Answer(json!({ "status": "ok" }))),
+        false => Err(ProblemCode::RecordNotFound.into()),
+    }
+}

@@ -1,0 +1,91 @@
+//! Verifying a number after registration: the code goes to the new number, which is saved only once the code comes back.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::contact::{Identity, PhoneNumber};
+use crate::events::names::CUSTOMER_UPDATED;
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::database::violated_constraint;
+use crate::kernel::json::Json;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::storefront::codes::{self, CodeRequest, Method, Order, Purpose, SubmittedCode, Target};
+use crate::storefront::customers::{self, Customer};
+use crate::storefront::tokens::SignedInCustomer;
+use crate::storefront::{Storefront, sending};
+
+/// `POST customers/request-phone-verification`
+#[derive(Debug, Deserialize)]
+pub(super) struct PhoneRequest {
+    phone: String,
+}
+
+/// `POST customers/request-phone-verification`
+pub(super) async fn request(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    client: ClientAddress,
+    body: Result<Json<PhoneRequest>, Problem>,
+) -> Response {
+    let flow = async {
+        let method = send_code(&storefront, &caller, &body?.0.phone).await?;
+        Ok(Answer(json!({ "status": "ok", "method": method })))
+    };
+    sending::limited(&storefront, &caller.store, client, flow).await
+}
+
+async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, phone: &str) -> Result<Method, Problem> {
+    let number = PhoneNumber::parse(phone).map_err(|_| ProblemCode::NumberInvalid)?;
+    let identity = Identity::Phone(number.clone());
+    let owner = customers::find_proven(&mut *storefront.pool.acquire().await?, caller.store.id, &identity).await?;
+    if owner.is_some_and(|owner| owner.id != caller.customer.id) {
+        return Err(ProblemCode::PhoneTaken.into());
+    }
+    let order = Order {
+        store: &caller.store,
+        purpose: Purpose::VerifyPhone,
+        identity: &identity,
+        requested_by: Some(caller.customer.id),
+        customer: Some(caller.customer.id),
+        text: Some(Ok(number)),
+        mail: None,
+    };
+    Ok(codes::issue(storefront, order).await?)
+}
+
+/// `POST customers/verify-phone-number`
+pub(super) async fn confirm(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    Json(request): Json<CodeRequest>,
+) -> Result<Answer<Value>, Problem> {
+    let customer = save_number(&storefront, &caller, request.code.as_ref()).await?;
+    Ok(Answer(json!({ "customer": customer.present() })))
+}
+
+async fn save_number(storefront: &Storefront, caller: &SignedInCustomer, code: Option<&SubmittedCode>) -> Result<Customer, Problem> {
+    let target = Target::RequestedBy(caller.customer.id);
+    let right = codes::check(storefront, caller.store.id, Purpose::VerifyPhone, target, code).await?;
+    let number = PhoneNumber::parse(right.identity()).map_err(|_| ProblemCode::Internal)?;
+
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    right.consume(&mut tx, now).await?;
+    let saved = customers::set_phone(&mut tx, caller.customer.id, &number, now).await.map_err(refuse_taken)?;
+    let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    customers::remove_unproven_claims(&mut tx, caller.store.id, customer.id, &Identity::Phone(number), now).await?;
+    customers::publish(&mut tx, caller.store.company_id, CUSTOMER_UPDATED, &customer, now).await?;
+    tx.commit().await?;
+    Ok(customer)
+}
+
+/// Two customers verified one number at once: it belongs to the first.
+fn refuse_taken(error: sqlx::Error) -> Problem {
+    match violated_constraint(&error) {
+        Some("customers_proven_phone") => ProblemCode::PhoneTaken.into(),
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,54 @@
+//! A customer's sign-ins: each token is one.
+
+use axum::Json as Answer;
+use axum::extract::{Path, State};
+use serde_json::{Value, json};
+
+use crate::kernel::clock::timestamp;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::storefront::Storefront;
+use crate::storefront::tokens::{self, SignedInCustomer};
+
+/// `GET customers/sessions`: where the customer is signed in, the last used first.
+pub(super) async fn list(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
+    let mut conn = storefront.pool.acquire().await?;
+    let sessions = tokens::list_tokens(&mut conn, caller.customer.id, storefront.clock.now()).await?;
+    let shown = sessions.iter().map(|session| {
+        json!({
+            "id": session.id.to_string(),
+            "current": session.id == caller.token,
+            "created_at": timestamp(session.created_at),
+            "last_used_at": timestamp(session.last_used_at),
+            "expires_at": timestamp(session.expires_at),
+        })
+    });
+    Ok(Answer(json!({ "sessions": shown.collect::<Vec<_>>() })))
+}
+
+/// `DELETE customers/sessions/{id}`: ends one of the customer's own sign-ins.
+pub(super) async fn revoke(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    Path(id): Path<String>,
+) -> Result<Answer<Value>, Problem> {
+    let id = id.parse().map_err(|_| ProblemCode::RecordNotFound)?;
+    let mut conn = storefront.pool.acquire().await?;
+    match tokens::revoke_token(&mut conn, caller.customer.id, id, storefront.clock.now()).await? {
+        true => Ok(Answer(json!({ "status": "ok" }))),
+        false => Err(ProblemCode::RecordNotFound.into()),
+    }
+}
+
+/// `POST customers/logout`: ends this sign-in.
+pub(super) async fn logout(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
+    let mut conn = storefront.pool.acquire().await?;
+    tokens::revoke_token(&mut conn, caller.customer.id, caller.token, storefront.clock.now()).await?;
+    Ok(Answer(json!({ "status": "ok" })))
+}
+
+/// `POST customers/logout-all`: ends every sign-in of the customer, this one included.
+pub(super) async fn logout_all(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
+    let mut conn = storefront.pool.acquire().await?;
+    tokens::revoke_all_tokens(&mut conn, caller.customer.id, storefront.clock.now()).await?;
+    Ok(Answer(json!({ "status": "ok" })))
+}

@@ -1,0 +1,111 @@
+//! The log of deliveries, as a resource that is only read: what was sent to whom, and each attempt with its answer.
+
+use std::future::{Future, ready};
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value, json};
+use sqlx::PgConnection;
+
+use crate::columns;
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::{AttemptId, DeliveryId, EventId, SubscriptionId};
+use crate::resources::{Filter, Record, Resource};
+use crate::webhooks::delivery::State;
+use crate::webhooks::{Webhooks, queries};
+
+columns! {
+    /// A delivery as the log shows it.
+    pub struct Delivery {
+        /// Whom it is for.
+        pub subscription_id: SubscriptionId,
+        /// What it tells of.
+        pub event_id: EventId,
+        /// The name of that.
+        pub event: String,
+        /// How it stands.
+        pub state: State,
+        /// Attempts begun.
+        pub attempts: i16,
+        /// When the next one may begin.
+        pub due_at: Option<DateTime<Utc>>,
+        /// The delivery it repeats.
+        pub replay_of: Option<DeliveryId>,
+    }
+}
+
+impl Resource for Delivery {
+    type Id = DeliveryId;
+    type Room = Webhooks;
+
+    const SINGULAR: &'static str = "delivery";
+    const PLURAL: &'static str = "deliveries";
+    const TABLE: &'static str = "delivery_log";
+    const FILTERS: &'static [Filter] = &[
+        Filter::id::<SubscriptionId>("webhook").on("subscription_id"),
+        Filter::id::<SubscriptionId>("subscription").on("subscription_id"),
+        Filter::id::<EventId>("event_id"),
+        Filter::text("event"),
+        Filter::word::<State>("status").on("state"),
+    ];
+
+    fn present(
+        _: &mut PgConnection,
+        records: &[Record<Self>],
+    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
+        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    }
+
+    async fn details(conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+        let body = queries::find_body(conn, record.fields.event_id).await?;
+        let attempts = queries::list_attempts(conn, record.id).await?;
+        Ok(Map::from_iter([
+            ("payload".to_owned(), serde_json::from_slice(&body).expect("we wrote it as JSON ourselves")),
+            ("attempts".to_owned(), attempts.into_iter().map(LoggedAttempt::member).collect()),
+        ]))
+    }
+}
+
+impl Delivery {
+    fn members(&self) -> Map<String, Value> {
+        Map::from_iter([
+            ("webhook_id".to_owned(), json!(self.subscription_id)),
+            ("event_id".to_owned(), json!(self.event_id)),
+            ("event".to_owned(), json!(self.event)),
+            ("status".to_owned(), json!(self.state)),
+            ("attempt_count".to_owned(), json!(self.attempts)),
+            ("next_attempt_at".to_owned(), json!(self.due_at.map(timestamp))),
+            ("replay_of".to_owned(), json!(self.replay_of)),
+        ])
+    }
+}
+
+/// An attempt as it was logged.
+#[derive(Debug)]
+pub(super) struct LoggedAttempt {
+    pub(super) id: AttemptId,
+    pub(super) number: i16,
+    pub(super) started_at: DateTime<Utc>,
+    pub(super) duration_ms: Option<i32>,
+    pub(super) status: Option<i16>,
+    pub(super) error: Option<String>,
+    pub(super) request_headers: Value,
+    pub(super) response_headers: Option<Value>,
+    pub(super) response_body: Option<Vec<u8>>,
+}
+
+impl LoggedAttempt {
+    fn member(self) -> Value {
+        json!({
+            "id": self.id,
+            "uuid": self.id.uuid(),
+            "number": self.number,
+            "started_at": timestamp(self.started_at),
+            "duration_ms": self.duration_ms,
+            "status": self.status,
+            "error": self.error,
+            "request_headers": self.request_headers,
+            "response_headers": self.response_headers,
+            "response_body": self.response_body.as_deref().map(String::from_utf8_lossy),
+        })
+    }
+}

@@ -1,0 +1,34 @@
+//! How long one attempt may take.
+
+use std::time::Duration;
+
+/// From the look-up of the name to the end of the answer: 1 to 30 whole seconds, 15 unless the subscription says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
+#[serde(try_from = "i16")]
+#[sqlx(transparent)]
+pub struct AttemptTimeout(i16);
+
+/// The number is no time limit for an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the timeout is 1 to 30 seconds")]
+pub struct NotAnAttemptTimeout;
+
+impl AttemptTimeout {
+    pub(in crate::webhooks) fn duration(self) -> Duration {
+        Duration::from_secs(self.0.unsigned_abs().into())
+    }
+}
+
+impl Default for AttemptTimeout {
+    fn default() -> Self {
+        Self(15)
+    }
+}
+
+impl TryFrom<i16> for AttemptTimeout {
+    type Error = NotAnAttemptTimeout;
+
+    fn try_from(seconds: i16) -> Result<Self, NotAnAttemptTimeout> {
+        if (1..=30).contains(&seconds) { Ok(Self(seconds)) } else { Err(NotAnAttemptTimeout) }
+    }
+}

@@ -1,0 +1,49 @@
+//! Enabling, disabling and rotating: changes that are more than the members of a body.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::kernel::ids::{CompanyId, SubscriptionId};
+use crate::kernel::problem::Problem;
+use crate::resources::{Edit, Shown};
+use crate::webhooks::Webhooks;
+use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
+
+impl Webhooks {
+    /// Serves a subscription again, from now on.
+    pub async fn enable(&self, company: CompanyId, id: SubscriptionId) -> Result<Shown<Subscription>, Problem> {
+        self.change(company, id, |subscription, _| subscription.enable()).await
+    }
+
+    /// Stops serving a subscription and calls off what has not been delivered to it. What is in flight at this moment may still arrive.
+    pub async fn disable(&self, company: CompanyId, id: SubscriptionId, reason: DisabledReason) -> Result<Shown<Subscription>, Problem> {
+        self.change(company, id, |subscription, now| subscription.disable(reason, now)).await
+    }
+
+    /// Gives a subscription a new secret, which is in the answer; the old one goes on signing beside it for `overlap`.
+    pub async fn rotate_secret(
+        &self,
+        company: CompanyId,
+        id: SubscriptionId,
+        overlap: TimeDelta,
+    ) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
+        let secret = SigningSecret::generate();
+        let sealed = secret.seal(&self.key, id);
+        let shown = self.change(company, id, |subscription, now| subscription.rotate(sealed, overlap, now)).await?;
+        Ok((shown, secret))
+    }
+
+    async fn change(
+        &self,
+        company: CompanyId,
+        id: SubscriptionId,
+        change: impl FnOnce(&mut Subscription, DateTime<Utc>),
+    ) -> Result<Shown<Subscription>, Problem> {
+        let mut edit = Edit::begin(self, company).await?;
+        let before = edit.lock::<Subscription>(id).await?;
+        let mut after = before.fields.clone();
+        change(&mut after, edit.now);
+        let shown = edit.update(before, after).await?;
+        edit.commit().await?;
+        Ok(shown)
+    }
+}

@@ -1,0 +1,109 @@
+//! Further headers of a subscription's POSTs: whatever the endpoint asks for, never one that changes what we say.
+
+use std::collections::BTreeMap;
+
+use axum::http::{HeaderName, HeaderValue};
+
+/// Most headers one subscription can add.
+const MAX_HEADERS: usize = 20;
+/// Longest value, in bytes.
+const MAX_VALUE_LEN: usize = 1024;
+
+/// Headers that speak about the connection or the body, and those by which we are recognised.
+#[rustfmt::skip]
+const OURS: [&str; 15] = [
+    "connection", "content-encoding", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authenticate",
+    "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
+];
+const OUR_PREFIXES: [&str; 2] = ["x-service-", "webhook-"];
+
+/// Names, in lower case, and values.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(try_from = "BTreeMap<String, String>")]
+pub struct ExtraHeaders(BTreeMap<String, String>);
+
+/// Why a header cannot be added.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnExtraHeader {
+    /// The name holds what no header name may hold.
+    #[error("{0:?} is not the name of a header")]
+    BadName(String),
+    /// It belongs to the connection or to the service.
+    #[error("the header {0} is set by the service itself")]
+    Ours(String),
+    /// The value holds line ends, other control characters or anything beyond ASCII, or is longer than 1024 bytes.
+    #[error("the value of the header {0} must be at most 1024 printable ASCII characters")]
+    BadValue(String),
+    /// The same name twice, in different cases.
+    #[error("the header {0} stands there twice")]
+    Repeated(String),
+    /// More than twenty.
+    #[error("a webhook has at most 20 headers of its own")]
+    TooMany,
+}
+
+impl ExtraHeaders {
+    /// Each name with its value.
+    pub(in crate::webhooks) fn iter(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+        self.0.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)))
+    }
+}
+
+impl TryFrom<BTreeMap<String, String>> for ExtraHeaders {
+    type Error = NotAnExtraHeader;
+
+    fn try_from(headers: BTreeMap<String, String>) -> Result<Self, NotAnExtraHeader> {
+        if headers.len() > MAX_HEADERS {
+            return Err(NotAnExtraHeader::TooMany);
+        }
+        let mut extra = BTreeMap::new();
+        for (name, value) in headers {
+            let name = HeaderName::try_from(&name).map_err(|_| NotAnExtraHeader::BadName(name))?.to_string();
+            if OURS.contains(&name.as_str()) || OUR_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
+                return Err(NotAnExtraHeader::Ours(name));
+            }
+            if value.len() > MAX_VALUE_LEN || !value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
+                return Err(NotAnExtraHeader::BadValue(name));
+            }
+            if extra.insert(name.clone(), value).is_some() {
+                return Err(NotAnExtraHeader::Repeated(name));
+            }
+        }
+        Ok(Self(extra))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(headers: &[(&str, &str)]) -> Result<ExtraHeaders, NotAnExtraHeader> {
+        headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<BTreeMap<_, _>>().try_into()
+    }
+
+    #[test]
+    fn headers_are_kept_in_lower_case() {
+        let headers = parse(&[("Authorization", "Bearer abc"), ("X-Shop", "")]).unwrap();
+        let kept: Vec<_> = headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
+        assert_eq!(kept, ["authorization: Bearer abc", "x-shop: "]);
+    }
+
+    #[test]
+    fn headers_that_would_change_what_we_say_are_refused() {
+        for name in ["Host", "content-type", "Content-Length", "Transfer-Encoding", "Connection", "X-Service-Signature", "webhook-id"] {
+            assert_eq!(parse(&[(name, "x")]), Err(NotAnExtraHeader::Ours(name.to_ascii_lowercase())));
+        }
+        for name in ["", "a b", "a:b", "a\r\nb", "ä"] {
+            assert_eq!(parse(&[(name, "x")]), Err(NotAnExtraHeader::BadName(name.to_owned())));
+        }
+        let long = "x".repeat(1025);
+        for value in ["a\r\nX-Other: b", "a\nb", "a\tb", "a\u{7f}", "ä", &long] {
+            assert_eq!(parse(&[("x-shop", value)]), Err(NotAnExtraHeader::BadValue("x-shop".to_owned())), "{value:?}");
+        }
+        assert_eq!(parse(&[("X-Shop", "a"), ("x-shop", "b")]), Err(NotAnExtraHeader::Repeated("x-shop".to_owned())));
+        let many: Vec<String> = (0..21).map(|number| format!("x-{number}")).collect();
+        let many: Vec<_> = many.iter().map(|name| (name.as_str(), "x")).collect();
+        assert_eq!(parse(&many), Err(NotAnExtraHeader::TooMany));
+        assert!(parse(&many[..20]).is_ok());
+    }
+}

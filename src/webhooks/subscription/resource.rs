@@ -1,0 +1,136 @@
+//! The webhook as a resource of `developers/int/v1`.
+
+use std::future::{Future, ready};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use sqlx::PgConnection;
+use sqlx::types::Json;
+
+use crate::events::EventName;
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::SubscriptionId;
+use crate::kernel::problem::{FieldErrors, Problem};
+use crate::resources::{Announced, Change, Edit, Editable, Filter, Line, Member, New, Record, Resource};
+use crate::webhooks::Webhooks;
+use crate::webhooks::subscription::{
+    ApiVersion, AttemptTimeout, DisabledReason, EventsWanted, ExtraHeaders, SignatureFormat, SigningSecret, Status, Subscription, queries,
+};
+use crate::webhooks::targets::EndpointUrl;
+
+impl Resource for Subscription {
+    type Id = SubscriptionId;
+    type Room = Webhooks;
+
+    const SINGULAR: &'static str = "webhook";
+    const PLURAL: &'static str = "webhooks";
+    const TABLE: &'static str = "subscriptions";
+    const FILTERS: &'static [Filter] = &[Filter::word::<Status>("status"), Filter::text("url")];
+    const SEARCH: &'static [&'static str] = &["url", "description"];
+
+    fn present(
+        _: &mut PgConnection,
+        records: &[Record<Self>],
+    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
+        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    }
+}
+
+impl Subscription {
+    /// Everything but the secrets.
+    fn members(&self) -> Map<String, Value> {
+        let members = json!({
+            "url": self.url,
+            "description": self.description,
+            "events": self.events,
+            "status": self.status,
+            "disabled_reason": self.disabled_reason,
+            "disabled_at": self.disabled_at.map(timestamp),
+            "api_version": self.api_version,
+            "signature_format": self.signature_format,
+            "headers": self.headers,
+            "timeout": self.timeout,
+            "previous_secret_until": self.previous_secret_until.map(timestamp),
+        });
+        let Value::Object(members) = members else { unreachable!("the literal above is an object") };
+        members
+    }
+}
+
+/// Changes to webhooks are nobody's event; but what was to be sent to one that is disabled or deleted is called off with it.
+impl Announced for Subscription {
+    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
+        Vec::new()
+    }
+
+    async fn follow_up(edit: &mut Edit<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
+        let ends = match change {
+            Change::Created(_) => false,
+            Change::Updated(_, after) => after.fields.status == Status::Disabled,
+            Change::Deleted(_) => true,
+        };
+        if ends {
+            let now = edit.now;
+            queries::call_off_deliveries(edit.conn(), change.record().id, now).await?;
+        }
+        Ok(())
+    }
+}
+
+/// What is sent of a webhook.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Body {
+    url: Member<EndpointUrl>,
+    description: Member<Option<Line<255>>>,
+    events: Member<EventsWanted>,
+    status: Member<Status>,
+    api_version: Member<ApiVersion>,
+    signature_format: Member<SignatureFormat>,
+    headers: Member<ExtraHeaders>,
+    timeout: Member<AttemptTimeout>,
+}
+
+impl Body {
+    fn put(self, subscription: &mut Subscription, now: chrono::DateTime<chrono::Utc>) {
+        self.url.put(&mut subscription.url);
+        self.description.put_or_clear(&mut subscription.description);
+        self.events.put(&mut subscription.events);
+        self.api_version.put(&mut subscription.api_version);
+        self.signature_format.put(&mut subscription.signature_format);
+        self.timeout.put(&mut subscription.timeout);
+        if let Member::Sent(headers) = self.headers {
+            subscription.headers = Json(headers);
+        }
+        match self.status {
+            Member::Missing => {}
+            Member::Sent(Status::Enabled) => subscription.enable(),
+            Member::Sent(Status::Disabled) => subscription.disable(DisabledReason::Requested, now),
+        }
+    }
+}
+
+impl Editable for Subscription {
+    type Body = Body;
+
+    async fn before_transaction(webhooks: &Webhooks, body: &Body) -> Result<(), Problem> {
+        match &body.url {
+            Member::Sent(url) => Ok(webhooks.targets.check(url).await?),
+            Member::Missing => Ok(()),
+        }
+    }
+
+    async fn create(edit: &mut Edit<Webhooks>, id: SubscriptionId, body: Body) -> Result<New<Self>, Problem> {
+        let Member::Sent(url) = body.url.clone() else { return Err(FieldErrors::one("url", "url is required.")) };
+        let secret = SigningSecret::generate();
+        let mut fields = Self::new(url, secret.seal(&edit.room.key, id));
+        body.put(&mut fields, edit.now);
+        Ok(New { fields, shown_once: Map::from_iter([("secret".to_owned(), secret.reveal().into())]) })
+    }
+
+    async fn change(edit: &mut Edit<Webhooks>, before: &Record<Self>, body: Body) -> Result<Self, Problem> {
+        let mut fields = before.fields.clone();
+        body.put(&mut fields, edit.now);
+        Ok(fields)
+    }
+}

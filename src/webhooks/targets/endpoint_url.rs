@@ -1,0 +1,147 @@
+//! Endpoint URLs: HTTPS, an ordinary port, nothing hidden in them.
+
+use std::fmt;
+use std::str::FromStr;
+
+use url::{Host, Url};
+
+/// Longest URL that is kept, in bytes.
+const MAX_LEN: usize = 2048;
+
+/// Where a subscription's events are posted to. Whether its address may be reached is for [`super::Targets`] to say.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
+#[serde(try_from = "String")]
+#[sqlx(transparent)]
+pub struct EndpointUrl(String);
+
+/// Why a text is not an endpoint URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnEndpointUrl {
+    /// It cannot be parsed, or holds spaces or control characters.
+    #[error("this is not a URL")]
+    Malformed,
+    /// It is longer than 2048 bytes.
+    #[error("an endpoint URL has at most 2048 bytes")]
+    TooLong,
+    /// Another scheme, plain HTTP included.
+    #[error("an endpoint URL begins with https://")]
+    NotHttps,
+    /// A port where other services of a system listen.
+    #[error("an endpoint is at port 443 or above 1023")]
+    PortForbidden,
+    /// A user name or password, which every log on the way would show.
+    #[error("an endpoint URL holds no user name or password; use a header")]
+    HoldsCredentials,
+    /// A fragment, which is never sent.
+    #[error("an endpoint URL has no #fragment")]
+    HasFragment,
+}
+
+impl EndpointUrl {
+    /// The URL in one spelling, as it is shown.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(in crate::webhooks) fn url(&self) -> Url {
+        Url::parse(&self.0).expect("it was parsed when it was made")
+    }
+
+    pub(super) fn host(&self) -> Host<String> {
+        self.url().host().expect("an https URL has a host").to_owned()
+    }
+}
+
+impl FromStr for EndpointUrl {
+    type Err = NotAnEndpointUrl;
+
+    fn from_str(text: &str) -> Result<Self, NotAnEndpointUrl> {
+        if text.len() > MAX_LEN {
+            return Err(NotAnEndpointUrl::TooLong);
+        }
+        // The parser would silently drop tabs and line ends, and then the URL is not the one that was read.
+        if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            return Err(NotAnEndpointUrl::Malformed);
+        }
+        let url = Url::parse(text).map_err(|_| NotAnEndpointUrl::Malformed)?;
+        if url.scheme() != "https" {
+            return Err(NotAnEndpointUrl::NotHttps);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(NotAnEndpointUrl::HoldsCredentials);
+        }
+        if url.fragment().is_some() {
+            return Err(NotAnEndpointUrl::HasFragment);
+        }
+        match url.port_or_known_default() {
+            Some(443 | 1024..) if url.as_str().len() <= MAX_LEN => Ok(Self(url.into())),
+            Some(443 | 1024..) => Err(NotAnEndpointUrl::TooLong),
+            _ => Err(NotAnEndpointUrl::PortForbidden),
+        }
+    }
+}
+
+impl TryFrom<String> for EndpointUrl {
+    type Error = NotAnEndpointUrl;
+
+    fn try_from(text: String) -> Result<Self, NotAnEndpointUrl> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for EndpointUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_endpoint_url_is_https_at_an_ordinary_port() {
+        for (text, kept) in [
+            ("https://shop.example/hooks?shop=1", "https://shop.example/hooks?shop=1"),
+            ("HTTPS://Shop.Example:443", "https://shop.example/"),
+            ("https://shop.example:1024/", "https://shop.example:1024/"),
+            ("https://bücher.example/", "https://xn--bcher-kva.example/"),
+            ("https://[2606:4700::1]:8443/", "https://[2606:4700::1]:8443/"),
+            // odd spellings of an IPv4 address end as the address, so that it is seen for what it is
+            ("https://0x7f.1/", "https://127.0.0.1/"),
+            ("https://2130706433/", "https://127.0.0.1/"),
+        ] {
+            assert_eq!(text.parse::<EndpointUrl>().unwrap().as_str(), kept);
+        }
+    }
+
+    #[test]
+    fn anything_else_is_refused_and_told_why() {
+        use NotAnEndpointUrl::*;
+        for (text, reason) in [
+            ("", Malformed),
+            ("shop.example/hooks", Malformed),
+            ("https://", Malformed),
+            ("https://shop.example/a b", Malformed),
+            ("https://shop.exa\tmple/", Malformed),
+            ("https://shop.example/\r\nX: y", Malformed),
+            (" https://shop.example/", Malformed),
+            ("http://shop.example/", NotHttps),
+            ("ftp://shop.example/", NotHttps),
+            ("file:///etc/passwd", NotHttps),
+            ("https://shop.example:80/", PortForbidden),
+            ("https://shop.example:22/", PortForbidden),
+            ("https://shop.example:1023/", PortForbidden),
+            ("https://shop.example:0/", PortForbidden),
+            ("https://ada@shop.example/", HoldsCredentials),
+            ("https://ada:secret@shop.example/", HoldsCredentials),
+            ("https://:secret@shop.example/", HoldsCredentials),
+            ("https://shop.example/#part", HasFragment),
+            ("https://shop.example/#", HasFragment),
+            (&format!("https://shop.example/{}", "a".repeat(2048)), TooLong),
+            (&format!("https://shop.example/{}", "ä".repeat(1000)), TooLong),
+        ] {
+            assert_eq!(text.parse::<EndpointUrl>(), Err(reason), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Where webhooks may go, so that nobody can make this service talk to what stands beside it.
+//!
+//! [`EndpointUrl`] is the form a URL must have. [`Targets`] looks at the addresses behind it: once at registration, to tell whoever
+//! registers it, and again at every single connection, because a name may have moved since. For names that second look *is* the
+//! client's resolver, so there is no moment between looking and connecting; for addresses written as such, which a client never
+//! resolves, it is [`Targets::check_literal`] before each attempt.
+
+mod addresses;
+mod endpoint_url;
+mod names;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use ipnet::IpNet;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::Host;
+
+use crate::kernel::problem::{Problem, ProblemCode};
+
+pub use endpoint_url::{EndpointUrl, NotAnEndpointUrl};
+pub use names::Names;
+
+use addresses::AddressPolicy;
+
+/// How long a registration waits for the resolver.
+const REGISTRATION_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Tells the endpoints that may be reached from those that may not.
+#[derive(Clone, Debug)]
+pub(super) struct Targets {
+    policy: AddressPolicy,
+    names: Names,
+}
+
+/// Why an endpoint cannot be reached.
+#[derive(Debug, thiserror::Error)]
+pub enum NotATarget {
+    /// None of its addresses may be connected to.
+    #[error("the endpoint has no address that webhooks may be sent to")]
+    Blocked,
+    /// Its name has no address, or none that could be found.
+    #[error("the endpoint's name cannot be resolved")]
+    Unresolved(#[source] io::Error),
+}
+
+impl From<NotATarget> for Problem {
+    fn from(reason: NotATarget) -> Self {
+        match reason {
+            // One answer for both: whoever registers endpoints need not learn which names exist inside.
+            NotATarget::Blocked | NotATarget::Unresolved(_) => ProblemCode::EndpointForbidden.into(),
+        }
+    }
+}
+
+impl Targets {
+    /// Endpoints on the public internet and in the `opened` networks, their names looked up in `names`.
+    pub(super) fn new(opened: &[IpNet], names: Names) -> Self {
+        Self { policy: AddressPolicy::new(opened), names }
+    }
+
+    /// The check at registration.
+    pub(super) async fn check(&self, endpoint: &EndpointUrl) -> Result<(), NotATarget> {
+        match endpoint.host() {
+            Host::Domain(name) => match tokio::time::timeout(REGISTRATION_PATIENCE, self.resolve(&name)).await {
+                Ok(resolved) => resolved.map(drop),
+                Err(_) => Err(NotATarget::Unresolved(io::ErrorKind::TimedOut.into())),
+            },
+            Host::Ipv4(_) | Host::Ipv6(_) => self.check_literal(endpoint),
+        }
+    }
+
+    /// The check before each attempt of what the client will not ask its resolver for.
+    pub(super) fn check_literal(&self, endpoint: &EndpointUrl) -> Result<(), NotATarget> {
+        let allowed = match endpoint.host() {
+            Host::Domain(_) => true,
+            Host::Ipv4(address) => self.policy.allows(address.into()),
+            Host::Ipv6(address) => self.policy.allows(address.into()),
+        };
+        if allowed { Ok(()) } else { Err(NotATarget::Blocked) }
+    }
+
+    /// The addresses of `name` that may be connected to; never none.
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, NotATarget> {
+        let mut addresses = self.names.look_up(name).await.map_err(NotATarget::Unresolved)?;
+        addresses.retain(|address| self.policy.allows(*address));
+        if addresses.is_empty() { Err(NotATarget::Blocked) } else { Ok(addresses) }
+    }
+}
+
+/// The check at every connection.
+impl Resolve for Targets {
+    fn resolve(&self, name: Name) -> Resolving {
+        let targets = self.clone();
+        Box::pin(async move {
+            let addresses = Self::resolve(&targets, name.as_str()).await?;
+            // The client puts the URL's port in place of the zero.
+            Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn check(url: &str) -> Result<(), NotATarget> {
+        let names = Names::table();
+        names.point("public.example", &["93.184.216.34".parse().unwrap()]);
+        names.point("private.example", &["10.0.0.7".parse().unwrap(), "::ffff:192.168.0.1".parse().unwrap()]);
+        Targets::new(&[], names).check(&url.parse().unwrap()).await
+    }
+
+    #[tokio::test]
+    async fn a_private_address_is_blocked_by_name_and_by_literal() {
+        assert!(check("https://public.example/").await.is_ok());
+        for url in ["https://private.example/", "https://10.0.0.7/", "https://[::ffff:10.0.0.7]/", "https://[::1]/", "https://0x7f.1/"] {
+            assert!(matches!(check(url).await, Err(NotATarget::Blocked)), "{url}");
+        }
+        assert!(matches!(check("https://unknown.example/").await, Err(NotATarget::Unresolved(_))));
+    }
+
+    #[tokio::test]
+    async fn only_the_allowed_addresses_of_a_name_are_handed_to_the_client() {
+        let names = Names::table();
+        names.point("both.example", &["10.0.0.7".parse().unwrap(), "93.184.216.34".parse().unwrap()]);
+        let resolved = Targets::new(&[], names).resolve("both.example").await.unwrap();
+        assert_eq!(resolved, ["93.184.216.34".parse::<IpAddr>().unwrap()]);
+    }
+}

@@ -1,0 +1,73 @@
+//! Closing an account: interface 1, rule 8; decisions, section 3 (Closure).
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use crate::support::World;
+use crate::support::people::{EMAIL, PASSWORD, PHONE, token, wrong};
+
+#[tokio::test]
+async fn a_closed_account_lets_nobody_in_and_its_identity_may_register_again() {
+    let world = World::new().await;
+    let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let ada = token(&login);
+    let device = json!({ "platform": "ios", "token": "apns" });
+    world.storefront("customers/register-device").token(&ada).json(&device).send().await.ok(200);
+
+    let asked = world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+    assert_eq!(asked, json!({ "status": "ok", "method": "email" }));
+    let code = world.last_code();
+    let confirm = |code: String| world.storefront("customers/confirm-account-closure").token(&ada).json(&json!({ "code": code }));
+    confirm(wrong(&code)).send().await.refused(422, "code_invalid");
+    assert_eq!(confirm(code).send().await.ok(200), json!({ "status": "ok" }));
+
+    world.storefront_get("customers/me").token(&ada).send().await.refused(401, "customer_token_invalid");
+    let password = json!({ "identity": EMAIL, "password": PASSWORD });
+    world.storefront("customers/login").json(&password).send().await.refused(401, "credentials_invalid");
+    assert_eq!(world.count("select count(*) from devices").await, 0);
+    assert_eq!(world.count("select count(*) from events where name = 'customer.closed'").await, 1);
+
+    world.pass(TimeDelta::minutes(2));
+    let again = world.register(EMAIL).await;
+    assert_ne!(again["customer"]["id"], login["customer"]["id"]);
+}
+
+#[tokio::test]
+async fn the_code_goes_to_the_number_or_by_mail_when_the_text_cannot_be_sent() {
+    let world = World::new().await;
+    let ada = token(&world.register(PHONE).await);
+    world.pass(TimeDelta::minutes(2));
+    let ask = || world.storefront("customers/account-closure").token(&ada).send();
+    assert_eq!(ask().await.ok(200)["method"], "sms");
+    world.pass(TimeDelta::minutes(2));
+    sqlx::query("update stores set texts_paused_at = now(), texts_paused_reason = 'by hand'").execute(&world.pool).await.unwrap();
+    ask().await.refused(423, "texts_paused");
+    sqlx::query("update customers set email = $1, email_verified_at = now()").bind(EMAIL).execute(&world.pool).await.unwrap();
+    assert_eq!(ask().await.ok(200)["method"], "email");
+    assert_eq!(world.messages()[0].to, EMAIL);
+}
+
+#[tokio::test]
+async fn an_account_without_anything_proven_cannot_get_a_code() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    sqlx::query("update customers set email_verified_at = null").execute(&world.pool).await.unwrap();
+    world.storefront("customers/account-closure").token(&ada).send().await.refused(422, "contact_missing");
+}
+
+#[tokio::test]
+async fn a_closed_account_is_erased_thirty_days_later() {
+    let world = World::new().await;
+    let ada = token(&world.register_with(EMAIL, json!({ "phone": PHONE, "password": PASSWORD })).await);
+    world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+    let body = json!({ "code": world.last_code() });
+    world.storefront("customers/confirm-account-closure").token(&ada).json(&body).send().await.ok(200);
+
+    world.pass(TimeDelta::days(30) - TimeDelta::seconds(1));
+    assert_eq!(world.state.storefront.erase_closed().await.unwrap(), 0);
+    world.pass(TimeDelta::seconds(1));
+    assert_eq!(world.state.storefront.erase_closed().await.unwrap(), 1);
+    let personal = "select count(*) from customers where name <> '' or email is not null or phone is not null or password_hash is not null";
+    assert_eq!(world.count(personal).await, 0);
+    assert_eq!(world.state.storefront.erase_closed().await.unwrap(), 0);
+}

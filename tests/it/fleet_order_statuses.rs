@@ -1,0 +1,101 @@
+//! The statuses of orders and the arrows between them: decisions, section 9.
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::support::World;
+use crate::support::fleet::{id, to, uuid};
+
+#[tokio::test]
+async fn an_order_goes_its_way_and_every_step_is_told_once() {
+    let world = World::new().await;
+    let driver = world.driver("Ada").await;
+    let order = world.order(json!({ "driver": id(&driver) })).await;
+    for (status, event) in [("dispatched", "order.dispatched"), ("started", "order.started"), ("completed", "order.completed")] {
+        let (answer, events) = world.published(to(&world, &order, status)).await;
+        let changed = answer.ok(200)["order"].take();
+        assert_eq!(changed["status"], status);
+        assert_eq!(changed[format!("{status}_at")], changed["updated_at"]);
+        let names: Vec<_> = events.iter().map(|event| event.name.as_str()).collect();
+        assert_eq!(names, [event, "order.updated", "tracking_status.created"]);
+        assert!(events[..2].iter().all(|event| event.subject == uuid(&order) && event.data["status"] == status));
+        assert_eq!(events[0].data["driver_assigned"]["name"], "Ada");
+        assert!(world.published_names(to(&world, &order, status)).await.is_empty(), "the same status again is no change");
+    }
+    let statuses = world.fleet_list(&format!("tracking-statuses?order={}&sort=created_at", id(&order))).await;
+    let reached: Vec<_> =
+        statuses["tracking_statuses"].as_array().unwrap().iter().map(|status| status["status"].as_str().unwrap()).collect();
+    assert_eq!(reached, ["created", "dispatched", "started", "completed"]);
+}
+
+#[tokio::test]
+async fn an_open_order_can_be_called_off_and_a_closed_one_stays_closed() {
+    let world = World::new().await;
+    let driver = world.driver("Ada").await;
+    for steps in [&[][..], &["dispatched"], &["dispatched", "started"]] {
+        for end in ["cancelled", "failed"] {
+            let order = world.order(json!({ "driver": id(&driver) })).await;
+            for step in steps {
+                to(&world, &order, step).await.ok(200);
+            }
+            let names = world.published_names(to(&world, &order, end)).await;
+            assert_eq!(names, [format!("order.{end}").as_str(), "order.updated", "tracking_status.created"]);
+            for status in
+                ["created", "dispatched", "started", "completed", "cancelled", "failed"].into_iter().filter(|status| *status != end)
+            {
+                to(&world, &order, status).await.refused(422, "transition_invalid");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_arrow_changes_nothing() {
+    let world = World::new().await;
+    let driver = world.driver("Ada").await;
+    let order = world.order(json!({ "driver": id(&driver), "notes": "as it was" })).await;
+    for status in ["started", "completed"] {
+        let body = json!({ "status": status, "notes": "changed" });
+        let put = world.fleet(Method::PUT, &format!("orders/{}", id(&order))).json(&body).send();
+        let (answer, events) = world.published(put).await;
+        let refusal = answer.refused(422, "transition_invalid");
+        assert_eq!(refusal["detail"], format!("An order that is created cannot become {status}."));
+        assert!(events.is_empty());
+    }
+    assert_eq!(world.fleet(Method::GET, &format!("orders/{}", id(&order))).send().await.ok(200)["order"], order);
+    let unknown = to(&world, &order, "flying").await.refused(422, "body_invalid");
+    assert!(unknown["fields"]["status"].is_array());
+}
+
+#[tokio::test]
+async fn dispatch_needs_a_driver_who_may_come_with_it() {
+    let world = World::new().await;
+    let driver = world.driver("Ada").await;
+    let order = world.order(json!({})).await;
+    to(&world, &order, "dispatched").await.refused(422, "transition_invalid");
+    let both = world.published_names(world.change_order(&order, json!({ "status": "dispatched", "driver": id(&driver) }))).await;
+    let expected = ["driver.assigned", "order.dispatched", "order.driver_assigned", "order.updated", "tracking_status.created"];
+    assert_eq!(both, expected);
+}
+
+#[tokio::test]
+async fn an_order_that_skips_the_dispatch_starts_at_once_and_without_a_driver() {
+    let world = World::new().await;
+    let order = world.order(json!({ "skip_dispatch": true })).await;
+    let started = world.change_order(&order, json!({ "status": "started" })).await;
+    assert_eq!((&started["status"], &started["dispatched_at"]), (&json!("started"), &json!(null)));
+    let order = world.order(json!({})).await;
+    let started = world.change_order(&order, json!({ "skip_dispatch": true, "status": "started" })).await;
+    assert_eq!(started["status"], "started");
+}
+
+#[tokio::test]
+async fn every_order_begins_as_created() {
+    let world = World::new().await;
+    assert_eq!(world.order(json!({ "status": "created" })).await["status"], "created");
+    for status in ["dispatched", "started", "completed", "cancelled", "failed"] {
+        let body = json!({ "status": status, "skip_dispatch": true });
+        world.fleet(Method::POST, "orders").json(&body).send().await.refused(422, "transition_invalid");
+    }
+    assert_eq!(world.count("select count(*) from orders").await, 1);
+}

@@ -1,0 +1,121 @@
+//! Lists of extension resources: decisions, section 9 (list parameters). Drivers and orders stand for all of them.
+
+use std::collections::HashSet;
+
+use chrono::TimeDelta;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::fleet::id;
+
+fn names(list: &Value) -> Vec<&str> {
+    list["drivers"].as_array().unwrap().iter().map(|driver| driver["name"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn a_list_is_paged_through_without_losing_or_repeating_anything() {
+    let world = World::new().await;
+    // The clock stands still: all of one group were created at the same instant.
+    for group in 0..3 {
+        for n in 0..5 {
+            world.driver(&format!("Driver {group}.{n}")).await;
+        }
+        world.pass(TimeDelta::seconds(1));
+    }
+    let mut orders = Vec::new();
+    for sort in ["created_at", "-created_at"] {
+        let (mut seen, mut page) = (Vec::new(), world.fleet_list(&format!("drivers?limit=4&sort={sort}")).await);
+        loop {
+            seen.extend(page["drivers"].as_array().unwrap().iter().map(|driver| id(driver).to_owned()));
+            assert_eq!(page["meta"]["per_page"], 4);
+            // What is deleted or created in between does not move the pages.
+            world.fleet(Method::DELETE, &format!("drivers/{}", seen[0])).send().await;
+            let Some(next) = page["meta"]["next"].as_str() else { break };
+            page = world.fleet_list(&format!("drivers?limit=4&after={next}")).await;
+        }
+        assert_eq!(seen.iter().collect::<HashSet<_>>().len(), seen.len(), "{seen:?}");
+        orders.push(seen);
+    }
+    assert_eq!((orders[0].len(), orders[1].len()), (15, 14));
+    orders[1].reverse();
+    assert_eq!(orders[0][1..], orders[1]);
+    assert_eq!(names(&world.fleet_list("drivers?limit=1").await)[0].split('.').next(), Some("Driver 2"), "the newest come first");
+}
+
+#[tokio::test]
+async fn the_last_page_may_be_full() {
+    let world = World::new().await;
+    for n in 0..3 {
+        world.driver(&format!("Driver {n}")).await;
+    }
+    assert_eq!(world.fleet_list("drivers?limit=3").await["meta"]["next"], json!(null));
+    let next = world.fleet_list("drivers?limit=2").await["meta"]["next"].as_str().unwrap().to_owned();
+    let last = world.fleet_list(&format!("drivers?limit=2&after={next}")).await;
+    assert_eq!((last["drivers"].as_array().unwrap().len(), &last["meta"]["next"]), (1, &json!(null)));
+}
+
+#[tokio::test]
+async fn a_list_is_narrowed_by_columns_words_and_time() {
+    let world = World::new().await;
+    for body in [
+        json!({ "name": "Ada 100%", "phone": "+12015550123", "online": true }),
+        json!({ "name": "ada_b", "license_number": "B-7" }),
+        json!({ "name": r"back\slash", "online": true }),
+    ] {
+        world.fleet(Method::POST, "drivers").json(&body).send().await.ok(201);
+        world.pass(TimeDelta::seconds(1));
+    }
+    let at = |second: u8| format!("2026-05-21T10:15:0{second}.000+00:00");
+    for (parameters, expected) in [
+        ("online=true".to_owned(), vec![r"back\slash", "Ada 100%"]),
+        ("online=true&phone=%2B12015550123".to_owned(), vec!["Ada 100%"]),
+        ("license_number=B-7&online=true".to_owned(), vec![]),
+        ("query=ada".to_owned(), vec!["ada_b", "Ada 100%"]),
+        ("query=b-7".to_owned(), vec!["ada_b"]),
+        ("query=%25".to_owned(), vec!["Ada 100%"]),
+        ("query=_".to_owned(), vec!["ada_b"]),
+        (r"query=%5C".to_owned(), vec![r"back\slash"]),
+        ("query='%20or%20true%20--".to_owned(), vec![]),
+        ("query=".to_owned(), vec![r"back\slash", "ada_b", "Ada 100%"]),
+        (format!("created_after={}", at(0)), vec![r"back\slash", "ada_b"]),
+        (format!("created_before={}", at(2)), vec!["ada_b", "Ada 100%"]),
+        (format!("created_after={}&created_before={}&sort=created_at", at(0), at(2)), vec!["ada_b"]),
+        ("created_after=2026-05-21T12:15:01%2B02:00".to_owned(), vec![r"back\slash"]),
+    ] {
+        assert_eq!(names(&world.fleet_list(&format!("drivers?{parameters}")).await), expected, "{parameters}");
+    }
+}
+
+#[tokio::test]
+async fn a_bad_parameter_is_refused_by_name() {
+    let world = World::new().await;
+    world.driver("Ada").await;
+    world.driver("Bob").await;
+    let next = world.fleet_list("drivers?limit=1").await["meta"]["next"].as_str().unwrap().to_owned();
+    for (parameters, name) in [
+        ("limit=0", "limit"),
+        ("limit=101", "limit"),
+        ("limit=1e1", "limit"),
+        ("limit=5&limit=6", "limit"),
+        ("page=2", "page"),
+        ("name=Ada", "name"),
+        ("sort=name", "sort"),
+        ("sort=", "sort"),
+        ("after=nonsense", "after"),
+        (&format!("after={}", &next[1..]), "after"),
+        (&format!("after={next}&sort=created_at"), "after"),
+        ("created_after=today", "created_after"),
+        ("created_before=5", "created_before"),
+        ("online=maybe", "online"),
+        ("query=%00", "query"),
+        ("email=%00", "email"),
+        ("id';--=1", "id';--"),
+    ] {
+        let refusal = world.fleet(Method::GET, &format!("drivers?{parameters}")).send().await.refused(422, "parameter_invalid");
+        assert_eq!(refusal["parameter"], name, "{parameters}");
+        assert!(refusal["detail"].as_str().unwrap().contains(name), "{parameters}");
+    }
+    world.fleet(Method::GET, "tracking-statuses?query=a").send().await.refused(422, "parameter_invalid");
+    world.fleet(Method::GET, "orders?driver=order_7").send().await.refused(422, "parameter_invalid");
+}

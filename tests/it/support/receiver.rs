@@ -1,0 +1,201 @@
+//! A subscriber's endpoint: HTTPS spoken by hand, so that it can misbehave in every way.
+
+use std::collections::VecDeque;
+use std::future::pending;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use axum::http::{HeaderMap, HeaderName};
+use chrono::DateTime;
+use portico::dev::authority::Authority;
+use portico::dev::temporary::TemporaryDirectory;
+use portico::kernel::lifecycle::Lifecycle;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio_rustls::TlsAcceptor;
+
+/// How an endpoint answers one POST.
+#[derive(Clone, Debug)]
+pub enum Reply {
+    /// With a status, headers and a body.
+    Answer(u16, Vec<(&'static str, String)>, Vec<u8>),
+    /// Not at all; the connection stays open.
+    Silence,
+    /// With a good beginning, and then a byte now and again for ever.
+    Trickle,
+    /// By closing the connection.
+    Close,
+    /// By closing the connection in the middle of the body.
+    BreakOff,
+    /// With something that is not HTTP.
+    Nonsense,
+}
+
+impl Reply {
+    pub fn status(status: u16) -> Self {
+        Self::Answer(status, Vec::new(), Vec::new())
+    }
+
+    pub fn with(status: u16, name: &'static str, value: &str) -> Self {
+        Self::Answer(status, vec![(name, value.to_owned())], Vec::new())
+    }
+}
+
+/// A POST as it arrived.
+#[derive(Clone, Debug)]
+pub struct Received {
+    pub head: String,
+    pub headers: HeaderMap,
+    pub body: Vec<u8>,
+}
+
+impl Received {
+    #[track_caller]
+    pub fn header(&self, name: &str) -> &str {
+        self.headers[name].to_str().unwrap()
+    }
+}
+
+/// An endpoint on loopback, at a port of its own.
+#[derive(Debug)]
+pub struct Receiver {
+    name: String,
+    port: u16,
+    received: watch::Receiver<Vec<Received>>,
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+}
+
+/// The certificate authority of all endpoints.
+pub fn authority() -> &'static Authority {
+    static AUTHORITY: OnceLock<(TemporaryDirectory, Authority)> = OnceLock::new();
+    let (_, authority) = AUTHORITY.get_or_init(|| {
+        let directory = TemporaryDirectory::make("portico-it-authority").unwrap();
+        let authority = Authority::open(directory.path()).unwrap();
+        (directory, authority)
+    });
+    authority
+}
+
+impl Receiver {
+    /// An endpoint called `name`, with a certificate for `certified` (for nobody: it does not even speak TLS).
+    pub async fn start(name: &str, certified: Option<&str>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let (arrived, received) = watch::channel(Vec::new());
+        let replies = Arc::new(Mutex::new(VecDeque::new()));
+        let endpoint = Arc::new(Endpoint { arrived, replies: Arc::clone(&replies), tls: certified.map(acceptor) });
+        let tasks = Lifecycle::default();
+        tasks.clone().spawn(async move {
+            loop {
+                let (stream, _): (TcpStream, SocketAddr) = listener.accept().await.unwrap();
+                let endpoint = Arc::clone(&endpoint);
+                tasks.spawn(async move {
+                    // A client that gives up is part of the story.
+                    let _ = endpoint.accept(stream).await;
+                });
+            }
+        });
+        Self { name: name.to_owned(), port, received, replies }
+    }
+
+    pub fn url(&self) -> String {
+        format!("https://{}:{}/hooks", self.name, self.port)
+    }
+
+    /// Says how the next POSTs are answered, each with one of these; then with 200 again.
+    pub fn will(&self, replies: impl IntoIterator<Item = Reply>) {
+        self.replies.lock().unwrap().extend(replies);
+    }
+
+    /// Everything that arrived.
+    pub fn received(&self) -> Vec<Received> {
+        self.received.borrow().clone()
+    }
+
+    /// The only POST that arrived.
+    #[track_caller]
+    pub fn only(&self) -> Received {
+        let [received] = self.received().try_into().expect("exactly one POST arrived");
+        received
+    }
+
+    /// Waits until `count` POSTs have arrived.
+    pub async fn waits_for(&self, count: usize) {
+        let arrived = async { self.received.clone().wait_for(|received| received.len() >= count).await.map(drop) };
+        let in_time = tokio::time::timeout(Duration::from_secs(20), arrived).await;
+        in_time.unwrap_or_else(|_| panic!("{} of {count} POSTs arrived", self.received().len())).unwrap();
+    }
+}
+
+fn acceptor(name: &str) -> TlsAcceptor {
+    let issued = authority().issue(&[name], DateTime::from_timestamp(1_779_358_500, 0).unwrap()).unwrap();
+    let chain = CertificateDer::pem_slice_iter(issued.chain_pem.as_bytes()).collect::<Result<_, _>>().unwrap();
+    let key = PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes()).unwrap();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    TlsAcceptor::from(Arc::new(config.with_no_client_auth().with_single_cert(chain, key).unwrap()))
+}
+
+struct Endpoint {
+    arrived: watch::Sender<Vec<Received>>,
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+    tls: Option<TlsAcceptor>,
+}
+
+impl Endpoint {
+    async fn accept(&self, mut stream: TcpStream) -> io::Result<()> {
+        match &self.tls {
+            Some(tls) => self.serve(tls.accept(stream).await?).await,
+            None => stream.write_all(b"220 mail.example ready\r\n").await,
+        }
+    }
+
+    async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
+        let mut stream = BufReader::new(stream);
+        let received = read(&mut stream).await?;
+        let reply = self.replies.lock().unwrap().pop_front().unwrap_or(Reply::status(200));
+        self.arrived.send_modify(|all| all.push(received));
+        match reply {
+            Reply::Answer(status, headers, body) => {
+                let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+                let length = body.len();
+                let head = format!("HTTP/1.1 {status} Said\r\ncontent-length: {length}\r\nconnection: close\r\n{headers}\r\n");
+                stream.write_all(head.as_bytes()).await?;
+                stream.write_all(&body).await?;
+            }
+            Reply::Silence => pending().await,
+            Reply::Trickle => {
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n").await?;
+                loop {
+                    stream.write_all(b".").await?;
+                    stream.flush().await?;
+                    tokio::time::sleep(Duration::from_millis(100)).await;
+                }
+            }
+            Reply::Close => return Ok(()),
+            Reply::BreakOff => stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nhalf").await?,
+            Reply::Nonsense => stream.write_all(b"220 mail.example ready\r\n").await?,
+        }
+        stream.shutdown().await
+    }
+}
+
+async fn read(stream: &mut (impl AsyncBufReadExt + Unpin)) -> io::Result<Received> {
+    let (mut head, mut headers) = (String::new(), HeaderMap::new());
+    stream.read_line(&mut head).await?;
+    loop {
+        let mut line = String::new();
+        stream.read_line(&mut line).await?;
+        let Some((name, value)) = line.trim_end().split_once(": ") else { break };
+        headers.append(name.parse::<HeaderName>().unwrap(), value.parse().unwrap());
+    }
+    let length = headers.get("content-length").map_or(0, |length| length.to_str().unwrap().parse().unwrap());
+    let mut body = vec![0; length];
+    stream.read_exact(&mut body).await?;
+    Ok(Received { head: head.trim_end().to_owned(), headers, body })
+}

@@ -1,0 +1,66 @@
+//! A mail server that keeps what it is sent, or refuses it.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::net::{TcpListener, TcpStream};
+
+/// A mail server on loopback.
+#[derive(Clone)]
+pub struct SmtpSink {
+    address: SocketAddr,
+    mails: Arc<Mutex<Vec<String>>>,
+    refuses: bool,
+}
+
+impl SmtpSink {
+    /// A server that takes every mail, or none.
+    pub async fn start(refuses: bool) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let sink = Self { address: listener.local_addr().unwrap(), mails: Arc::default(), refuses };
+        let server = sink.clone();
+        #[expect(clippy::disallowed_methods, reason = "it ends with the story's runtime")]
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let server = server.clone();
+                tokio::spawn(async move { server.converse(stream).await });
+            }
+        });
+        sink
+    }
+
+    pub fn url(&self) -> String {
+        format!("smtp://{}", self.address)
+    }
+
+    /// Every mail as it came, headers first.
+    pub fn mails(&self) -> Vec<String> {
+        self.mails.lock().unwrap().clone()
+    }
+
+    async fn converse(&self, stream: TcpStream) -> Option<()> {
+        let (reader, mut writer) = stream.into_split();
+        let mut lines = BufReader::new(reader).lines();
+        writer.write_all(b"220 sink\r\n").await.ok()?;
+        while let Some(line) = lines.next_line().await.ok()? {
+            let answer: &[u8] = match line.split(' ').next()?.to_ascii_uppercase().as_str() {
+                "RCPT" if self.refuses => b"550 no such mailbox\r\n",
+                "DATA" => {
+                    writer.write_all(b"354 go on\r\n").await.ok()?;
+                    let mut mail = String::new();
+                    while let Some(line) = lines.next_line().await.ok()?.filter(|line| line != ".") {
+                        mail.push_str(&line);
+                        mail.push('\n');
+                    }
+                    self.mails.lock().unwrap().push(mail);
+                    b"250 kept\r\n"
+                }
+                "QUIT" => b"221 bye\r\n",
+                _ => b"250 ok\r\n",
+            };
+            writer.write_all(answer).await.ok()?;
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,72 @@
+//! What stories of webhooks do over and over: endpoints, subscriptions, events, deliveries.
+
+use portico::events::{self, NewEvent};
+use portico::kernel::ids::{CompanyId, EventId};
+use reqwest::Method;
+use serde_json::{Map, Value, json};
+
+use crate::support::receiver::Receiver;
+use crate::support::{Answer, World};
+
+impl World {
+    /// An endpoint at `name`, which leads to it.
+    pub async fn endpoint(&self, name: &str) -> Receiver {
+        self.names.point(name, &["127.0.0.1".parse().unwrap()]);
+        Receiver::start(name, Some(name)).await
+    }
+
+    /// Subscribes an endpoint; gives the webhook, its secret included.
+    pub async fn subscribe(&self, receiver: &Receiver, more: Value) -> Value {
+        let mut body = json!({ "url": receiver.url() });
+        body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        self.api(Method::POST, "/developers/int/v1/webhooks").json(&body).send().await.ok(201)["webhook"].take()
+    }
+
+    /// An endpoint that wants everything.
+    pub async fn subscriber(&self, name: &str) -> (Receiver, Value) {
+        let receiver = self.endpoint(name).await;
+        let webhook = self.subscribe(&receiver, json!({})).await;
+        (receiver, webhook)
+    }
+
+    /// A request about webhooks, deliveries or events.
+    pub async fn developers(&self, method: Method, path: &str, body: Value) -> Answer {
+        self.api(method, &format!("/developers/int/v1/{path}")).json(&body).send().await
+    }
+
+    pub async fn get(&self, path: &str) -> Value {
+        self.api(Method::GET, &format!("/developers/int/v1/{path}")).send().await.ok(200)
+    }
+
+    /// Publishes an event of the story's company.
+    pub async fn publish(&self, name: &str) -> EventId {
+        self.publish_for(self.company, name).await
+    }
+
+    pub async fn publish_for(&self, company: CompanyId, name: &str) -> EventId {
+        let data = Map::from_iter([("status".to_owned(), json!("ünïcode ☂")), ("additionalData".to_owned(), json!({}))]);
+        let event = NewEvent { company, name: name.parse().unwrap(), subject: None, data };
+        let mut transaction = self.pool.begin().await.unwrap();
+        let id = events::publish(&mut transaction, event, self.clock.now()).await.unwrap();
+        transaction.commit().await.unwrap();
+        id
+    }
+
+    /// Lets the worker do everything that is due; gives the POSTs it made.
+    pub async fn deliver(&self) -> usize {
+        self.state.webhooks.run_due().await.unwrap()
+    }
+
+    /// The newest delivery, with its attempts.
+    pub async fn last_delivery(&self) -> Value {
+        let list = self.get("deliveries?limit=1").await;
+        let id = list["deliveries"][0]["id"].as_str().expect("there is a delivery");
+        self.get(&format!("deliveries/{id}")).await["delivery"].take()
+    }
+}
+
+/// How the last attempt of a delivery ended: its status and its error.
+pub fn last_attempt(delivery: &Value) -> (Option<i64>, Option<&str>) {
+    let attempt = delivery["attempts"].as_array().unwrap().last().expect("there was an attempt");
+    (attempt["status"].as_i64(), attempt["error"].as_str())
+}

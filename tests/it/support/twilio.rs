@@ -1,0 +1,39 @@
+//! A stand-in for the Twilio-compatible provider, answering as its documentation says.
+
+use serde_json::json;
+use wiremock::matchers::{basic_auth, header, method, path};
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+pub const ACCOUNT: &str = "AC0123456789abcdef0123456789abcdef";
+pub const TOKEN: &str = "12345678";
+
+/// Starts a provider that gives every text this answer; with the settings that lead to it.
+pub async fn provider(answer: ResponseTemplate) -> (MockServer, Vec<(&'static str, String)>) {
+    let server = MockServer::start().await;
+    Mock::given(method("POST"))
+        .and(path(format!("/2010-04-01/Accounts/{ACCOUNT}/Messages.json")))
+        .and(basic_auth(ACCOUNT, TOKEN))
+        .and(header("content-type", "application/x-www-form-urlencoded"))
+        .respond_with(answer)
+        .mount(&server)
+        .await;
+    let settings = vec![
+        ("sms.providers", "twilio".to_owned()),
+        ("sms.twilio.base_url", server.uri()),
+        ("sms.twilio.account_sid", ACCOUNT.to_owned()),
+        ("sms.twilio.auth_token", TOKEN.to_owned()),
+        ("sms.twilio.from", "+15005550006".to_owned()),
+    ];
+    (server, settings)
+}
+
+/// A text was queued.
+pub fn accepted() -> ResponseTemplate {
+    ResponseTemplate::new(201).set_body_json(json!({ "sid": "SM0123456789abcdef0123456789abcdef", "status": "queued", "error_code": null }))
+}
+
+/// A text was refused with one of the documented error codes.
+pub fn refused(status: u16, code: u32) -> ResponseTemplate {
+    let body = json!({ "code": code, "message": "refused", "more_info": format!("errors/{code}"), "status": status });
+    ResponseTemplate::new(status).set_body_json(body)
+}

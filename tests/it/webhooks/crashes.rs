@@ -1,0 +1,160 @@
+//! At least once, whatever breaks: decisions, section 7, Delivery; architecture, An event.
+
+use std::collections::BTreeSet;
+
+use chrono::TimeDelta;
+use portico::dev::postgres::{self, PrivatePostgres};
+use portico::dev::temporary::TemporaryDirectory;
+use portico::kernel::database::MIGRATIONS;
+use portico::kernel::lifecycle::Lifecycle;
+use serde_json::json;
+use sqlx::{Connection, PgConnection};
+
+use crate::support::World;
+use crate::support::receiver::{Received, Reply};
+use crate::support::subscribers::last_attempt;
+
+#[tokio::test]
+async fn a_worker_killed_between_sending_and_recording_has_it_delivered_again_with_the_same_bytes_and_id() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.publish("order.created").await;
+    world.state.webhooks.fan_out().await.unwrap();
+    for claimed in world.state.webhooks.claim(10).await.unwrap() {
+        // It arrives, and nobody writes down that it did.
+        drop(world.state.webhooks.send(claimed).await);
+    }
+    world.pass(TimeDelta::seconds(59));
+    assert_eq!(world.deliver().await, 0, "the lease still holds");
+    world.pass(TimeDelta::seconds(1));
+    assert_eq!(world.deliver().await, 1);
+
+    let [first, second]: [Received; 2] = receiver.received().try_into().unwrap();
+    assert_eq!((first.body, first.headers["webhook-id"].clone()), (second.body.clone(), second.headers["webhook-id"].clone()));
+    assert_eq!(first.headers["x-service-delivery"], second.headers["x-service-delivery"]);
+    let delivery = world.last_delivery().await;
+    assert_eq!(delivery["status"], "delivered");
+    assert_eq!(delivery["attempts"][0]["error"], "interrupted", "the lost attempt is in the log");
+    assert_eq!(last_attempt(&delivery), (Some(200), None));
+}
+
+#[tokio::test]
+async fn an_interrupted_attempt_costs_no_retry_but_not_for_ever() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.publish("order.created").await;
+    world.state.webhooks.fan_out().await.unwrap();
+    for _ in 0..4 {
+        assert_eq!(world.state.webhooks.claim(10).await.unwrap().len(), 1);
+        world.pass(TimeDelta::seconds(60));
+        world.state.webhooks.reclaim().await.unwrap();
+    }
+    receiver.will([Reply::status(500)]);
+    world.deliver().await;
+    world.pass(TimeDelta::minutes(5));
+    assert_eq!(world.state.webhooks.claim(10).await.unwrap().len(), 1, "the first retry comes after the first wait");
+    world.pass(TimeDelta::seconds(60));
+    assert_eq!(world.deliver().await, 0);
+    assert_eq!(world.last_delivery().await["status"], "failed", "what brings its worker down five times is given up");
+}
+
+#[tokio::test]
+async fn who_lost_the_lease_changes_nothing() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(500), Reply::status(200)]);
+    world.publish("order.created").await;
+    world.state.webhooks.fan_out().await.unwrap();
+    let slow = world.state.webhooks.claim(10).await.unwrap().pop().unwrap();
+    let slow = world.state.webhooks.send(slow).await;
+    world.pass(TimeDelta::seconds(60));
+    world.deliver().await;
+    world.state.webhooks.record(&[slow]).await.unwrap();
+    let delivery = world.last_delivery().await;
+    assert_eq!((&delivery["status"], &delivery["attempt_count"]), (&json!("delivered"), &json!(2)));
+    assert_eq!(delivery["attempts"][0]["error"], "interrupted");
+}
+
+#[tokio::test]
+async fn recording_twice_records_once() {
+    let world = World::new().await;
+    let (_receiver, _) = world.subscriber("shop.test").await;
+    world.publish("order.created").await;
+    world.state.webhooks.fan_out().await.unwrap();
+    let claimed = world.state.webhooks.claim(10).await.unwrap().pop().unwrap();
+    let attempt = world.state.webhooks.send(claimed).await;
+    for _ in 0..2 {
+        world.state.webhooks.record(std::slice::from_ref(&attempt)).await.unwrap();
+    }
+    assert_eq!(world.count("select count(*) from attempts").await, 1);
+}
+
+#[tokio::test]
+async fn two_workers_at_once_deliver_each_event_once() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let mut published = BTreeSet::new();
+    for _ in 0..150 {
+        published.insert(world.publish("order.created").await.to_string());
+    }
+    let lifecycle = Lifecycle::default();
+    world.state.webhooks.start_worker(&lifecycle);
+    world.state.webhooks.start_worker(&lifecycle);
+    receiver.waits_for(150).await;
+    lifecycle.stop().await;
+    let arrived: BTreeSet<_> = receiver.received().iter().map(|post| post.header("webhook-id").to_owned()).collect();
+    assert_eq!((receiver.received().len(), arrived), (150, published));
+    assert_eq!(world.count("select count(*) from deliveries where state = 'delivered' and attempts = 1").await, 150);
+}
+
+#[tokio::test]
+async fn the_worker_is_woken_by_a_commit_and_finishes_what_is_in_flight_when_it_stops() {
+    let world = World::with(&[("webhooks.poll_interval", "1h")]).await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let lifecycle = Lifecycle::default();
+    world.state.webhooks.start_worker(&lifecycle);
+    for count in 1..=3 {
+        world.publish("order.created").await;
+        receiver.waits_for(count).await;
+    }
+    lifecycle.stop().await;
+    assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 3, "the last one was written down too");
+    world.publish("order.created").await;
+    assert_eq!(world.count("select count(*) from outbox").await, 1, "nobody takes it");
+}
+
+#[tokio::test]
+async fn a_database_that_goes_away_and_comes_back_loses_nothing() {
+    let directory = TemporaryDirectory::make("portico-it-restart").unwrap();
+    let settings = postgres::Settings { data_dir: directory.path().to_owned(), durable: true, max_connections: 50 };
+    let start = async || {
+        let settings = settings.clone();
+        tokio::task::spawn_blocking(move || PrivatePostgres::start(&settings).unwrap()).await.unwrap()
+    };
+    let server = start().await;
+    let url = server.url(postgres::DATABASE);
+    let mut conn = PgConnection::connect(&url).await.unwrap();
+    MIGRATIONS.run(&mut conn).await.unwrap();
+    conn.close().await.unwrap();
+
+    let world = World::on(&url.parse().unwrap(), &[("webhooks.endpoint_concurrency", "2")]).await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let mut published = BTreeSet::new();
+    for _ in 0..40 {
+        published.insert(world.publish("order.created").await.to_string());
+    }
+    let lifecycle = Lifecycle::default();
+    world.state.webhooks.start_worker(&lifecycle);
+    receiver.waits_for(10).await;
+    server.stop().await;
+    let server = start().await;
+    published.insert(world.publish("order.updated").await.to_string());
+    while world.count("select count(*) from deliveries where state = 'delivered'").await < 41 {
+        receiver.waits_for(receiver.received().len() + 1).await;
+    }
+    lifecycle.stop().await;
+    let arrived: BTreeSet<_> = receiver.received().iter().map(|post| post.header("webhook-id").to_owned()).collect();
+    assert_eq!(arrived, published);
+    world.pool.close().await;
+    server.stop().await;
+}

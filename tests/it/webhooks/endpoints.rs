@@ -1,0 +1,136 @@
+//! Endpoints that misbehave: each costs its own delivery an attempt, and nobody else anything.
+
+use std::time::{Duration, Instant};
+
+use chrono::TimeDelta;
+use serde_json::json;
+
+use crate::support::World;
+use crate::support::receiver::{Receiver, Reply};
+use crate::support::subscribers::last_attempt;
+
+/// One event for one endpoint that answers with `reply` within a timeout of a second.
+async fn answered_with(reply: Reply) -> (World, serde_json::Value) {
+    let world = World::new().await;
+    let receiver = world.endpoint("shop.test").await;
+    world.subscribe(&receiver, json!({ "timeout": 1 })).await;
+    receiver.will([reply]);
+    world.publish("order.created").await;
+    assert_eq!(world.deliver().await, 1);
+    let delivery = world.last_delivery().await;
+    (world, delivery)
+}
+
+#[tokio::test]
+async fn no_answer_by_the_deadline_is_a_failure() {
+    let (_, delivery) = answered_with(Reply::Silence).await;
+    assert_eq!(last_attempt(&delivery), (None, Some("timeout")));
+    assert!((1000..5000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()));
+    assert_eq!(delivery["status"], "retrying");
+}
+
+#[tokio::test]
+async fn the_deadline_covers_the_body_too() {
+    let (_, delivery) = answered_with(Reply::Trickle).await;
+    assert_eq!(last_attempt(&delivery), (Some(200), Some("too_slow")));
+    assert!(delivery["attempts"][0]["response_body"].as_str().unwrap().starts_with(".."), "what there was is kept");
+    assert_eq!(delivery["status"], "retrying");
+}
+
+#[tokio::test]
+async fn of_a_huge_body_16_kib_are_kept() {
+    let body = "é".repeat(5_000_000).into_bytes();
+    let (world, delivery) = answered_with(Reply::Answer(200, Vec::new(), body)).await;
+    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), None)));
+    assert_eq!(world.count("select length(response_body)::bigint from attempts").await, 16 * 1024);
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_kept_and_shown_as_well_as_can_be() {
+    let (world, delivery) = answered_with(Reply::Answer(400, Vec::new(), vec![b'a', 0, 0xff, b'b'])).await;
+    assert_eq!(delivery["attempts"][0]["response_body"], "a\0\u{fffd}b");
+    assert_eq!(world.count("select count(*) from attempts where response_body = '\\x6100ff62'").await, 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_early_is_a_failure() {
+    for (reply, attempt) in
+        [(Reply::Close, (None, Some("closed"))), (Reply::Nonsense, (None, Some("closed"))), (Reply::BreakOff, (Some(200), Some("closed")))]
+    {
+        let (_, delivery) = answered_with(reply.clone()).await;
+        assert_eq!(last_attempt(&delivery), attempt, "{reply:?}");
+        assert_eq!(delivery["status"], "retrying");
+    }
+}
+
+#[tokio::test]
+async fn a_certificate_that_cannot_be_trusted_ends_the_attempt_before_anything_is_said() {
+    let world = World::new().await;
+    world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+    let wrong_name = Receiver::start("shop.test", Some("another.test")).await;
+    world.subscribe(&wrong_name, json!({ "events": ["order.created"] })).await;
+    let no_tls = Receiver::start("shop.test", None).await;
+    world.subscribe(&no_tls, json!({ "events": ["order.updated"] })).await;
+    for event in ["order.created", "order.updated"] {
+        world.publish(event).await;
+        world.deliver().await;
+        assert_eq!(last_attempt(&world.last_delivery().await), (None, Some("tls")), "{event}");
+    }
+    assert!(wrong_name.received().is_empty() && no_tls.received().is_empty());
+}
+
+#[tokio::test]
+async fn an_authority_nobody_named_is_not_trusted() {
+    let world = World::with(&[("webhooks.extra_root_certificates", "")]).await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.publish("order.created").await;
+    world.deliver().await;
+    assert_eq!(last_attempt(&world.last_delivery().await), (None, Some("tls")));
+    assert!(receiver.received().is_empty());
+}
+
+#[tokio::test]
+async fn a_port_where_nobody_listens_is_a_failure() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    sqlx::query("update subscriptions set url = 'https://shop.test:1024/'").execute(&world.pool).await.unwrap();
+    world.publish("order.created").await;
+    world.deliver().await;
+    assert_eq!(last_attempt(&world.last_delivery().await), (None, Some("connect")));
+    assert!(receiver.received().is_empty());
+}
+
+#[tokio::test]
+async fn an_endpoint_that_hangs_does_not_delay_another() {
+    let world = World::with(&[("webhooks.concurrency", "4"), ("webhooks.endpoint_concurrency", "2")]).await;
+    let hanging = world.endpoint("hanging.test").await;
+    world.subscribe(&hanging, json!({ "timeout": 10 })).await;
+    hanging.will(std::iter::repeat_n(Reply::Silence, 40));
+    let (prompt, _) = world.subscriber("prompt.test").await;
+    for _ in 0..20 {
+        world.publish("order.created").await;
+    }
+    let started = Instant::now();
+    world.state.webhooks.start_worker(&world.lifecycle);
+    prompt.waits_for(20).await;
+    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert_eq!(hanging.received().len(), 2, "it has its own two places and no more");
+}
+
+#[tokio::test]
+async fn a_crowd_at_one_endpoint_keeps_nobody_waiting() {
+    let world = World::with(&[("webhooks.endpoint_concurrency", "5")]).await;
+    let (_crowded, _) = world.subscriber("crowded.test").await;
+    for _ in 0..20 {
+        world.publish("order.created").await;
+    }
+    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
+    world.pass(TimeDelta::seconds(1));
+    let (_lone, lone) = world.subscriber("lone.test").await;
+    world.publish("order.updated").await;
+    world.state.webhooks.fan_out().await.unwrap();
+    let claimed = world.state.webhooks.claim(3).await.unwrap();
+    let of_lone = claimed.iter().filter(|claimed| lone["id"] == claimed.subscription.to_string()).count();
+    assert_eq!((claimed.len(), of_lone), (3, 1), "whoever waits alone is among the first");
+    assert_eq!(world.state.webhooks.claim(100).await.unwrap().len(), 3, "five of the crowd in flight, and the other of the lone one");
+}

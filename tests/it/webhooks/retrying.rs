@@ -1,0 +1,129 @@
+//! The schedule: interface 2, States and transitions; decisions, section 7, Delivery.
+
+use chrono::TimeDelta;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::receiver::Reply;
+use crate::support::subscribers::last_attempt;
+
+#[tokio::test]
+async fn a_failed_delivery_is_retried_after_5_30_120_and_480_minutes_and_then_failed() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    receiver.will(std::iter::repeat_n(Reply::status(500), 6));
+    world.publish("order.created").await;
+    assert_eq!(world.deliver().await, 1);
+    for (number, wait) in [(2, TimeDelta::minutes(5)), (3, TimeDelta::minutes(30)), (4, TimeDelta::hours(2)), (5, TimeDelta::hours(8))] {
+        assert_eq!(world.last_delivery().await["status"], "retrying");
+        world.pass(wait - TimeDelta::seconds(1));
+        assert_eq!(world.deliver().await, 0, "attempt {number} comes not a second earlier");
+        world.pass(TimeDelta::seconds(1));
+        assert_eq!(world.deliver().await, 1, "attempt {number}");
+    }
+    let delivery = world.last_delivery().await;
+    assert_eq!((&delivery["status"], &delivery["next_attempt_at"]), (&json!("failed"), &json!(null)));
+    assert_eq!(delivery["attempts"].as_array().unwrap().len(), 5);
+    world.pass(TimeDelta::days(2));
+    assert_eq!(world.deliver().await, 0, "it is kept and not tried again");
+
+    let posts = receiver.received();
+    let of_each = |name: &str| posts.iter().map(|post| post.header(name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(of_each("x-service-attempt"), ["1", "2", "3", "4", "5"]);
+    assert!(posts.iter().all(|post| post.body == posts[0].body), "the bytes are the same on every attempt");
+    assert!(of_each("webhook-id").iter().all(|id| *id == posts[0].header("webhook-id")));
+    let mut timestamps = of_each("webhook-timestamp");
+    timestamps.dedup();
+    assert_eq!(timestamps.len(), 5, "each attempt has a fresh timestamp");
+}
+
+#[tokio::test]
+async fn a_retry_that_succeeds_ends_it() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(503)]);
+    world.publish("order.created").await;
+    world.deliver().await;
+    world.pass(TimeDelta::minutes(5));
+    world.deliver().await;
+    let delivery = world.last_delivery().await;
+    assert_eq!((&delivery["status"], &delivery["attempt_count"]), (&json!("delivered"), &json!(2)));
+    assert_eq!(last_attempt(&delivery), (Some(200), None));
+}
+
+#[tokio::test]
+async fn an_endpoint_can_ask_for_patience_up_to_eight_hours() {
+    for (retry_after, wait) in [("1200", 1200), ("1", 300), ("999999", 8 * 3600), ("Thu, 21 May 2026 11:15:00 GMT", 3600)] {
+        let world = World::new().await;
+        let (receiver, _) = world.subscriber("shop.test").await;
+        receiver.will([Reply::with(429, "retry-after", retry_after)]);
+        world.publish("order.created").await;
+        world.deliver().await;
+        world.pass(TimeDelta::seconds(wait - 1));
+        assert_eq!(world.deliver().await, 0, "{retry_after}");
+        world.pass(TimeDelta::seconds(1));
+        assert_eq!(world.deliver().await, 1, "{retry_after}");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_is_gone_is_disabled() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(500)]);
+    world.publish("order.created").await;
+    world.deliver().await;
+    receiver.will([Reply::status(410)]);
+    world.publish("order.updated").await;
+    world.deliver().await;
+
+    let path = format!("webhooks/{}", webhook["id"].as_str().unwrap());
+    let now = world.get(&path).await;
+    assert_eq!((&now["webhook"]["status"], &now["webhook"]["disabled_reason"]), (&json!("disabled"), &json!("gone")));
+    assert_eq!(now["webhook"]["disabled_at"], "2026-05-21T10:15:00.000+00:00");
+    let states = world.get("deliveries?sort=created_at").await;
+    let states: Vec<_> = states["deliveries"].as_array().unwrap().iter().map(|delivery| delivery["status"].clone()).collect();
+    assert_eq!(states, ["cancelled", "failed"], "what waited is called off, what was answered 410 has failed");
+    world.pass(TimeDelta::minutes(5));
+    world.publish("order.completed").await;
+    assert_eq!(world.deliver().await, 0);
+}
+
+#[tokio::test]
+async fn a_disabled_webhook_gets_nothing_then_or_later() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(500)]);
+    world.publish("order.created").await;
+    world.deliver().await;
+    let path = |action: &str| format!("webhooks/{}/{action}", webhook["id"].as_str().unwrap());
+    let disabled: Value = world.developers(Method::POST, &path("disable"), json!({})).await.ok(200);
+    assert_eq!((&disabled["webhook"]["status"], &disabled["webhook"]["disabled_reason"]), (&json!("disabled"), &json!("requested")));
+    assert_eq!(world.last_delivery().await["status"], "cancelled");
+    world.publish("order.updated").await;
+    world.pass(TimeDelta::minutes(5));
+    assert_eq!(world.deliver().await, 0);
+    world.developers(Method::POST, &path("test"), json!({})).await.refused(422, "webhook_disabled");
+
+    let enabled = world.developers(Method::POST, &path("enable"), json!({})).await.ok(200);
+    assert_eq!((&enabled["webhook"]["status"], &enabled["webhook"]["disabled_at"]), (&json!("enabled"), &json!(null)));
+    assert_eq!(world.deliver().await, 0, "what happened meanwhile is not sent later");
+    world.publish("order.completed").await;
+    assert_eq!(world.deliver().await, 1);
+}
+
+#[tokio::test]
+async fn a_deleted_webhook_gets_nothing_any_more() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(500)]);
+    world.publish("order.created").await;
+    world.deliver().await;
+    let path = format!("webhooks/{}", webhook["id"].as_str().unwrap());
+    world.developers(Method::DELETE, &path, json!({})).await.ok(200);
+    world.publish("order.updated").await;
+    world.pass(TimeDelta::minutes(5));
+    assert_eq!(world.deliver().await, 0);
+    assert_eq!(world.last_delivery().await["status"], "cancelled", "its log can still be read");
+}
