@@ -4,6 +4,7 @@
 
 mod support;
 
+mod card;
 mod closure;
 mod codes;
 mod database_away;

@@ -18,6 +18,8 @@ const SIGNED_IN: &[(Method, &str)] = &[
     (Method::POST, "customers/confirm-account-closure"),
     (Method::POST, "customers/register-device"),
     (Method::POST, "customers/unregister-device"),
+    (Method::POST, "customers/card-ephemeral-key"),
+    (Method::POST, "customers/card-setup-intent"),
     (Method::GET, "customers/sessions"),
     (Method::DELETE, "customers/sessions/{id}"),
     (Method::POST, "customers/logout"),
