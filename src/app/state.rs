@@ -15,6 +15,7 @@ use crate::providers::card::{self, Card};
 use crate::providers::mail::{self, Mail};
 use crate::providers::mailbox::Mailbox;
 use crate::providers::sms::{self, Sms};
+use crate::realtime::{self, Realtime};
 use crate::storefront::{self, Storefront};
 use crate::webhooks::{self, Names, Webhooks};
 
@@ -27,6 +28,8 @@ pub struct AppState {
     pub companies: Companies,
     /// The storefront.
     pub storefront: Storefront,
+    /// What a socket server asks.
+    pub realtime: Realtime,
     /// The fleet.
     pub fleet: Fleet,
     /// The delivery hub.
@@ -66,6 +69,9 @@ pub enum StateError {
     /// `[providers.card]`
     #[error("the settings of [providers.card] are not usable")]
     Card(#[from] card::BadSettings),
+    /// `[socket]`
+    #[error("the settings of [socket] are not usable")]
+    Socket(#[from] realtime::BadSocketKey),
     /// `[webhooks]`
     #[error("the settings of [webhooks] are not usable")]
     Webhooks(#[from] webhooks::BadSettings),
@@ -91,6 +97,7 @@ impl AppState {
             companies: Companies { pool: pool.clone(), clock: clock.clone() },
             developers: Developers { pool: pool.clone(), clock: clock.clone() },
             storefront,
+            realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },
             webhooks,
             mailbox: mailbox.unwrap_or_default(),

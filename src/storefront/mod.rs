@@ -52,6 +52,7 @@ use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 
 pub use stores::{StoreKey, create_store, create_store_key};
+pub use tokens::{SignedInCustomer, TokenId, is_signed_in};
 
 /// `[storefront]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -119,8 +120,8 @@ impl Storefront {
     }
 }
 
-/// Everything below `/storefront/v1`.
-pub fn routes<S>(storefront: &Storefront) -> Router<S>
+/// Everything below `/storefront/v1`, with the routes of `guests`: other parts' that stand behind the same door.
+pub fn routes<S>(storefront: &Storefront, guests: Router<S>) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Storefront: FromRef<S>,
@@ -144,5 +145,6 @@ where
         .route("/customers/logout", post(sessions::logout))
         .route("/customers/logout-all", post(sessions::logout_all))
         .merge(card::routes(storefront.card.name()))
+        .merge(guests)
         .route_layer(from_fn_with_state(storefront.clone(), access::admit))
 }

@@ -18,6 +18,7 @@ mod phone_change;
 mod problems;
 mod profile;
 mod providers;
+mod realtime;
 mod registration;
 mod resource_lists;
 mod resources;

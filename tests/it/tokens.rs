@@ -20,6 +20,7 @@ const SIGNED_IN: &[(Method, &str)] = &[
     (Method::POST, "customers/unregister-device"),
     (Method::POST, "customers/card-ephemeral-key"),
     (Method::POST, "customers/card-setup-intent"),
+    (Method::POST, "customers/socket-token"),
     (Method::GET, "customers/sessions"),
     (Method::DELETE, "customers/sessions/{id}"),
     (Method::POST, "customers/logout"),

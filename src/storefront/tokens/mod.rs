@@ -11,12 +11,13 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::secrets::{random_base62_40, sha256};
 use crate::storefront::Storefront;
 
-pub(super) use access::SignedInCustomer;
+pub use access::SignedInCustomer;
+pub use queries::is_signed_in;
 pub(super) use queries::{list_tokens, revoke_all_tokens, revoke_token};
 
-/// The number of a token.
+/// The number of a token: which sign-in it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TokenId(i64);
+pub struct TokenId(i64);
 
 impl std::fmt::Display for TokenId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

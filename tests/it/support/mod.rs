@@ -8,6 +8,7 @@ pub mod people;
 pub mod receiver;
 mod request;
 pub mod smtp;
+pub mod socket_server;
 pub mod subscribers;
 pub mod twilio;
 mod world;
