@@ -13,10 +13,11 @@ use tokio_util::sync::CancellationToken;
 use crate::app::{self, AppState, Outside, StateError};
 use crate::cli::say;
 use crate::config::{Config, Environment};
+use crate::dev::authority::AuthorityError;
 use crate::dev::demo::{Demo, DemoError};
+use crate::dev::workspace::trust_loopback;
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::rate_limit;
 use crate::kernel::telemetry::chain;
 use crate::providers::mailbox::Mailbox;
 use crate::set_up::{SetUp, SetUpError, application_key};
@@ -58,6 +59,9 @@ pub enum ServeError {
     /// A part cannot work with its settings.
     #[error(transparent)]
     State(#[from] StateError),
+    /// The authority that development trusts.
+    #[error("the certificate authority of development cannot be used")]
+    Authority(#[from] AuthorityError),
     /// The demonstration company.
     #[error("the demonstration company could not be created")]
     Demo(#[from] DemoError),
@@ -67,10 +71,13 @@ pub enum ServeError {
 }
 
 /// Serves until the program is asked to stop.
-pub async fn run(config: Config, arguments: Arguments) -> Result<(), ServeError> {
+pub async fn run(mut config: Config, arguments: Arguments) -> Result<(), ServeError> {
     let development = config.environment() == Environment::Development;
     if development && !config.http.listen.ip().is_loopback() {
         return Err(ServeError::NotLoopback(config.http.listen));
+    }
+    if development {
+        trust_loopback(&mut config)?;
     }
     let set_up = SetUp::new(&config).await?;
     let served = serve(&config, &arguments, &set_up, development).await;
@@ -134,12 +141,7 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
                 () = stopping.cancelled() => return,
                 _ = minutes.tick() => {}
             }
-            state.storefront.sweep();
-            let swept = async {
-                rate_limit::sweep(&mut *state.pool.acquire().await?, Clock::System.now()).await?;
-                state.storefront.erase_closed().await
-            };
-            if let Err(error) = swept.await {
+            if let Err(error) = state.storefront.sweep().await {
                 tracing::warn!(error = chain(&error), "what is over was not swept");
             }
         }

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod create;
+mod customers;
 mod doctor;
 mod gateway;
 mod output;
@@ -41,6 +42,9 @@ enum Command {
         /// As JSON
         #[arg(long)]
         json: bool,
+        /// As assignments for a shell: URL, STORE_KEY, API_KEY
+        #[arg(long, conflicts_with = "json")]
+        shell: bool,
     },
     /// Check database, migrations, clock, certificates and providers, and say what is wrong
     Doctor,
@@ -58,6 +62,12 @@ enum Command {
     /// Accounts at payment gateways
     #[command(subcommand)]
     Gateway(gateway::GatewayCommand),
+    /// Customers
+    #[command(subcommand)]
+    Customer(customers::CustomerCommand),
+    /// Tokens of customers
+    #[command(subcommand)]
+    Token(customers::TokenCommand),
 }
 
 /// A command failed; its causes are the chain of errors.
@@ -86,7 +96,7 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
     match command {
         Command::Serve(arguments) => serve::run(config, arguments).await?,
         Command::Migrate => migrate(&config).await?,
-        Command::Demo { json } => demo(&config, json).await?,
+        Command::Demo { json, shell } => demo(&config, json, shell).await?,
         Command::Doctor => return doctor::run(&config).await,
         Command::Receive(arguments) => {
             let authority = dev::authority::Authority::open(&config.data_dir())?;
@@ -96,6 +106,8 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,
         Command::Gateway(command) => command.run(&config).await?,
+        Command::Customer(command) => command.run(&config).await?,
+        Command::Token(command) => command.run(&config).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -110,12 +122,16 @@ async fn migrate(config: &Config) -> Result<(), Failure> {
         .await
 }
 
-async fn demo(config: &Config, json: bool) -> Result<(), Failure> {
+async fn demo(config: &Config, json: bool, shell: bool) -> Result<(), Failure> {
     let set_up = SetUp::new(config).await?;
     set_up
         .migrated(async |pool| {
             let demo = dev::demo::Demo::open(pool, config, &Clock::System).await?;
-            say(&if json { serde_json::to_string_pretty(&demo)? } else { demo.banner() });
+            say(&match (json, shell) {
+                (true, _) => serde_json::to_string_pretty(&demo)?,
+                (_, true) => demo.assignments(),
+                (false, false) => demo.banner(),
+            });
             Ok(())
         })
         .await

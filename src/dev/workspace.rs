@@ -1,12 +1,15 @@
-//! What development keeps beside its database: an application key of its own.
+//! What development keeps beside its database: an application key of its own, and an authority it trusts on loopback.
 
 use std::fs;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use ipnet::IpNet;
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::config::Config;
+use crate::dev::authority::{Authority, AuthorityError};
 use crate::dev::data_dir::open_data_dir;
 use crate::kernel::crypto::ApplicationKey;
 
@@ -22,6 +25,15 @@ pub fn application_key(data_dir: &Path) -> io::Result<SecretString> {
         }
         Err(error) => Err(error),
     }
+}
+
+/// Lets webhooks go to receivers on this machine, with certificates of the authority in the data directory.
+pub fn trust_loopback(config: &mut Config) -> Result<(), AuthorityError> {
+    let authority = Authority::open(&config.data_dir())?;
+    config.webhooks.extra_root_certificates.push(authority.certificate_path().to_owned());
+    let loopback = ["127.0.0.0/8", "::1/128"].map(|network| network.parse().expect("both are networks"));
+    config.webhooks.allowed_networks.extend::<[IpNet; 2]>(loopback);
+    Ok(())
 }
 
 /// Writes a file that only this account may read, whole or not at all.

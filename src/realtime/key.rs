@@ -26,7 +26,7 @@ impl SocketKey {
         match text.len() {
             0 => Ok(None),
             _ if text.trim() != text => Err(BadSocketKey::Blank),
-            0..32 => Err(BadSocketKey::TooShort),
+            1..32 => Err(BadSocketKey::TooShort),
             _ => Ok(Some(Self(setting.clone()))),
         }
     }

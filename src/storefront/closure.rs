@@ -3,7 +3,6 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
-use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use crate::contact::Identity;
@@ -63,13 +62,4 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: Option<
     customers::publish(&mut tx, caller.store.company_id, CUSTOMER_CLOSED, &customer, now).await?;
     tx.commit().await?;
     Ok(())
-}
-
-impl Storefront {
-    /// Blanks the personal fields of accounts closed longer than `storefront.erase_after` ago.
-    pub async fn erase_closed(&self) -> Result<u64, sqlx::Error> {
-        let now = self.clock.now();
-        let delay = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX);
-        customers::erase_closed(&mut *self.pool.acquire().await?, now - delay, now).await
-    }
 }

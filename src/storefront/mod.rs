@@ -12,21 +12,25 @@
 //! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
 //! * [`registration`], [`sign_in`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the flows: what the routes
 //!   do, step by step.
+//! * [`audit`] writes down who signed in, how and from where, and what was refused; [`resources`] shows it, and the rest, to operators.
 //!
 //! What is not guaranteed: a text that a provider accepted may still not arrive, and the general throttle is counted by each instance
 //! for itself; all other limits are counted in Postgres and hold for any number of instances.
 
 mod access;
+mod audit;
 mod card;
 mod closure;
 mod codes;
 mod customers;
 mod devices;
+mod export;
 mod messages;
 mod passwords;
 mod phone_change;
 mod profile;
 mod registration;
+mod resources;
 mod sending;
 mod sessions;
 mod sign_in;
@@ -41,18 +45,22 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post};
+use chrono::TimeDelta;
 use sqlx::PgPool;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::kernel::rate_limit;
 use crate::providers::card::Card;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 
+pub use export::export_customer;
+pub use resources::routes as operator_routes;
 pub use stores::{StoreKey, create_store, create_store_key};
-pub use tokens::{SignedInCustomer, TokenId, is_signed_in};
+pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
 
 /// `[storefront]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -114,9 +122,19 @@ impl Storefront {
         Self { pool, clock, application_key, lifecycle, hashing, sms, mail, card, settings, throttle }
     }
 
-    /// Forgets what no longer counts. To be called every minute or so.
-    pub fn sweep(&self) {
+    /// Forgets what is over: limits that no longer count, the personal fields of accounts closed longer than `storefront.erase_after` ago,
+    /// sign-ins and texts older than 90 days. To be called every minute or so.
+    pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
+        let now = self.clock.now();
+        let mut conn = self.pool.acquire().await?;
+        rate_limit::sweep(&mut conn, now).await?;
+        let erase_after = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX);
+        if customers::erase_closed(&mut conn, now - erase_after, now).await? > 0 {
+            audit::forget_identity(&mut conn).await?;
+        }
+        audit::forget_sign_ins(&mut conn, now - audit::KEPT_FOR).await?;
+        texts::forget_texts(&mut conn, now - audit::KEPT_FOR).await
     }
 }
 

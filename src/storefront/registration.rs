@@ -16,9 +16,10 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
+use crate::storefront::audit::{self, Origin, audited};
 use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, NewCustomer};
-use crate::storefront::sign_in::signed_in;
+use crate::storefront::sign_in::SignedIn;
 use crate::storefront::stores::Store;
 use crate::storefront::{Storefront, passwords, sending};
 
@@ -131,13 +132,16 @@ impl RegistrationRequest {
 pub(super) async fn register(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
+    origin: Origin,
     Json(request): Json<RegistrationRequest>,
 ) -> Result<(StatusCode, Answer<Value>), Problem> {
-    let answer = create_account(&storefront, &store, &request).await?;
-    Ok((StatusCode::CREATED, Answer(answer)))
+    let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
+    let entry = (audit::Method::Registration, identity.map(String::as_str), origin);
+    let signed_in = audited(&storefront, &store, entry, create_account(&storefront, &store, &request)).await?;
+    Ok((StatusCode::CREATED, Answer(signed_in.answer())))
 }
 
-async fn create_account(storefront: &Storefront, store: &Store, request: &RegistrationRequest) -> Result<Value, Problem> {
+async fn create_account(storefront: &Storefront, store: &Store, request: &RegistrationRequest) -> Result<SignedIn, Problem> {
     let registration = request.parse()?;
     let right =
         codes::check(storefront, store.id, Purpose::CreateAccount, Target::Identities(&registration.candidates), request.code.as_ref())
@@ -166,7 +170,7 @@ async fn create_account(storefront: &Storefront, store: &Store, request: &Regist
     let token = storefront.issue_token(&mut tx, customer.id, now).await?;
     customers::publish(&mut tx, store.company_id, CUSTOMER_CREATED, &customer, now).await?;
     tx.commit().await?;
-    Ok(signed_in(&token, &customer))
+    Ok(SignedIn { token, customer })
 }
 
 /// Between the code and the registration somebody else proved the identity: an identity provider, or the same person twice.

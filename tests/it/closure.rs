@@ -63,11 +63,12 @@ async fn a_closed_account_is_erased_thirty_days_later() {
     let body = json!({ "code": world.last_code() });
     world.storefront("customers/confirm-account-closure").token(&ada).json(&body).send().await.ok(200);
 
-    world.pass(TimeDelta::days(30) - TimeDelta::seconds(1));
-    assert_eq!(world.state.storefront.erase_closed().await.unwrap(), 0);
-    world.pass(TimeDelta::seconds(1));
-    assert_eq!(world.state.storefront.erase_closed().await.unwrap(), 1);
     let personal = "select count(*) from customers where name <> '' or email is not null or phone is not null or password_hash is not null";
+    world.pass(TimeDelta::days(30) - TimeDelta::seconds(1));
+    world.state.storefront.sweep().await.unwrap();
+    assert_eq!(world.count(personal).await, 1);
+    world.pass(TimeDelta::seconds(1));
+    world.state.storefront.sweep().await.unwrap();
     assert_eq!(world.count(personal).await, 0);
-    assert_eq!(world.state.storefront.erase_closed().await.unwrap(), 0);
+    assert_eq!(world.count("select count(*) from sign_ins where identity is not null or address <> ''").await, 0);
 }

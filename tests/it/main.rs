@@ -13,6 +13,7 @@ mod fleet_drivers;
 mod fleet_order_statuses;
 mod fleet_orders;
 mod layers;
+mod operating_the_storefront;
 mod passwords;
 mod phone_change;
 mod problems;

@@ -10,6 +10,7 @@ use crate::contact::{EmailAddress, PhoneNumber};
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CompanyId, CustomerId, EventId, StoreId};
+use crate::members;
 
 pub(super) use queries::{
     close_customer, erase_closed, find_by_identity, find_customer, find_proven, insert_customer, remove_unproven_claims, set_password_hash,
@@ -36,7 +37,7 @@ pub(super) struct Customer {
 impl Customer {
     /// The customer as every answer shows them (decisions, section 3).
     pub(super) fn present(&self) -> Map<String, Value> {
-        let shown = json!({
+        members! {
             "id": self.id,
             "uuid": self.id.uuid(),
             "name": self.name,
@@ -49,10 +50,6 @@ impl Customer {
             "meta": self.meta,
             "created_at": timestamp(self.created_at),
             "updated_at": timestamp(self.updated_at),
-        });
-        match shown {
-            Value::Object(members) => members,
-            _ => unreachable!("the literal above is an object"),
         }
     }
 

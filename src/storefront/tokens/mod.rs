@@ -12,7 +12,7 @@ use crate::kernel::secrets::{random_base62_40, sha256};
 use crate::storefront::Storefront;
 
 pub use access::SignedInCustomer;
-pub use queries::is_signed_in;
+pub use queries::{is_signed_in, revoke_customer, revoke_session};
 pub(super) use queries::{list_tokens, revoke_all_tokens, revoke_token};
 
 /// The number of a token: which sign-in it is.

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::ids::{CompanyId, CustomerId, SessionId, StoreId};
 use crate::storefront::customers::Customer;
 use crate::storefront::tokens::TokenId;
 
@@ -15,7 +15,8 @@ pub(super) async fn insert_token(
     expires_at: DateTime<Utc>,
 ) -> Result<TokenId, sqlx::Error> {
     let id = sqlx::query_scalar!(
-        "insert into customer_tokens (customer_id, digest, created_at, last_used_at, expires_at) values ($1, $2, $3, $3, $4) returning id",
+        "insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at) values ($1, $2, $3, $4, $4, $5) returning id",
+        SessionId::new(now).uuid(),
         customer.uuid(),
         digest,
         now,
@@ -163,4 +164,49 @@ pub(in crate::storefront) async fn revoke_all_tokens(
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// Ends a sign-in by the name operators know it by; `false` when the company has none like it that is live.
+pub async fn revoke_session(
+    conn: &mut PgConnection,
+    company: Option<CompanyId>,
+    id: SessionId,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let revoked = sqlx::query!(
+        "update customer_tokens set revoked_at = $3 from customers, stores
+         where customer_tokens.uuid = $1 and customer_tokens.revoked_at is null
+           and customers.id = customer_tokens.customer_id and stores.id = customers.store_id and stores.company_id = coalesce($2, stores.company_id)",
+        id.uuid(),
+        company.map(CompanyId::uuid),
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(revoked.rows_affected() == 1)
+}
+
+/// Ends every sign-in of a customer and tells how many; `None` when the company has no such customer.
+pub async fn revoke_customer(
+    conn: &mut PgConnection,
+    company: Option<CompanyId>,
+    id: CustomerId,
+    now: DateTime<Utc>,
+) -> Result<Option<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"with customer as (
+             select customers.id from customers join stores on stores.id = customers.store_id
+             where customers.id = $1 and stores.company_id = coalesce($2, stores.company_id)
+         ), revoked as (
+             update customer_tokens set revoked_at = $3 from customer
+             where customer_tokens.customer_id = customer.id and customer_tokens.revoked_at is null
+             returning customer_tokens.id
+         )
+         select (select count(*) from revoked) as "revoked!" from customer"#,
+        id.uuid(),
+        company.map(CompanyId::uuid),
+        now,
+    )
+    .fetch_optional(conn)
+    .await
 }

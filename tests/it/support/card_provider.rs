@@ -119,18 +119,17 @@ impl Respond for Clerk {
                 }
                 ResponseTemplate::new(200).set_body_json(made).set_delay(WORK)
             }
-            Err(refused) => refused,
+            Err(refused) => refusal(refused.0, "invalid_request_error", refused.1),
         }
     }
 }
 
 impl Desk {
-    fn make(&mut self, path: &str, version: &str, form: &Form) -> Result<Value, ResponseTemplate> {
+    fn make(&mut self, path: &str, version: &str, form: &Form) -> Result<Value, (u16, Value)> {
         let of_customer = || {
             let named = form.iter().find(|(name, _)| name == "customer").map(|(_, id)| id.clone());
-            named
-                .filter(|id| self.customers.contains_key(id))
-                .ok_or_else(|| refusal(404, "invalid_request_error", json!({ "code": "resource_missing", "param": "customer" })))
+            let known = named.filter(|id| self.customers.contains_key(id));
+            known.ok_or_else(|| (404, json!({ "code": "resource_missing", "param": "customer" })))
         };
         match path {
             "/v1/customers" => {
@@ -142,7 +141,7 @@ impl Desk {
                 Ok(json!({ "id": "ephkey_1", "secret": format!("ek_{}_{version}", of_customer()?) }))
             }
             "/v1/setup_intents" => Ok(json!({ "id": "seti_1", "client_secret": format!("seti_1_secret_{}", of_customer()?) })),
-            _ => Err(refusal(400, "invalid_request_error", json!({}))),
+            _ => Err((400, json!({}))),
         }
     }
 }
