@@ -4,6 +4,7 @@ mod create;
 mod customers;
 mod doctor;
 mod gateway;
+mod healthcheck;
 mod output;
 
 use std::path::PathBuf;
@@ -48,6 +49,8 @@ enum Command {
     },
     /// Check database, migrations, clock, certificates and providers, and say what is wrong
     Doctor,
+    /// Fail unless the service on this machine is alive (for container platforms)
+    Healthcheck,
     /// Receive deliveries over HTTPS, verify their signatures and print them
     Receive(dev::receive::Arguments),
     /// Companies
@@ -98,6 +101,7 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Migrate => migrate(&config).await?,
         Command::Demo { json, shell } => demo(&config, json, shell).await?,
         Command::Doctor => return doctor::run(&config).await,
+        Command::Healthcheck => healthcheck::run(&config).await?,
         Command::Receive(arguments) => {
             let authority = dev::authority::Authority::open(&config.data_dir())?;
             dev::receive::run(arguments, &authority, || Clock::System.now(), serve::asked_to_stop()).await?;

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::CustomerId;
 
-/// The customer's record, sign-ins, devices and audit; `None` when there is no such customer. Nothing in it lets anybody in.
+/// The customer's record, sign-ins, devices, records at the card provider and audit; `None` when there is no such customer. Nothing in it lets anybody in.
 pub async fn export_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Value>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select jsonb_build_object(
@@ -16,6 +16,9 @@ pub async fn export_customer(conn: &mut PgConnection, id: CustomerId) -> Result<
                    from customer_tokens where customer_id = customers.id), '[]'),
                'devices', coalesce((
                    select jsonb_agg(to_jsonb(devices) - 'token_digest' order by created_at) from devices
+                   where customer_id = customers.id), '[]'),
+               'card_customers', coalesce((
+                   select jsonb_agg(to_jsonb(card_customers) - 'idempotency_key' order by created_at) from card_customers
                    where customer_id = customers.id), '[]'),
                'sign_ins', coalesce((
                    select jsonb_agg(to_jsonb(sign_ins) order by created_at) from sign_ins where customer_id = customers.id), '[]'),
