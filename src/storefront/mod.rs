@@ -10,6 +10,7 @@
 //!   provider; one that is merely typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can
 //!   wait in an account that somebody else will one day believe to be theirs.
 //! * [`social`] signs in with identity providers and alone writes `provider_links`; what a provider vouches for counts as proven.
+//! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
 //! * [`registration`], [`sign_in`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the flows: what the routes
 //!   do, step by step.
 //! * [`audit`] writes down who signed in, how and from where, and what was refused; [`resources`] shows it, and the rest, to operators.
@@ -22,6 +23,7 @@
 
 mod access;
 mod audit;
+mod card;
 mod closure;
 mod codes;
 mod customers;
@@ -57,6 +59,7 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::rate_limit;
+use crate::providers::card::Card;
 use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
@@ -64,7 +67,7 @@ use crate::providers::sms::Sms;
 pub use export::export_customer;
 pub use resources::routes as operator_routes;
 pub use stores::{StoreKey, create_store, create_store_key};
-pub use tokens::{revoke_customer, revoke_session};
+pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
 
 /// `[storefront]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -91,6 +94,7 @@ pub struct Storefront {
     sms: Sms,
     mail: Mail,
     identity_providers: IdentityProviders,
+    card: Card,
     settings: Settings,
     throttle: access::Throttle,
     recent: recent::Recent,
@@ -103,7 +107,7 @@ pub struct Parts {
     pub pool: PgPool,
     /// The time.
     pub clock: Clock,
-    /// Codes are digested under it.
+    /// Codes are digested under it, and gateways' keys sealed.
     pub application_key: ApplicationKey,
     /// Keeps track of what is written off the request path.
     pub lifecycle: Lifecycle,
@@ -115,6 +119,8 @@ pub struct Parts {
     pub mail: Mail,
     /// Say who somebody is to them.
     pub identity_providers: IdentityProviders,
+    /// Saves cards.
+    pub card: Card,
     /// `[storefront]`
     pub settings: Settings,
 }
@@ -122,10 +128,10 @@ pub struct Parts {
 impl Storefront {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, identity_providers, settings } = parts;
+        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, identity_providers, card, settings } = parts;
         let throttle = access::Throttle::new(settings.requests_per_minute);
         let recent = recent::Recent::new();
-        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, identity_providers, settings, throttle, recent }
+        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, identity_providers, card, settings, throttle, recent }
     }
 
     /// Forgets what is over: limits that no longer count, the personal fields of accounts closed longer than `storefront.erase_after` ago,
@@ -144,8 +150,8 @@ impl Storefront {
     }
 }
 
-/// Everything below `/storefront/v1`.
-pub fn routes<S>(storefront: &Storefront) -> Router<S>
+/// Everything below `/storefront/v1`, with the routes of `guests`: other parts' that stand behind the same door.
+pub fn routes<S>(storefront: &Storefront, guests: Router<S>) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Storefront: FromRef<S>,
@@ -169,5 +175,7 @@ where
         .route("/customers/logout", post(sessions::logout))
         .route("/customers/logout-all", post(sessions::logout_all))
         .merge(social::routes(storefront))
+        .merge(card::routes(storefront.card.name()))
+        .merge(guests)
         .route_layer(from_fn_with_state(storefront.clone(), access::admit))
 }
