@@ -246,3 +246,13 @@ async fn a_socket_token_opens_nothing_but_the_socket() {
     let key = socket_server::KEY;
     world.fleet(Method::GET, "orders").key(key).send().await.refused(401, "api_key_invalid");
 }
+
+#[test]
+fn the_page_shows_the_files_that_are_tested() {
+    let docs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let page = std::fs::read_to_string(docs.join("realtime.md")).unwrap();
+    for file in ["guard.js", "server.js", "app.js"] {
+        let text = std::fs::read_to_string(docs.join("examples/socketcluster").join(file)).unwrap();
+        assert!(page.contains(&format!("`{file}`\n\n```js\n{text}```\n")), "docs/realtime.md does not show {file} as it is");
+    }
+}
