@@ -21,6 +21,8 @@ mod providers;
 mod registration;
 mod resource_lists;
 mod resources;
+mod social;
 mod texts;
 mod tokens;
+mod transport;
 mod webhooks;

@@ -29,6 +29,9 @@ const OPEN: &[(Method, &str)] = &[
     (Method::POST, "customers/request-creation-code"),
     (Method::POST, "customers/login"),
     (Method::POST, "customers/login-with-sms"),
+    (Method::POST, "customers/login-with-idp-a"),
+    (Method::POST, "customers/login-with-idp-b"),
+    (Method::POST, "customers/login-with-idp-c"),
     (Method::POST, "customers/verify-code"),
 ];
 

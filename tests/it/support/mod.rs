@@ -3,6 +3,7 @@
 mod answer;
 pub mod database;
 pub mod fleet;
+pub mod identity_provider;
 pub mod people;
 pub mod receiver;
 mod request;
