@@ -21,7 +21,7 @@ fn floor_of(folder: &str) -> usize {
     floor.unwrap_or_else(|| panic!("src/{folder} stands on no floor: give it one in {}", file!()))
 }
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
+pub fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

@@ -4,6 +4,7 @@
 
 mod support;
 
+mod api_keys;
 mod card;
 mod closure;
 mod codes;

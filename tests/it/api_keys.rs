@@ -1,0 +1,116 @@
+//! API keys: decisions, section 2. Every route below `…/int/v1` refuses without one, and without the scope it needs.
+
+use std::fs;
+use std::path::Path;
+
+use portico::companies::Scope;
+use reqwest::Method;
+
+use crate::support::World;
+
+/// What may be done with a kind of record.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Log,
+    Editable,
+}
+use Kind::{Editable, Log};
+
+/// Every kind of record, by namespace and path.
+const RESOURCES: &[(&str, &str, Kind)] = &[
+    ("fleet", "orders", Editable),
+    ("fleet", "drivers", Editable),
+    ("fleet", "tracking-numbers", Log),
+    ("fleet", "tracking-statuses", Log),
+    ("developers", "webhooks", Editable),
+    ("developers", "deliveries", Log),
+    ("developers", "events", Log),
+    ("storefront", "stores", Editable),
+    ("storefront", "customers", Log),
+    ("storefront", "tokens", Log),
+    ("storefront", "texts", Log),
+    ("storefront", "sign-ins", Log),
+];
+
+/// Every route beside the five.
+const BESIDE: &[(Method, &str, &str)] = &[
+    (Method::GET, "developers", "/event-types"),
+    (Method::POST, "developers", "/webhooks/{uuid}/enable"),
+    (Method::POST, "developers", "/webhooks/{uuid}/disable"),
+    (Method::POST, "developers", "/webhooks/{uuid}/rotate-secret"),
+    (Method::POST, "developers", "/webhooks/{uuid}/test"),
+    (Method::POST, "fleet", "/drivers/{uuid}/track"),
+    (Method::POST, "fleet", "/drivers/track"),
+    (Method::GET, "storefront", "/texts/conversion"),
+    (Method::DELETE, "storefront", "/tokens/{uuid}"),
+    (Method::POST, "storefront", "/customers/{uuid}/revoke-tokens"),
+];
+
+/// All of them, with an id where one belongs.
+fn all_routes() -> Vec<(Method, String)> {
+    let id = "01890a5d-ac96-774b-bcce-b302099a8057";
+    let mut routes = Vec::new();
+    for (namespace, plural, kind) in RESOURCES {
+        let (many, one) = (format!("/{namespace}/int/v1/{plural}"), format!("/{namespace}/int/v1/{plural}/{id}"));
+        routes.extend([(Method::GET, many.clone()), (Method::GET, one.clone())]);
+        if *kind == Editable {
+            routes.extend([(Method::POST, many), (Method::PUT, one.clone()), (Method::DELETE, one)]);
+        }
+    }
+    routes.extend(
+        BESIDE.iter().map(|(method, namespace, path)| (method.clone(), format!("/{namespace}/int/v1{}", path.replace("{uuid}", id)))),
+    );
+    routes
+}
+
+#[tokio::test]
+async fn every_route_refuses_without_its_key() {
+    let world = World::new().await;
+    let unknown = format!("key_{}", "0".repeat(40));
+    for (method, path) in all_routes() {
+        let request = || world.request(method.clone(), &path);
+        request().send().await.refused(401, "api_key_invalid");
+        for key in ["", "key_", &unknown, &world.store_key, &world.api_key[..43]] {
+            request().key(key).send().await.refused(401, "api_key_invalid");
+        }
+    }
+    sqlx::query("update api_keys set revoked_at = created_at").execute(&world.pool).await.unwrap();
+    world.api(Method::GET, "/fleet/int/v1/orders").send().await.refused(401, "api_key_invalid");
+}
+
+#[tokio::test]
+async fn every_route_refuses_without_its_scope() {
+    let world = World::new().await;
+    let gateway = world.key_of(world.company, &[Scope::Callbacks, Scope::Events]).await;
+    let reader = world.key_of(world.company, &[Scope::Read]).await;
+    for (method, path) in all_routes() {
+        let request = || world.request(method.clone(), &path).header("content-type", "application/json").body("{}");
+        request().key(&gateway).send().await.refused(403, "scope_missing");
+        if method != Method::GET {
+            request().key(&reader).send().await.refused(403, "scope_missing");
+        }
+    }
+}
+
+/// The router cannot be asked for its routes, but its source can: what is new has to be put into one of the two tables.
+#[test]
+fn no_api_route_is_forgotten() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = vec![];
+    for room in ["fleet", "developers", "webhooks", "storefront/resources"] {
+        crate::layers::sources(&src.join(room), &mut files);
+    }
+    let (mut resources, mut beside) = (0, 0);
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for plural in text.split("const PLURAL: &'static str = \"").skip(1).map(|rest| rest.split('"').next().unwrap().replace('_', "-")) {
+            assert!(RESOURCES.iter().any(|(_, listed, _)| *listed == plural), "{plural} of {} stands in no table", file.display());
+            resources += 1;
+        }
+        for path in text.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
+            assert!(BESIDE.iter().any(|(_, _, listed)| *listed == path), "{path} of {} stands in no table", file.display());
+            beside += 1;
+        }
+    }
+    assert_eq!((resources, beside), (RESOURCES.len(), BESIDE.len()));
+}
