@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use config::{ConfigError, Environment as Variables, File, FileFormat};
 use ipnet::IpNet;
@@ -71,6 +72,9 @@ impl std::str::FromStr for Environment {
 pub struct Http {
     /// Address and port to listen on.
     pub listen: SocketAddr,
+    /// How long the head of a request may take to arrive.
+    #[serde(with = "humantime_serde")]
+    pub header_timeout: Duration,
     /// Networks of proxies whose `X-Forwarded-For` is believed.
     #[serde(deserialize_with = "settings::list")]
     pub trusted_proxies: Vec<IpNet>,

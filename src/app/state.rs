@@ -12,6 +12,7 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::providers::card::{self, Card};
+use crate::providers::identity::{self, IdentityProviders};
 use crate::providers::mail::{self, Mail};
 use crate::providers::mailbox::Mailbox;
 use crate::providers::sms::{self, Sms};
@@ -66,6 +67,9 @@ pub enum StateError {
     /// `[mail]`
     #[error("the settings of [mail] are not usable")]
     Mail(#[from] mail::BadSettings),
+    /// `[providers.idp_a]`, `[providers.idp_b]`, `[providers.idp_c]`
+    #[error("the settings of [providers] are not usable")]
+    IdentityProviders(#[from] identity::BadSettings),
     /// `[providers.card]`
     #[error("the settings of [providers.card] are not usable")]
     Card(#[from] card::BadSettings),
@@ -86,6 +90,7 @@ impl AppState {
             pool: pool.clone(),
             clock: clock.clone(),
             application_key,
+            identity_providers: IdentityProviders::new(&config.providers, &clock, &lifecycle)?,
             lifecycle,
             hashing: PasswordHashing::start(),
             sms: Sms::new(&config.sms, mailbox.clone())?,

@@ -57,7 +57,7 @@ impl TokenCommand {
             .migrated(async |pool| {
                 let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
                 let revoked = match (target.session, target.customer) {
-                    (Some(session), _) => storefront::revoke_session(conn, None, session, now).await?.then_some(1),
+                    (Some(session), _) => storefront::revoke_session(conn, None, session, now).await?.map(|_| 1),
                     (None, Some(customer)) => storefront::revoke_customer(conn, None, customer, now).await?,
                     (None, None) => unreachable!("the command line asks for one of the two"),
                 };

@@ -12,7 +12,7 @@ use crate::kernel::json::Json;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::codes::{self, CodeRequest, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::tokens::{SignedInCustomer, revoke_all_tokens};
-use crate::storefront::{Storefront, customers, devices, sending};
+use crate::storefront::{Storefront, customers, devices, sending, social};
 
 /// `POST customers/account-closure`
 pub(super) async fn request(State(storefront): State<Storefront>, caller: SignedInCustomer, client: ClientAddress) -> Response {
@@ -58,8 +58,10 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: Option<
     let customer = customers::close_customer(&mut tx, id, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     revoke_all_tokens(&mut tx, id, now).await?;
     devices::forget_devices(&mut tx, id).await?;
+    social::forget_links(&mut tx, id).await?;
     codes::forget_codes(&mut tx, id).await?;
     customers::publish(&mut tx, caller.store.company_id, CUSTOMER_CLOSED, &customer, now).await?;
     tx.commit().await?;
+    storefront.recent.forget_customer(id);
     Ok(())
 }

@@ -6,13 +6,17 @@
 //! * [`codes`] issues verification codes and judges guesses. It alone writes `verification_codes` and `wrong_codes`. A guess is counted
 //!   in a committed statement before it is compared, so no number of parallel guesses gets more than five comparisons out of a code.
 //! * [`texts`] is the SMS guard every text passes. It alone writes `texts`, which is its log and its counters in one.
-//! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it; an identity merely
-//!   typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can wait in an account that
-//!   somebody else will one day believe to be theirs.
+//! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an identity
+//!   provider; one that is merely typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can
+//!   wait in an account that somebody else will one day believe to be theirs.
+//! * [`social`] signs in with identity providers and alone writes `provider_links`; what a provider vouches for counts as proven.
 //! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
 //! * [`registration`], [`sign_in`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the flows: what the routes
 //!   do, step by step.
 //! * [`audit`] writes down who signed in, how and from where, and what was refused; [`resources`] shows it, and the rest, to operators.
+//!
+//! [`recent`] remembers for a second what most requests look up. What an instance changes it forgets at once, so a sign-in revoked there ends
+//! there at once, and within a second on every other instance.
 //!
 //! What is not guaranteed: a text that a provider accepted may still not arrive, and the general throttle is counted by each instance
 //! for itself; all other limits are counted in Postgres and hold for any number of instances.
@@ -29,11 +33,13 @@ mod messages;
 mod passwords;
 mod phone_change;
 mod profile;
+mod recent;
 mod registration;
 mod resources;
 mod sending;
 mod sessions;
 mod sign_in;
+mod social;
 mod stores;
 mod texts;
 mod tokens;
@@ -54,6 +60,7 @@ use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::rate_limit;
 use crate::providers::card::Card;
+use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 
@@ -86,9 +93,11 @@ pub struct Storefront {
     hashing: PasswordHashing,
     sms: Sms,
     mail: Mail,
+    identity_providers: IdentityProviders,
     card: Card,
     settings: Settings,
     throttle: access::Throttle,
+    recent: recent::Recent,
 }
 
 /// What a storefront is made of.
@@ -108,6 +117,8 @@ pub struct Parts {
     pub sms: Sms,
     /// Sends mail.
     pub mail: Mail,
+    /// Say who somebody is to them.
+    pub identity_providers: IdentityProviders,
     /// Saves cards.
     pub card: Card,
     /// `[storefront]`
@@ -117,9 +128,10 @@ pub struct Parts {
 impl Storefront {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, card, settings } = parts;
+        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, identity_providers, card, settings } = parts;
         let throttle = access::Throttle::new(settings.requests_per_minute);
-        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, card, settings, throttle }
+        let recent = recent::Recent::new();
+        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, identity_providers, card, settings, throttle, recent }
     }
 
     /// Forgets what is over: limits that no longer count, the personal fields of accounts closed longer than `storefront.erase_after` ago,
@@ -162,6 +174,7 @@ where
         .route("/customers/sessions/{id}", delete(sessions::revoke))
         .route("/customers/logout", post(sessions::logout))
         .route("/customers/logout-all", post(sessions::logout_all))
+        .merge(social::routes(storefront))
         .merge(card::routes(storefront.card.name()))
         .merge(guests)
         .route_layer(from_fn_with_state(storefront.clone(), access::admit))

@@ -88,6 +88,7 @@ async fn save(storefront: &Storefront, caller: &SignedInCustomer, changed: &Cust
     let customer = customers::update_profile(&mut tx, changed, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     customers::publish(&mut tx, caller.store.company_id, CUSTOMER_UPDATED, &customer, now).await?;
     tx.commit().await?;
+    storefront.recent.forget_customer(customer.id);
     Ok(customer)
 }
 

@@ -9,7 +9,6 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
-use crate::events::names::CUSTOMER_CREATED;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::CustomerId;
@@ -113,18 +112,13 @@ impl RegistrationRequest {
             }
             None => {}
         }
-        let name = self.name.as_deref().unwrap_or_default().trim();
-        if name.is_empty() {
-            errors.add("name", "name is required.");
-        } else if name.chars().count() > 255 || name.chars().any(char::is_control) {
-            errors.add("name", "The name may have at most 255 characters and no control characters.");
-        }
+        let name = errors.check("name", customers::parse_name(self.name.as_deref().unwrap_or_default()));
         if self.code.is_none() {
             errors.add("code", "code is required.");
         }
         let password = self.password.as_ref().and_then(|password| errors.check("password", passwords::parse(password)));
         errors.finish()?;
-        Ok(Registration { name: name.to_owned(), email, phone, candidates, password })
+        Ok(Registration { name: name.unwrap_or_default(), email, phone, candidates, password })
     }
 }
 
@@ -162,13 +156,10 @@ async fn create_account(storefront: &Storefront, store: &Store, request: &Regist
         phone: registration.phone,
         password_hash,
     };
-    let proven = Identity::parse(right.identity()).map_err(|_| ProblemCode::Internal)?;
     let mut tx = storefront.pool.begin().await?;
     right.consume(&mut tx, now).await?;
-    let customer = customers::insert_customer(&mut tx, &newcomer, now).await.map_err(refuse_taken)?;
-    customers::remove_unproven_claims(&mut tx, store.id, customer.id, &proven, now).await?;
+    let customer = customers::open_account(&mut tx, store.company_id, &newcomer, now).await.map_err(refuse_taken)?;
     let token = storefront.issue_token(&mut tx, customer.id, now).await?;
-    customers::publish(&mut tx, store.company_id, CUSTOMER_CREATED, &customer, now).await?;
     tx.commit().await?;
     Ok(SignedIn { token, customer })
 }

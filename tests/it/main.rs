@@ -23,6 +23,8 @@ mod realtime;
 mod registration;
 mod resource_lists;
 mod resources;
+mod social;
 mod texts;
 mod tokens;
+mod transport;
 mod webhooks;

@@ -28,6 +28,9 @@ pub(super) enum Method {
     Registration,
     Code,
     Password,
+    IdpA,
+    IdpB,
+    IdpC,
 }
 
 impl Method {
@@ -36,6 +39,9 @@ impl Method {
             Self::Registration => "registration",
             Self::Code => "code",
             Self::Password => "password",
+            Self::IdpA => "idp_a",
+            Self::IdpB => "idp_b",
+            Self::IdpC => "idp_c",
         }
     }
 }

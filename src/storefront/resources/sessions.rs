@@ -65,10 +65,9 @@ pub(super) async fn revoke(
 ) -> Result<Answer<Value>, Problem> {
     caller.may(Scope::Write)?;
     let mut conn = storefront.pool.acquire().await?;
-    match tokens::revoke_session(&mut conn, Some(caller.company), id, storefront.clock.now()).await? {
-        true => Ok(Answer(json!({ "status": "ok" }))),
-        false => Err(ProblemCode::RecordNotFound.into()),
-    }
+    let revoked = tokens::revoke_session(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
+    storefront.recent.forget_session(revoked.ok_or(ProblemCode::RecordNotFound)?);
+    Ok(Answer(json!({ "status": "ok" })))
 }
 
 /// `POST customers/{uuid}/revoke-tokens`: the customer has to sign in again everywhere.
@@ -80,6 +79,7 @@ pub(super) async fn revoke_all(
     caller.may(Scope::Write)?;
     let mut conn = storefront.pool.acquire().await?;
     let revoked = tokens::revoke_customer(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
+    storefront.recent.forget_customer(id);
     let revoked = revoked.ok_or(ProblemCode::RecordNotFound)?;
     Ok(Answer(json!({ "status": "ok", "revoked": revoked })))
 }

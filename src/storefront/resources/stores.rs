@@ -83,10 +83,15 @@ impl StoreRecord {
     }
 }
 
-/// Nobody outside is told of stores; a deleted one is closed to its apps at once.
+/// Nobody outside is told of stores; a deleted one is closed to its apps.
 impl Announced for StoreRecord {
     fn events(_: &Change<'_, Self>) -> Vec<EventName> {
         Vec::new()
+    }
+
+    async fn follow_up(edit: &mut Edit<Storefront>, _: &Change<'_, Self>) -> Result<(), Problem> {
+        edit.room.recent.forget_everything();
+        Ok(())
     }
 }
 

@@ -16,7 +16,7 @@ pub use queries::{is_signed_in, revoke_customer, revoke_session};
 pub(super) use queries::{list_tokens, revoke_all_tokens, revoke_token};
 
 /// The number of a token: which sign-in it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenId(i64);
 
 impl std::fmt::Display for TokenId {

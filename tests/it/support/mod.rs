@@ -4,6 +4,7 @@ mod answer;
 pub mod card_provider;
 pub mod database;
 pub mod fleet;
+pub mod identity_provider;
 pub mod people;
 pub mod receiver;
 mod request;
