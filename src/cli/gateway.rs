@@ -1,6 +1,6 @@
 //! `portico gateway create` and `gateway rotate`: a company's account at a payment gateway.
 
-use std::io::{Read, stdin};
+use std::io::{IsTerminal, Read, stdin};
 
 use clap::Subcommand;
 use secrecy::SecretString;
@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::cli::Failure;
 use crate::cli::create::{named, on_database};
+use crate::cli::output::complain;
 use crate::companies::gateways::{self, GatewayDriver, SecretKey};
 use crate::config::Config;
 use crate::kernel::clock::Clock;
@@ -68,6 +69,9 @@ impl GatewayCommand {
 const LIMIT: u64 = 1024;
 
 fn read_secret_key() -> Result<SecretKey, Failure> {
+    if stdin().is_terminal() {
+        complain("The gateway's secret key, then Enter and Ctrl-D:");
+    }
     let mut text = String::new();
     stdin().take(LIMIT).read_to_string(&mut text)?;
     Ok(SecretKey::parse(&SecretString::from(text))?)
