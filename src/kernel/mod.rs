@@ -14,3 +14,4 @@ pub mod request;
 pub mod secrets;
 pub mod settings;
 pub mod telemetry;
+pub mod template;
