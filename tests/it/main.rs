@@ -20,6 +20,7 @@ mod providers;
 mod registration;
 mod resource_lists;
 mod resources;
+mod text_providers;
 mod texts;
 mod tokens;
 mod webhooks;

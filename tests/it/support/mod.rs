@@ -3,12 +3,14 @@
 mod answer;
 pub mod database;
 pub mod fleet;
+pub mod http_texts;
 pub mod people;
 pub mod receiver;
 mod request;
 pub mod smtp;
 pub mod subscribers;
 pub mod twilio;
+pub mod vonage;
 mod world;
 
 pub use answer::Answer;
