@@ -34,6 +34,8 @@ pub struct Config {
     pub sms: sms::Settings,
     /// `[mail]`
     pub mail: mail::Settings,
+    /// `[messages]`
+    pub messages: storefront::MessagesSettings,
     /// `[webhooks]`
     pub webhooks: webhooks::Settings,
     /// `[dev]`

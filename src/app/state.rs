@@ -14,7 +14,7 @@ use crate::kernel::password_hashing::PasswordHashing;
 use crate::providers::mail::{self, Mail};
 use crate::providers::mailbox::Mailbox;
 use crate::providers::sms::{self, Sms};
-use crate::storefront::{self, Storefront};
+use crate::storefront::{self, BadMessages, Messages, Storefront};
 use crate::webhooks::{self, Names, Webhooks};
 
 /// What handlers can ask for, each room by itself.
@@ -62,6 +62,9 @@ pub enum StateError {
     /// `[mail]`
     #[error("the settings of [mail] are not usable")]
     Mail(#[from] mail::BadSettings),
+    /// `[messages]`
+    #[error("the settings of [messages] are not usable")]
+    Messages(#[from] BadMessages),
     /// `[webhooks]`
     #[error("the settings of [webhooks] are not usable")]
     Webhooks(#[from] webhooks::BadSettings),
@@ -80,6 +83,7 @@ impl AppState {
             hashing: PasswordHashing::start(),
             sms: Sms::new(&config.sms, mailbox.clone())?,
             mail: Mail::new(&config.mail, mailbox.clone())?,
+            messages: Messages::load(&config.messages)?,
             settings: config.storefront.clone(),
         });
         Ok(Self {

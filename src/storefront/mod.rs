@@ -6,6 +6,7 @@
 //! * [`codes`] issues verification codes and judges guesses. It alone writes `verification_codes` and `wrong_codes`. A guess is counted
 //!   in a committed statement before it is compared, so no number of parallel guesses gets more than five comparisons out of a code.
 //! * [`texts`] is the SMS guard every text passes. It alone writes `texts`, which is its log and its counters in one.
+//! * [`messages`] has the words of texts and mails, in every language and for every store.
 //! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it; an identity merely
 //!   typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can wait in an account that
 //!   somebody else will one day believe to be theirs.
@@ -48,6 +49,7 @@ use crate::kernel::password_hashing::PasswordHashing;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 
+pub use messages::{BadMessages, Fault, Messages, Settings as MessagesSettings};
 pub use stores::{StoreKey, create_store, create_store_key};
 
 /// `[storefront]`
@@ -74,6 +76,7 @@ pub struct Storefront {
     hashing: PasswordHashing,
     sms: Sms,
     mail: Mail,
+    messages: Messages,
     settings: Settings,
     throttle: access::Throttle,
 }
@@ -95,6 +98,8 @@ pub struct Parts {
     pub sms: Sms,
     /// Sends mail.
     pub mail: Mail,
+    /// What both say.
+    pub messages: Messages,
     /// `[storefront]`
     pub settings: Settings,
 }
@@ -102,9 +107,9 @@ pub struct Parts {
 impl Storefront {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, settings } = parts;
+        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, settings } = parts;
         let throttle = access::Throttle::new(settings.requests_per_minute);
-        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, settings, throttle }
+        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, settings, throttle }
     }
 
     /// Forgets what no longer counts. To be called every minute or so.

@@ -16,6 +16,7 @@ use crate::kernel::rate_limit;
 use crate::storefront::access::CallingStore;
 use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
+use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::stores::Store;
 use crate::storefront::texts::Refusal;
 use crate::storefront::{Storefront, passwords, sending};
@@ -36,16 +37,17 @@ pub(super) async fn login_with_sms(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientAddress,
+    languages: AcceptedLanguages,
     body: Result<Json<SmsLoginRequest>, Problem>,
 ) -> Response {
     let flow = async {
-        let method = send_sign_in_code(&storefront, &store, &body?.0.phone).await?;
+        let method = send_sign_in_code(&storefront, &store, &languages, &body?.0.phone).await?;
         Ok(Answer(json!({ "status": "ok", "method": method })))
     };
     sending::limited(&storefront, &store, client, flow).await
 }
 
-async fn send_sign_in_code(storefront: &Storefront, store: &Store, phone: &str) -> Result<Method, Problem> {
+async fn send_sign_in_code(storefront: &Storefront, store: &Store, languages: &AcceptedLanguages, phone: &str) -> Result<Method, Problem> {
     let identity = Identity::Phone(PhoneNumber::parse(phone).map_err(|_| ProblemCode::NumberInvalid)?);
     let customer = customers::find_by_identity(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
@@ -55,6 +57,7 @@ async fn send_sign_in_code(storefront: &Storefront, store: &Store, phone: &str) 
     let order = Order {
         store,
         purpose: Purpose::SignIn,
+        languages,
         identity: &identity,
         requested_by: None,
         customer: Some(customer.id),

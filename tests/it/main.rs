@@ -12,6 +12,7 @@ mod fleet_drivers;
 mod fleet_order_statuses;
 mod fleet_orders;
 mod layers;
+mod messages;
 mod passwords;
 mod phone_change;
 mod problems;

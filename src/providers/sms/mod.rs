@@ -116,6 +116,7 @@ impl Sms {
                 to: text.to.to_string(),
                 subject: None,
                 text: text.body.to_owned(),
+                html: None,
                 code: text.code.map(|code| code.expose_secret().to_owned()),
                 sent_at: text.at,
             });
