@@ -3,7 +3,10 @@ create table stores (
     id uuid not null,
     company_id uuid not null,
     name text not null,
+    version bigint not null default 1,
     created_at timestamptz not null,
+    updated_at timestamptz not null,
+    deleted_at timestamptz,
     -- the SMS guard's settings of this store
     text_countries text[] not null default '{}',
     seconds_between_texts integer not null default 30,
@@ -16,9 +19,10 @@ create table stores (
     constraint stores_pkey primary key (id),
     constraint stores_company_id_fkey foreign key (company_id) references companies (id),
     constraint stores_name_present check (name <> ''),
-    constraint stores_pause_explained check ((texts_paused_at is null) = (texts_paused_reason is null))
+    constraint stores_pause_explained check ((texts_paused_at is null) = (texts_paused_reason is null)),
+    constraint stores_limits_positive check (least(seconds_between_texts, texts_per_number_and_hour, texts_per_number_and_day, numbers_per_range, texts_per_day) >= 0)
 );
-create index stores_company_id on stores (company_id);
+create index stores_of_company on stores (company_id, created_at, id);
 comment on table stores is 'A shop of a company; customers belong to exactly one.';
 comment on column stores.text_countries is 'ISO 3166 codes texts may go to; empty means every country.';
 comment on column stores.numbers_per_range is 'Different numbers that differ in their last four digits only and may be texted within ten minutes.';

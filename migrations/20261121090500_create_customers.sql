@@ -37,6 +37,8 @@ comment on column customers.email_verified_at is 'When a code sent to the addres
 create table customer_tokens (
     -- the decimal number in front of the bar
     id bigint generated always as identity,
+    -- what operators name the sign-in by
+    uuid uuid not null,
     customer_id uuid not null,
     -- SHA-256 of the part behind the bar
     digest bytea not null,
@@ -46,6 +48,7 @@ create table customer_tokens (
     expires_at timestamptz not null,
     revoked_at timestamptz,
     constraint customer_tokens_pkey primary key (id),
+    constraint customer_tokens_uuid_key unique (uuid),
     constraint customer_tokens_customer_id_fkey foreign key (customer_id) references customers (id)
 );
 create index customer_tokens_customer_id on customer_tokens (customer_id) where revoked_at is null;

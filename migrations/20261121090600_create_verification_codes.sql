@@ -50,6 +50,8 @@ create table texts (
     number text not null,
     -- all but the last four digits of the number
     number_range text not null,
+    -- ISO 3166 code of the number's country, where it has one
+    country text,
     status text not null,
     -- why it was refused, in the words of the problem codes
     refusal text,

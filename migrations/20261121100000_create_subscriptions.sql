@@ -3,7 +3,7 @@ create table subscriptions (
     id uuid not null,
     company_id uuid not null,
     url text not null,
-    description text not null,
+    description text,
     -- event names, groups (order.*) or *; empty: every event
     events text[] not null,
     status text not null,

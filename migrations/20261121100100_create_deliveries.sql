@@ -37,6 +37,7 @@ create table deliveries (
 );
 create unique index deliveries_event_id_subscription_id_key on deliveries (event_id, subscription_id) where replay_of is null;
 create index deliveries_of_company on deliveries (company_id, created_at, id);
+create index deliveries_of_subscription on deliveries (subscription_id, created_at, id);
 -- The two lists the worker reads; closed deliveries are in neither, so both stay as short as the work at hand.
 create index deliveries_due on deliveries (subscription_id, due_at) where due_at is not null;
 create index deliveries_in_flight on deliveries (subscription_id, claimed_at) where claimed_at is not null;

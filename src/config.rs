@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use config::{ConfigError, Environment as Variables, File, FileFormat};
 use ipnet::IpNet;
@@ -9,7 +10,7 @@ use secrecy::SecretString;
 
 use crate::dev::data_dir::default_data_dir;
 use crate::kernel::{database, settings, telemetry};
-use crate::providers::{mail, sms};
+use crate::providers::{self, mail, sms};
 use crate::{storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
@@ -36,6 +37,8 @@ pub struct Config {
     pub mail: mail::Settings,
     /// `[messages]`
     pub messages: storefront::MessagesSettings,
+    /// `[providers]`
+    pub providers: providers::Settings,
     /// `[webhooks]`
     pub webhooks: webhooks::Settings,
     /// `[dev]`
@@ -69,6 +72,9 @@ impl std::str::FromStr for Environment {
 pub struct Http {
     /// Address and port to listen on.
     pub listen: SocketAddr,
+    /// How long the head of a request may take to arrive.
+    #[serde(with = "humantime_serde")]
+    pub header_timeout: Duration,
     /// Networks of proxies whose `X-Forwarded-For` is believed.
     #[serde(deserialize_with = "settings::list")]
     pub trusted_proxies: Vec<IpNet>,

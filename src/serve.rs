@@ -1,11 +1,10 @@
 //! Serving: bind, start the workers, and stop everything in order, the database last.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::time::Duration;
 
 use clap::Args;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
@@ -18,13 +17,13 @@ use crate::dev::demo::{Demo, DemoError};
 use crate::dev::workspace::trust_loopback;
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::rate_limit;
+use crate::kernel::listening;
 use crate::kernel::telemetry::chain;
 use crate::providers::mailbox::Mailbox;
 use crate::set_up::{SetUp, SetUpError, application_key};
 use crate::webhooks::Names;
 
-/// Requests under way get this long to end, and then the workers again.
+/// The workers get this long to end what is in flight.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How often what no longer counts is forgotten.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
@@ -92,7 +91,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
         set_up.migrate().await?;
     }
     let listen = config.http.listen;
-    let listener = TcpListener::bind(listen).await.map_err(|source| ServeError::Bind { address: listen, source })?;
+    let listener = TcpListener::bind(listen).map_err(|source| ServeError::Bind { address: listen, source })?;
     let address = listener.local_addr().map_err(ServeError::Server)?;
 
     let lifecycle = Lifecycle::default();
@@ -115,20 +114,11 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
     }
     tracing::info!(%address, "listening");
 
-    let stopping = asked_to_stop();
-    let service = app::router(state, config).into_make_service_with_connect_info::<SocketAddr>();
-    let server = axum::serve(listener, service).with_graceful_shutdown(stopping.clone().cancelled_owned());
-    let answered = tokio::select! {
-        answered = server => answered.map_err(ServeError::Server),
-        () = async { stopping.cancelled().await; tokio::time::sleep(PATIENCE).await } => {
-            tracing::warn!("some requests did not end in time");
-            Ok(())
-        }
-    };
+    let answered = listening::answer(listener, app::router(state, config), config.http.header_timeout, asked_to_stop()).await;
     if timeout(PATIENCE, lifecycle.stop()).await.is_err() {
         tracing::warn!("some work did not end in time");
     }
-    answered
+    answered.map_err(ServeError::Server)
 }
 
 /// Forgets, every minute, what no longer counts.
@@ -142,12 +132,7 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
                 () = stopping.cancelled() => return,
                 _ = minutes.tick() => {}
             }
-            state.storefront.sweep();
-            let swept = async {
-                rate_limit::sweep(&mut *state.pool.acquire().await?, Clock::System.now()).await?;
-                state.storefront.erase_closed().await
-            };
-            if let Err(error) = swept.await {
+            if let Err(error) = state.storefront.sweep().await {
                 tracing::warn!(error = chain(&error), "what is over was not swept");
             }
         }

@@ -23,6 +23,7 @@ pub use state::{AppState, Outside, StateError};
 pub fn router(state: AppState, config: &Config) -> Router {
     let mut router = Router::new()
         .nest("/storefront/v1", storefront::routes(&state.storefront))
+        .nest("/storefront/int/v1", storefront::operator_routes())
         .nest("/fleet/int/v1", fleet::routes())
         .nest("/developers/int/v1", webhooks::routes().merge(developers::routes()))
         .route("/problems", get(problems::list))

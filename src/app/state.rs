@@ -11,6 +11,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::providers::identity::{self, IdentityProviders};
 use crate::providers::mail::{self, Mail};
 use crate::providers::mailbox::Mailbox;
 use crate::providers::sms::{self, Sms};
@@ -65,6 +66,9 @@ pub enum StateError {
     /// `[messages]`
     #[error("the settings of [messages] are not usable")]
     Messages(#[from] BadMessages),
+    /// `[providers.idp_a]`, `[providers.idp_b]`, `[providers.idp_c]`
+    #[error("the settings of [providers] are not usable")]
+    IdentityProviders(#[from] identity::BadSettings),
     /// `[webhooks]`
     #[error("the settings of [webhooks] are not usable")]
     Webhooks(#[from] webhooks::BadSettings),
@@ -79,6 +83,7 @@ impl AppState {
             pool: pool.clone(),
             clock: clock.clone(),
             application_key,
+            identity_providers: IdentityProviders::new(&config.providers, &clock, &lifecycle)?,
             lifecycle,
             hashing: PasswordHashing::start(),
             sms: Sms::new(&config.sms, mailbox.clone())?,

@@ -1,7 +1,9 @@
 //! The command line.
 
 mod create;
+mod customers;
 mod doctor;
+mod healthcheck;
 mod output;
 
 use std::path::PathBuf;
@@ -40,9 +42,14 @@ enum Command {
         /// As JSON
         #[arg(long)]
         json: bool,
+        /// As assignments for a shell: URL, STORE_KEY, API_KEY
+        #[arg(long, conflicts_with = "json")]
+        shell: bool,
     },
     /// Check database, migrations, clock, certificates and providers, and say what is wrong
     Doctor,
+    /// Fail unless the service on this machine is alive (for container platforms)
+    Healthcheck,
     /// Receive deliveries over HTTPS, verify their signatures and print them
     Receive(dev::receive::Arguments),
     /// Companies
@@ -54,6 +61,12 @@ enum Command {
     /// Store keys and API keys
     #[command(subcommand)]
     Key(create::KeyCommand),
+    /// Customers
+    #[command(subcommand)]
+    Customer(customers::CustomerCommand),
+    /// Tokens of customers
+    #[command(subcommand)]
+    Token(customers::TokenCommand),
 }
 
 /// A command failed; its causes are the chain of errors.
@@ -82,8 +95,9 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
     match command {
         Command::Serve(arguments) => serve::run(config, arguments).await?,
         Command::Migrate => migrate(&config).await?,
-        Command::Demo { json } => demo(&config, json).await?,
+        Command::Demo { json, shell } => demo(&config, json, shell).await?,
         Command::Doctor => return doctor::run(&config).await,
+        Command::Healthcheck => healthcheck::run(&config).await?,
         Command::Receive(arguments) => {
             let authority = dev::authority::Authority::open(&config.data_dir())?;
             dev::receive::run(arguments, &authority, || Clock::System.now(), serve::asked_to_stop()).await?;
@@ -91,6 +105,8 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Company(command) => command.run(&config).await?,
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,
+        Command::Customer(command) => command.run(&config).await?,
+        Command::Token(command) => command.run(&config).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -105,12 +121,16 @@ async fn migrate(config: &Config) -> Result<(), Failure> {
         .await
 }
 
-async fn demo(config: &Config, json: bool) -> Result<(), Failure> {
+async fn demo(config: &Config, json: bool, shell: bool) -> Result<(), Failure> {
     let set_up = SetUp::new(config).await?;
     set_up
         .migrated(async |pool| {
             let demo = dev::demo::Demo::open(pool, config, &Clock::System).await?;
-            say(&if json { serde_json::to_string_pretty(&demo)? } else { demo.banner() });
+            say(&match (json, shell) {
+                (true, _) => serde_json::to_string_pretty(&demo)?,
+                (_, true) => demo.assignments(),
+                (false, false) => demo.banner(),
+            });
             Ok(())
         })
         .await

@@ -95,6 +95,12 @@ impl Demo {
         self
     }
 
+    /// The facts as a shell reads them: `eval "$(portico demo --shell)"`.
+    pub fn assignments(&self) -> String {
+        let Self { url, store_key, api_key, .. } = self;
+        format!("URL={url}\nSTORE_KEY={store_key}\nAPI_KEY={api_key}")
+    }
+
     /// What greets a newcomer: the facts, and three commands that work when pasted.
     pub fn banner(&self) -> String {
         let Self { url, store_key, api_key, operator, .. } = self;

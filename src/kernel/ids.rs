@@ -96,6 +96,10 @@ typed_ids! {
     OperatorId, "operator";
     /// An end customer of one store.
     CustomerId, "customer";
+    /// A sign-in of a customer, as operators name it; the number in front of the token is another thing.
+    SessionId, "session";
+    /// An entry of the audit of sign-ins.
+    SignInId, "signin";
     /// A push device of a customer.
     DeviceId, "device";
     /// A verification code; the digest of its digits covers it.

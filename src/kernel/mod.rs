@@ -7,6 +7,7 @@ pub mod database;
 pub mod ids;
 pub mod json;
 pub mod lifecycle;
+pub mod listening;
 pub mod password_hashing;
 pub mod problem;
 pub mod rate_limit;

@@ -1,5 +1,21 @@
 //! The outside world: one plain client for each outside service. They know wire formats and nothing of what they are used for.
 
+pub mod identity;
 pub mod mail;
 pub mod mailbox;
+mod route_name;
 pub mod sms;
+
+pub use route_name::{NotARouteName, RouteName};
+
+/// `[providers]`
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// `[providers.idp_a]`
+    pub idp_a: identity::IdpASettings,
+    /// `[providers.idp_b]`
+    pub idp_b: identity::IdpBSettings,
+    /// `[providers.idp_c]`
+    pub idp_c: identity::IdpCSettings,
+}

@@ -25,7 +25,7 @@ use crate::storefront::stores::{Store, StoreKey, find_store};
 /// A request that came with a valid store key and passed the general throttle.
 #[derive(Clone, Debug)]
 pub(super) struct CallingStore {
-    pub(super) store: Store,
+    pub(super) store: Arc<Store>,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for CallingStore {
@@ -58,11 +58,16 @@ pub(super) async fn admit(State(storefront): State<Storefront>, client: ClientAd
     response
 }
 
-async fn find(storefront: &Storefront, key: Option<StoreKey>) -> Result<Store, Problem> {
-    let key = key.ok_or(ProblemCode::StoreKeyInvalid)?;
+async fn find(storefront: &Storefront, key: Option<StoreKey>) -> Result<Arc<Store>, Problem> {
+    let digest = key.ok_or(ProblemCode::StoreKeyInvalid)?.digest();
+    let (now, epoch) = (storefront.clock.now(), storefront.recent.epoch());
+    if let Some(store) = storefront.recent.store(&digest, now) {
+        return Ok(store);
+    }
     let mut conn = storefront.pool.acquire().await?;
-    let store = find_store(&mut conn, &key.digest(), storefront.clock.now()).await?;
-    store.ok_or_else(|| ProblemCode::StoreKeyInvalid.into())
+    let store = Arc::new(find_store(&mut conn, &digest, now).await?.ok_or(ProblemCode::StoreKeyInvalid)?);
+    storefront.recent.keep_store(epoch, digest, &store, now);
+    Ok(store)
 }
 
 type Bucket = (KeyId, IpNet);

@@ -3,7 +3,6 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
-use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use crate::contact::Identity;
@@ -14,7 +13,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::codes::{self, CodeRequest, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::tokens::{SignedInCustomer, revoke_all_tokens};
-use crate::storefront::{Storefront, customers, devices, sending};
+use crate::storefront::{Storefront, customers, devices, sending, social};
 
 /// `POST customers/account-closure`
 pub(super) async fn request(
@@ -66,17 +65,10 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: Option<
     let customer = customers::close_customer(&mut tx, id, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     revoke_all_tokens(&mut tx, id, now).await?;
     devices::forget_devices(&mut tx, id).await?;
+    social::forget_links(&mut tx, id).await?;
     codes::forget_codes(&mut tx, id).await?;
     customers::publish(&mut tx, caller.store.company_id, CUSTOMER_CLOSED, &customer, now).await?;
     tx.commit().await?;
+    storefront.recent.forget_customer(id);
     Ok(())
-}
-
-impl Storefront {
-    /// Blanks the personal fields of accounts closed longer than `storefront.erase_after` ago.
-    pub async fn erase_closed(&self) -> Result<u64, sqlx::Error> {
-        let now = self.clock.now();
-        let delay = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX);
-        customers::erase_closed(&mut *self.pool.acquire().await?, now - delay, now).await
-    }
 }

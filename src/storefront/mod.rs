@@ -7,28 +7,38 @@
 //!   in a committed statement before it is compared, so no number of parallel guesses gets more than five comparisons out of a code.
 //! * [`texts`] is the SMS guard every text passes. It alone writes `texts`, which is its log and its counters in one.
 //! * [`messages`] has the words of texts and mails, in every language and for every store.
-//! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it; an identity merely
-//!   typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can wait in an account that
-//!   somebody else will one day believe to be theirs.
+//! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an identity
+//!   provider; one that is merely typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can
+//!   wait in an account that somebody else will one day believe to be theirs.
+//! * [`social`] signs in with identity providers and alone writes `provider_links`; what a provider vouches for counts as proven.
 //! * [`registration`], [`sign_in`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the flows: what the routes
 //!   do, step by step.
+//! * [`audit`] writes down who signed in, how and from where, and what was refused; [`resources`] shows it, and the rest, to operators.
+//!
+//! [`recent`] remembers for a second what most requests look up. What an instance changes it forgets at once, so a sign-in revoked there ends
+//! there at once, and within a second on every other instance.
 //!
 //! What is not guaranteed: a text that a provider accepted may still not arrive, and the general throttle is counted by each instance
 //! for itself; all other limits are counted in Postgres and hold for any number of instances.
 
 mod access;
+mod audit;
 mod closure;
 mod codes;
 mod customers;
 mod devices;
+mod export;
 mod messages;
 mod passwords;
 mod phone_change;
 mod profile;
+mod recent;
 mod registration;
+mod resources;
 mod sending;
 mod sessions;
 mod sign_in;
+mod social;
 mod stores;
 mod texts;
 mod tokens;
@@ -40,17 +50,23 @@ use axum::Router;
 use axum::extract::FromRef;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post};
+use chrono::TimeDelta;
 use sqlx::PgPool;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::kernel::rate_limit;
+use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 
+pub use export::export_customer;
 pub use messages::{BadMessages, Fault, Messages, Settings as MessagesSettings};
+pub use resources::routes as operator_routes;
 pub use stores::{StoreKey, create_store, create_store_key};
+pub use tokens::{revoke_customer, revoke_session};
 
 /// `[storefront]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -77,8 +93,10 @@ pub struct Storefront {
     sms: Sms,
     mail: Mail,
     messages: Messages,
+    identity_providers: IdentityProviders,
     settings: Settings,
     throttle: access::Throttle,
+    recent: recent::Recent,
 }
 
 /// What a storefront is made of.
@@ -100,6 +118,8 @@ pub struct Parts {
     pub mail: Mail,
     /// What both say.
     pub messages: Messages,
+    /// Say who somebody is to them.
+    pub identity_providers: IdentityProviders,
     /// `[storefront]`
     pub settings: Settings,
 }
@@ -107,14 +127,25 @@ pub struct Parts {
 impl Storefront {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, settings } = parts;
+        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, settings } = parts;
         let throttle = access::Throttle::new(settings.requests_per_minute);
-        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, settings, throttle }
+        let recent = recent::Recent::new();
+        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, settings, throttle, recent }
     }
 
-    /// Forgets what no longer counts. To be called every minute or so.
-    pub fn sweep(&self) {
+    /// Forgets what is over: limits that no longer count, the personal fields of accounts closed longer than `storefront.erase_after` ago,
+    /// sign-ins and texts older than 90 days. To be called every minute or so.
+    pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
+        let now = self.clock.now();
+        let mut conn = self.pool.acquire().await?;
+        rate_limit::sweep(&mut conn, now).await?;
+        let erase_after = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX);
+        if customers::erase_closed(&mut conn, now - erase_after, now).await? > 0 {
+            audit::forget_identity(&mut conn).await?;
+        }
+        audit::forget_sign_ins(&mut conn, now - audit::KEPT_FOR).await?;
+        texts::forget_texts(&mut conn, now - audit::KEPT_FOR).await
     }
 }
 
@@ -142,5 +173,6 @@ where
         .route("/customers/sessions/{id}", delete(sessions::revoke))
         .route("/customers/logout", post(sessions::logout))
         .route("/customers/logout-all", post(sessions::logout_all))
+        .merge(social::routes(storefront))
         .route_layer(from_fn_with_state(storefront.clone(), access::admit))
 }

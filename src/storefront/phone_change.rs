@@ -87,6 +87,7 @@ async fn save_number(storefront: &Storefront, caller: &SignedInCustomer, code: O
     customers::remove_unproven_claims(&mut tx, caller.store.id, customer.id, &Identity::Phone(number), now).await?;
     customers::publish(&mut tx, caller.store.company_id, CUSTOMER_UPDATED, &customer, now).await?;
     tx.commit().await?;
+    storefront.recent.forget_customer(customer.id);
     Ok(customer)
 }
 

@@ -2,14 +2,16 @@
 
 use axum::Json as Answer;
 use axum::extract::{Path, State};
-use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value, json};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Value, json};
 use url::Url;
 
 use crate::events::names::CUSTOMER_UPDATED;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::resources::{Line, Member, Meta};
 use crate::storefront::Storefront;
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::tokens::SignedInCustomer;
@@ -27,24 +29,37 @@ pub(super) async fn find(caller: SignedInCustomer, Path(id): Path<String>) -> Re
 
 /// `PUT customers/{id}`: the members that are there are changed; `null` clears.
 #[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct ProfileRequest {
-    #[serde(default, deserialize_with = "sent")]
-    name: Option<Value>,
-    #[serde(default, deserialize_with = "sent")]
-    title: Option<Value>,
-    #[serde(default, deserialize_with = "sent")]
-    photo_url: Option<Value>,
-    #[serde(default, deserialize_with = "sent")]
-    meta: Option<Value>,
-    #[serde(default, deserialize_with = "sent")]
-    email: Option<Value>,
-    #[serde(default, deserialize_with = "sent")]
-    phone: Option<Value>,
+    name: Member<Line<255>>,
+    title: Member<Option<Line<255>>>,
+    photo_url: Member<Option<PictureUrl>>,
+    meta: Member<Meta>,
+    email: Member<IgnoredAny>,
+    phone: Member<IgnoredAny>,
 }
 
-/// Tells `null` from a member that is not there.
-fn sent<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
-    Value::deserialize(deserializer).map(Some)
+/// Where a picture lies.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Line<2048>")]
+struct PictureUrl(String);
+
+impl TryFrom<Line<2048>> for PictureUrl {
+    type Error = &'static str;
+
+    fn try_from(line: Line<2048>) -> Result<Self, Self::Error> {
+        let text = String::from(line);
+        match Url::parse(&text) {
+            Ok(url) if matches!(url.scheme(), "https" | "http") => Ok(Self(text)),
+            _ => Err("This must be the address of a picture (https://…)."),
+        }
+    }
+}
+
+impl From<PictureUrl> for String {
+    fn from(url: PictureUrl) -> Self {
+        url.0
+    }
 }
 
 /// `PUT customers/{id}`
@@ -73,66 +88,27 @@ async fn save(storefront: &Storefront, caller: &SignedInCustomer, changed: &Cust
     let customer = customers::update_profile(&mut tx, changed, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     customers::publish(&mut tx, caller.store.company_id, CUSTOMER_UPDATED, &customer, now).await?;
     tx.commit().await?;
+    storefront.recent.forget_customer(customer.id);
     Ok(customer)
 }
 
 impl ProfileRequest {
-    /// The customer as they want to be, or everything that is wrong with the request.
+    /// The customer as they want to be.
     fn apply(self, customer: &Customer) -> Result<Customer, Problem> {
-        let (mut changed, mut errors) = (customer.clone(), FieldErrors::default());
-        for (member, value) in [("email", &self.email), ("phone", &self.phone)] {
-            if value.is_some() {
+        let mut errors = FieldErrors::default();
+        for (member, sent) in [("email", self.email), ("phone", self.phone)] {
+            if matches!(sent, Member::Sent(_)) {
                 errors.add(member, format!("{member} changes by proving the new one, not here."));
             }
         }
-        if let Some(name) = self.name.and_then(|value| errors.check("name", line(value, 255))) {
-            match name {
-                Some(name) => changed.name = name,
-                None => errors.add("name", "name is required."),
-            }
-        }
-        if let Some(title) = self.title.and_then(|value| errors.check("title", line(value, 255))) {
-            changed.title = title;
-        }
-        if let Some(photo_url) = self.photo_url.and_then(|value| errors.check("photo_url", picture(value))) {
-            changed.photo_url = photo_url;
-        }
-        if let Some(meta) = self.meta.and_then(|value| errors.check("meta", object(value))) {
-            changed.meta = meta;
-        }
         errors.finish()?;
-        Ok(changed)
-    }
-}
-
-/// One line of text, or nothing.
-fn line(value: Value, longest: usize) -> Result<Option<String>, String> {
-    match value {
-        Value::Null => Ok(None),
-        Value::String(text) => {
-            let text = text.trim();
-            match text.chars().count() {
-                0 => Ok(None),
-                length if length <= longest && !text.chars().any(char::is_control) => Ok(Some(text.to_owned())),
-                _ => Err(format!("This may have at most {longest} characters and no control characters.")),
-            }
+        let mut changed = customer.clone();
+        self.name.put(&mut changed.name);
+        self.title.put_or_clear(&mut changed.title);
+        self.photo_url.put_or_clear(&mut changed.photo_url);
+        if let Member::Sent(meta) = self.meta {
+            changed.meta = Value::Object(meta.0);
         }
-        _ => Err("This must be a text.".to_owned()),
-    }
-}
-
-fn picture(value: Value) -> Result<Option<String>, String> {
-    let Some(text) = line(value, 2_048)? else { return Ok(None) };
-    match Url::parse(&text) {
-        Ok(url) if matches!(url.scheme(), "https" | "http") => Ok(Some(text)),
-        _ => Err("This must be the address of a picture (https://…).".to_owned()),
-    }
-}
-
-fn object(value: Value) -> Result<Value, &'static str> {
-    match value {
-        Value::Null => Ok(Value::Object(Map::new())),
-        Value::Object(members) => Ok(Value::Object(members)),
-        _ => Err("meta must be an object."),
+        Ok(changed)
     }
 }

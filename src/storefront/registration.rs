@@ -9,17 +9,17 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
-use crate::events::names::CUSTOMER_CREATED;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
+use crate::storefront::audit::{self, Origin, audited};
 use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, NewCustomer};
 use crate::storefront::messages::AcceptedLanguages;
-use crate::storefront::sign_in::signed_in;
+use crate::storefront::sign_in::SignedIn;
 use crate::storefront::stores::Store;
 use crate::storefront::{Storefront, passwords, sending};
 
@@ -120,18 +120,13 @@ impl RegistrationRequest {
             }
             None => {}
         }
-        let name = self.name.as_deref().unwrap_or_default().trim();
-        if name.is_empty() {
-            errors.add("name", "name is required.");
-        } else if name.chars().count() > 255 || name.chars().any(char::is_control) {
-            errors.add("name", "The name may have at most 255 characters and no control characters.");
-        }
+        let name = errors.check("name", customers::parse_name(self.name.as_deref().unwrap_or_default()));
         if self.code.is_none() {
             errors.add("code", "code is required.");
         }
         let password = self.password.as_ref().and_then(|password| errors.check("password", passwords::parse(password)));
         errors.finish()?;
-        Ok(Registration { name: name.to_owned(), email, phone, candidates, password })
+        Ok(Registration { name: name.unwrap_or_default(), email, phone, candidates, password })
     }
 }
 
@@ -139,13 +134,16 @@ impl RegistrationRequest {
 pub(super) async fn register(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
+    origin: Origin,
     Json(request): Json<RegistrationRequest>,
 ) -> Result<(StatusCode, Answer<Value>), Problem> {
-    let answer = create_account(&storefront, &store, &request).await?;
-    Ok((StatusCode::CREATED, Answer(answer)))
+    let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
+    let entry = (audit::Method::Registration, identity.map(String::as_str), origin);
+    let signed_in = audited(&storefront, &store, entry, create_account(&storefront, &store, &request)).await?;
+    Ok((StatusCode::CREATED, Answer(signed_in.answer())))
 }
 
-async fn create_account(storefront: &Storefront, store: &Store, request: &RegistrationRequest) -> Result<Value, Problem> {
+async fn create_account(storefront: &Storefront, store: &Store, request: &RegistrationRequest) -> Result<SignedIn, Problem> {
     let registration = request.parse()?;
     let right =
         codes::check(storefront, store.id, Purpose::CreateAccount, Target::Identities(&registration.candidates), request.code.as_ref())
@@ -166,15 +164,12 @@ async fn create_account(storefront: &Storefront, store: &Store, request: &Regist
         phone: registration.phone,
         password_hash,
     };
-    let proven = Identity::parse(right.identity()).map_err(|_| ProblemCode::Internal)?;
     let mut tx = storefront.pool.begin().await?;
     right.consume(&mut tx, now).await?;
-    let customer = customers::insert_customer(&mut tx, &newcomer, now).await.map_err(refuse_taken)?;
-    customers::remove_unproven_claims(&mut tx, store.id, customer.id, &proven, now).await?;
+    let customer = customers::open_account(&mut tx, store.company_id, &newcomer, now).await.map_err(refuse_taken)?;
     let token = storefront.issue_token(&mut tx, customer.id, now).await?;
-    customers::publish(&mut tx, store.company_id, CUSTOMER_CREATED, &customer, now).await?;
     tx.commit().await?;
-    Ok(signed_in(&token, &customer))
+    Ok(SignedIn { token, customer })
 }
 
 /// Between the code and the registration somebody else proved the identity: an identity provider, or the same person twice.

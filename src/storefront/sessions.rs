@@ -33,16 +33,16 @@ pub(super) async fn revoke(
 ) -> Result<Answer<Value>, Problem> {
     let id = id.parse().map_err(|_| ProblemCode::RecordNotFound)?;
     let mut conn = storefront.pool.acquire().await?;
-    match tokens::revoke_token(&mut conn, caller.customer.id, id, storefront.clock.now()).await? {
-        true => Ok(Answer(json!({ "status": "ok" }))),
-        false => Err(ProblemCode::RecordNotFound.into()),
-    }
+    let revoked = tokens::revoke_token(&mut conn, caller.customer.id, id, storefront.clock.now()).await?;
+    storefront.recent.forget_session(id);
+    if revoked { Ok(Answer(json!({ "status": "ok" }))) } else { Err(ProblemCode::RecordNotFound.into()) }
 }
 
 /// `POST customers/logout`: ends this sign-in.
 pub(super) async fn logout(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     tokens::revoke_token(&mut conn, caller.customer.id, caller.token, storefront.clock.now()).await?;
+    storefront.recent.forget_session(caller.token);
     Ok(Answer(json!({ "status": "ok" })))
 }
 
@@ -50,5 +50,6 @@ pub(super) async fn logout(State(storefront): State<Storefront>, caller: SignedI
 pub(super) async fn logout_all(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     tokens::revoke_all_tokens(&mut conn, caller.customer.id, storefront.clock.now()).await?;
+    storefront.recent.forget_customer(caller.customer.id);
     Ok(Answer(json!({ "status": "ok" })))
 }

@@ -14,16 +14,26 @@ use crate::kernel::password_hashing::Comparison;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit;
 use crate::storefront::access::CallingStore;
-use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode, Target};
+use crate::storefront::audit::{Method, Origin, audited};
+use crate::storefront::codes::{self, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::stores::Store;
 use crate::storefront::texts::Refusal;
 use crate::storefront::{Storefront, passwords, sending};
 
-/// The login response of interface 1.
-pub(super) fn signed_in(token: &SecretString, customer: &Customer) -> Value {
-    json!({ "token": token.expose_secret(), "customer": customer.present() })
+/// A customer with the token they have just been given.
+#[derive(Debug)]
+pub(super) struct SignedIn {
+    pub(super) token: SecretString,
+    pub(super) customer: Customer,
+}
+
+impl SignedIn {
+    /// The login response of interface 1.
+    pub(super) fn answer(&self) -> Value {
+        json!({ "token": self.token.expose_secret(), "customer": self.customer.present() })
+    }
 }
 
 /// `POST customers/login-with-sms`
@@ -47,7 +57,12 @@ pub(super) async fn login_with_sms(
     sending::limited(&storefront, &store, client, flow).await
 }
 
-async fn send_sign_in_code(storefront: &Storefront, store: &Store, languages: &AcceptedLanguages, phone: &str) -> Result<Method, Problem> {
+async fn send_sign_in_code(
+    storefront: &Storefront,
+    store: &Store,
+    languages: &AcceptedLanguages,
+    phone: &str,
+) -> Result<codes::Method, Problem> {
     let identity = Identity::Phone(PhoneNumber::parse(phone).map_err(|_| ProblemCode::NumberInvalid)?);
     let customer = customers::find_by_identity(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
@@ -79,12 +94,15 @@ pub(super) struct CodeLoginRequest {
 pub(super) async fn verify_code(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
+    origin: Origin,
     Json(request): Json<CodeLoginRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    sign_in_by_code(&storefront, &store, &request).await.map(Answer)
+    let entry = (Method::Code, Some(request.identity.as_str()), origin);
+    let signed_in = audited(&storefront, &store, entry, sign_in_by_code(&storefront, &store, &request)).await?;
+    Ok(Answer(signed_in.answer()))
 }
 
-async fn sign_in_by_code(storefront: &Storefront, store: &Store, request: &CodeLoginRequest) -> Result<Value, Problem> {
+async fn sign_in_by_code(storefront: &Storefront, store: &Store, request: &CodeLoginRequest) -> Result<SignedIn, Problem> {
     let identity = Identity::parse(&request.identity).map_err(|_| ProblemCode::CodeInvalid)?;
     let right = codes::check(storefront, store.id, Purpose::SignIn, Target::Identities(&[identity.key()]), request.code.as_ref()).await?;
     let id = right.customer.ok_or(ProblemCode::CodeInvalid)?;
@@ -95,7 +113,7 @@ async fn sign_in_by_code(storefront: &Storefront, store: &Store, request: &CodeL
     let customer = customers::find_customer(&mut tx, store.id, id).await?.ok_or(ProblemCode::CodeInvalid)?;
     let token = storefront.issue_token(&mut tx, customer.id, now).await?;
     tx.commit().await?;
-    Ok(signed_in(&token, &customer))
+    Ok(SignedIn { token, customer })
 }
 
 /// `POST customers/login`
@@ -109,12 +127,15 @@ pub(super) struct PasswordLoginRequest {
 pub(super) async fn login(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
+    origin: Origin,
     Json(request): Json<PasswordLoginRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    sign_in_by_password(&storefront, &store, request).await.map(Answer)
+    let entry = (Method::Password, Some(request.identity.as_str()), origin);
+    let signed_in = audited(&storefront, &store, entry, sign_in_by_password(&storefront, &store, &request)).await?;
+    Ok(Answer(signed_in.answer()))
 }
 
-async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: PasswordLoginRequest) -> Result<Value, Problem> {
+async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: &PasswordLoginRequest) -> Result<SignedIn, Problem> {
     let identity = Identity::parse(&request.identity).ok();
     // What is no identity at all still costs the same work, and is limited under what was typed.
     let key = identity.as_ref().map_or_else(|| request.identity.chars().take(254).collect(), Identity::key);
@@ -138,7 +159,7 @@ async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: Pa
         return Err(ProblemCode::CredentialsInvalid.into());
     };
     let rehashed = match compared {
-        Comparison::RightButOutdated => Some(storefront.hashing.hash(request.password).await?),
+        Comparison::RightButOutdated => Some(storefront.hashing.hash(request.password.clone()).await?),
         _ => None,
     };
 
@@ -149,5 +170,5 @@ async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: Pa
     }
     let token = storefront.issue_token(&mut tx, customer.id, now).await?;
     tx.commit().await?;
-    Ok(signed_in(&token, &customer))
+    Ok(SignedIn { token, customer })
 }

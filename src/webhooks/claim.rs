@@ -41,6 +41,9 @@ impl Webhooks {
     /// Claims at most `limit` due deliveries: never more of one endpoint than `webhooks.endpoint_concurrency` in flight, and first those
     /// of the endpoints that have the fewest, so that a crowd at one keeps nobody else waiting.
     pub async fn claim(&self, limit: usize) -> Result<Vec<Claimed>, sqlx::Error> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
         let mut conn = self.pool.acquire().await?;
         queries::claim_due(&mut conn, limit, self.settings.endpoint_concurrency, self.clock.now()).await
     }

@@ -10,6 +10,7 @@
 //! | `claim` | takes leases on due deliveries; takes them back from workers that died | `deliveries`, `attempts` of the dead |
 //! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
 //! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `deliveries` |
+//! | `delivery_log` | shows deliveries and their attempts | nothing |
 //! | `worker` | does all of this as long as the program runs, in any number of instances | |
 //!
 //! An event is *published*; its envelope is sent to an *endpoint URL*; a *delivery* is one event for one *subscription*; an *attempt* is
@@ -27,6 +28,7 @@
 //!
 //! - Order: deliveries are made as they become due, at the same time, and a failed one comes later than its successors.
 //! - Exactly once: a worker that dies between sending and recording has sent what will be sent again.
+//! - Room without end: when so many endpoints hang at once that they fill `webhooks.concurrency`, everybody waits for their deadlines.
 //! - Answers: an endpoint's answer is logged, never acted upon, but for its status and `Retry-After`.
 
 mod claim;
@@ -61,7 +63,7 @@ pub use delivery_log::Delivery;
 pub use sending::Attempt;
 pub use settings::Settings;
 pub use subscription::{DisabledReason, SigningSecret, Subscription};
-pub use targets::{EndpointUrl, Names, NotATarget, NotAnEndpointUrl};
+pub use targets::{EndpointUrl, Names};
 
 use sending::Sender;
 use targets::Targets;

@@ -89,12 +89,12 @@ impl From<&reqwest::Error> for Fault {
             if let Some(reason) = error.downcast_ref::<NotATarget>() {
                 return reason.into();
             }
-            // An io::Error names as its source not what it wraps but the source of that.
-            let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-            if wrapped.is_some_and(|wrapped| wrapped.is::<rustls::Error>()) {
+            if error.is::<rustls::Error>() {
                 return Self::Tls;
             }
-            cause = error.source();
+            // An io::Error names as its source not what it wraps but the source of that.
+            let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+            cause = wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| error.source());
         }
         if error.is_connect() { Self::Connect } else { Self::Closed }
     }

@@ -68,8 +68,9 @@ pub(super) async fn claim_due(
              from chosen where deliveries.id = chosen.id
              returning deliveries.id, deliveries.company_id, subscription_id, event_id, attempts, failures
          )
-         select claimed.id as "delivery: DeliveryId", claimed.company_id as "company: CompanyId", claimed.subscription_id as "subscription: SubscriptionId",
-                claimed.event_id as "event: EventId", claimed.attempts as number, claimed.failures,
+         select claimed.id as "delivery: DeliveryId", claimed.company_id as "company: CompanyId",
+                claimed.subscription_id as "subscription: SubscriptionId", claimed.event_id as "event: EventId",
+                claimed.attempts as number, claimed.failures,
                 events.name as event_name, events.body, subscriptions.url as "url: EndpointUrl",
                 subscriptions.headers as "headers: Json<ExtraHeaders>", subscriptions.signature_format as "signature_format: SignatureFormat",
                 subscriptions.timeout as "timeout: AttemptTimeout", subscriptions.sealed_secret,

@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use crate::kernel::ids::AttemptId;
 use crate::webhooks::delivery::{self, Next, State, Verdict};
-use crate::webhooks::sending::Attempt;
+use crate::webhooks::sending::{Attempt, KEPT};
 use crate::webhooks::subscription::DisabledReason;
 use crate::webhooks::{Webhooks, queries};
 
@@ -85,12 +85,16 @@ impl Columns {
     }
 }
 
-/// Headers as an object; the values of a repeated one are joined, as HTTP allows.
+/// Headers as an object; the values of a repeated one are joined, as HTTP allows. An endpoint that sends more than anybody reads is cut
+/// short, as its body is.
 fn as_json(headers: &HeaderMap) -> Value {
-    let mut members = Map::new();
+    let (mut members, mut room) = (Map::new(), KEPT);
     for name in headers.keys() {
         let values: Vec<_> = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
-        members.insert(name.to_string(), values.join(", ").into());
+        let value = values.join(", ");
+        let Some(left) = room.checked_sub(name.as_str().len() + value.len()) else { break };
+        room = left;
+        members.insert(name.to_string(), value.into());
     }
     Value::Object(members)
 }

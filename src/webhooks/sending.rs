@@ -22,8 +22,8 @@ const USER_AGENT: &str = concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION"))
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Many servers close a connection that was silent for five seconds; a POST must not meet that moment.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
-/// As much of an answer's body as is kept; the rest is not even read.
-const BODY_KEPT: usize = 16 * 1024;
+/// Bytes of an answer's body that are kept; the rest is not even read. Of its headers no more are kept either.
+pub(super) const KEPT: usize = 16 * 1024;
 
 /// Posts what was claimed.
 #[derive(Clone, Debug)]
@@ -135,10 +135,10 @@ async fn exchange(request: reqwest::RequestBuilder, answer: &mut Option<Answer>)
     let mut response = request.send().await?;
     let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
     let answer = answer.insert(Answer { status, headers, body: Vec::new() });
-    while answer.body.len() < BODY_KEPT
+    while answer.body.len() < KEPT
         && let Some(chunk) = response.chunk().await?
     {
-        let room = BODY_KEPT - answer.body.len();
+        let room = KEPT - answer.body.len();
         answer.body.extend_from_slice(&chunk[..chunk.len().min(room)]);
     }
     Ok(())

@@ -78,7 +78,7 @@ mod tests {
         let secrets = SigningSecrets { current: SigningSecret::known("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), previous: None };
         let at = DateTime::from_timestamp(1_614_265_330, 0).unwrap();
         let signature = secrets.standard_signature("msg_p5jXN8AQM9LWM0D4loKWxJek", at, br#"{"test": 2432232314}"#);
-        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIwLJ1OA=");
+        assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 
     #[test]

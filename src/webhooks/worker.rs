@@ -131,7 +131,7 @@ async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Notify>, mut
     }
 }
 
-/// Turns notifications of Postgres into wake-ups, on a connection of its own.
+/// Turns notifications of Postgres into wake-ups, on a connection that it keeps out of the pool.
 async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Notify>) {
     let heard = async {
         loop {

@@ -1,5 +1,6 @@
 //! The database goes away and comes back: 503 meanwhile, and nothing to do afterwards.
 
+use chrono::TimeDelta;
 use portico::dev::postgres::{DATABASE, PrivatePostgres, Settings};
 use portico::dev::temporary::TemporaryDirectory;
 use reqwest::Method;
@@ -46,6 +47,8 @@ async fn requests_are_answered_503_until_the_database_is_back() {
     me().await.ok(200);
 
     database.go_away().await;
+    // What was looked up a moment ago is believed for a second.
+    world.pass(TimeDelta::seconds(1));
     for _ in 0..3 {
         me().await.refused(503, "database_unavailable");
     }

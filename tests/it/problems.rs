@@ -80,3 +80,12 @@ async fn the_mailbox_exists_in_development_only() {
     let production = World::with(&[("environment", "production")]).await;
     production.request(Method::GET, "/dev/mailbox").send().await.refused(404, "route_unknown");
 }
+
+#[test]
+fn the_readme_names_every_refusal() {
+    let readme = include_str!("../../README.md");
+    for code in portico::kernel::problem::ProblemCode::ALL {
+        let row = format!("| `{}` | {} | {} |", code.as_str(), code.status().as_u16(), code.detail());
+        assert!(readme.contains(&row), "the README lacks: {row}");
+    }
+}

@@ -29,6 +29,9 @@ const OPEN: &[(Method, &str)] = &[
     (Method::POST, "customers/request-creation-code"),
     (Method::POST, "customers/login"),
     (Method::POST, "customers/login-with-sms"),
+    (Method::POST, "customers/login-with-idp-a"),
+    (Method::POST, "customers/login-with-idp-b"),
+    (Method::POST, "customers/login-with-idp-c"),
     (Method::POST, "customers/verify-code"),
 ];
 
@@ -60,6 +63,8 @@ async fn every_route_refuses_without_its_store_key() {
         }
     }
     sqlx::query("update store_keys set revoked_at = created_at").execute(&world.pool).await.unwrap();
+    // A store key is believed for a second.
+    world.pass(TimeDelta::seconds(1));
     world.storefront_get("customers/me").send().await.refused(401, "store_key_invalid");
 }
 
@@ -176,4 +181,32 @@ async fn the_general_throttle_is_600_requests_a_minute_for_one_key_and_address()
     let answers = futures::future::join_all((0..20).map(|_| me("203.0.113.9"))).await;
     assert!(answers.iter().any(|answer| answer.status == 429 && answer.body["code"] == "rate_limited"));
     me("203.0.113.10").await.refused(401, "customer_token_invalid");
+}
+
+#[tokio::test]
+async fn a_sign_in_revoked_elsewhere_ends_within_a_second() {
+    let world = World::new().await;
+    let good = token(&world.register(EMAIL).await);
+    let me = || world.storefront_get("customers/me").token(&good).send();
+    me().await.ok(200);
+    // Another instance, or an operator's command.
+    sqlx::query("update customer_tokens set revoked_at = now()").execute(&world.pool).await.unwrap();
+    world.pass(TimeDelta::seconds(1));
+    me().await.refused(401, "customer_token_invalid");
+}
+
+#[tokio::test]
+async fn a_sign_in_revoked_while_it_is_in_use_ends_at_once() {
+    let world = World::new().await;
+    let good = token(&world.register(EMAIL).await);
+    let me = || world.storefront_get("customers/me").token(&good).send();
+    for _ in 0..5 {
+        me().await.ok(200);
+        let used = futures::future::join_all((0..10).map(|_| me()));
+        let (_, ended) = futures::future::join(used, world.storefront("customers/logout").token(&good).send()).await;
+        ended.ok(200);
+        me().await.refused(401, "customer_token_invalid");
+        sqlx::query("update customer_tokens set revoked_at = null").execute(&world.pool).await.unwrap();
+        world.pass(TimeDelta::seconds(1));
+    }
 }

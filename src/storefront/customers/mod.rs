@@ -6,14 +6,16 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
-use crate::contact::{EmailAddress, PhoneNumber};
+use crate::contact::{EmailAddress, Identity, PhoneNumber};
+use crate::events::names::CUSTOMER_CREATED;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CompanyId, CustomerId, EventId, StoreId};
+use crate::members;
 
 pub(super) use queries::{
-    close_customer, erase_closed, find_by_identity, find_customer, find_proven, insert_customer, remove_unproven_claims, set_password_hash,
-    set_phone, update_profile,
+    close_customer, erase_closed, find_by_identity, find_customer, find_proven, remove_unproven_claims, set_password_hash, set_phone,
+    update_profile,
 };
 
 /// An open account.
@@ -36,7 +38,7 @@ pub(super) struct Customer {
 impl Customer {
     /// The customer as every answer shows them (decisions, section 3).
     pub(super) fn present(&self) -> Map<String, Value> {
-        let shown = json!({
+        members! {
             "id": self.id,
             "uuid": self.id.uuid(),
             "name": self.name,
@@ -49,10 +51,6 @@ impl Customer {
             "meta": self.meta,
             "created_at": timestamp(self.created_at),
             "updated_at": timestamp(self.updated_at),
-        });
-        match shown {
-            Value::Object(members) => members,
-            _ => unreachable!("the literal above is an object"),
         }
     }
 
@@ -99,4 +97,46 @@ pub(super) struct NewCustomer {
     pub(super) phone: Option<PhoneNumber>,
     pub(super) phone_is_proven: bool,
     pub(super) password_hash: Option<String>,
+}
+
+impl NewCustomer {
+    /// The identities that belong to the account from its beginning.
+    fn proven(&self) -> impl Iterator<Item = Identity> {
+        let email = self.email.clone().filter(|_| self.email_is_proven).map(Identity::Email);
+        let phone = self.phone.clone().filter(|_| self.phone_is_proven).map(Identity::Phone);
+        email.into_iter().chain(phone)
+    }
+}
+
+/// Opens an account: what the newcomer has proven leaves every account that merely typed it, and `customer.created` is published.
+pub(super) async fn open_account(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    newcomer: &NewCustomer,
+    now: DateTime<Utc>,
+) -> Result<Customer, sqlx::Error> {
+    let customer = queries::insert_customer(conn, newcomer, now).await?;
+    for identity in newcomer.proven() {
+        queries::remove_unproven_claims(conn, newcomer.store, customer.id, &identity, now).await?;
+    }
+    publish(conn, company, CUSTOMER_CREATED, &customer, now).await?;
+    Ok(customer)
+}
+
+/// The text cannot be a customer's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum BadName {
+    #[error("name is required.")]
+    Missing,
+    #[error("The name may have at most 255 characters and no control characters.")]
+    Unusable,
+}
+
+/// Reads a name as somebody typed it.
+pub(super) fn parse_name(text: &str) -> Result<String, BadName> {
+    match text.trim() {
+        "" => Err(BadName::Missing),
+        name if name.chars().count() > 255 || name.chars().any(char::is_control) => Err(BadName::Unusable),
+        name => Ok(name.to_owned()),
+    }
 }

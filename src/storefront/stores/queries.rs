@@ -13,7 +13,7 @@ pub(super) async fn insert_store(
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
     let inserted = sqlx::query!(
-        "insert into stores (id, company_id, name, created_at) select $1, companies.id, $3, $4 from companies where companies.id = $2",
+        "insert into stores (id, company_id, name, created_at, updated_at) select $1, companies.id, $3, $4, $4 from companies where companies.id = $2",
         id.uuid(),
         company.uuid(),
         name,
@@ -62,7 +62,7 @@ pub(in crate::storefront) async fn find_store(
         Store,
         "select store_keys.id as key_id, stores.id, stores.company_id, stores.name
          from store_keys join stores on stores.id = store_keys.store_id
-         where store_keys.digest = $1 and (store_keys.revoked_at is null or store_keys.revoked_at > $2)",
+         where store_keys.digest = $1 and stores.deleted_at is null and (store_keys.revoked_at is null or store_keys.revoked_at > $2)",
         digest,
         now,
     )

@@ -15,7 +15,7 @@ use crate::contact::PhoneNumber;
 use crate::kernel::ids::StoreId;
 use crate::storefront::Storefront;
 
-pub(super) use queries::{give_back, note_code_used};
+pub(super) use queries::{forget_texts, give_back, list_conversion, note_code_used};
 pub(super) use rules::Refusal;
 
 /// Counts a text as sent, if the guard lets it through.

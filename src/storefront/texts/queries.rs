@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::contact::PhoneNumber;
-use crate::kernel::ids::{StoreId, TextId};
+use crate::kernel::ids::{CompanyId, StoreId, TextId};
 use crate::storefront::texts::rules::{History, Limits, PUMPING_WINDOW, RANGE_WINDOW};
 
 /// The store's limits; until the transaction ends, no other text of the store is judged.
@@ -75,13 +75,14 @@ pub(super) async fn insert_text(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "insert into texts (id, store_id, code_id, number, number_range, status, refusal, created_at)
-         values ($1, $2, $3, $4, $5, case when $6::text is null then 'sent' else 'refused' end, $6, $7)",
+        "insert into texts (id, store_id, code_id, number, number_range, country, status, refusal, created_at)
+         values ($1, $2, $3, $4, $5, $6, case when $7::text is null then 'sent' else 'refused' end, $7, $8)",
         TextId::new(now).uuid(),
         store.uuid(),
         code,
         number.as_str(),
         number.range(),
+        number.country(),
         refusal,
         now,
     )
@@ -112,5 +113,42 @@ pub(super) async fn pause(conn: &mut PgConnection, store: StoreId, reason: &str,
     )
     .execute(conn)
     .await?;
+    Ok(())
+}
+
+/// How many of the codes texted to a range of numbers were used.
+#[derive(Debug, serde::Serialize)]
+pub(in crate::storefront) struct Conversion {
+    country: Option<String>,
+    number_range: String,
+    texted: i64,
+    used: i64,
+    /// From 0 to 1.
+    conversion: f64,
+}
+
+/// The conversion of each range since an instant, the lowest first: where pumping shows.
+pub(in crate::storefront) async fn list_conversion(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    since: DateTime<Utc>,
+) -> Result<Vec<Conversion>, sqlx::Error> {
+    sqlx::query_as!(
+        Conversion,
+        r#"select country, number_range, count(*) as "texted!", count(texts.used_at) as "used!",
+                  count(texts.used_at)::float8 / count(*) as "conversion!"
+           from texts join stores on stores.id = texts.store_id
+           where stores.company_id = $1 and texts.status = 'sent' and texts.created_at > $2
+           group by country, number_range order by 5, 3 desc, 2 limit 1000"#,
+        company.uuid(),
+        since,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Drops the texts written down before `before`.
+pub(in crate::storefront) async fn forget_texts(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from texts where created_at < $1", before).execute(conn).await?;
     Ok(())
 }

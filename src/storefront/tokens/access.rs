@@ -1,5 +1,7 @@
 //! The permission to act for a customer: a valid token of this store, as a handler's parameter.
 
+use std::sync::Arc;
+
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use chrono::TimeDelta;
@@ -10,6 +12,7 @@ use crate::kernel::telemetry::chain;
 use crate::storefront::Storefront;
 use crate::storefront::access::CallingStore;
 use crate::storefront::customers::Customer;
+use crate::storefront::recent::Session;
 use crate::storefront::stores::Store;
 use crate::storefront::tokens::{Presented, TokenId, queries};
 
@@ -19,8 +22,8 @@ const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
 /// A request that came with a valid token of an open account of the calling store.
 #[derive(Clone, Debug)]
 pub(in crate::storefront) struct SignedInCustomer {
-    pub(in crate::storefront) store: Store,
-    pub(in crate::storefront) customer: Customer,
+    pub(in crate::storefront) store: Arc<Store>,
+    pub(in crate::storefront) customer: Arc<Customer>,
     pub(in crate::storefront) token: TokenId,
 }
 
@@ -39,28 +42,42 @@ where
         let presented = value.to_str().ok().and_then(Presented::parse).ok_or(ProblemCode::CustomerTokenInvalid)?;
 
         let storefront = Storefront::from_ref(state);
-        let now = storefront.clock.now();
-        let mut conn = storefront.pool.acquire().await?;
-        let found = queries::find_token(&mut conn, presented.id, store.id, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
-        if !bool::from(found.digest.ct_eq(&presented.digest())) {
+        let session = storefront.find_session(presented.id, &store).await?;
+        if !bool::from(session.digest.ct_eq(&presented.digest())) {
             return Err(ProblemCode::CustomerTokenInvalid.into());
         }
-        if found.last_used_at + USE_NOTED_EVERY <= now {
+        if session.last_used_at + USE_NOTED_EVERY <= storefront.clock.now() {
             storefront.note_use(presented.id);
         }
-        Ok(Self { store, customer: found.customer, token: presented.id })
+        Ok(Self { store, customer: Arc::clone(&session.customer), token: presented.id })
     }
 }
 
 impl Storefront {
+    /// The live sign-in with this number in this store, from the last second's memory or from the database.
+    async fn find_session(&self, token: TokenId, store: &Store) -> Result<Arc<Session>, Problem> {
+        let (now, epoch) = (self.clock.now(), self.recent.epoch());
+        let session = match self.recent.session(token, now) {
+            Some(session) => session,
+            None => {
+                let found = queries::find_token(&mut *self.pool.acquire().await?, token, now).await?;
+                let session = Arc::new(found.ok_or(ProblemCode::CustomerTokenInvalid)?);
+                self.recent.keep_session(epoch, token, &session, now);
+                session
+            }
+        };
+        if session.store == store.id { Ok(session) } else { Err(ProblemCode::CustomerTokenInvalid.into()) }
+    }
+
     /// Writes down that a token was used, off the request's path, and lets its lifetime begin anew.
     fn note_use(&self, token: TokenId) {
         let this = self.clone();
         self.lifecycle.spawn(async move {
             let now = this.clock.now();
             let noted = async { queries::note_use(&mut *this.pool.acquire().await?, token, now, now + this.token_lifetime()).await };
-            if let Err(error) = noted.await {
-                tracing::warn!(error = chain(&error), "the use of a token was not written down");
+            match noted.await {
+                Ok(()) => this.recent.forget_session(token),
+                Err(error) => tracing::warn!(error = chain(&error), "the use of a token was not written down"),
             }
         });
     }

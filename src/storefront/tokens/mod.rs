@@ -13,10 +13,11 @@ use crate::storefront::Storefront;
 
 pub(super) use access::SignedInCustomer;
 pub(super) use queries::{list_tokens, revoke_all_tokens, revoke_token};
+pub use queries::{revoke_customer, revoke_session};
 
 /// The number of a token.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct TokenId(i64);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TokenId(i64);
 
 impl std::fmt::Display for TokenId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

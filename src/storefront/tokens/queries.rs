@@ -1,10 +1,13 @@
 //! The SQL of customer tokens.
 
+use std::sync::Arc;
+
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::storefront::customers::Customer;
+use crate::storefront::recent::Session;
 use crate::storefront::tokens::TokenId;
 
 pub(super) async fn insert_token(
@@ -15,7 +18,8 @@ pub(super) async fn insert_token(
     expires_at: DateTime<Utc>,
 ) -> Result<TokenId, sqlx::Error> {
     let id = sqlx::query_scalar!(
-        "insert into customer_tokens (customer_id, digest, created_at, last_used_at, expires_at) values ($1, $2, $3, $3, $4) returning id",
+        "insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at) values ($1, $2, $3, $4, $4, $5) returning id",
+        SessionId::new(now).uuid(),
         customer.uuid(),
         digest,
         now,
@@ -26,34 +30,23 @@ pub(super) async fn insert_token(
     Ok(TokenId(id))
 }
 
-pub(super) struct FoundToken {
-    pub(super) digest: Vec<u8>,
-    pub(super) last_used_at: DateTime<Utc>,
-    pub(super) customer: Customer,
-}
-
-/// The live token with this number, with its customer, if the account is open and of this store.
-pub(super) async fn find_token(
-    conn: &mut PgConnection,
-    id: TokenId,
-    store: StoreId,
-    now: DateTime<Utc>,
-) -> Result<Option<FoundToken>, sqlx::Error> {
+/// The live sign-in with this number, with its customer, if the account is open.
+pub(super) async fn find_token(conn: &mut PgConnection, id: TokenId, now: DateTime<Utc>) -> Result<Option<Session>, sqlx::Error> {
     let row = sqlx::query!(
-        "select t.digest, t.last_used_at, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
+        "select t.digest, t.last_used_at, c.store_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
                 c.meta, c.password_hash, c.created_at, c.updated_at
          from customer_tokens t join customers c on c.id = t.customer_id
-         where t.id = $1 and t.revoked_at is null and t.expires_at > $3 and c.store_id = $2 and c.closed_at is null",
+         where t.id = $1 and t.revoked_at is null and t.expires_at > $2 and c.closed_at is null",
         id.0,
-        store.uuid(),
         now,
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| FoundToken {
+    Ok(row.map(|row| Session {
+        store: row.store_id.into(),
         digest: row.digest,
         last_used_at: row.last_used_at,
-        customer: Customer {
+        customer: Arc::new(Customer {
             id: row.id.into(),
             name: row.name,
             email: row.email,
@@ -66,7 +59,7 @@ pub(super) async fn find_token(
             password_hash: row.password_hash,
             created_at: row.created_at,
             updated_at: row.updated_at,
-        },
+        }),
     }))
 }
 
@@ -88,7 +81,7 @@ pub(super) async fn note_use(
 }
 
 /// One sign-in of a customer.
-pub(in crate::storefront) struct Session {
+pub(in crate::storefront) struct ListedSession {
     pub(in crate::storefront) id: TokenId,
     pub(in crate::storefront) created_at: DateTime<Utc>,
     pub(in crate::storefront) last_used_at: DateTime<Utc>,
@@ -100,7 +93,7 @@ pub(in crate::storefront) async fn list_tokens(
     conn: &mut PgConnection,
     customer: CustomerId,
     now: DateTime<Utc>,
-) -> Result<Vec<Session>, sqlx::Error> {
+) -> Result<Vec<ListedSession>, sqlx::Error> {
     let rows = sqlx::query!(
         "select id, created_at, last_used_at, expires_at from customer_tokens
          where customer_id = $1 and revoked_at is null and expires_at > $2 order by last_used_at desc, id desc limit 100",
@@ -111,7 +104,12 @@ pub(in crate::storefront) async fn list_tokens(
     .await?;
     Ok(rows
         .into_iter()
-        .map(|row| Session { id: TokenId(row.id), created_at: row.created_at, last_used_at: row.last_used_at, expires_at: row.expires_at })
+        .map(|row| ListedSession {
+            id: TokenId(row.id),
+            created_at: row.created_at,
+            last_used_at: row.last_used_at,
+            expires_at: row.expires_at,
+        })
         .collect())
 }
 
@@ -143,4 +141,50 @@ pub(in crate::storefront) async fn revoke_all_tokens(
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// Ends a sign-in by the name operators know it by; `None` when the company has none like it that is live.
+pub async fn revoke_session(
+    conn: &mut PgConnection,
+    company: Option<CompanyId>,
+    id: SessionId,
+    now: DateTime<Utc>,
+) -> Result<Option<TokenId>, sqlx::Error> {
+    let revoked = sqlx::query_scalar!(
+        "update customer_tokens set revoked_at = $3 from customers, stores
+         where customer_tokens.uuid = $1 and customer_tokens.revoked_at is null
+           and customers.id = customer_tokens.customer_id and stores.id = customers.store_id and stores.company_id = coalesce($2, stores.company_id)
+         returning customer_tokens.id",
+        id.uuid(),
+        company.map(CompanyId::uuid),
+        now,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(revoked.map(TokenId))
+}
+
+/// Ends every sign-in of a customer and tells how many; `None` when the company has no such customer.
+pub async fn revoke_customer(
+    conn: &mut PgConnection,
+    company: Option<CompanyId>,
+    id: CustomerId,
+    now: DateTime<Utc>,
+) -> Result<Option<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"with customer as (
+             select customers.id from customers join stores on stores.id = customers.store_id
+             where customers.id = $1 and stores.company_id = coalesce($2, stores.company_id)
+         ), revoked as (
+             update customer_tokens set revoked_at = $3 from customer
+             where customer_tokens.customer_id = customer.id and customer_tokens.revoked_at is null
+             returning customer_tokens.id
+         )
+         select (select count(*) from revoked) as "revoked!" from customer"#,
+        id.uuid(),
+        company.map(CompanyId::uuid),
+        now,
+    )
+    .fetch_optional(conn)
+    .await
 }

@@ -18,7 +18,7 @@ pub enum NotSubscribable {
     #[error(transparent)]
     Unknown(#[from] NoSuchEvent),
     /// More entries than anybody needs.
-    #[error("a webhook lists at most 100 events; * is all of them")]
+    #[error("A webhook lists at most 100 events; * is all of them.")]
     TooMany,
 }
 

@@ -26,19 +26,19 @@ pub struct ExtraHeaders(BTreeMap<String, String>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnExtraHeader {
     /// The name holds what no header name may hold.
-    #[error("{0:?} is not the name of a header")]
+    #[error("{0:?} is not the name of a header.")]
     BadName(String),
     /// It belongs to the connection or to the service.
-    #[error("the header {0} is set by the service itself")]
+    #[error("The header {0} is set by the service itself.")]
     Ours(String),
     /// The value holds line ends, other control characters or anything beyond ASCII, or is longer than 1024 bytes.
-    #[error("the value of the header {0} must be at most 1024 printable ASCII characters")]
+    #[error("The value of the header {0} must be at most 1024 printable ASCII characters.")]
     BadValue(String),
     /// The same name twice, in different cases.
-    #[error("the header {0} stands there twice")]
+    #[error("The header {0} stands there twice.")]
     Repeated(String),
     /// More than twenty.
-    #[error("a webhook has at most 20 headers of its own")]
+    #[error("A webhook has at most 20 headers of its own.")]
     TooMany,
 }
 

@@ -9,7 +9,7 @@ pub struct KnownEvent(pub(super) EventName);
 
 /// The catalogue does not know this name or group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("there is no event {0:?}; GET /developers/int/v1/event-types lists them")]
+#[error("There is no event {0:?}; GET /developers/int/v1/event-types lists them.")]
 pub struct NoSuchEvent(pub(super) String);
 
 impl TryFrom<String> for KnownEvent {

@@ -52,7 +52,7 @@ columns! {
         pub headers: Json<ExtraHeaders>,
         /// How long an attempt may take.
         pub timeout: AttemptTimeout,
-        /// The signing secret, for [`SigningSecret::open`].
+        /// The signing secret, for `SigningSecret::open`.
         pub sealed_secret: Vec<u8>,
         /// The one before it.
         pub sealed_previous_secret: Option<Vec<u8>>,

@@ -2,6 +2,7 @@
 
 use std::future::{Future, ready};
 
+use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
@@ -39,21 +40,19 @@ impl Resource for Subscription {
 impl Subscription {
     /// Everything but the secrets.
     fn members(&self) -> Map<String, Value> {
-        let members = json!({
-            "url": self.url,
-            "description": self.description,
-            "events": self.events,
-            "status": self.status,
-            "disabled_reason": self.disabled_reason,
-            "disabled_at": self.disabled_at.map(timestamp),
-            "api_version": self.api_version,
-            "signature_format": self.signature_format,
-            "headers": self.headers,
-            "timeout": self.timeout,
-            "previous_secret_until": self.previous_secret_until.map(timestamp),
-        });
-        let Value::Object(members) = members else { unreachable!("the literal above is an object") };
-        members
+        Map::from_iter([
+            ("url".to_owned(), json!(self.url)),
+            ("description".to_owned(), json!(self.description)),
+            ("events".to_owned(), json!(self.events)),
+            ("status".to_owned(), json!(self.status)),
+            ("disabled_reason".to_owned(), json!(self.disabled_reason)),
+            ("disabled_at".to_owned(), json!(self.disabled_at.map(timestamp))),
+            ("api_version".to_owned(), json!(self.api_version)),
+            ("signature_format".to_owned(), json!(self.signature_format)),
+            ("headers".to_owned(), json!(self.headers)),
+            ("timeout".to_owned(), json!(self.timeout)),
+            ("previous_secret_until".to_owned(), json!(self.previous_secret_until.map(timestamp))),
+        ])
     }
 }
 
@@ -92,7 +91,7 @@ pub struct Body {
 }
 
 impl Body {
-    fn put(self, subscription: &mut Subscription, now: chrono::DateTime<chrono::Utc>) {
+    fn put(self, subscription: &mut Subscription, now: DateTime<Utc>) {
         self.url.put(&mut subscription.url);
         self.description.put_or_clear(&mut subscription.description);
         self.events.put(&mut subscription.events);

@@ -93,7 +93,7 @@ const LONGEST_OVERLAP: u32 = 30 * 86_400;
 
 /// The number is no overlap.
 #[derive(Debug, thiserror::Error)]
-#[error("the overlap is at most {LONGEST_OVERLAP} seconds")]
+#[error("The overlap is at most {LONGEST_OVERLAP} seconds.")]
 struct NotAnOverlap;
 
 impl Default for Overlap {

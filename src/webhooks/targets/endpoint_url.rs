@@ -8,7 +8,7 @@ use url::{Host, Url};
 /// Longest URL that is kept, in bytes.
 const MAX_LEN: usize = 2048;
 
-/// Where a subscription's events are posted to. Whether its address may be reached is for [`super::Targets`] to say.
+/// Where a subscription's events are posted to. Whether its address may be reached is for `Targets` to say.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "String")]
 #[sqlx(transparent)]
@@ -18,22 +18,22 @@ pub struct EndpointUrl(String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnEndpointUrl {
     /// It cannot be parsed, or holds spaces or control characters.
-    #[error("this is not a URL")]
+    #[error("This is not a URL.")]
     Malformed,
     /// It is longer than 2048 bytes.
-    #[error("an endpoint URL has at most 2048 bytes")]
+    #[error("This may have 2048 bytes at most.")]
     TooLong,
     /// Another scheme, plain HTTP included.
-    #[error("an endpoint URL begins with https://")]
+    #[error("This must be an https URL.")]
     NotHttps,
     /// A port where other services of a system listen.
-    #[error("an endpoint is at port 443 or above 1023")]
+    #[error("The port must be 443 or above 1023.")]
     PortForbidden,
     /// A user name or password, which every log on the way would show.
-    #[error("an endpoint URL holds no user name or password; use a header")]
+    #[error("This may not contain a user name or password; use a header.")]
     HoldsCredentials,
     /// A fragment, which is never sent.
-    #[error("an endpoint URL has no #fragment")]
+    #[error("This may not have a #fragment.")]
     HasFragment,
 }
 

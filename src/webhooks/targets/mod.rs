@@ -19,7 +19,7 @@ use url::Host;
 
 use crate::kernel::problem::{Problem, ProblemCode};
 
-pub use endpoint_url::{EndpointUrl, NotAnEndpointUrl};
+pub use endpoint_url::EndpointUrl;
 pub use names::Names;
 
 use addresses::AddressPolicy;

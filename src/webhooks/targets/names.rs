@@ -5,7 +5,7 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Turns names into addresses. What it says is still checked by [`super::Targets`], whoever says it.
+/// Turns names into addresses. What it says is still checked by `Targets`, whoever says it.
 #[derive(Clone, Debug)]
 pub enum Names {
     /// The system's resolver.

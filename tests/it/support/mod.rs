@@ -4,6 +4,7 @@ mod answer;
 pub mod database;
 pub mod fleet;
 pub mod http_texts;
+pub mod identity_provider;
 pub mod people;
 pub mod receiver;
 mod request;

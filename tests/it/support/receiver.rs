@@ -126,9 +126,14 @@ impl Receiver {
 
     /// Waits until `count` POSTs have arrived.
     pub async fn waits_for(&self, count: usize) {
-        let arrived = async { self.received.clone().wait_for(|received| received.len() >= count).await.map(drop) };
-        let in_time = tokio::time::timeout(Duration::from_secs(20), arrived).await;
-        in_time.unwrap_or_else(|_| panic!("{} of {count} POSTs arrived", self.received().len())).unwrap();
+        self.waits_until(|received| received.len() >= count).await;
+    }
+
+    /// Waits until what has arrived is as it should be.
+    pub async fn waits_until(&self, enough: impl Fn(&[Received]) -> bool) {
+        let mut received = self.received.clone();
+        let in_time = tokio::time::timeout(Duration::from_secs(20), received.wait_for(|received| enough(received))).await.map(drop);
+        in_time.unwrap_or_else(|_| panic!("{} POSTs arrived, which was not enough", self.received().len()));
     }
 }
 

@@ -1,6 +1,6 @@
 //! A service of its own for each story.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use chrono::{DateTime, TimeDelta};
@@ -12,12 +12,12 @@ use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database::{self, DatabaseUrl};
 use portico::kernel::ids::{CompanyId, StoreId};
 use portico::kernel::lifecycle::Lifecycle;
+use portico::kernel::listening;
 use portico::providers::mailbox::{Kept, Mailbox};
 use portico::storefront;
 use portico::webhooks::Names;
 use reqwest::Method;
 use sqlx::PgPool;
-use tokio::net::TcpListener;
 
 use crate::support::database as databases;
 use crate::support::receiver;
@@ -41,7 +41,7 @@ pub struct World {
     /// What the service runs besides answering requests.
     pub lifecycle: Lifecycle,
     mailbox: Mailbox,
-    address: SocketAddr,
+    pub address: SocketAddr,
     http: reqwest::Client,
     clients: AtomicU32,
 }
@@ -82,10 +82,11 @@ impl World {
         };
         let lifecycle = outside.lifecycle.clone();
         let state = AppState::new(&config, outside).unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let service = app::router(state.clone(), &config).into_make_service_with_connect_info::<SocketAddr>();
-        lifecycle.spawn(async move { axum::serve(listener, service).await.unwrap() });
+        let answering =
+            listening::answer(listener, app::router(state.clone(), &config), config.http.header_timeout, lifecycle.stopping().clone());
+        lifecycle.spawn(async move { answering.await.unwrap() });
 
         let now = clock.now();
         let mut conn = pool.acquire().await.unwrap();

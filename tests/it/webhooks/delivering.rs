@@ -48,6 +48,21 @@ async fn an_event_is_posted_to_who_subscribed_with_everything_the_interface_name
 }
 
 #[tokio::test]
+async fn a_change_to_a_driver_reaches_who_follows_drivers() {
+    let world = World::new().await;
+    let receiver = world.endpoint("shop.test").await;
+    world.subscribe(&receiver, json!({ "events": ["driver.*"] })).await;
+    let driver = world.driver("Ada").await;
+    world.deliver().await;
+    let received = receiver.only();
+    assert_eq!(received.header("x-service-event"), "driver.created");
+    let envelope: Value = serde_json::from_slice(&received.body).unwrap();
+    let data = &envelope["data"];
+    assert_eq!((&data["id"], &data["public_id"], &data["uuid"]), (&driver["id"], &driver["id"], &driver["uuid"]));
+    assert_eq!((&data["name"], &data["additionalData"]), (&json!("Ada"), &json!({})));
+}
+
+#[tokio::test]
 async fn the_interfaces_recipe_verifies_the_signature_bare_and_prefixed() {
     let world = World::new().await;
     let (bare, first) = world.subscriber("bare.test").await;

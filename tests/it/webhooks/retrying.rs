@@ -74,6 +74,7 @@ async fn an_endpoint_that_is_gone_is_disabled() {
     receiver.will([Reply::status(500)]);
     world.publish("order.created").await;
     world.deliver().await;
+    world.pass(TimeDelta::seconds(1));
     receiver.will([Reply::status(410)]);
     world.publish("order.updated").await;
     world.deliver().await;
@@ -81,7 +82,7 @@ async fn an_endpoint_that_is_gone_is_disabled() {
     let path = format!("webhooks/{}", webhook["id"].as_str().unwrap());
     let now = world.get(&path).await;
     assert_eq!((&now["webhook"]["status"], &now["webhook"]["disabled_reason"]), (&json!("disabled"), &json!("gone")));
-    assert_eq!(now["webhook"]["disabled_at"], "2026-05-21T10:15:00.000+00:00");
+    assert_eq!(now["webhook"]["disabled_at"], "2026-05-21T10:15:01.000+00:00");
     let states = world.get("deliveries?sort=created_at").await;
     let states: Vec<_> = states["deliveries"].as_array().unwrap().iter().map(|delivery| delivery["status"].clone()).collect();
     assert_eq!(states, ["cancelled", "failed"], "what waited is called off, what was answered 410 has failed");
@@ -126,4 +127,39 @@ async fn a_deleted_webhook_gets_nothing_any_more() {
     world.pass(TimeDelta::minutes(5));
     assert_eq!(world.deliver().await, 0);
     assert_eq!(world.last_delivery().await["status"], "cancelled", "its log can still be read");
+}
+
+#[tokio::test]
+async fn what_is_in_flight_when_its_webhook_is_disabled_may_arrive_and_is_not_repeated() {
+    for (reply, state) in [(Reply::status(200), "delivered"), (Reply::status(500), "cancelled")] {
+        let world = World::new().await;
+        let (receiver, webhook) = world.subscriber("shop.test").await;
+        receiver.will([reply]);
+        world.publish("order.created").await;
+        world.state.webhooks.fan_out().await.unwrap();
+        let claimed = world.state.webhooks.claim(1).await.unwrap().pop().unwrap();
+        let path = format!("webhooks/{}/disable", webhook["id"].as_str().unwrap());
+        world.developers(Method::POST, &path, json!({})).await.ok(200);
+        let attempt = world.state.webhooks.send(claimed).await;
+        world.state.webhooks.record(&[attempt]).await.unwrap();
+        let delivery = world.last_delivery().await;
+        assert_eq!((delivery["status"].as_str(), delivery["attempts"].as_array().unwrap().len()), (Some(state), 1));
+        world.pass(TimeDelta::days(1));
+        assert_eq!(world.deliver().await, 0);
+    }
+}
+
+#[tokio::test]
+async fn what_is_called_off_in_flight_and_lost_is_not_sent_again() {
+    let world = World::new().await;
+    let (_receiver, webhook) = world.subscriber("shop.test").await;
+    world.publish("order.created").await;
+    world.state.webhooks.fan_out().await.unwrap();
+    drop(world.state.webhooks.claim(1).await.unwrap());
+    let path = format!("webhooks/{}", webhook["id"].as_str().unwrap());
+    world.developers(Method::DELETE, &path, json!({})).await.ok(200);
+    world.pass(TimeDelta::seconds(60));
+    assert_eq!(world.deliver().await, 0);
+    let delivery = world.last_delivery().await;
+    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("cancelled"), (None, Some("interrupted"))));
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 use crate::support::receiver::{Received, Receiver};
+use crate::support::subscribers::last_attempt;
 
 async fn next(world: &World, receiver: &Receiver) -> Received {
     world.publish("order.created").await;
@@ -94,4 +95,19 @@ async fn an_overlap_is_whole_seconds_and_at_most_thirty_days() {
     }
     world.developers(Method::POST, &path, json!({ "overlapp": 1 })).await.refused(422, "body_invalid");
     assert_eq!(world.count("select count(*) from subscriptions where version = 1").await, 1);
+}
+
+#[tokio::test]
+async fn a_sealed_secret_in_another_row_signs_nothing() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let (_other, _) = world.subscriber("other.test").await;
+    sqlx::query("update subscriptions as one set sealed_secret = other.sealed_secret from subscriptions as other where one.id <> other.id")
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    world.publish("order.created").await;
+    world.deliver().await;
+    assert_eq!(last_attempt(&world.last_delivery().await), (None, Some("unsigned")));
+    assert!(receiver.received().is_empty());
 }

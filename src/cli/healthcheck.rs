@@ -1,0 +1,44 @@
+//! `portico healthcheck`: asks the service on this machine whether it is alive, for container images that have no `curl`.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::time::Duration;
+
+use reqwest::Client;
+
+use crate::cli::Failure;
+use crate::config::Config;
+
+/// A service that takes longer to say that it is alive is not.
+const TIME_LIMIT: Duration = Duration::from_secs(3);
+
+/// Fails unless `GET /healthz` on `http.listen` succeeds.
+pub(super) async fn run(config: &Config) -> Result<(), Failure> {
+    let url = format!("http://{}/healthz", as_destination(config.http.listen));
+    // A proxy in the environment is for the way out, not for this machine.
+    let client = Client::builder().no_proxy().timeout(TIME_LIMIT).build()?;
+    client.get(url).send().await?.error_for_status()?;
+    Ok(())
+}
+
+/// Where a client on this machine reaches who listens there: "every address" is not one that can be called.
+fn as_destination(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        ip if !ip.is_unspecified() => ip,
+        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+    };
+    SocketAddr::new(ip, listen.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_listens_everywhere_is_called_on_loopback() {
+        let cases = [("0.0.0.0:8080", "127.0.0.1:8080"), ("[::]:8080", "[::1]:8080"), ("10.0.0.7:80", "10.0.0.7:80")];
+        for (listen, destination) in cases {
+            assert_eq!(as_destination(listen.parse().unwrap()).to_string(), destination);
+        }
+    }
+}

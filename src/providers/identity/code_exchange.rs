@@ -1,0 +1,82 @@
+//! Exchanging an authorization code for a second identity token, straight from the provider. A code works once.
+
+use reqwest::Client;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use url::Url;
+
+use crate::kernel::telemetry::chain;
+use crate::providers::identity::outgoing::{NoAnswer, ask, read};
+use crate::providers::identity::{Flaw, VerifyError};
+
+/// When to ask again after a provider did not answer.
+const ASK_AGAIN_AFTER: u64 = 5;
+
+/// One app's access to the token endpoint.
+#[derive(Clone, Debug)]
+pub(super) struct CodeExchange {
+    client: Client,
+    url: Url,
+    client_id: String,
+    client_secret: SecretString,
+}
+
+#[derive(Deserialize)]
+struct Tokens {
+    id_token: SecretString,
+}
+
+#[derive(Deserialize)]
+struct Refusal {
+    error: OAuthError,
+}
+
+/// RFC 6749, section 5.2.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum OAuthError {
+    InvalidGrant,
+    InvalidClient,
+    UnauthorizedClient,
+    InvalidRequest,
+    UnsupportedGrantType,
+    InvalidScope,
+    #[serde(other)]
+    Other,
+}
+
+impl CodeExchange {
+    pub(super) fn new(client: Client, url: Url, client_id: String, client_secret: SecretString) -> Self {
+        Self { client, url, client_id, client_secret }
+    }
+
+    /// The identity token that the code stands for.
+    pub(super) async fn exchange(&self, code: &SecretString) -> Result<SecretString, VerifyError> {
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("code", code.expose_secret()),
+            ("client_id", &self.client_id),
+            ("client_secret", self.client_secret.expose_secret()),
+        ];
+        match self.post(&form).await {
+            Ok(Ok(tokens)) => Ok(tokens.id_token),
+            Ok(Err(OAuthError::InvalidGrant)) => Err(Flaw::NotConfirmed.into()),
+            Ok(Err(error)) => {
+                tracing::error!(?error, "an identity provider refuses our client: providers.idp_a.client_id or client_secret is wrong");
+                Err(VerifyError::Unavailable { seconds: ASK_AGAIN_AFTER })
+            }
+            Err(error) => {
+                tracing::warn!(error = chain(&error), "an authorization code could not be exchanged");
+                Err(VerifyError::Unavailable { seconds: ASK_AGAIN_AFTER })
+            }
+        }
+    }
+
+    async fn post(&self, form: &[(&str, &str)]) -> Result<Result<Tokens, OAuthError>, NoAnswer> {
+        let answer = ask(self.client.post(self.url.clone()).form(form)).await?;
+        match answer.status.as_u16() {
+            400 | 401 => Ok(Err(read::<Refusal>(&answer.body)?.error)),
+            _ => Ok(Ok(read(&answer.success()?)?)),
+        }
+    }
+}

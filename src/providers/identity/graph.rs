@@ -1,0 +1,125 @@
+//! Asking provider C whose an access token is, and which app it was issued to.
+
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use reqwest::{Client, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use url::Url;
+
+use crate::kernel::clock::Clock;
+use crate::kernel::telemetry::chain;
+use crate::providers::identity::claims::{Flaw, Subject};
+use crate::providers::identity::outgoing::{NoAnswer, ask, client, read};
+use crate::providers::identity::{BadSettings, VerifyError};
+
+/// When to ask again after the provider did not answer.
+const ASK_AGAIN_AFTER: u64 = 5;
+
+/// Our app's access to the provider's API.
+#[derive(Clone, Debug)]
+pub(super) struct Graph {
+    client: Client,
+    debug_token: Url,
+    app_id: String,
+    app_secret: SecretString,
+    clock: Clock,
+}
+
+#[derive(Deserialize)]
+struct Inspection {
+    data: Inspected,
+}
+
+/// What the provider says about a token.
+#[derive(Debug, Default, Deserialize)]
+struct Inspected {
+    #[serde(default)]
+    is_valid: bool,
+    app_id: Option<String>,
+    user_id: Option<String>,
+    /// `USER` for a person; pages and apps have tokens too.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// Seconds since 1970; 0 for a token without an end.
+    #[serde(default)]
+    expires_at: i64,
+}
+
+impl Graph {
+    pub(super) fn new(url: &Url, app_id: String, app_secret: SecretString, timeout: Duration, clock: Clock) -> Result<Self, BadSettings> {
+        let mut debug_token = url.clone();
+        if let Ok(mut path) = debug_token.path_segments_mut() {
+            path.pop_if_empty().push("debug_token");
+        }
+        Ok(Self { client: client(timeout)?, debug_token, app_id, app_secret, clock })
+    }
+
+    /// Whether the token was issued to our app for this person, and still counts.
+    pub(super) async fn confirm(&self, access_token: &SecretString, subject: &Subject) -> Result<(), VerifyError> {
+        match self.inspect(access_token).await {
+            Ok(inspected) if inspected.is_of(&self.app_id, subject.as_str(), self.clock.now()) => Ok(()),
+            Ok(_) => Err(Flaw::NotConfirmed.into()),
+            Err(error) => {
+                tracing::warn!(error = chain(&error), "an access token could not be shown to its provider");
+                Err(VerifyError::Unavailable { seconds: ASK_AGAIN_AFTER })
+            }
+        }
+    }
+
+    async fn inspect(&self, access_token: &SecretString) -> Result<Inspected, NoAnswer> {
+        let mut url = self.debug_token.clone();
+        url.query_pairs_mut()
+            .append_pair("input_token", access_token.expose_secret())
+            .append_pair("access_token", &format!("{}|{}", self.app_id, self.app_secret.expose_secret()));
+        let answer = ask(self.client.get(url)).await?;
+        if answer.status == StatusCode::BAD_REQUEST {
+            tracing::warn!("provider C will not look at an access token: it is none, or providers.idp_c.app_id or app_secret is wrong");
+            return Ok(Inspected::default());
+        }
+        Ok(read::<Inspection>(&answer.success()?)?.data)
+    }
+}
+
+impl Inspected {
+    fn is_of(&self, app_id: &str, user_id: &str, now: DateTime<Utc>) -> bool {
+        self.is_valid
+            && self.app_id.as_deref() == Some(app_id)
+            && self.user_id.as_deref() == Some(user_id)
+            && self.kind.as_deref().is_none_or(|kind| kind == "USER")
+            && (self.expires_at == 0 || self.expires_at > now.timestamp())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn a_token_counts_for_its_own_app_and_person_until_it_ends() {
+        let good = json!({ "is_valid": true, "app_id": "app", "user_id": "7", "type": "USER", "expires_at": 1001 });
+        let now = DateTime::from_timestamp(1000, 0).unwrap();
+        let counts = |member: &str, value: Value| {
+            let mut inspected = good.clone();
+            inspected[member] = value;
+            serde_json::from_value::<Inspected>(inspected).unwrap().is_of("app", "7", now)
+        };
+        for (member, value, expected) in [
+            ("is_valid", json!(true), true),
+            ("expires_at", json!(0), true),
+            ("type", json!(null), true),
+            ("is_valid", json!(false), false),
+            ("app_id", json!("other"), false),
+            ("app_id", json!(null), false),
+            ("user_id", json!("8"), false),
+            ("user_id", json!(null), false),
+            ("type", json!("PAGE"), false),
+            ("expires_at", json!(1000), false),
+        ] {
+            assert_eq!(counts(member, value.clone()), expected, "{member} {value}");
+        }
+        assert!(!serde_json::from_value::<Inspected>(json!({})).unwrap().is_of("app", "7", now));
+    }
+}

@@ -1,0 +1,35 @@
+//! The member of a body that a deployment's own name stands in.
+
+use crate::providers::RouteName;
+
+/// The member that carries the provider's name for a person: `acmeIdUserId` for `acme-id`.
+pub fn user_id_member(name: &RouteName) -> String {
+    let name = name.to_string();
+    let mut words = name.split('-').filter(|word| !word.is_empty());
+    let mut member = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let (first, rest) = word.split_at(1);
+        member.push_str(&first.to_ascii_uppercase());
+        member.push_str(rest);
+    }
+    member + "UserId"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_names_a_member() {
+        for (name, member) in [
+            ("idp-a", "idpAUserId"),
+            ("idp-c", "idpCUserId"),
+            ("acme-id", "acmeIdUserId"),
+            ("acme", "acmeUserId"),
+            ("a-2b-c", "a2bCUserId"),
+            ("a--b-", "aBUserId"),
+        ] {
+            assert_eq!(user_id_member(&RouteName::try_from(name.to_owned()).unwrap()), member);
+        }
+    }
+}

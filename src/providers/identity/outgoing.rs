@@ -1,0 +1,66 @@
+//! Asking a provider: bounded in time and size, no redirects, and nothing of what was asked or answered in an error.
+
+use std::time::Duration;
+
+use reqwest::redirect::Policy;
+use reqwest::{Client, RequestBuilder, StatusCode};
+use serde::de::DeserializeOwned;
+
+use crate::providers::identity::BadSettings;
+
+/// Far above every honest answer.
+const ANSWER_LIMIT: usize = 256 * 1024;
+
+/// What came back.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) body: Vec<u8>,
+}
+
+/// Nothing usable came back.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoAnswer {
+    #[error("the request failed")]
+    Failed(#[source] reqwest::Error),
+    #[error("the answer is longer than {ANSWER_LIMIT} bytes")]
+    TooLong,
+    #[error("the answer has status {0}")]
+    Status(StatusCode),
+    /// Without what the parser says: that may quote a token.
+    #[error("the answer is not what it should be")]
+    NotUnderstood,
+}
+
+/// A client for one provider.
+pub(super) fn client(timeout: Duration) -> Result<Client, BadSettings> {
+    let built = Client::builder().timeout(timeout).redirect(Policy::none()).build();
+    built.map_err(|error| BadSettings::new("providers", error.to_string()))
+}
+
+/// Sends the request and reads the whole answer.
+pub(super) async fn ask(request: RequestBuilder) -> Result<Answer, NoAnswer> {
+    // The address may hold a secret.
+    let failed = |error: reqwest::Error| NoAnswer::Failed(error.without_url());
+    let mut response = request.send().await.map_err(failed)?;
+    let mut body = Vec::new();
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
+        if body.len() + chunk.len() > ANSWER_LIMIT {
+            return Err(NoAnswer::TooLong);
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(Answer { status: response.status(), body })
+}
+
+impl Answer {
+    /// The body of a success.
+    pub(super) fn success(self) -> Result<Vec<u8>, NoAnswer> {
+        if self.status.is_success() { Ok(self.body) } else { Err(NoAnswer::Status(self.status)) }
+    }
+}
+
+/// Reads a document of the form `T`.
+pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, NoAnswer> {
+    serde_json::from_slice(body).map_err(|_| NoAnswer::NotUnderstood)
+}

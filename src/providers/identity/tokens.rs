@@ -1,0 +1,71 @@
+//! Identity tokens of one provider: its keys, its names, our apps.
+
+use std::time::Duration;
+
+use jsonwebtoken::decode_header;
+use reqwest::Client;
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
+
+use crate::contact::EmailAddress;
+use crate::kernel::clock::Clock;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::providers::identity::claims::{Claims, Flaw, Subject};
+use crate::providers::identity::jwks::Jwks;
+use crate::providers::identity::outgoing::client;
+use crate::providers::identity::{BadSettings, Provider, VerifiedIdentity, VerifyError};
+
+/// Verifies the tokens of one provider.
+#[derive(Clone, Debug)]
+pub(super) struct IdentityTokens {
+    keys: Jwks,
+    issuers: Vec<String>,
+    apps: Vec<String>,
+    clock: Clock,
+    client: Client,
+}
+
+impl IdentityTokens {
+    pub(super) fn new(
+        (issuers, apps, jwks_url): (&[String], &[String], Url),
+        timeout: Duration,
+        clock: &Clock,
+        lifecycle: &Lifecycle,
+    ) -> Result<Self, BadSettings> {
+        let client = client(timeout)?;
+        let keys = Jwks::new(jwks_url, client.clone(), clock.clone(), lifecycle.clone());
+        Ok(Self { keys, issuers: issuers.to_vec(), apps: apps.to_vec(), clock: clock.clone(), client })
+    }
+
+    /// The claims of a token that is believed.
+    pub(super) async fn verify(&self, token: &SecretString) -> Result<Claims, VerifyError> {
+        let token = token.expose_secret();
+        let header = decode_header(token).map_err(|_| Flaw::Malformed)?;
+        // `crit` names what must be understood, and we understand none of it. A key or an address of keys in the header is never read.
+        if header.crit.is_some() {
+            return Err(Flaw::Malformed.into());
+        }
+        let key = self.keys.find(&header.kid.ok_or(Flaw::Key)?).await?;
+        let claims = key.open(token)?;
+        claims.judge(&self.issuers, &self.apps, self.clock.now())?;
+        Ok(claims)
+    }
+
+    /// The client the provider is asked with.
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl Claims {
+    /// Whom the claims are about.
+    pub(super) fn identity(&self, provider: Provider) -> Result<VerifiedIdentity, Flaw> {
+        Ok(VerifiedIdentity {
+            provider,
+            subject: Subject::parse(&self.sub)?,
+            email: self.email.as_deref().and_then(|email| EmailAddress::parse(email).ok()),
+            email_is_vouched_for: self.email_verified,
+            name: self.name.clone(),
+        })
+    }
+}

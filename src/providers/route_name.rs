@@ -1,0 +1,44 @@
+//! What a deployment calls a provider in its routes.
+
+use std::fmt;
+
+/// The word in `…/customers/card-setup-intent` that stands for the provider: `card`, or the name its apps know.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub struct RouteName(String);
+
+/// The text cannot be part of a route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the name of a provider has 1 to 40 lower-case letters, digits and hyphens, a letter first")]
+pub struct NotARouteName;
+
+impl TryFrom<String> for RouteName {
+    type Error = NotARouteName;
+
+    fn try_from(text: String) -> Result<Self, NotARouteName> {
+        let is_word = text.len() <= 40
+            && text.starts_with(|first: char| first.is_ascii_lowercase())
+            && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        if is_word { Ok(Self(text)) } else { Err(NotARouteName) }
+    }
+}
+
+impl fmt::Display for RouteName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_name_is_a_word_that_means_nothing_to_the_router() {
+        let read = |text: &str| RouteName::try_from(text.to_owned());
+        assert_eq!(read("idp-a").unwrap().to_string(), "idp-a");
+        for text in ["", "Card", "{card}", "card/x", "1card", "-card", "caf\u{e9}", &"x".repeat(41)] {
+            assert_eq!(read(text), Err(NotARouteName), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Sign-ins of customers (`tokens`), which operators can end.
+
+use std::future::{Future, ready};
+
+use axum::Json as Answer;
+use axum::extract::State;
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value, json};
+use sqlx::PgConnection;
+
+use crate::companies::{CallingCompany, Scope};
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::{CustomerId, SessionId, StoreId};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::members;
+use crate::resources::{Filter, PathId, Record, Resource};
+use crate::storefront::{Storefront, tokens};
+
+crate::columns! {
+    /// A sign-in as operators see it.
+    pub struct SessionRecord {
+        pub store_id: StoreId,
+        pub customer_id: CustomerId,
+        pub last_used_at: DateTime<Utc>,
+        pub expires_at: DateTime<Utc>,
+        pub revoked_at: Option<DateTime<Utc>>,
+    }
+}
+
+impl Resource for SessionRecord {
+    type Id = SessionId;
+    type Room = Storefront;
+
+    const SINGULAR: &'static str = "token";
+    const PLURAL: &'static str = "tokens";
+    const TABLE: &'static str = "session_records";
+    const FILTERS: &'static [Filter] =
+        &[Filter::id::<StoreId>("store").on("store_id"), Filter::id::<CustomerId>("customer").on("customer_id")];
+
+    fn present(
+        _: &mut PgConnection,
+        records: &[Record<Self>],
+    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
+        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    }
+}
+
+impl SessionRecord {
+    fn members(&self) -> Map<String, Value> {
+        members! {
+            "store": self.store_id,
+            "customer": self.customer_id,
+            "last_used_at": timestamp(self.last_used_at),
+            "expires_at": timestamp(self.expires_at),
+            "revoked_at": self.revoked_at.map(timestamp),
+        }
+    }
+}
+
+/// `DELETE tokens/{uuid}`: the customer has to sign in again there.
+pub(super) async fn revoke(
+    State(storefront): State<Storefront>,
+    caller: CallingCompany,
+    PathId(id): PathId<SessionId>,
+) -> Result<Answer<Value>, Problem> {
+    caller.may(Scope::Write)?;
+    let mut conn = storefront.pool.acquire().await?;
+    let revoked = tokens::revoke_session(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
+    storefront.recent.forget_session(revoked.ok_or(ProblemCode::RecordNotFound)?);
+    Ok(Answer(json!({ "status": "ok" })))
+}
+
+/// `POST customers/{uuid}/revoke-tokens`: the customer has to sign in again everywhere.
+pub(super) async fn revoke_all(
+    State(storefront): State<Storefront>,
+    caller: CallingCompany,
+    PathId(id): PathId<CustomerId>,
+) -> Result<Answer<Value>, Problem> {
+    caller.may(Scope::Write)?;
+    let mut conn = storefront.pool.acquire().await?;
+    let revoked = tokens::revoke_customer(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
+    storefront.recent.forget_customer(id);
+    let revoked = revoked.ok_or(ProblemCode::RecordNotFound)?;
+    Ok(Answer(json!({ "status": "ok", "revoked": revoked })))
+}

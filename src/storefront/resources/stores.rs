@@ -1,0 +1,188 @@
+//! Stores, with the limits and the pause of their texts.
+
+use std::future::{Future, ready};
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use sqlx::PgConnection;
+
+use crate::events::EventName;
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::StoreId;
+use crate::kernel::problem::{FieldErrors, Problem};
+use crate::members;
+use crate::resources::{Announced, Change, Edit, Editable, Line, Member, New, Record, Resource};
+use crate::storefront::Storefront;
+
+/// Why texts are paused, when an operator gives no reason.
+const PAUSED_BY_HAND: &str = "paused by hand";
+
+crate::columns! {
+    /// A store as operators see it.
+    pub struct StoreRecord {
+        pub name: String,
+        pub text_countries: Vec<String>,
+        pub seconds_between_texts: i32,
+        pub texts_per_number_and_hour: i32,
+        pub texts_per_number_and_day: i32,
+        pub numbers_per_range: i32,
+        pub texts_per_day: i32,
+        pub texts_paused_at: Option<DateTime<Utc>>,
+        pub texts_paused_reason: Option<String>,
+    }
+}
+
+impl Default for StoreRecord {
+    /// The limits of decisions, section 5.
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            text_countries: Vec::new(),
+            seconds_between_texts: 30,
+            texts_per_number_and_hour: 6,
+            texts_per_number_and_day: 12,
+            numbers_per_range: 20,
+            texts_per_day: 1_000,
+            texts_paused_at: None,
+            texts_paused_reason: None,
+        }
+    }
+}
+
+impl Resource for StoreRecord {
+    type Id = StoreId;
+    type Room = Storefront;
+
+    const SINGULAR: &'static str = "store";
+    const PLURAL: &'static str = "stores";
+    const SEARCH: &'static [&'static str] = &["name"];
+
+    fn present(
+        _: &mut PgConnection,
+        records: &[Record<Self>],
+    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
+        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    }
+}
+
+impl StoreRecord {
+    fn members(&self) -> Map<String, Value> {
+        members! {
+            "name": self.name,
+            "text_countries": self.text_countries,
+            "seconds_between_texts": self.seconds_between_texts,
+            "texts_per_number_and_hour": self.texts_per_number_and_hour,
+            "texts_per_number_and_day": self.texts_per_number_and_day,
+            "numbers_per_range": self.numbers_per_range,
+            "texts_per_day": self.texts_per_day,
+            "texts_paused": self.texts_paused_at.is_some(),
+            "texts_paused_at": self.texts_paused_at.map(timestamp),
+            "texts_paused_reason": self.texts_paused_reason,
+        }
+    }
+}
+
+/// Nobody outside is told of stores; a deleted one is closed to its apps.
+impl Announced for StoreRecord {
+    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
+        Vec::new()
+    }
+
+    async fn follow_up(edit: &mut Edit<Storefront>, _: &Change<'_, Self>) -> Result<(), Problem> {
+        edit.room.recent.forget_everything();
+        Ok(())
+    }
+}
+
+/// What can be sent of a store.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct StoreBody {
+    name: Member<Line<255>>,
+    text_countries: Member<Vec<Country>>,
+    seconds_between_texts: Member<Count>,
+    texts_per_number_and_hour: Member<Count>,
+    texts_per_number_and_day: Member<Count>,
+    numbers_per_range: Member<Count>,
+    texts_per_day: Member<Count>,
+    texts_paused: Member<bool>,
+    texts_paused_reason: Member<Option<Line<255>>>,
+}
+
+/// ISO 3166 code of a country.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+struct Country(String);
+
+impl TryFrom<String> for Country {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let is_code = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_uppercase());
+        is_code.then_some(Self(text)).ok_or("A country is two capital letters, such as DE.")
+    }
+}
+
+/// A limit: nothing, or up to a million.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(try_from = "i32")]
+struct Count(i32);
+
+impl TryFrom<i32> for Count {
+    type Error = &'static str;
+
+    fn try_from(number: i32) -> Result<Self, Self::Error> {
+        (0..=1_000_000).contains(&number).then_some(Self(number)).ok_or("This must be a whole number from 0 to 1,000,000.")
+    }
+}
+
+impl From<Count> for i32 {
+    fn from(count: Count) -> Self {
+        count.0
+    }
+}
+
+impl StoreBody {
+    fn put(self, store: &mut StoreRecord, now: DateTime<Utc>) -> Result<(), Problem> {
+        self.name.put(&mut store.name);
+        if let Member::Sent(countries) = self.text_countries {
+            store.text_countries = countries.into_iter().map(|Country(code)| code).collect();
+        }
+        self.seconds_between_texts.put(&mut store.seconds_between_texts);
+        self.texts_per_number_and_hour.put(&mut store.texts_per_number_and_hour);
+        self.texts_per_number_and_day.put(&mut store.texts_per_number_and_day);
+        self.numbers_per_range.put(&mut store.numbers_per_range);
+        self.texts_per_day.put(&mut store.texts_per_day);
+        match self.texts_paused {
+            Member::Sent(true) if store.texts_paused_at.is_none() => {
+                (store.texts_paused_at, store.texts_paused_reason) = (Some(now), Some(PAUSED_BY_HAND.to_owned()));
+            }
+            Member::Sent(false) => (store.texts_paused_at, store.texts_paused_reason) = (None, None),
+            Member::Sent(true) | Member::Missing => {}
+        }
+        if let (Member::Sent(Some(reason)), Some(_)) = (self.texts_paused_reason, store.texts_paused_at) {
+            store.texts_paused_reason = Some(reason.into());
+        }
+        if store.name.is_empty() {
+            return Err(FieldErrors::one("name", "name is required."));
+        }
+        Ok(())
+    }
+}
+
+impl Editable for StoreRecord {
+    type Body = StoreBody;
+
+    async fn create(edit: &mut Edit<Storefront>, _: StoreId, body: StoreBody) -> Result<New<Self>, Problem> {
+        let mut store = Self::default();
+        body.put(&mut store, edit.now)?;
+        Ok(store.into())
+    }
+
+    async fn change(edit: &mut Edit<Storefront>, before: &Record<Self>, body: StoreBody) -> Result<Self, Problem> {
+        let mut store = before.fields.clone();
+        body.put(&mut store, edit.now)?;
+        Ok(store)
+    }
+}

@@ -1,0 +1,83 @@
+//! The SMS guard's log, and how many of the texted codes are used.
+
+use std::future::{Future, ready};
+
+use axum::Json as Answer;
+use axum::extract::State;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Map, Value, json};
+use sqlx::PgConnection;
+
+use crate::companies::{CallingCompany, Scope};
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::{StoreId, TextId};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::members;
+use crate::resources::{Filter, Record, Resource};
+use crate::storefront::{Storefront, texts};
+
+/// Conversion looks back this far.
+const CONVERSION_WINDOW: TimeDelta = TimeDelta::days(1);
+
+crate::columns! {
+    /// A text as operators see it.
+    pub struct TextRecord {
+        pub store_id: StoreId,
+        pub number: String,
+        pub number_range: String,
+        pub country: Option<String>,
+        pub status: String,
+        pub refusal: Option<String>,
+        pub used_at: Option<DateTime<Utc>>,
+    }
+}
+
+impl Resource for TextRecord {
+    type Id = TextId;
+    type Room = Storefront;
+
+    const SINGULAR: &'static str = "text";
+    const PLURAL: &'static str = "texts";
+    const TABLE: &'static str = "text_log";
+    const FILTERS: &'static [Filter] = &[
+        Filter::id::<StoreId>("store").on("store_id"),
+        Filter::text("number"),
+        Filter::text("number_range"),
+        Filter::text("country"),
+        Filter::text("status"),
+        Filter::text("refusal"),
+    ];
+
+    fn present(
+        _: &mut PgConnection,
+        records: &[Record<Self>],
+    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
+        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    }
+}
+
+impl TextRecord {
+    fn members(&self) -> Map<String, Value> {
+        // The refusals are named like the problems they were answered with, so their sentences explain them here too.
+        let refusal = self.refusal.as_deref();
+        let reason = refusal.and_then(|name| ProblemCode::ALL.iter().find(|code| code.as_str() == name)).map(|code| code.detail());
+        members! {
+            "store": self.store_id,
+            "number": self.number,
+            "number_range": self.number_range,
+            "country": self.country,
+            "status": self.status,
+            "refusal": refusal,
+            "reason": reason,
+            "used_at": self.used_at.map(timestamp),
+        }
+    }
+}
+
+/// `GET texts/conversion`: of the last day, by country and number range; the lowest conversion first.
+pub(super) async fn conversion(State(storefront): State<Storefront>, caller: CallingCompany) -> Result<Answer<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    let since = storefront.clock.now() - CONVERSION_WINDOW;
+    let ranges = texts::list_conversion(&mut *storefront.pool.acquire().await?, caller.company, since).await?;
+    Ok(Answer(json!({ "since": timestamp(since), "ranges": ranges })))
+}

@@ -1,0 +1,101 @@
+//! From somebody a provider knows to an account of this store: the linked one, the one whose address it is, or a new one.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::contact::{EmailAddress, Identity};
+use crate::kernel::database::violated_constraint;
+use crate::kernel::ids::CustomerId;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::providers::identity::VerifiedIdentity;
+use crate::storefront::Storefront;
+use crate::storefront::customers::{self, Customer, NewCustomer};
+use crate::storefront::sign_in::SignedIn;
+use crate::storefront::social::queries;
+use crate::storefront::stores::Store;
+
+/// How often a sign-in begins anew because another one was faster. Each time that one's account is there to be found.
+const TRIES: u32 = 3;
+
+/// What the request says about a newcomer besides the proof.
+#[derive(Debug, Default)]
+pub(super) struct Typed {
+    name: Option<String>,
+    email: Option<EmailAddress>,
+}
+
+impl Typed {
+    pub(super) fn parse(name: Option<&str>, email: Option<&str>) -> Result<Self, Problem> {
+        let mut errors = FieldErrors::default();
+        let is_given = |text: &&str| !text.trim().is_empty();
+        let name = name.filter(is_given).and_then(|name| errors.check("name", customers::parse_name(name)));
+        let email = email.filter(is_given).and_then(|email| errors.check("email", EmailAddress::parse(email)));
+        errors.finish()?;
+        Ok(Self { name, email })
+    }
+}
+
+/// Signs in whom the provider knows, to an account of their own if there is none yet.
+pub(super) async fn sign_in(storefront: &Storefront, store: &Store, identity: VerifiedIdentity, typed: Typed) -> Result<SignedIn, Problem> {
+    for _ in 0..TRIES {
+        if let Some(signed_in) = try_to_sign_in(storefront, store, &identity, &typed).await? {
+            return Ok(signed_in);
+        }
+    }
+    Err(ProblemCode::Overloaded.into())
+}
+
+/// One transaction; `None`, and nothing done, when a parallel one has linked the subject or proven the address meanwhile.
+async fn try_to_sign_in(
+    storefront: &Storefront,
+    store: &Store,
+    identity: &VerifiedIdentity,
+    typed: &Typed,
+) -> Result<Option<SignedIn>, sqlx::Error> {
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    let customer = match queries::find_linked(&mut tx, store.id, identity).await? {
+        Some(customer) => customer,
+        None => match find_or_open(&mut tx, store, identity, typed, now).await? {
+            Some(customer) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => customer,
+            _ => return Ok(None),
+        },
+    };
+    let token = storefront.issue_token(&mut tx, customer.id, now).await?;
+    tx.commit().await?;
+    Ok(Some(SignedIn { token, customer }))
+}
+
+/// The account that the address belongs to which the provider vouches for, or a new one; `None` when the address was proven meanwhile.
+async fn find_or_open(
+    tx: &mut PgConnection,
+    store: &Store,
+    identity: &VerifiedIdentity,
+    typed: &Typed,
+    now: DateTime<Utc>,
+) -> Result<Option<Customer>, sqlx::Error> {
+    if let Some(email) = identity.vouched_email()
+        && let Some(owner) = customers::find_proven(tx, store.id, &Identity::Email(email.clone())).await?
+    {
+        return Ok(Some(owner));
+    }
+    match customers::open_account(tx, store.company_id, &newcomer(store, identity, typed, now), now).await {
+        Err(error) if violated_constraint(&error) == Some("customers_proven_email") => Ok(None),
+        opened => opened.map(Some),
+    }
+}
+
+/// A provider may say nothing of a name, and an app need not know one: then it is empty until the customer gives one.
+fn newcomer(store: &Store, identity: &VerifiedIdentity, typed: &Typed, now: DateTime<Utc>) -> NewCustomer {
+    let name_of_the_token = || identity.name.as_deref().and_then(|name| customers::parse_name(name).ok());
+    NewCustomer {
+        id: CustomerId::new(now),
+        store: store.id,
+        name: typed.name.clone().or_else(name_of_the_token).unwrap_or_default(),
+        email: identity.email.clone().or_else(|| typed.email.clone()),
+        email_is_proven: identity.vouched_email().is_some(),
+        phone: None,
+        phone_is_proven: false,
+        password_hash: None,
+    }
+}

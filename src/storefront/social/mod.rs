@@ -1,0 +1,174 @@
+//! Signing in with an identity provider (interface 1, `login-with-idp-a`, `-b`, `-c`; decisions, section 6).
+//!
+//! [`crate::providers::identity`] says who somebody is to a provider; [`linking`] finds or opens the account. `provider_links` is written
+//! here alone: one row says that whoever is this subject to this provider opens this account. In this order:
+//!
+//! 1. a subject that is known in this store opens the account it is linked to, whatever its address is by now;
+//! 2. else an address the provider vouches for opens the account it has been proven on, which is linked from then on;
+//! 3. else a new account is opened. Its address is proven if the provider vouches for it and merely typed if not.
+//!
+//! An address out of a request's body is never more than typed: it opens nothing and is proven by nothing here.
+//!
+//! The names of providers are the deployment's: one that is called `acme-id` is signed in with at `login-with-acme-id` too, and its
+//! `acmeIdUserId` is read like the neutral member.
+
+mod linking;
+mod queries;
+
+use axum::Json as Answer;
+use axum::Router;
+use axum::extract::{FromRef, State};
+use axum::handler::Handler;
+use axum::routing::post;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::kernel::json::{self, Json};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::providers::RouteName;
+use crate::providers::identity::{IdpAProof, IdpBProof, IdpCProof, VerifiedIdentity, VerifyError, user_id_member};
+use crate::storefront::Storefront;
+use crate::storefront::access::CallingStore;
+use crate::storefront::audit::{Method, Origin, audited};
+use crate::storefront::social::linking::{Typed, sign_in};
+use crate::storefront::stores::Store;
+
+pub(super) use queries::forget_links;
+
+/// The routes of the three providers, under the neutral names and those of this deployment.
+pub(super) fn routes<S>(storefront: &Storefront) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Storefront: FromRef<S>,
+{
+    let providers = &storefront.identity_providers;
+    let router = Router::new();
+    let router = mount(router, "idp-a", &providers.idp_a.name, login_with_idp_a);
+    let router = mount(router, "idp-b", &providers.idp_b.name, login_with_idp_b);
+    mount(router, "idp-c", &providers.idp_c.name, login_with_idp_c)
+}
+
+fn mount<S, H, T>(router: Router<S>, neutral: &str, name: &RouteName, handler: H) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    H: Handler<T, S>,
+    T: 'static,
+{
+    let router = router.route(&format!("/customers/login-with-{neutral}"), post(handler.clone()));
+    match name.to_string() {
+        name if name == neutral => router,
+        name => router.route(&format!("/customers/login-with-{name}"), post(handler)),
+    }
+}
+
+/// `POST customers/login-with-idp-a`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct IdpALogin {
+    identity_token: SecretString,
+    authorization_code: Option<SecretString>,
+    #[serde(rename = "idpAUserId")]
+    user_id: Option<String>,
+    nonce: Option<String>,
+    name: Option<String>,
+}
+
+/// `POST customers/login-with-idp-a`
+async fn login_with_idp_a(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    origin: Origin,
+    Json(body): Json<Map<String, Value>>,
+) -> Result<Answer<Value>, Problem> {
+    let idp_a = &storefront.identity_providers.idp_a;
+    let provider = idp_a.offered()?;
+    let login: IdpALogin = read(body, &idp_a.name, "idpAUserId")?;
+    let typed = Typed::parse(login.name.as_deref(), None)?;
+    let (token, code) = (&login.identity_token, login.authorization_code.as_ref());
+    let proof = IdpAProof { token, code, user_id: login.user_id.as_deref(), nonce: login.nonce.as_deref() };
+    finish(&storefront, &store, (Method::IdpA, origin), provider.verify(proof), typed).await
+}
+
+/// `POST customers/login-with-idp-b`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct IdpBLogin {
+    id_token: SecretString,
+    client_id: String,
+    nonce: Option<String>,
+}
+
+/// `POST customers/login-with-idp-b`
+async fn login_with_idp_b(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    origin: Origin,
+    Json(body): Json<Map<String, Value>>,
+) -> Result<Answer<Value>, Problem> {
+    let provider = storefront.identity_providers.idp_b.offered()?;
+    let login: IdpBLogin = json::from_value(Value::Object(body))?;
+    let proof = IdpBProof { token: &login.id_token, client_id: &login.client_id, nonce: login.nonce.as_deref() };
+    finish(&storefront, &store, (Method::IdpB, origin), provider.verify(proof), Typed::default()).await
+}
+
+/// `POST customers/login-with-idp-c`
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct IdpCLogin {
+    #[serde(rename = "idpCUserId")]
+    user_id: String,
+    access_token: Option<SecretString>,
+    email: Option<String>,
+    name: Option<String>,
+}
+
+/// `POST customers/login-with-idp-c`
+async fn login_with_idp_c(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    origin: Origin,
+    Json(body): Json<Map<String, Value>>,
+) -> Result<Answer<Value>, Problem> {
+    let idp_c = &storefront.identity_providers.idp_c;
+    let provider = idp_c.offered()?;
+    let login: IdpCLogin = read(body, &idp_c.name, "idpCUserId")?;
+    let typed = Typed::parse(login.name.as_deref(), login.email.as_deref())?;
+    let proof = IdpCProof { user_id: &login.user_id, access_token: login.access_token.as_ref() };
+    finish(&storefront, &store, (Method::IdpC, origin), provider.verify(proof), typed).await
+}
+
+/// Signs in whom the provider stands by, and writes down what came of it.
+async fn finish(
+    storefront: &Storefront,
+    store: &Store,
+    (method, origin): (Method, Origin),
+    verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>>,
+    typed: Typed,
+) -> Result<Answer<Value>, Problem> {
+    let flow = async { sign_in(storefront, store, verifying.await?, typed).await };
+    let signed_in = audited(storefront, store, (method, None, origin), flow).await?;
+    Ok(Answer(signed_in.answer()))
+}
+
+/// Reads a body in which the provider's name for the person may stand under the deployment's own member.
+fn read<T: DeserializeOwned>(mut body: Map<String, Value>, name: &RouteName, neutral: &str) -> Result<T, Problem> {
+    if let Some(id) = body.remove(&user_id_member(name)) {
+        body.entry(neutral).or_insert(id);
+    }
+    json::from_value(Value::Object(body))
+}
+
+impl From<VerifyError> for Problem {
+    fn from(error: VerifyError) -> Self {
+        match error {
+            VerifyError::NotConfigured => ProblemCode::ProviderNotConfigured.into(),
+            VerifyError::NotVerified(flaw) => {
+                tracing::info!(%flaw, "a proof of identity was refused");
+                ProblemCode::IdentityNotVerified.into()
+            }
+            VerifyError::Unavailable { seconds } => Problem::new(ProblemCode::ProviderUnavailable).retry_after(seconds),
+        }
+    }
+}

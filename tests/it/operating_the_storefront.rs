@@ -1,0 +1,207 @@
+//! What operators see and decide of the storefront: decisions, section 9 (`storefront/int/v1`).
+
+use chrono::TimeDelta;
+use portico::companies::Scope;
+use portico::kernel::ids::CustomerId;
+use portico::storefront::export_customer;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::people::{EMAIL, PASSWORD, PHONE, token, wrong};
+
+async fn list(world: &World, path: &str) -> Value {
+    world.api(Method::GET, &format!("/storefront/int/v1/{path}")).send().await.ok(200)
+}
+
+#[tokio::test]
+async fn an_operator_understands_from_the_log_alone_why_a_text_was_not_sent() {
+    let world = World::new().await;
+    world.register(PHONE).await;
+    world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.refused(429, "number_cooldown");
+    let texts = list(&world, "texts?status=refused").await;
+    let text = &texts["texts"][0];
+    assert_eq!((&text["number"], &text["refusal"], &text["country"]), (&json!(PHONE), &json!("number_cooldown"), &json!("US")));
+    assert!(text["reason"].as_str().unwrap().contains("Please wait"));
+    let sent = list(&world, "texts?status=sent").await;
+    assert!(sent["texts"][0]["used_at"].is_string(), "the registration used the code");
+    world.api(Method::POST, "/storefront/int/v1/texts").json(&json!({})).send().await.refused(405, "method_not_allowed");
+}
+
+#[tokio::test]
+async fn the_guard_pauses_a_store_whose_codes_nobody_uses_and_an_operator_lifts_the_pause() {
+    let world = World::new().await;
+    let ask = |number: u32| {
+        // Different ranges: the guard's third rule is not what this is about.
+        let body = json!({ "mode": "sms", "identity": format!("+1201{}0123", 200 + number) });
+        world.storefront("customers/request-creation-code").json(&body).send()
+    };
+    for number in 0..50 {
+        ask(number).await.ok(200);
+    }
+    ask(50).await.refused(423, "texts_paused");
+    let store = list(&world, "stores").await["stores"][0].clone();
+    assert_eq!(store["texts_paused"], true);
+    assert_eq!(store["texts_paused_reason"], "50 codes were texted within ten minutes and only 0 of them used");
+    // The pause stays when the ten minutes are over, until somebody lifts it.
+    world.pass(TimeDelta::minutes(11));
+    ask(51).await.refused(423, "texts_paused");
+    let path = format!("/storefront/int/v1/stores/{}", store["id"].as_str().unwrap());
+    let lifted = world.api(Method::PUT, &path).json(&json!({ "texts_paused": false })).send().await.ok(200);
+    assert_eq!((&lifted["store"]["texts_paused"], &lifted["store"]["texts_paused_reason"]), (&json!(false), &Value::Null));
+    ask(52).await.ok(200);
+}
+
+#[tokio::test]
+async fn a_stores_limits_are_its_own() {
+    let world = World::new().await;
+    let path = format!("/storefront/int/v1/stores/{}", world.store);
+    let limits = json!({ "text_countries": ["GB"], "seconds_between_texts": 0, "texts_per_day": 1 });
+    world.api(Method::PUT, &path).json(&limits).send().await.ok(200);
+    let ask = |number: &str| {
+        let body = json!({ "mode": "sms", "identity": number });
+        world.storefront("customers/request-creation-code").json(&body).send()
+    };
+    ask(PHONE).await.refused(422, "number_unreachable");
+    ask("+447400123456").await.ok(200);
+    let refusal = ask("+447400123457").await.refused(429, "text_budget_used");
+    assert_eq!(refusal["retry_after"], 86_400);
+    for (body, member) in [
+        (json!({ "text_countries": ["germany"] }), "text_countries[0]"),
+        (json!({ "texts_per_day": -1 }), "texts_per_day"),
+        (json!({ "name": "" }), "name"),
+        (json!({ "colour": "red" }), "colour"),
+    ] {
+        let refusal = world.api(Method::PUT, &path).json(&body).send().await.refused(422, "body_invalid");
+        assert!(refusal["fields"][member].is_array(), "{refusal}");
+    }
+    // A deleted store is closed to its apps at once.
+    world.api(Method::DELETE, &path).send().await.ok(200);
+    ask("+447400123458").await.refused(401, "store_key_invalid");
+}
+
+#[tokio::test]
+async fn the_conversion_of_each_range_is_known() {
+    let world = World::new().await;
+    world.register(PHONE).await;
+    world.creation_code("+12015550199").await;
+    world.creation_code("+447400123456").await;
+    let ranges = list(&world, "texts/conversion").await["ranges"].clone();
+    assert_eq!(ranges[0], json!({ "country": "GB", "number_range": "+44740012", "texted": 1, "used": 0, "conversion": 0.0 }));
+    assert_eq!(ranges[1], json!({ "country": "US", "number_range": "+1201555", "texted": 2, "used": 1, "conversion": 0.5 }));
+}
+
+#[tokio::test]
+async fn the_audit_tells_who_signed_in_how_and_what_was_refused_and_holds_no_secret() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let login = |password: &str| {
+        let body = json!({ "identity": "ADA@example.com", "password": password });
+        world.storefront("customers/login").json(&body).from("203.0.113.9").header("user-agent", "Shop/1.0").send()
+    };
+    let right = token(&login(PASSWORD).await.ok(200));
+    login("wrong password").await.refused(401, "credentials_invalid");
+    world.verify(EMAIL, "123456").await.refused(422, "code_invalid");
+    let entries = list(&world, "sign-ins?sort=created_at").await["sign_ins"].clone();
+    let told: Vec<_> =
+        entries.as_array().unwrap().iter().map(|entry| (entry["method"].as_str().unwrap(), entry["outcome"].as_str().unwrap())).collect();
+    let mut told_sorted = told.clone();
+    told_sorted.sort_unstable();
+    assert_eq!(
+        told_sorted,
+        [("code", "code_invalid"), ("password", "credentials_invalid"), ("password", "signed_in"), ("registration", "signed_in")]
+    );
+    let refused = list(&world, "sign-ins?outcome=credentials_invalid").await["sign_ins"][0].clone();
+    assert_eq!((&refused["identity"], &refused["address"]), (&json!(EMAIL), &json!("203.0.113.9")));
+    assert_eq!((&refused["user_agent"], &refused["customer"]), (&json!("Shop/1.0"), &Value::Null));
+    let everything = entries.to_string();
+    assert!(!everything.contains(&right) && !everything.contains(PASSWORD) && !everything.contains("wrong password"));
+    // What is typed into the wrong field is not kept.
+    let body = json!({ "identity": PASSWORD, "password": EMAIL });
+    world.storefront("customers/login").json(&body).send().await.refused(401, "credentials_invalid");
+    assert_eq!(world.count("select count(*) from sign_ins where identity like '%horse%'").await, 0);
+
+    world.pass(TimeDelta::days(91));
+    world.state.storefront.sweep().await.unwrap();
+    assert_eq!(world.count("select count(*) from sign_ins").await, 0);
+}
+
+#[tokio::test]
+async fn an_operator_ends_sign_ins() {
+    let world = World::new().await;
+    let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let (first, customer) = (token(&login), login["customer"]["id"].as_str().unwrap().to_owned());
+    let body = json!({ "identity": EMAIL, "password": PASSWORD });
+    let second = token(&world.storefront("customers/login").json(&body).send().await.ok(200));
+    let me = async |token: &str| world.storefront_get("customers/me").token(token).send().await.status;
+
+    let sessions = list(&world, &format!("tokens?customer={customer}&sort=created_at")).await["tokens"].clone();
+    assert_eq!(sessions.as_array().unwrap().len(), 2);
+    assert!(!sessions.to_string().contains(first.split_once('|').unwrap().1));
+    let path = format!("/storefront/int/v1/tokens/{}", sessions[0]["id"].as_str().unwrap());
+    let (_, other) = world.another_company(&[Scope::Write]).await;
+    world.request(Method::DELETE, &path).key(&other).send().await.refused(404, "record_not_found");
+    let reader = world.key_of(world.company, &[Scope::Read]).await;
+    world.request(Method::DELETE, &path).key(&reader).send().await.refused(403, "scope_missing");
+    world.api(Method::DELETE, &path).send().await.ok(200);
+    world.api(Method::DELETE, &path).send().await.refused(404, "record_not_found");
+    assert_eq!(me(&first).await + me(&second).await, 601, "one of the two is ended");
+
+    let all = format!("/storefront/int/v1/customers/{customer}/revoke-tokens");
+    world.request(Method::POST, &all).key(&other).send().await.refused(404, "record_not_found");
+    assert_eq!(world.api(Method::POST, &all).send().await.ok(200)["revoked"], 1);
+    assert_eq!((me(&first).await, me(&second).await), (401, 401));
+}
+
+#[tokio::test]
+async fn customers_are_found_by_who_looks_after_them() {
+    let world = World::new().await;
+    let ada = world.register(EMAIL).await;
+    world.register("bob@example.com").await;
+    assert_eq!(list(&world, "customers").await["customers"].as_array().unwrap().len(), 2);
+    assert_eq!(list(&world, "customers?query=ada@").await["customers"][0]["id"], ada["customer"]["id"]);
+    let found = list(&world, &format!("customers/{}", ada["customer"]["uuid"].as_str().unwrap())).await;
+    assert_eq!(found["customer"]["email"], EMAIL);
+    let (_, other) = world.another_company(&[Scope::Admin]).await;
+    let path = format!("/storefront/int/v1/customers/{}", ada["customer"]["id"].as_str().unwrap());
+    world.request(Method::GET, &path).key(&other).send().await.refused(404, "record_not_found");
+}
+
+#[tokio::test]
+async fn an_export_tells_everything_and_lets_nobody_in() {
+    let world = World::new().await;
+    let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let ada = token(&login);
+    let device = json!({ "platform": "ios", "token": "apns" });
+    world.storefront("customers/register-device").token(&ada).json(&device).send().await.ok(200);
+    let id: CustomerId = login["customer"]["id"].as_str().unwrap().parse().unwrap();
+    let exported = export_customer(&mut world.pool.acquire().await.unwrap(), id).await.unwrap().unwrap();
+    assert_eq!((&exported["customer"]["email"], &exported["customer"]["has_password"]), (&json!(EMAIL), &json!(true)));
+    assert_eq!((&exported["devices"][0]["token"], &exported["sign_ins"][0]["method"]), (&json!("apns"), &json!("registration")));
+    let text = exported.to_string();
+    assert!(!text.contains("argon2") && !text.contains("digest") && !text.contains(ada.split_once('|').unwrap().1));
+    let nobody: CustomerId = "customer_01h455vb4pex5vsknk084sn02q".parse().unwrap();
+    assert_eq!(export_customer(&mut world.pool.acquire().await.unwrap(), nobody).await.unwrap(), None);
+}
+
+/// A dump of the database tells nobody how to get in.
+#[tokio::test]
+async fn the_database_holds_no_code_token_password_or_key_in_clear() {
+    let world = World::new().await;
+    let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    world.pass(TimeDelta::minutes(2));
+    let code = world.creation_code(PHONE).await;
+    world.storefront("customers").json(&json!({ "name": "Eve", "identity": PHONE, "code": wrong(&code) })).send().await;
+    let secrets =
+        [code, token(&login).split_once('|').unwrap().1.to_owned(), PASSWORD.to_owned(), world.api_key.clone(), world.store_key.clone()];
+    let tables: Vec<String> =
+        sqlx::query_scalar("select tablename::text from pg_tables where schemaname = 'public'").fetch_all(&world.pool).await.unwrap();
+    assert!(tables.len() > 10);
+    for table in tables {
+        let sql = format!("select coalesce(string_agg(t::text, ' '), '') from {table} t");
+        let dump: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&world.pool).await.unwrap();
+        for secret in &secrets {
+            assert!(!dump.contains(secret.as_str()), "{table} holds a secret");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! The keys a provider publishes: fetched seldom, kept while it is away.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use serde_json::{Value, json};
+use wiremock::ResponseTemplate;
+
+use super::{login, login_a};
+use crate::support::identity_provider::{IdentityProvider, SigningKey, claims_of_a, foreign, rsa};
+use crate::support::{Answer, World};
+
+async fn login_with(world: &World, key: &SigningKey) -> Answer {
+    login(world, "idp-a", json!({ "identityToken": key.sign(&claims_of_a(world, "7")) })).await
+}
+
+#[tokio::test]
+async fn keys_are_fetched_once_an_hour_however_many_ask() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let answers = join_all((0..20).map(|_| login_with(&world, rsa()))).await;
+    assert!(answers.iter().all(|answer| answer.status == 200));
+    world.pass(TimeDelta::minutes(59));
+    login_with(&world, rsa()).await.ok(200);
+    assert_eq!(idp.asked("/keys").await.len(), 1);
+    world.pass(TimeDelta::minutes(1));
+    let answers = join_all((0..20).map(|_| login_with(&world, rsa()))).await;
+    assert!(answers.iter().all(|answer| answer.status == 200));
+    assert_eq!(idp.asked("/keys").await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_new_key_is_found_and_a_withdrawn_one_stops_working_within_the_hour() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    login_with(&world, rsa()).await.ok(200);
+    idp.publish(&[foreign()]).await;
+    world.pass(TimeDelta::minutes(1));
+    login_with(&world, rsa()).await.ok(200);
+    // Asking for the new key tells of the old one too.
+    login_with(&world, foreign()).await.ok(200);
+    login_with(&world, rsa()).await.refused(401, "identity_not_verified");
+
+    idp.publish(&[rsa()]).await;
+    world.pass(TimeDelta::hours(1));
+    login_with(&world, foreign()).await.refused(401, "identity_not_verified");
+}
+
+#[tokio::test]
+async fn a_flood_of_unknown_keys_fetches_once_a_minute() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    login_with(&world, rsa()).await.ok(200);
+    let flood = async || {
+        let tokens: Vec<_> = (0..50).map(|number| json!({ "alg": "RS256", "kid": format!("unknown-{number}") })).collect();
+        let tokens = tokens.iter().map(|header| foreign().sign_with(header, &claims_of_a(&world, "7")));
+        let answers = join_all(tokens.map(|token| login(&world, "idp-a", json!({ "identityToken": token })))).await;
+        assert!(answers.iter().all(|answer| answer.status == 401));
+        login_with(&world, rsa()).await.ok(200);
+    };
+    flood().await;
+    world.pass(TimeDelta::seconds(59));
+    flood().await;
+    assert_eq!(idp.asked("/keys").await.len(), 1);
+    world.pass(TimeDelta::seconds(1));
+    flood().await;
+    assert_eq!(idp.asked("/keys").await.len(), 2);
+}
+
+#[tokio::test]
+async fn known_keys_stay_good_while_the_provider_is_away() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    login_with(&world, rsa()).await.ok(200);
+    idp.answer_keys(ResponseTemplate::new(503)).await;
+    world.pass(TimeDelta::days(2));
+    login_with(&world, rsa()).await.ok(200);
+    // It may have published another key meanwhile: nobody knows.
+    let refusal = login_with(&world, foreign()).await.refused(503, "provider_unavailable");
+    assert_eq!(refusal["retry_after"], 60);
+    idp.publish(&[rsa(), foreign()]).await;
+    world.pass(TimeDelta::minutes(1));
+    login_with(&world, foreign()).await.ok(200);
+    assert_eq!(idp.asked("/keys").await.len(), 3);
+}
+
+#[tokio::test]
+async fn without_any_keys_the_sign_in_is_unavailable_until_the_provider_answers() {
+    let large = format!(r#"{{"keys":[],"x":"{}"}}"#, "x".repeat(300_000));
+    let elsewhere = IdentityProvider::start().await;
+    for answer in [
+        ResponseTemplate::new(500),
+        ResponseTemplate::new(404),
+        ResponseTemplate::new(200).set_body_string("<html>oops</html>"),
+        ResponseTemplate::new(200).set_body_json(json!([])),
+        ResponseTemplate::new(200).set_body_json(json!({ "keys": [] })),
+        ResponseTemplate::new(200).set_body_string(large),
+        ResponseTemplate::new(302).insert_header("location", elsewhere.url("/keys")),
+    ] {
+        let idp = IdentityProvider::start().await;
+        let world = idp.world(&[]).await;
+        idp.answer_keys(answer).await;
+        let refusal = login_with(&world, rsa()).await.refused(503, "provider_unavailable");
+        assert!(!refusal.to_string().contains("oops"), "nothing of the provider's text leaks");
+        world.pass(TimeDelta::seconds(20));
+        let refusal = login_with(&world, rsa()).await.refused(503, "provider_unavailable");
+        assert_eq!(refusal["retry_after"], 40);
+        assert_eq!(idp.asked("/keys").await.len(), 1);
+
+        idp.publish(&[rsa()]).await;
+        world.pass(TimeDelta::seconds(40));
+        login_with(&world, rsa()).await.ok(200);
+    }
+    assert!(elsewhere.asked("/keys").await.is_empty(), "redirects are not followed");
+}
+
+#[tokio::test]
+async fn a_provider_that_is_down_or_slow_is_given_up() {
+    let idp = IdentityProvider::start().await;
+    // The one place where a story waits: the provider's time limit is the client's, not the clock's.
+    let slow = idp.world(&[("providers.idp_a.timeout", "200ms")]).await;
+    idp.answer_keys(ResponseTemplate::new(200).set_delay(Duration::from_secs(60))).await;
+    let answers = join_all((0..10).map(|_| login_with(&slow, rsa()))).await;
+    assert!(answers.iter().all(|answer| answer.body["code"] == "provider_unavailable"));
+    assert_eq!(idp.asked("/keys").await.len(), 1);
+    let down = idp.world(&[("providers.idp_a.jwks_url", "http://127.0.0.1:1/keys")]).await;
+    login_with(&down, rsa()).await.refused(503, "provider_unavailable");
+}
+
+#[tokio::test]
+async fn who_asks_and_leaves_does_not_take_the_answer_along() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let keys = json!({ "keys": [rsa().jwk()] });
+    idp.answer_keys(ResponseTemplate::new(200).set_delay(Duration::from_millis(300)).set_body_json(keys)).await;
+    let claims: Value = claims_of_a(&world, "7");
+    // The client hangs up as soon as the provider is being asked.
+    tokio::select! {
+        _ = login_a(&world, &claims) => panic!("it was answered too soon"),
+        () = async { while idp.asked("/keys").await.is_empty() { tokio::task::yield_now().await } } => {}
+    }
+    login_a(&world, &claims).await.ok(200);
+    assert_eq!(idp.asked("/keys").await.len(), 1);
+}

@@ -1,0 +1,32 @@
+//! Signing in with identity providers: interface 1, `login-with-idp-*`; decisions, section 6.
+
+mod accounts;
+mod keys;
+mod names;
+mod proofs;
+mod tokens;
+
+use serde_json::{Value, json};
+
+use crate::support::identity_provider::{APP, rsa};
+use crate::support::{Answer, World};
+
+async fn login(world: &World, provider: &str, body: Value) -> Answer {
+    world.storefront(&format!("customers/login-with-{provider}")).json(&body).send().await
+}
+
+/// Signs in with a token of A that says this.
+async fn login_a(world: &World, claims: &Value) -> Answer {
+    login(world, "idp-a", json!({ "identityToken": rsa().sign(claims) })).await
+}
+
+/// Signs in with a token of B that says this.
+async fn login_b(world: &World, claims: &Value) -> Answer {
+    login(world, "idp-b", json!({ "idToken": rsa().sign(claims), "clientId": APP })).await
+}
+
+/// The id of the customer who was signed in.
+#[track_caller]
+fn customer(answer: Answer) -> Value {
+    answer.ok(200)["customer"]["id"].clone()
+}

@@ -1,0 +1,77 @@
+//! What a deployment offers, and what it calls it.
+
+use portico::config::Config;
+use portico::kernel::clock::Clock;
+use portico::kernel::lifecycle::Lifecycle;
+use portico::providers::identity::IdentityProviders;
+use serde_json::json;
+use wiremock::ResponseTemplate;
+
+use super::{customer, login};
+use crate::support::World;
+use crate::support::identity_provider::{APP, IdentityProvider, claims_of_a, claims_of_b, rsa};
+
+#[tokio::test]
+async fn a_provider_that_is_not_configured_is_404() {
+    let world = World::new().await;
+    let body = json!({ "identityToken": "x", "idToken": "x", "clientId": "x", "idpCUserId": "7" });
+    for provider in ["idp-a", "idp-b", "idp-c"] {
+        login(&world, provider, body.clone()).await.refused(404, "provider_not_configured");
+        login(&world, provider, json!({})).await.refused(404, "provider_not_configured");
+    }
+}
+
+#[tokio::test]
+async fn a_provider_answers_to_its_neutral_name_and_to_its_own() {
+    let idp = IdentityProvider::start().await;
+    let world =
+        idp.world(&[("providers.idp_a.name", "acme-id"), ("providers.idp_b.name", "beta"), ("providers.idp_c.name", "gamma-2-go")]).await;
+    let token = rsa().sign(&claims_of_a(&world, "7"));
+    let neutral = customer(login(&world, "idp-a", json!({ "identityToken": token, "idpAUserId": "7" })).await);
+    for route in ["idp-a", "acme-id"] {
+        for member in ["idpAUserId", "acmeIdUserId"] {
+            assert_eq!(customer(login(&world, route, json!({ "identityToken": token, member: "7" })).await), neutral);
+            login(&world, route, json!({ "identityToken": token, member: "8" })).await.refused(401, "identity_not_verified");
+        }
+    }
+    let token = rsa().sign(&claims_of_b(&world, "7"));
+    login(&world, "beta", json!({ "idToken": token, "clientId": APP })).await.ok(200);
+    let data = json!({ "data": { "app_id": "4711", "is_valid": true, "user_id": "7" } });
+    idp.answer("GET", "/graph/v1.0/debug_token", ResponseTemplate::new(200).set_body_json(data)).await;
+    login(&world, "gamma-2-go", json!({ "gamma2GoUserId": "7", "accessToken": "x" })).await.ok(200);
+    // Any other name is an address of customers, who cannot be posted to.
+    login(&world, "acme", json!({})).await.refused(405, "method_not_allowed");
+    // The door is the same: no store key, no sign-in.
+    world.storefront("customers/login-with-acme-id").key("").json(&json!({})).send().await.refused(401, "store_key_invalid");
+}
+
+#[tokio::test]
+async fn settings_that_cannot_be_meant_are_refused_by_name() {
+    let idp = IdentityProvider::start().await;
+    let refused = |key: &str, value: &str| {
+        let settings = idp.settings();
+        let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).chain([(key, value)]).collect();
+        let config = match Config::with(&settings) {
+            Ok(config) => config,
+            Err(error) => return error.to_string(),
+        };
+        IdentityProviders::new(&config.providers, &Clock::System, &Lifecycle::default()).unwrap_err().to_string()
+    };
+    for (key, value, message) in [
+        ("providers.idp_a.issuers", "", "providers.idp_a.issuers is not set, but others beside it are"),
+        ("providers.idp_a.jwks_url", "", "providers.idp_a.jwks_url is not set"),
+        ("providers.idp_a.jwks_url", "http://id.example/keys", "providers.idp_a.jwks_url is not an https:// address"),
+        ("providers.idp_a.client_id", "shop", "providers.idp_a.client_secret is not set"),
+        ("providers.idp_b.client_ids", "", "providers.idp_b.client_ids is not set"),
+        ("providers.idp_c.app_secret", "", "providers.idp_c.app_secret is not set"),
+        ("providers.idp_c.graph_url", "http://graph.example", "providers.idp_c.graph_url is not an https:// address"),
+        ("providers.idp_c.verification", "maybe", "\"graph\" or \"none\""),
+        ("providers.idp_a.name", "Acme", "lower-case"),
+        ("providers.idp_a.name", "sms", "providers.idp_a.name cannot be \"sms\""),
+        ("providers.idp_b.name", "idp-a", "names another sign-in"),
+        ("providers.idp_b.secret", "x", "secret"),
+    ] {
+        let error = refused(key, value);
+        assert!(error.contains(message), "{key} = {value}: {error}");
+    }
+}

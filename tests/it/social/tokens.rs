@@ -1,0 +1,218 @@
+//! Identity tokens that are not believed, each an attack somebody has made.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::TimeDelta;
+use jsonwebtoken::{Algorithm, EncodingKey, crypto};
+use serde_json::{Value, json};
+
+use super::{login, login_a, login_b};
+use crate::support::World;
+use crate::support::identity_provider::{APP, IdentityProvider, WEB_APP, claims_of_a, claims_of_b, ec, foreign, rsa, unsigned, with};
+
+async fn nobody_is_signed_in_by(world: &World, token: &str, what: &str) {
+    let answer = login(world, "idp-a", json!({ "identityToken": token })).await;
+    assert_eq!((answer.status, answer.body["code"].as_str()), (401, Some("identity_not_verified")), "{what}");
+}
+
+#[tokio::test]
+async fn both_kinds_of_keys_sign() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    for key in [rsa(), ec()] {
+        login(&world, "idp-a", json!({ "identityToken": key.sign(&claims_of_a(&world, "7")) })).await.ok(200);
+    }
+}
+
+#[tokio::test]
+async fn a_token_without_a_signature_of_the_provider_is_refused() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let claims = claims_of_a(&world, "7");
+    let good = rsa().sign(&claims);
+    let (message, signature) = good.rsplit_once('.').unwrap();
+    for algorithm in ["none", "None", "NONE", "nOnE", ""] {
+        let header = with(&rsa().header(), json!({ "alg": algorithm }));
+        for signature in ["", signature] {
+            nobody_is_signed_in_by(&world, &format!("{}.{signature}", unsigned(&header, &claims)), algorithm).await;
+        }
+    }
+    // The public key is no secret: whoever takes it for one makes tokens himself.
+    let public = [rsa().pair.public_key_pem(), rsa().jwk().to_string(), rsa().jwk()["n"].as_str().unwrap().to_owned()];
+    for secret in public.iter().map(String::as_bytes).chain([rsa().pair.public_key_raw()]) {
+        let message = unsigned(&with(&rsa().header(), json!({ "alg": "HS256" })), &claims);
+        let mac = crypto::sign(message.as_bytes(), &EncodingKey::from_secret(secret), Algorithm::HS256).unwrap();
+        nobody_is_signed_in_by(&world, &format!("{message}.{mac}"), "HS256 with the public key").await;
+    }
+    nobody_is_signed_in_by(&world, &foreign().sign_with(&rsa().header(), &claims), "a foreign key under a known kid").await;
+    nobody_is_signed_in_by(&world, &foreign().sign(&claims), "a foreign key").await;
+    let other = unsigned(&rsa().header(), &with(&claims, json!({ "sub": "8" })));
+    nobody_is_signed_in_by(&world, &format!("{other}.{signature}"), "other claims under a good signature").await;
+    nobody_is_signed_in_by(&world, &format!("{message}.{}", &signature[..signature.len() - 4]), "a cut signature").await;
+    let zeros = URL_SAFE_NO_PAD.encode([0; 64]);
+    nobody_is_signed_in_by(&world, &format!("{}.{zeros}", unsigned(&ec().header(), &claims)), "a signature of zeros").await;
+    assert_eq!(world.count("select count(*) from customers").await, 0);
+}
+
+#[tokio::test]
+async fn a_header_chooses_no_key_and_no_algorithm() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let claims = claims_of_a(&world, "7");
+    let mallory = IdentityProvider::start().await;
+    mallory.publish(&[foreign()]).await;
+    for kid in [foreign().kid, rsa().kid] {
+        for header in [
+            json!({ "alg": "RS256", "kid": kid, "jwk": foreign().jwk() }),
+            json!({ "alg": "RS256", "kid": kid, "jku": mallory.url("/keys") }),
+            json!({ "alg": "RS256", "kid": kid, "x5u": mallory.url("/keys"), "x5c": [foreign().pair.public_key_pem()] }),
+        ] {
+            nobody_is_signed_in_by(&world, &foreign().sign_with(&header, &claims), &header.to_string()).await;
+        }
+    }
+    assert!(mallory.asked("/keys").await.is_empty());
+
+    for (what, key, header) in [
+        ("another algorithm of the family", rsa(), json!({ "alg": "RS512", "kid": "rsa-1" })),
+        ("another family", rsa(), json!({ "alg": "ES256", "kid": "rsa-1" })),
+        ("the key of another family", ec(), json!({ "alg": "ES256", "kid": "rsa-1" })),
+        ("no kid", rsa(), json!({ "alg": "RS256" })),
+        ("a path for a kid", rsa(), json!({ "alg": "RS256", "kid": "../../dev/null" })),
+        ("a list for a kid", rsa(), json!({ "alg": "RS256", "kid": ["rsa-1"] })),
+        ("what must be understood", rsa(), json!({ "alg": "RS256", "kid": "rsa-1", "crit": ["exp"] })),
+    ] {
+        nobody_is_signed_in_by(&world, &key.sign_with(&header, &claims), what).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_token_is_refused() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let good = rsa().sign(&claims_of_a(&world, "7"));
+    let (message, signature) = good.rsplit_once('.').unwrap();
+    let claims_that_are_none = rsa().sign(&json!("7"));
+    for text in [
+        "",
+        ".",
+        "..",
+        "x",
+        "a.b.c",
+        message,
+        &format!("{good}.{signature}"),
+        &format!(" {good}"),
+        &format!("{good}="),
+        &claims_that_are_none,
+    ] {
+        nobody_is_signed_in_by(&world, text, text).await;
+    }
+    nobody_is_signed_in_by(&world, &"x.".repeat(100_000), "a long one").await;
+    for body in [json!({}), json!({ "identityToken": null }), json!({ "identityToken": 7 })] {
+        login(&world, "idp-a", body).await.refused(422, "body_invalid");
+    }
+}
+
+#[tokio::test]
+async fn a_token_that_says_something_else_is_refused() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let (good, now) = (claims_of_a(&world, "7"), world.clock.now().timestamp());
+    for change in [
+        json!({ "exp": now - 60 }),
+        json!({ "nbf": now + 61 }),
+        json!({ "iat": now + 61 }),
+        json!({ "iat": now - 661 }),
+        json!({ "iss": "https://b.example" }),
+        json!({ "iss": "https://a.example.evil.example" }),
+        json!({ "aud": "com.mallory.app" }),
+        json!({ "aud": [APP, "com.mallory.app"] }),
+        json!({ "aud": [APP, WEB_APP] }),
+        json!({ "azp": "com.mallory.app" }),
+        json!({ "sub": "" }),
+        json!({ "sub": 7 }),
+        json!({ "sub": "7\0" }),
+        json!({ "sub": "7".repeat(256) }),
+        json!({ "sub": null }),
+        json!({ "exp": null }),
+        json!({ "iat": null }),
+        json!({ "iss": null }),
+        json!({ "aud": null }),
+    ] {
+        nobody_is_signed_in_by(&world, &rsa().sign(&with(&good, change.clone())), &change.to_string()).await;
+    }
+    assert_eq!(world.count("select count(*) from customers").await, 0);
+}
+
+#[tokio::test]
+async fn a_token_is_replayed_for_ten_minutes_and_a_minute_of_leeway_at_most() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    // Its own end is a day away.
+    let claims = claims_of_a(&world, "7");
+    world.pass(TimeDelta::minutes(11));
+    login_a(&world, &claims).await.ok(200);
+    world.pass(TimeDelta::seconds(1));
+    login_a(&world, &claims).await.refused(401, "identity_not_verified");
+}
+
+#[tokio::test]
+async fn whom_the_app_believes_to_be_signed_in_must_be_the_one() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let token = rsa().sign(&claims_of_a(&world, "7"));
+    for (id, status) in [(json!("7"), 200), (json!(null), 200), (json!("8"), 401), (json!(""), 401), (json!("07"), 401)] {
+        let answer = login(&world, "idp-a", json!({ "identityToken": token, "idpAUserId": id })).await;
+        assert_eq!(answer.status, status, "{id}");
+    }
+}
+
+#[tokio::test]
+async fn a_nonce_that_is_sent_must_be_the_tokens() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    // SHA-256 of "nonce"
+    let digest = "78377b525757b494427f89014f97d79928f3938d14eb51e20fb5dec9834eb304";
+    let login = async |provider: &str, claim: Value, sent: Value| {
+        let claims = if provider == "idp-a" { claims_of_a(&world, "7") } else { claims_of_b(&world, "7") };
+        let token = rsa().sign(&with(&claims, json!({ "nonce": claim })));
+        login(&world, provider, json!({ "identityToken": token, "idToken": token, "clientId": APP, "nonce": sent })).await.status
+    };
+    for (claim, sent, at_a, at_b) in [
+        (json!("nonce"), json!("nonce"), 200, 200),
+        (json!(digest), json!("nonce"), 200, 401),
+        (json!("nonce"), json!(null), 200, 200),
+        (json!("nonce"), json!(digest), 401, 401),
+        (json!("nonce"), json!("other"), 401, 401),
+        (json!("nonce"), json!(""), 401, 401),
+        (json!(null), json!("nonce"), 401, 401),
+    ] {
+        let statuses = (login("idp-a", claim.clone(), sent.clone()).await, login("idp-b", claim.clone(), sent.clone()).await);
+        assert_eq!(statuses, (at_a, at_b), "{claim} {sent}");
+    }
+}
+
+#[tokio::test]
+async fn a_token_of_b_is_for_the_app_that_sends_it() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    for (client_id, audience, party, status) in [
+        (APP, APP, APP, 200),
+        (APP, WEB_APP, APP, 200),
+        (WEB_APP, WEB_APP, APP, 200),
+        (WEB_APP, APP, APP, 401),
+        (APP, "com.mallory.app", APP, 401),
+        (APP, APP, "com.mallory.app", 401),
+        ("com.mallory.app", "com.mallory.app", "com.mallory.app", 401),
+        ("com.mallory.app", APP, "com.mallory.app", 401),
+        ("", APP, APP, 401),
+    ] {
+        let token = rsa().sign(&with(&claims_of_b(&world, "7"), json!({ "aud": audience, "azp": party })));
+        let answer = login(&world, "idp-b", json!({ "idToken": token, "clientId": client_id })).await;
+        assert_eq!(answer.status, status, "{client_id} {audience} {party}");
+    }
+    login_b(&world, &with(&claims_of_b(&world, "7"), json!({ "azp": null, "iss": "b.example" }))).await.ok(200);
+    login_b(&world, &claims_of_a(&world, "7")).await.refused(401, "identity_not_verified");
+    let token = rsa().sign(&claims_of_b(&world, "7"));
+    login(&world, "idp-b", json!({ "idToken": token })).await.refused(422, "body_invalid");
+    login(&world, "idp-b", json!({ "clientId": APP })).await.refused(422, "body_invalid");
+}

@@ -1,0 +1,189 @@
+//! Stand-ins for the identity providers: keys that sign tokens, and the addresses a deployment asks.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use jsonwebtoken::jwk::Jwk;
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, crypto};
+use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RsaKeySize, SigningKey as _};
+use serde_json::{Value, json};
+use wiremock::matchers::{method, path};
+use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+
+use crate::support::World;
+
+/// Our apps as both token-signing providers name them.
+pub const APP: &str = "com.acme.shop";
+pub const WEB_APP: &str = "com.acme.shop.web";
+
+/// A key pair of a provider, or of somebody who would like to be one.
+pub struct SigningKey {
+    pub kid: &'static str,
+    pub pair: KeyPair,
+}
+
+fn made(kid: &'static str, place: &'static OnceLock<SigningKey>, make: fn() -> KeyPair) -> &'static SigningKey {
+    place.get_or_init(|| SigningKey { kid, pair: make() })
+}
+
+fn rsa_pair() -> KeyPair {
+    KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, RsaKeySize::_2048).unwrap()
+}
+
+fn ec_pair() -> KeyPair {
+    KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256).unwrap()
+}
+
+/// The provider's RSA key.
+pub fn rsa() -> &'static SigningKey {
+    static KEY: OnceLock<SigningKey> = OnceLock::new();
+    made("rsa-1", &KEY, rsa_pair)
+}
+
+/// The provider's elliptic key.
+pub fn ec() -> &'static SigningKey {
+    static KEY: OnceLock<SigningKey> = OnceLock::new();
+    made("ec-1", &KEY, ec_pair)
+}
+
+/// A key the provider has not published, or not yet.
+pub fn foreign() -> &'static SigningKey {
+    static KEY: OnceLock<SigningKey> = OnceLock::new();
+    made("foreign-1", &KEY, rsa_pair)
+}
+
+impl SigningKey {
+    fn algorithm(&self) -> Algorithm {
+        if self.pair.algorithm() == &PKCS_RSA_SHA256 { Algorithm::RS256 } else { Algorithm::ES256 }
+    }
+
+    /// The public half, as a provider publishes it.
+    pub fn jwk(&self) -> Value {
+        let algorithm = self.algorithm();
+        let jwk = match algorithm {
+            Algorithm::RS256 => Jwk::from_decoding_key(&DecodingKey::from_rsa_der(self.pair.public_key_raw()), Some(algorithm)),
+            _ => Jwk::from_encoding_key(&EncodingKey::from_ec_der(self.pair.serialized_der()), algorithm),
+        };
+        let mut jwk = serde_json::to_value(jwk.unwrap()).unwrap();
+        jwk["kid"] = json!(self.kid);
+        jwk["use"] = json!("sig");
+        jwk
+    }
+
+    /// The header of an honest token.
+    pub fn header(&self) -> Value {
+        json!({ "alg": format!("{:?}", self.algorithm()), "kid": self.kid, "typ": "JWT" })
+    }
+
+    /// An honest token.
+    pub fn sign(&self, claims: &Value) -> String {
+        self.sign_with(&self.header(), claims)
+    }
+
+    /// A token with any header, signed by this key all the same.
+    pub fn sign_with(&self, header: &Value, claims: &Value) -> String {
+        let message = unsigned(header, claims);
+        let signature = match self.algorithm() {
+            Algorithm::RS256 => URL_SAFE_NO_PAD.encode(self.pair.sign(message.as_bytes()).unwrap()),
+            algorithm => crypto::sign(message.as_bytes(), &EncodingKey::from_ec_der(self.pair.serialized_der()), algorithm).unwrap(),
+        };
+        format!("{message}.{signature}")
+    }
+}
+
+/// The first two parts of a token.
+pub fn unsigned(header: &Value, claims: &Value) -> String {
+    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    format!("{}.{}", part(header), part(claims))
+}
+
+/// The three providers on one server.
+pub struct IdentityProvider {
+    server: MockServer,
+    priority: AtomicU8,
+}
+
+impl IdentityProvider {
+    /// A and B publish the RSA and the elliptic key.
+    pub async fn start() -> Self {
+        let provider = Self { server: MockServer::start().await, priority: AtomicU8::new(u8::MAX) };
+        provider.publish(&[rsa(), ec()]).await;
+        provider
+    }
+
+    /// From now on A and B publish these keys.
+    pub async fn publish(&self, keys: &[&SigningKey]) {
+        let keys: Vec<_> = keys.iter().map(|key| key.jwk()).collect();
+        self.answer_keys(ResponseTemplate::new(200).set_body_json(json!({ "keys": keys }))).await;
+    }
+
+    /// From now on whoever asks for the keys gets this.
+    pub async fn answer_keys(&self, answer: ResponseTemplate) {
+        self.answer("GET", "/keys", answer).await;
+    }
+
+    /// From now on whoever asks at this address gets this. What was asked before stays on record.
+    pub async fn answer(&self, verb: &str, address: &str, answer: ResponseTemplate) {
+        // Of several answers the last one given counts: the one with the lowest priority number.
+        let priority = self.priority.fetch_sub(1, Ordering::Relaxed);
+        Mock::given(method(verb)).and(path(address)).respond_with(answer).with_priority(priority).mount(&self.server).await;
+    }
+
+    /// What was asked at an address.
+    pub async fn asked(&self, address: &str) -> Vec<Request> {
+        let requests = self.server.received_requests().await.unwrap();
+        requests.into_iter().filter(|request| request.url.path() == address).collect()
+    }
+
+    /// One of its addresses.
+    pub fn url(&self, address: &str) -> String {
+        format!("{}{address}", self.server.uri())
+    }
+
+    /// The settings of a deployment that offers all three, C by its graph.
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        let apps = format!("{APP},{WEB_APP}");
+        vec![
+            ("providers.idp_a.issuers", "https://a.example".to_owned()),
+            ("providers.idp_a.audiences", apps.clone()),
+            ("providers.idp_a.jwks_url", self.url("/keys")),
+            ("providers.idp_b.issuers", "https://b.example,b.example".to_owned()),
+            ("providers.idp_b.client_ids", apps),
+            ("providers.idp_b.jwks_url", self.url("/keys")),
+            ("providers.idp_c.verification", "graph".to_owned()),
+            ("providers.idp_c.graph_url", self.url("/graph/v1.0")),
+            ("providers.idp_c.app_id", "4711".to_owned()),
+            ("providers.idp_c.app_secret", "graph secret".to_owned()),
+        ]
+    }
+
+    /// A world whose deployment offers the three providers, with some settings changed.
+    pub async fn world(&self, changes: &[(&str, &str)]) -> World {
+        let settings = self.settings();
+        let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).chain(changes.iter().copied()).collect();
+        World::with(&settings).await
+    }
+}
+
+/// The claims of a good token of A for somebody.
+pub fn claims_of_a(world: &World, subject: &str) -> Value {
+    let now = world.clock.now().timestamp();
+    json!({ "iss": "https://a.example", "aud": APP, "sub": subject, "iat": now, "exp": now + 86_400 })
+}
+
+/// The claims of a good token of B for somebody.
+pub fn claims_of_b(world: &World, subject: &str) -> Value {
+    let now = world.clock.now().timestamp();
+    json!({ "iss": "https://b.example", "aud": APP, "azp": APP, "sub": subject, "iat": now, "exp": now + 3_600 })
+}
+
+/// `value` with members set, or taken away by `null`.
+pub fn with(value: &Value, members: Value) -> Value {
+    let mut changed = value.clone();
+    let target = changed.as_object_mut().unwrap();
+    target.extend(members.as_object().unwrap().clone());
+    target.retain(|_, value| !value.is_null());
+    changed
+}
