@@ -78,6 +78,8 @@ pub struct Settings {
     /// How long after its closure an account's personal fields are blanked.
     #[serde(with = "humantime_serde")]
     pub erase_after: Duration,
+    /// Whether a login response also has the customer's fields at its top level, for clients that read them there.
+    pub flat_login: bool,
     /// Requests a minute for one store key and client address.
     pub requests_per_minute: NonZeroU32,
 }

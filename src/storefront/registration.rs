@@ -140,7 +140,7 @@ pub(super) async fn register(
     let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
     let entry = (audit::Method::Registration, identity.map(String::as_str), origin);
     let signed_in = audited(&storefront, &store, entry, create_account(&storefront, &store, &request)).await?;
-    Ok((StatusCode::CREATED, Answer(signed_in.answer())))
+    Ok((StatusCode::CREATED, Answer(signed_in.answer(&storefront.settings))))
 }
 
 async fn create_account(storefront: &Storefront, store: &Store, request: &RegistrationRequest) -> Result<SignedIn, Problem> {

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::contact::{Identity, PhoneNumber};
 use crate::kernel::client_address::ClientAddress;
@@ -20,7 +20,7 @@ use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::stores::Store;
 use crate::storefront::texts::Refusal;
-use crate::storefront::{Storefront, passwords, sending};
+use crate::storefront::{Settings, Storefront, passwords, sending};
 
 /// A customer with the token they have just been given.
 #[derive(Debug)]
@@ -30,9 +30,13 @@ pub(super) struct SignedIn {
 }
 
 impl SignedIn {
-    /// The login response of interface 1.
-    pub(super) fn answer(&self) -> Value {
-        json!({ "token": self.token.expose_secret(), "customer": self.customer.present() })
+    /// The login response of interface 1; with `storefront.flat_login` the customer's fields stand beside the customer, too.
+    pub(super) fn answer(&self, settings: &Settings) -> Value {
+        let customer = self.customer.present();
+        let mut answer = if settings.flat_login { customer.clone() } else { Map::new() };
+        answer.insert("token".to_owned(), json!(self.token.expose_secret()));
+        answer.insert("customer".to_owned(), Value::Object(customer));
+        Value::Object(answer)
     }
 }
 
@@ -99,7 +103,7 @@ pub(super) async fn verify_code(
 ) -> Result<Answer<Value>, Problem> {
     let entry = (Method::Code, Some(request.identity.as_str()), origin);
     let signed_in = audited(&storefront, &store, entry, sign_in_by_code(&storefront, &store, &request)).await?;
-    Ok(Answer(signed_in.answer()))
+    Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
 async fn sign_in_by_code(storefront: &Storefront, store: &Store, request: &CodeLoginRequest) -> Result<SignedIn, Problem> {
@@ -132,7 +136,7 @@ pub(super) async fn login(
 ) -> Result<Answer<Value>, Problem> {
     let entry = (Method::Password, Some(request.identity.as_str()), origin);
     let signed_in = audited(&storefront, &store, entry, sign_in_by_password(&storefront, &store, &request)).await?;
-    Ok(Answer(signed_in.answer()))
+    Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
 async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: &PasswordLoginRequest) -> Result<SignedIn, Problem> {

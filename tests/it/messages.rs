@@ -70,7 +70,8 @@ async fn a_mail_has_the_same_words_as_plain_text_and_as_html() {
     let sink = SmtpSink::start(false).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
     let kept = message(&world, EMAIL, "en").await;
-    let mail = sink.mails().swap_remove(0);
+    // Quoted-printable: long lines are broken with a `=`, which is itself written `=3D`.
+    let mail = sink.mails().swap_remove(0).replace("=\n", "").replace("=3D", "=");
     let code = world.last_code();
     assert!(mail.contains("Content-Type: multipart/alternative"), "{mail}");
     let (plain, html) = (mail.find("Content-Type: text/plain").unwrap(), mail.find("Content-Type: text/html").unwrap());
