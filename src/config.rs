@@ -11,7 +11,7 @@ use secrecy::SecretString;
 use crate::dev::data_dir::default_data_dir;
 use crate::kernel::{database, settings, telemetry};
 use crate::providers::{self, mail, sms};
-use crate::{storefront, webhooks};
+use crate::{realtime, storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
 
@@ -41,6 +41,8 @@ pub struct Config {
     pub providers: providers::Settings,
     /// `[webhooks]`
     pub webhooks: webhooks::Settings,
+    /// `[socket]`
+    pub socket: realtime::Settings,
     /// `[dev]`
     pub dev: Dev,
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  8   cli  serve  app  config  dev                       the composition root: knows everyone
+//!  6   realtime                                           socket tokens, channel authorization
 //!  5   storefront   fleet   developers                    what the outside can ask for
 //!  4   webhooks                                           the delivery hub
 //!  3   resources                                          the five-route convention
@@ -26,6 +27,7 @@ pub mod fleet;
 pub mod kernel;
 pub mod operators;
 pub mod providers;
+pub mod realtime;
 pub mod resources;
 pub mod serve;
 pub mod set_up;

@@ -15,17 +15,18 @@ use crate::fleet;
 use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request;
-use crate::{developers, storefront, webhooks};
+use crate::{developers, realtime, storefront, webhooks};
 
 pub use state::{AppState, Outside, StateError};
 
 /// Every route there is.
 pub fn router(state: AppState, config: &Config) -> Router {
     let mut router = Router::new()
-        .nest("/storefront/v1", storefront::routes(&state.storefront))
+        .nest("/storefront/v1", storefront::routes(&state.storefront, realtime::storefront_routes()))
         .nest("/storefront/int/v1", storefront::operator_routes())
         .nest("/fleet/int/v1", fleet::routes())
         .nest("/developers/int/v1", webhooks::routes().merge(developers::routes()))
+        .merge(realtime::routes())
         .route("/problems", get(problems::list))
         .route("/problems/{code}", get(problems::show))
         .route("/healthz", get(health::alive))

@@ -11,10 +11,12 @@ use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::providers::card::{self, Card};
 use crate::providers::identity::{self, IdentityProviders};
 use crate::providers::mail::{self, Mail};
 use crate::providers::mailbox::Mailbox;
 use crate::providers::sms::{self, Sms};
+use crate::realtime::{self, Realtime};
 use crate::storefront::{self, BadMessages, Messages, Storefront};
 use crate::webhooks::{self, Names, Webhooks};
 
@@ -27,6 +29,8 @@ pub struct AppState {
     pub companies: Companies,
     /// The storefront.
     pub storefront: Storefront,
+    /// What a socket server asks.
+    pub realtime: Realtime,
     /// The fleet.
     pub fleet: Fleet,
     /// The delivery hub.
@@ -69,6 +73,12 @@ pub enum StateError {
     /// `[providers.idp_a]`, `[providers.idp_b]`, `[providers.idp_c]`
     #[error("the settings of [providers] are not usable")]
     IdentityProviders(#[from] identity::BadSettings),
+    /// `[providers.card]`
+    #[error("the settings of [providers.card] are not usable")]
+    Card(#[from] card::BadSettings),
+    /// `[socket]`
+    #[error("the settings of [socket] are not usable")]
+    Socket(#[from] realtime::BadSocketKey),
     /// `[webhooks]`
     #[error("the settings of [webhooks] are not usable")]
     Webhooks(#[from] webhooks::BadSettings),
@@ -89,12 +99,14 @@ impl AppState {
             sms: Sms::new(&config.sms, mailbox.clone())?,
             mail: Mail::new(&config.mail, mailbox.clone())?,
             messages: Messages::load(&config.messages)?,
+            card: Card::new(&config.providers.card)?,
             settings: config.storefront.clone(),
         });
         Ok(Self {
             companies: Companies { pool: pool.clone(), clock: clock.clone() },
             developers: Developers { pool: pool.clone(), clock: clock.clone() },
             storefront,
+            realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },
             webhooks,
             mailbox: mailbox.unwrap_or_default(),

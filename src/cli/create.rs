@@ -110,7 +110,7 @@ impl KeyCommand {
     }
 }
 
-fn named(name: &str) -> Result<String, Failure> {
+pub(super) fn named(name: &str) -> Result<String, Failure> {
     let name = name.trim();
     match name.chars().count() {
         1..=255 if !name.chars().any(char::is_control) => Ok(name.to_owned()),
@@ -119,7 +119,11 @@ fn named(name: &str) -> Result<String, Failure> {
 }
 
 /// Runs `work` on the database and shows what it made: as JSON, or one line for each member.
-async fn on_database(config: &Config, json: bool, work: impl AsyncFnOnce(&PgPool) -> Result<Value, Failure>) -> Result<(), Failure> {
+pub(super) async fn on_database(
+    config: &Config,
+    json: bool,
+    work: impl AsyncFnOnce(&PgPool) -> Result<Value, Failure>,
+) -> Result<(), Failure> {
     let made = SetUp::new(config).await?.migrated(work).await?;
     say(&if json { made.to_string() } else { lines(&made) });
     Ok(())

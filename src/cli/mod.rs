@@ -3,6 +3,7 @@
 mod create;
 mod customers;
 mod doctor;
+mod gateway;
 mod healthcheck;
 mod output;
 
@@ -61,6 +62,9 @@ enum Command {
     /// Store keys and API keys
     #[command(subcommand)]
     Key(create::KeyCommand),
+    /// Accounts at payment gateways
+    #[command(subcommand)]
+    Gateway(gateway::GatewayCommand),
     /// Customers
     #[command(subcommand)]
     Customer(customers::CustomerCommand),
@@ -105,6 +109,7 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Company(command) => command.run(&config).await?,
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,
+        Command::Gateway(command) => command.run(&config).await?,
         Command::Customer(command) => command.run(&config).await?,
         Command::Token(command) => command.run(&config).await?,
     }

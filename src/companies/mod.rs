@@ -1,10 +1,11 @@
-//! Companies and their API keys: who may call the extension routes, and what for.
+//! Companies and their API keys: who may call the extension routes, and what for; and their accounts at payment [`gateways`].
 //!
 //! Writes `companies` and `api_keys`. A [`CallingCompany`] in a handler's parameters is the proof that a valid key came with the
 //! request; [`CallingCompany::may`] is the proof of its scope. Keys are kept as SHA-256 and shown once (decisions, section 2).
 
 mod access;
 mod api_key;
+pub mod gateways;
 mod queries;
 mod scopes;
 

@@ -124,6 +124,8 @@ typed_ids! {
     DeliveryId, "delivery";
     /// One POST of a delivery.
     AttemptId, "attempt";
+    /// An account of a company at a payment gateway.
+    GatewayId, "gateway";
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The outside world: one plain client for each outside service. They know wire formats and nothing of what they are used for.
 
+pub mod card;
 pub mod identity;
 pub mod mail;
 pub mod mailbox;
@@ -18,4 +19,6 @@ pub struct Settings {
     pub idp_b: identity::IdpBSettings,
     /// `[providers.idp_c]`
     pub idp_c: identity::IdpCSettings,
+    /// `[providers.card]`
+    pub card: card::Settings,
 }

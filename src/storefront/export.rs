@@ -5,7 +5,8 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::CustomerId;
 
-/// The customer's record, sign-ins, devices, identity providers and audit; `None` when there is no such customer. Nothing in it lets anybody in.
+/// The customer's record, sign-ins, devices, identity providers, records at the card provider and audit; `None` when there is no such
+/// customer. Nothing in it lets anybody in.
 pub async fn export_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Value>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select jsonb_build_object(
@@ -20,6 +21,9 @@ pub async fn export_customer(conn: &mut PgConnection, id: CustomerId) -> Result<
                'provider_links', coalesce((
                    select jsonb_agg(jsonb_build_object('provider', provider, 'subject', subject, 'linked_at', linked_at) order by linked_at)
                    from provider_links where customer_id = customers.id), '[]'),
+               'card_customers', coalesce((
+                   select jsonb_agg(to_jsonb(card_customers) - 'idempotency_key' order by created_at) from card_customers
+                   where customer_id = customers.id), '[]'),
                'sign_ins', coalesce((
                    select jsonb_agg(to_jsonb(sign_ins) order by created_at) from sign_ins where customer_id = customers.id), '[]'),
                'texts', coalesce((

@@ -11,6 +11,7 @@
 //!   provider; one that is merely typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can
 //!   wait in an account that somebody else will one day believe to be theirs.
 //! * [`social`] signs in with identity providers and alone writes `provider_links`; what a provider vouches for counts as proven.
+//! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
 //! * [`registration`], [`sign_in`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the flows: what the routes
 //!   do, step by step.
 //! * [`audit`] writes down who signed in, how and from where, and what was refused; [`resources`] shows it, and the rest, to operators.
@@ -23,6 +24,7 @@
 
 mod access;
 mod audit;
+mod card;
 mod closure;
 mod codes;
 mod customers;
@@ -58,6 +60,7 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::rate_limit;
+use crate::providers::card::Card;
 use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
@@ -66,7 +69,7 @@ pub use export::export_customer;
 pub use messages::{BadMessages, Fault, Messages, Settings as MessagesSettings};
 pub use resources::routes as operator_routes;
 pub use stores::{StoreKey, create_store, create_store_key};
-pub use tokens::{revoke_customer, revoke_session};
+pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
 
 /// `[storefront]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -96,6 +99,7 @@ pub struct Storefront {
     mail: Mail,
     messages: Messages,
     identity_providers: IdentityProviders,
+    card: Card,
     settings: Settings,
     throttle: access::Throttle,
     recent: recent::Recent,
@@ -108,7 +112,7 @@ pub struct Parts {
     pub pool: PgPool,
     /// The time.
     pub clock: Clock,
-    /// Codes are digested under it.
+    /// Codes are digested under it, and gateways' keys sealed.
     pub application_key: ApplicationKey,
     /// Keeps track of what is written off the request path.
     pub lifecycle: Lifecycle,
@@ -122,6 +126,8 @@ pub struct Parts {
     pub messages: Messages,
     /// Say who somebody is to them.
     pub identity_providers: IdentityProviders,
+    /// Saves cards.
+    pub card: Card,
     /// `[storefront]`
     pub settings: Settings,
 }
@@ -129,10 +135,10 @@ pub struct Parts {
 impl Storefront {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, settings } = parts;
+        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
         let throttle = access::Throttle::new(settings.requests_per_minute);
         let recent = recent::Recent::new();
-        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, settings, throttle, recent }
+        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings, throttle, recent }
     }
 
     /// Forgets what is over: limits that no longer count, the personal fields of accounts closed longer than `storefront.erase_after` ago,
@@ -151,8 +157,8 @@ impl Storefront {
     }
 }
 
-/// Everything below `/storefront/v1`.
-pub fn routes<S>(storefront: &Storefront) -> Router<S>
+/// Everything below `/storefront/v1`, with the routes of `guests`: other parts' that stand behind the same door.
+pub fn routes<S>(storefront: &Storefront, guests: Router<S>) -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
     Storefront: FromRef<S>,
@@ -176,5 +182,7 @@ where
         .route("/customers/logout", post(sessions::logout))
         .route("/customers/logout-all", post(sessions::logout_all))
         .merge(social::routes(storefront))
+        .merge(card::routes(storefront.card.name()))
+        .merge(guests)
         .route_layer(from_fn_with_state(storefront.clone(), access::admit))
 }

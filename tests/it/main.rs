@@ -4,6 +4,7 @@
 
 mod support;
 
+mod card;
 mod closure;
 mod codes;
 mod database_away;
@@ -19,6 +20,7 @@ mod phone_change;
 mod problems;
 mod profile;
 mod providers;
+mod realtime;
 mod registration;
 mod resource_lists;
 mod resources;

@@ -8,6 +8,7 @@
 
 mod body;
 mod changes;
+mod following;
 mod queries;
 pub mod status;
 
@@ -24,6 +25,8 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, DriverId, OrderId, VehicleId};
 use crate::members;
 use crate::resources::{Filter, Meta, Record, Resource};
+
+pub use following::{is_order_of, is_served_by_driver, is_served_by_vehicle};
 
 crate::columns! {
     /// An order.

@@ -71,6 +71,12 @@ problem_codes! {
     TextsPaused, 423, "texts_paused", "Texts paused", "Texts are paused for this shop. Please use email or your password.";
     TextsUnavailable, 422, "texts_unavailable", "Texts unavailable", "This shop does not send texts.";
     MessageNotSent, 502, "message_not_sent", "Message not sent", "The message could not be sent. Please try again.";
+    // cards
+    CardNotConfigured, 404, "card_not_configured", "Cards not configured", "This shop does not take cards.";
+    CardProviderFailed, 502, "card_provider_failed", "Card provider failed", "The card provider did not answer as it should. Please try again.";
+    // the socket server
+    SocketNotConfigured, 404, "socket_not_configured", "Socket not configured", "The socket server takes no token here. Connect without one.";
+    SocketSignatureInvalid, 401, "socket_signature_invalid", "Socket signature invalid", "The signature of the socket server is missing, wrong or too old.";
     // extension resources
     RecordNotFound, 404, "record_not_found", "Record not found", "There is no such record.";
     RecordChanged, 412, "record_changed", "Record changed", "The record has changed since it was read.";

@@ -130,7 +130,7 @@ pub struct IdentityProviders {
 impl IdentityProviders {
     /// The providers the settings describe; those without settings are not offered.
     pub fn new(settings: &Settings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Self, BadSettings> {
-        let Settings { idp_a, idp_b, idp_c } = settings;
+        let Settings { idp_a, idp_b, idp_c, .. } = settings;
         settings::tell_apart([("idp-a", &idp_a.name), ("idp-b", &idp_b.name), ("idp-c", &idp_c.name)])?;
         Ok(Self {
             idp_a: Named { name: idp_a.name.clone(), provider: IdpA::new(idp_a, clock, lifecycle)? },

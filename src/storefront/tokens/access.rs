@@ -7,6 +7,7 @@ use axum::http::request::Parts;
 use chrono::TimeDelta;
 use subtle::ConstantTimeEq;
 
+use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::telemetry::chain;
 use crate::storefront::Storefront;
@@ -21,10 +22,27 @@ const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
 
 /// A request that came with a valid token of an open account of the calling store.
 #[derive(Clone, Debug)]
-pub(in crate::storefront) struct SignedInCustomer {
+pub struct SignedInCustomer {
     pub(in crate::storefront) store: Arc<Store>,
     pub(in crate::storefront) customer: Arc<Customer>,
     pub(in crate::storefront) token: TokenId,
+}
+
+impl SignedInCustomer {
+    /// Who they are.
+    pub fn customer_id(&self) -> CustomerId {
+        self.customer.id
+    }
+
+    /// Whose store they are signed in to.
+    pub fn company_id(&self) -> CompanyId {
+        self.store.company_id
+    }
+
+    /// The sign-in the request came with.
+    pub fn token_id(&self) -> TokenId {
+        self.token
+    }
 }
 
 impl<S> FromRequestParts<S> for SignedInCustomer

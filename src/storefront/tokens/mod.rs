@@ -11,11 +11,11 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::secrets::{random_base62_40, sha256};
 use crate::storefront::Storefront;
 
-pub(super) use access::SignedInCustomer;
+pub use access::SignedInCustomer;
+pub use queries::{is_signed_in, revoke_customer, revoke_session};
 pub(super) use queries::{list_tokens, revoke_all_tokens, revoke_token};
-pub use queries::{revoke_customer, revoke_session};
 
-/// The number of a token.
+/// The number of a token: which sign-in it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenId(i64);
 

@@ -63,6 +63,26 @@ pub(super) async fn find_token(conn: &mut PgConnection, id: TokenId, now: DateTi
     }))
 }
 
+/// Whether the sign-in is still the customer's: not revoked, not over, the account open.
+pub async fn is_signed_in(
+    conn: &mut PgConnection,
+    customer: CustomerId,
+    sign_in: TokenId,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (
+             select from customer_tokens t join customers c on c.id = t.customer_id
+             where t.id = $1 and c.id = $2 and t.revoked_at is null and t.expires_at > $3 and c.closed_at is null
+           ) as "is_signed_in!""#,
+        sign_in.0,
+        customer.uuid(),
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
 pub(super) async fn note_use(
     conn: &mut PgConnection,
     id: TokenId,

@@ -1,6 +1,7 @@
 //! The world of a story: a service of its own on a database of its own, a clock that only the story moves, and the outside parties.
 
 mod answer;
+pub mod card_provider;
 pub mod database;
 pub mod fleet;
 pub mod http_texts;
@@ -9,6 +10,7 @@ pub mod people;
 pub mod receiver;
 mod request;
 pub mod smtp;
+pub mod socket_server;
 pub mod subscribers;
 pub mod twilio;
 pub mod vonage;

@@ -30,6 +30,7 @@ const BEGINNING: i64 = 1_779_358_500;
 pub struct World {
     pub clock: Clock,
     pub pool: PgPool,
+    pub application_key: ApplicationKey,
     pub state: AppState,
     pub company: CompanyId,
     pub store: StoreId,
@@ -80,7 +81,7 @@ impl World {
             lifecycle: Lifecycle::default(),
             mailbox: (config.environment() == Environment::Development).then(|| mailbox.clone()),
         };
-        let lifecycle = outside.lifecycle.clone();
+        let (lifecycle, application_key) = (outside.lifecycle.clone(), outside.application_key.clone());
         let state = AppState::new(&config, outside).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -98,6 +99,7 @@ impl World {
         Self {
             clock,
             pool,
+            application_key,
             state,
             company,
             store,

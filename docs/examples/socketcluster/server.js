@@ -1,0 +1,28 @@
+// A SocketCluster server for the customers of a Portico deployment.
+//
+// PORTICO_URL=http://127.0.0.1:8080 PORTICO_SOCKET_KEY=… PORT=8000 node server.js
+
+import http from 'node:http';
+import { pathToFileURL } from 'node:url';
+import socketClusterServer from 'socketcluster-server';
+import { guard } from './guard.js';
+
+/** Starts a server. Without a key there is no socket authentication: everybody may listen to everything. */
+export async function start({ port, portico, key }) {
+  const httpServer = http.createServer();
+  const agServer = socketClusterServer.attach(httpServer, key ? { authKey: key, authAlgorithm: 'HS256' } : {});
+  if (key) guard(agServer, { portico, key });
+  await new Promise((listening) => httpServer.listen(port, listening));
+  return { agServer, httpServer };
+}
+
+/** Tells whoever follows a record something, under both spellings of its id. */
+export async function publish(agServer, kind, record, message) {
+  await Promise.all([record.id, record.uuid].map((id) => agServer.exchange.invokePublish(`${kind}.${id}`, message)));
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  const { PORT, PORTICO_URL, PORTICO_SOCKET_KEY } = process.env;
+  if (!PORTICO_SOCKET_KEY) console.warn('PORTICO_SOCKET_KEY is not set: everybody may listen to everything');
+  await start({ port: PORT ?? 8000, portico: PORTICO_URL, key: PORTICO_SOCKET_KEY });
+}

@@ -1,0 +1,66 @@
+//! The SQL of gateways.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::companies::gateways::GatewayDriver;
+use crate::kernel::ids::{CompanyId, GatewayId};
+
+pub(super) struct CardGatewayRow {
+    pub(super) id: GatewayId,
+    pub(super) secret_key: Vec<u8>,
+}
+
+pub(super) async fn find_card_gateway(conn: &mut PgConnection, company: CompanyId) -> Result<Option<CardGatewayRow>, sqlx::Error> {
+    sqlx::query_as!(
+        CardGatewayRow,
+        r#"select id, secret_key as "secret_key!" from gateways
+           where company_id = $1 and driver = 'card' and status = 'active' and deleted_at is null"#,
+        company.uuid(),
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// `false` when there is no such company.
+pub(super) async fn insert_gateway(
+    conn: &mut PgConnection,
+    id: GatewayId,
+    company: CompanyId,
+    driver: GatewayDriver,
+    name: &str,
+    secret_key: &[u8],
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let inserted = sqlx::query!(
+        "insert into gateways (id, company_id, version, created_at, updated_at, name, driver, status, secret_key)
+         select $1, companies.id, 1, $6, $6, $3, $4, 'active', $5 from companies where companies.id = $2",
+        id.uuid(),
+        company.uuid(),
+        name,
+        driver as GatewayDriver,
+        secret_key,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(inserted.rows_affected() == 1)
+}
+
+/// `false` when there is no such gateway.
+pub(super) async fn set_secret_key(
+    conn: &mut PgConnection,
+    id: GatewayId,
+    secret_key: &[u8],
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let changed = sqlx::query!(
+        "update gateways set secret_key = $2, version = version + 1, updated_at = $3 where id = $1 and deleted_at is null",
+        id.uuid(),
+        secret_key,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(changed.rows_affected() == 1)
+}

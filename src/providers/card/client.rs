@@ -1,0 +1,111 @@
+//! The way to the card provider: one POST at a time, repeated where the provider's documentation says it helps.
+
+use std::time::Duration;
+
+use reqwest::{Client, Response, StatusCode};
+use secrecy::{ExposeSecret, SecretString};
+use serde::de::DeserializeOwned;
+use url::Url;
+
+use crate::providers::RouteName;
+use crate::providers::card::answer::Refusal;
+use crate::providers::card::{ApiVersion, BadSettings, CardError, Settings};
+
+const CONNECT_LIMIT: Duration = Duration::from_secs(3);
+/// The wait before the second try; the n-th is n times as long.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// A client of the card provider.
+#[derive(Clone, Debug)]
+pub struct Card {
+    client: Client,
+    name: RouteName,
+    base_url: Url,
+    api_version: ApiVersion,
+}
+
+impl Card {
+    /// The provider of the settings.
+    pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
+        if !matches!(settings.base_url.scheme(), "https" | "http") {
+            return Err(BadSettings::BaseUrl);
+        }
+        let client = Client::builder()
+            .connect_timeout(CONNECT_LIMIT)
+            .timeout(settings.timeout)
+            .redirect(reqwest::redirect::Policy::none())
+            .build()?;
+        let Settings { name, base_url, api_version, timeout: _ } = settings.clone();
+        Ok(Self { client, name, base_url, api_version })
+    }
+
+    /// What apps call the provider.
+    pub fn name(&self) -> &RouteName {
+        &self.name
+    }
+
+    /// Sends a form until the provider has an answer that stays.
+    pub(super) async fn post<T: DeserializeOwned>(
+        &self,
+        secret_key: &SecretString,
+        path: &str,
+        form: &[(&str, &str)],
+        version: Option<&ApiVersion>,
+        idempotency_key: &str,
+    ) -> Result<T, CardError> {
+        let url = self.base_url.join(path).expect("an address of the web can have any of our paths");
+        let request = self
+            .client
+            .post(url)
+            .bearer_auth(secret_key.expose_secret())
+            .header("stripe-version", version.unwrap_or(&self.api_version).as_str())
+            .header("idempotency-key", idempotency_key)
+            .form(form);
+        let mut tried = 1;
+        loop {
+            let again = request.try_clone().expect("a form is held in memory");
+            let answer = again.send().await.map_err(|error| failed(describe(&error)))?;
+            if tried >= tries(answer.status()) {
+                return read(answer).await;
+            }
+            tokio::time::sleep(PAUSE * tried).await;
+            tried += 1;
+        }
+    }
+}
+
+/// How often a call is made at most when it is answered like this. A call that was not answered at all is not repeated: its caller has
+/// waited long enough.
+fn tries(status: StatusCode) -> u32 {
+    match status.as_u16() {
+        // The same request of a twin is under way; when it is done, its answer is ours too.
+        409 => 5,
+        429 | 500..=599 => 2,
+        _ => 1,
+    }
+}
+
+async fn read<T: DeserializeOwned>(answer: Response) -> Result<T, CardError> {
+    let status = answer.status();
+    if status.is_success() {
+        return answer.json().await.map_err(|error| failed(describe(&error)));
+    }
+    Err(answer.json::<Refusal>().await.unwrap_or_default().judge(status.as_u16()))
+}
+
+fn failed(reason: impl Into<String>) -> CardError {
+    CardError::Failed(reason.into())
+}
+
+/// The kind of fault alone: the text of one may quote what was answered.
+fn describe(error: &reqwest::Error) -> &'static str {
+    if error.is_timeout() {
+        "too slow"
+    } else if error.is_connect() {
+        "no connection"
+    } else if error.is_decode() {
+        "an answer nobody understands"
+    } else {
+        "a broken connection"
+    }
+}

@@ -1,0 +1,57 @@
+//! The key that the socket server and we share.
+
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::kernel::crypto::hmac_sha256;
+
+/// The bytes of a text, as they are: what socket servers take as their `authKey`.
+#[derive(Clone, Debug)]
+pub(super) struct SocketKey(SecretString);
+
+/// The setting cannot be a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadSocketKey {
+    /// It could be guessed.
+    #[error("socket.key needs at least 32 bytes (make one with: openssl rand -base64 32)")]
+    TooShort,
+    /// The socket server would take the blank as part of it, or not.
+    #[error("socket.key may not begin or end with a blank")]
+    Blank,
+}
+
+impl SocketKey {
+    /// Reads the setting; `None` when it is empty.
+    pub(super) fn parse(setting: &SecretString) -> Result<Option<Self>, BadSocketKey> {
+        let text = setting.expose_secret();
+        match text.len() {
+            0 => Ok(None),
+            _ if text.trim() != text => Err(BadSocketKey::Blank),
+            1..32 => Err(BadSocketKey::TooShort),
+            _ => Ok(Some(Self(setting.clone()))),
+        }
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        self.0.expose_secret().as_bytes()
+    }
+
+    /// What signs a question: HMAC-SHA256 over `timestamp.body`. No token can pass for one: what a token's signature covers does not begin
+    /// with digits and a dot.
+    pub(super) fn sign(&self, timestamp: &str, body: &[u8]) -> [u8; 32] {
+        hmac_sha256(self.bytes(), &[timestamp.as_bytes(), b".", body])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_32_bytes_or_is_none() {
+        let parse = |text: &str| SocketKey::parse(&text.into()).map(|key| key.is_some());
+        assert_eq!(parse(""), Ok(false));
+        assert_eq!(parse(&"x".repeat(31)), Err(BadSocketKey::TooShort));
+        assert_eq!(parse(&"x".repeat(32)), Ok(true));
+        assert_eq!(parse(&format!("{}\n", "x".repeat(40))), Err(BadSocketKey::Blank));
+    }
+}

@@ -1,0 +1,54 @@
+//! The permission to ask: a body that the socket server signed, just now, with the key we share.
+
+use axum::body::Bytes;
+use axum::extract::{FromRef, FromRequest, Request};
+use axum::http::HeaderMap;
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::Deserialize;
+use subtle::ConstantTimeEq;
+
+use crate::kernel::json;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::realtime::Realtime;
+use crate::realtime::key::SocketKey;
+
+/// How far the socket server's clock may be from ours, and for how long somebody who overheard a question could repeat it.
+const TOLERANCE: TimeDelta = TimeDelta::seconds(300);
+
+/// May the holder of the token listen to the channel?
+#[derive(Debug, Deserialize)]
+pub(super) struct Question {
+    pub(super) token: String,
+    pub(super) channel: String,
+}
+
+impl<S> FromRequest<S> for Question
+where
+    S: Send + Sync,
+    Realtime: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    /// `X-Socket-Timestamp` has seconds since 1970, `X-Socket-Signature` the lower-case hex HMAC-SHA256 over `timestamp.body`.
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let realtime = Realtime::from_ref(state);
+        let key = realtime.key()?;
+        let headers = request.headers().clone();
+        let body = Bytes::from_request(request, state).await.map_err(|refused| ProblemCode::of_status(refused.status()))?;
+        if !is_signed(&headers, &body, key, realtime.clock.now()) {
+            return Err(ProblemCode::SocketSignatureInvalid.into());
+        }
+        json::parse(&body)
+    }
+}
+
+fn is_signed(headers: &HeaderMap, body: &[u8], key: &SocketKey, now: DateTime<Utc>) -> bool {
+    let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let (timestamp, signature) = (header("x-socket-timestamp"), header("x-socket-signature"));
+    let is_number = !timestamp.is_empty() && timestamp.bytes().all(|byte| byte.is_ascii_digit());
+    let Some(signed_at) = timestamp.parse().ok().filter(|_| is_number).and_then(|seconds| DateTime::from_timestamp(seconds, 0)) else {
+        return false;
+    };
+    let Ok(signature) = hex::decode(signature) else { return false };
+    (now - signed_at).abs() <= TOLERANCE && bool::from(key.sign(timestamp, body).as_slice().ct_eq(&signature))
+}

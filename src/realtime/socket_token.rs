@@ -1,0 +1,116 @@
+//! Socket tokens: who somebody is, for a quarter of an hour, in a form a socket server verifies by itself (a JWT).
+
+use axum::Json as Answer;
+use axum::extract::State;
+use chrono::{DateTime, TimeDelta, Utc};
+use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, encode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::{CompanyId, CustomerId};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::secrets::random_hex_32;
+use crate::realtime::key::SocketKey;
+use crate::realtime::{Realtime, Settings};
+use crate::storefront::{SignedInCustomer, TokenId};
+
+/// A token is valid this long before it was made, for socket servers whose clocks are a little behind.
+const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(30);
+
+/// What a socket token says.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub(super) struct Claims {
+    iss: String,
+    aud: String,
+    sub: CustomerId,
+    /// The company whose orders the customer may follow.
+    cid: CompanyId,
+    /// The sign-in it was fetched with: the number of the customer token.
+    sid: String,
+    kind: Kind,
+    /// Both spellings of `sub`.
+    ids: [String; 2],
+    iat: i64,
+    nbf: i64,
+    exp: i64,
+    jti: String,
+}
+
+/// Whom tokens are for.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Customer,
+}
+
+/// The holder of a valid socket token.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Holder {
+    pub(super) customer: CustomerId,
+    pub(super) company: CompanyId,
+    pub(super) sign_in: TokenId,
+    /// When the token ends.
+    pub(super) until: DateTime<Utc>,
+}
+
+/// Why a token is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenRefusal {
+    Invalid,
+    Expired,
+}
+
+/// `POST customers/socket-token`
+pub(super) async fn socket_token(State(realtime): State<Realtime>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
+    let claims = Claims::new(&caller, &realtime.settings, realtime.clock.now());
+    let token = claims.sign(realtime.key()?)?;
+    let expires_at = DateTime::from_timestamp(claims.exp, 0).ok_or(ProblemCode::Internal)?;
+    Ok(Answer(json!({ "token": token, "expires_in": claims.exp - claims.iat, "expires_at": timestamp(expires_at) })))
+}
+
+impl Claims {
+    fn new(caller: &SignedInCustomer, settings: &Settings, now: DateTime<Utc>) -> Self {
+        let (sub, iat) = (caller.customer_id(), now.timestamp());
+        Self {
+            iss: settings.issuer.clone(),
+            aud: settings.audience.clone(),
+            sub,
+            cid: caller.company_id(),
+            sid: caller.token_id().to_string(),
+            kind: Kind::Customer,
+            ids: [sub.to_string(), sub.uuid().to_string()],
+            iat,
+            nbf: iat - CLOCK_SKEW.num_seconds(),
+            exp: iat.saturating_add_unsigned(settings.lifetime.as_secs()),
+            jti: random_hex_32(),
+        }
+    }
+
+    fn sign(&self, key: &SocketKey) -> Result<String, Problem> {
+        encode(&Header::new(Algorithm::HS256), self, &EncodingKey::from_secret(key.bytes())).map_err(|error| {
+            tracing::error!(%error, "a socket token could not be signed");
+            ProblemCode::Internal.into()
+        })
+    }
+}
+
+impl Holder {
+    /// Reads a token: made under our key, for our audience, and not over.
+    pub(super) fn of(token: &str, key: &SocketKey, settings: &Settings, now: DateTime<Utc>) -> Result<Self, TokenRefusal> {
+        let mut validation = Validation::new(Algorithm::HS256);
+        validation.set_issuer(&[&settings.issuer]);
+        validation.set_audience(&[&settings.audience]);
+        validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
+        // The library asks the system's clock; `until` is compared with ours below.
+        validation.validate_exp = false;
+        let read = decode::<Claims>(token, &DecodingKey::from_secret(key.bytes()), &validation);
+        let claims = read.map_err(|_| TokenRefusal::Invalid)?.claims;
+        let until = DateTime::from_timestamp(claims.exp, 0).ok_or(TokenRefusal::Invalid)?;
+        let sign_in = claims.sid.parse().map_err(|_| TokenRefusal::Invalid)?;
+        match now < until {
+            true => Ok(Self { customer: claims.sub, company: claims.cid, sign_in, until }),
+            false => Err(TokenRefusal::Expired),
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! The provider's record of a customer: made at the first need, remembered, and made anew when the provider has lost it.
+
+use serde_json::Value;
+
+use crate::companies::gateways::{self, ActiveGateway};
+use crate::kernel::secrets::random_hex_32;
+use crate::providers::card::{CardCustomerId, CardError, NewCardCustomer};
+use crate::storefront::Storefront;
+use crate::storefront::card::queries::Entry;
+use crate::storefront::card::{CardHelperError, Wish, queries};
+use crate::storefront::tokens::SignedInCustomer;
+
+/// Gives the calling customer what they wish for, at the company's active card gateway.
+///
+/// The provider may no longer know the customer: somebody deleted them there, or the gateway's key now opens another account, as when a
+/// shop leaves its trial. Then they are created once more, and it is asked again.
+pub(super) async fn grant(storefront: &Storefront, caller: &SignedInCustomer, wish: &Wish) -> Result<Value, CardHelperError> {
+    let (gateway, entry) = enter(storefront, caller).await?;
+    match attempt(storefront, caller, &gateway, &entry, wish).await {
+        Err(CardHelperError::Provider(CardError::CustomerUnknown | CardError::KeyReused)) => {
+            let mut conn = storefront.pool.acquire().await?;
+            let entry = queries::start_over(&mut conn, caller.customer.id, gateway.id, &entry).await?;
+            drop(conn);
+            attempt(storefront, caller, &gateway, &entry, wish).await
+        }
+        attempted => attempted,
+    }
+}
+
+/// Finds the gateway, and the customer's entry for it.
+async fn enter(storefront: &Storefront, caller: &SignedInCustomer) -> Result<(ActiveGateway, Entry), CardHelperError> {
+    let mut conn = storefront.pool.acquire().await?;
+    let gateway = gateways::find_card_gateway(&mut conn, &storefront.application_key, caller.store.company_id).await;
+    let gateway = gateway.map_err(CardHelperError::Gateway)?.ok_or(CardHelperError::NotConfigured)?;
+    let entry = queries::find_or_insert_entry(&mut conn, caller.customer.id, gateway.id, storefront.clock.now()).await?;
+    Ok((gateway, entry))
+}
+
+async fn attempt(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    gateway: &ActiveGateway,
+    entry: &Entry,
+    wish: &Wish,
+) -> Result<Value, CardHelperError> {
+    let customer = match &entry.provider_id {
+        Some(known) => known.clone(),
+        None => create(storefront, caller, gateway, entry).await?,
+    };
+    Ok(wish.ask(&storefront.card, gateway.secret_key.reveal(), &customer, &random_hex_32()).await?)
+}
+
+async fn create(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    gateway: &ActiveGateway,
+    entry: &Entry,
+) -> Result<CardCustomerId, CardHelperError> {
+    let customer = &caller.customer;
+    // The provider writes and texts by itself: only to what is proven to be this customer's.
+    let (id, email, phone) = (customer.id.to_string(), customer.proven_email(), customer.proven_phone());
+    let new = NewCardCustomer {
+        id: &id,
+        name: &customer.name,
+        email: email.as_ref().map(|email| email.as_str()),
+        phone: phone.as_ref().map(|phone| phone.as_str()),
+    };
+    let created = storefront.card.create_customer(gateway.secret_key.reveal(), &new, &entry.idempotency_key).await?;
+    queries::record_provider_id(&mut *storefront.pool.acquire().await?, customer.id, gateway.id, entry, &created).await?;
+    Ok(created)
+}

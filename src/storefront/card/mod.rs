@@ -1,0 +1,123 @@
+//! Card helpers: what an app's SDK of the card provider needs to save a card (interface 1; decisions, section 6).
+//!
+//! The app talks to the provider by itself; from us it gets short-lived secrets, made with the secret key of the company's gateway, which
+//! no app may hold. Both belong to the provider's own record of the customer, made once for each of ours: its idempotency key is
+//! committed before the provider is asked, so parallel calls, on any instance, ask with the same words and get the same customer.
+
+mod customer;
+mod queries;
+
+use axum::Json as Answer;
+use axum::Router;
+use axum::extract::{FromRef, State};
+use axum::routing::post;
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+
+use crate::companies::gateways::GatewayError;
+use crate::kernel::json::Json;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::telemetry::chain;
+use crate::providers::RouteName;
+use crate::providers::card::{ApiVersion, Card, CardCustomerId, CardError};
+use crate::storefront::Storefront;
+use crate::storefront::card::customer::grant;
+use crate::storefront::tokens::SignedInCustomer;
+
+/// The card routes under their neutral name, and under the deployment's own.
+pub(super) fn routes<S>(name: &RouteName) -> Router<S>
+where
+    S: Clone + Send + Sync + 'static,
+    Storefront: FromRef<S>,
+{
+    let mut names = vec!["card".to_owned(), name.to_string()];
+    names.dedup();
+    names.iter().fold(Router::new(), |router, name| {
+        router
+            .route(&format!("/customers/{name}-ephemeral-key"), post(ephemeral_key))
+            .route(&format!("/customers/{name}-setup-intent"), post(setup_intent))
+    })
+}
+
+/// Why there is nothing for the app's SDK.
+#[derive(Debug, thiserror::Error)]
+enum CardHelperError {
+    #[error("the company has no active card gateway")]
+    NotConfigured,
+    #[error("the card provider did not help")]
+    Provider(#[from] CardError),
+    #[error("the company's card gateway cannot be used")]
+    Gateway(#[source] GatewayError),
+    #[error("the customer's record at the card provider could not be kept")]
+    Database(#[from] sqlx::Error),
+}
+
+impl From<CardHelperError> for Problem {
+    fn from(error: CardHelperError) -> Self {
+        match error {
+            CardHelperError::NotConfigured => ProblemCode::CardNotConfigured.into(),
+            CardHelperError::Provider(_) => {
+                tracing::warn!(error = chain(&error), "a customer could not be helped with a card");
+                ProblemCode::CardProviderFailed.into()
+            }
+            CardHelperError::Gateway(GatewayError::Database(error)) | CardHelperError::Database(error) => error.into(),
+            CardHelperError::Gateway(_) => {
+                tracing::error!(error = chain(&error), "a customer could not be helped with a card");
+                ProblemCode::Internal.into()
+            }
+        }
+    }
+}
+
+/// `POST customers/card-ephemeral-key`
+#[derive(Debug, Deserialize)]
+struct EphemeralKeyRequest {
+    /// The version the app's SDK was built for; it reads no other.
+    #[serde(rename = "apiVersion", default, deserialize_with = "api_version")]
+    api_version: Option<ApiVersion>,
+}
+
+/// `null` and `""` are what apps send that have no version to name.
+fn api_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ApiVersion>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?.filter(|text| !text.is_empty());
+    text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
+}
+
+/// What an app may ask for.
+#[derive(Debug)]
+enum Wish {
+    EphemeralKey(Option<ApiVersion>),
+    SetupIntent,
+}
+
+impl Wish {
+    /// Asks the provider for it; gives the answer for the app.
+    async fn ask(&self, card: &Card, secret_key: &SecretString, customer: &CardCustomerId, once: &str) -> Result<Value, CardError> {
+        match self {
+            Self::EphemeralKey(version) => {
+                let key = card.create_ephemeral_key(secret_key, customer, version.as_ref(), once).await?;
+                Ok(json!({ "ephemeralKey": key.secret.expose_secret(), "customerId": customer.as_str() }))
+            }
+            Self::SetupIntent => {
+                let intent = card.create_setup_intent(secret_key, customer, once).await?;
+                let secret = intent.client_secret.expose_secret();
+                Ok(json!({ "setupIntentId": intent.id, "setupIntent": secret, "customerId": customer.as_str() }))
+            }
+        }
+    }
+}
+
+/// `POST customers/card-ephemeral-key`
+async fn ephemeral_key(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    Json(request): Json<EphemeralKeyRequest>,
+) -> Result<Answer<Value>, Problem> {
+    Ok(Answer(grant(&storefront, &caller, &Wish::EphemeralKey(request.api_version)).await?))
+}
+
+/// `POST customers/card-setup-intent`
+async fn setup_intent(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
+    Ok(Answer(grant(&storefront, &caller, &Wish::SetupIntent).await?))
+}

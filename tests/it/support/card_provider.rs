@@ -1,0 +1,147 @@
+//! A card provider, as its documentation describes it.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use portico::companies::gateways::{self, GatewayDriver, SecretKey};
+use portico::kernel::ids::{CompanyId, GatewayId};
+use serde_json::{Value, json};
+use url::form_urlencoded;
+use wiremock::matchers::any;
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
+
+use crate::support::World;
+
+/// The secret key of the only account there.
+pub const SECRET_KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
+/// How long creating a customer takes there.
+const WORK: Duration = Duration::from_millis(300);
+
+/// The provider, seen from outside of it.
+pub struct CardProvider {
+    server: MockServer,
+    desk: Arc<Mutex<Desk>>,
+}
+
+#[derive(Default)]
+struct Desk {
+    /// Answered instead of what is asked, first come first served.
+    instead: VecDeque<ResponseTemplate>,
+    customers: HashMap<String, Form>,
+    /// What was asked under an idempotency key, what is answered, and from when on.
+    answered: HashMap<String, (Form, Value, Instant)>,
+}
+
+type Form = Vec<(String, String)>;
+
+impl CardProvider {
+    pub async fn start() -> Self {
+        let (server, desk) = (MockServer::start().await, Arc::<Mutex<Desk>>::default());
+        Mock::given(any()).respond_with(Clerk(desk.clone())).mount(&server).await;
+        Self { server, desk }
+    }
+
+    /// A world whose company has an account here.
+    pub async fn world(&self, changes: &[(&str, &str)]) -> World {
+        let (uri, timeout) = (self.server.uri(), ("providers.card.timeout", "2s"));
+        let world = World::with(&[&[("providers.card.base_url", uri.as_str()), timeout], changes].concat()).await;
+        world.card_gateway(world.company).await;
+        world
+    }
+
+    /// Answers the next requests like this, whatever they ask.
+    pub fn answer_next(&self, answers: impl IntoIterator<Item = ResponseTemplate>) {
+        self.desk.lock().unwrap().instead.extend(answers);
+    }
+
+    /// Loses every customer.
+    pub fn forget_customers(&self) {
+        self.desk.lock().unwrap().customers.clear();
+    }
+
+    /// What each customer was created with.
+    pub fn customers(&self) -> Vec<HashMap<String, String>> {
+        self.desk.lock().unwrap().customers.values().map(|form| form.iter().cloned().collect()).collect()
+    }
+
+    /// Every request to `path`, the first one first.
+    pub async fn requests(&self, path: &str) -> Vec<Request> {
+        self.server.received_requests().await.unwrap().into_iter().filter(|request| request.url.path() == path).collect()
+    }
+}
+
+impl World {
+    /// Opens an account at the card provider for a company.
+    pub async fn card_gateway(&self, company: CompanyId) -> GatewayId {
+        let (mut conn, secret_key) = (self.pool.acquire().await.unwrap(), SecretKey::parse(&SECRET_KEY.into()).unwrap());
+        let (key, now) = (&self.application_key, self.clock.now());
+        gateways::create_gateway(&mut conn, key, company, GatewayDriver::Card, "Cards", &secret_key, now).await.unwrap()
+    }
+}
+
+/// A refusal in the provider's form. Its message is for developers, and no customer may see it.
+pub fn refusal(status: u16, kind: &str, more: Value) -> ResponseTemplate {
+    let mut error = json!({ "type": kind, "message": "SECRET WORDS of the provider about Ada" });
+    error.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    ResponseTemplate::new(status).set_body_json(json!({ "error": error }))
+}
+
+pub fn header<'a>(request: &'a Request, name: &str) -> &'a str {
+    request.headers.get(name).map(|value| value.to_str().unwrap()).unwrap_or_default()
+}
+
+struct Clerk(Arc<Mutex<Desk>>);
+
+impl Respond for Clerk {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let mut desk = self.0.lock().unwrap();
+        if let Some(answer) = desk.instead.pop_front() {
+            return answer;
+        }
+        if header(request, "authorization") != format!("Bearer {SECRET_KEY}") {
+            return refusal(401, "invalid_request_error", json!({}));
+        }
+        let form: Form = form_urlencoded::parse(&request.body).into_owned().collect();
+        let key = header(request, "idempotency-key").to_owned();
+        if let Some((asked, answer, from)) = desk.answered.get(&key) {
+            return match (asked == &form, *from <= Instant::now()) {
+                (false, _) => refusal(400, "idempotency_error", json!({})),
+                (true, false) => refusal(409, "idempotency_error", json!({ "code": "idempotency_key_in_use" })),
+                (true, true) => ResponseTemplate::new(200).set_body_json(answer),
+            };
+        }
+        match desk.make(request.url.path(), header(request, "stripe-version"), &form) {
+            Ok(made) => {
+                let done = Instant::now() + WORK;
+                if !key.is_empty() {
+                    desk.answered.insert(key, (form, made.clone(), done));
+                }
+                ResponseTemplate::new(200).set_body_json(made).set_delay(WORK)
+            }
+            Err(refused) => refusal(refused.0, "invalid_request_error", refused.1),
+        }
+    }
+}
+
+impl Desk {
+    fn make(&mut self, path: &str, version: &str, form: &Form) -> Result<Value, (u16, Value)> {
+        let of_customer = || {
+            let named = form.iter().find(|(name, _)| name == "customer").map(|(_, id)| id.clone());
+            let known = named.filter(|id| self.customers.contains_key(id));
+            known.ok_or_else(|| (404, json!({ "code": "resource_missing", "param": "customer" })))
+        };
+        match path {
+            "/v1/customers" => {
+                let id = format!("cus_{}", self.answered.len());
+                self.customers.insert(id.clone(), form.clone());
+                Ok(json!({ "id": id, "object": "customer" }))
+            }
+            "/v1/ephemeral_keys" if !version.is_empty() => {
+                Ok(json!({ "id": "ephkey_1", "secret": format!("ek_{}_{version}", of_customer()?) }))
+            }
+            "/v1/setup_intents" => Ok(json!({ "id": "seti_1", "client_secret": format!("seti_1_secret_{}", of_customer()?) })),
+            _ => Err((400, json!({}))),
+        }
+    }
+}
