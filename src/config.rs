@@ -35,6 +35,8 @@ pub struct Config {
     pub sms: sms::Settings,
     /// `[mail]`
     pub mail: mail::Settings,
+    /// `[messages]`
+    pub messages: storefront::MessagesSettings,
     /// `[providers]`
     pub providers: providers::Settings,
     /// `[webhooks]`

@@ -17,7 +17,7 @@ use crate::providers::mail::{self, Mail};
 use crate::providers::mailbox::Mailbox;
 use crate::providers::sms::{self, Sms};
 use crate::realtime::{self, Realtime};
-use crate::storefront::{self, Storefront};
+use crate::storefront::{self, BadMessages, Messages, Storefront};
 use crate::webhooks::{self, Names, Webhooks};
 
 /// What handlers can ask for, each room by itself.
@@ -67,6 +67,9 @@ pub enum StateError {
     /// `[mail]`
     #[error("the settings of [mail] are not usable")]
     Mail(#[from] mail::BadSettings),
+    /// `[messages]`
+    #[error("the settings of [messages] are not usable")]
+    Messages(#[from] BadMessages),
     /// `[providers.idp_a]`, `[providers.idp_b]`, `[providers.idp_c]`
     #[error("the settings of [providers] are not usable")]
     IdentityProviders(#[from] identity::BadSettings),
@@ -95,6 +98,7 @@ impl AppState {
             hashing: PasswordHashing::start(),
             sms: Sms::new(&config.sms, mailbox.clone())?,
             mail: Mail::new(&config.mail, mailbox.clone())?,
+            messages: Messages::load(&config.messages)?,
             card: Card::new(&config.providers.card)?,
             settings: config.storefront.clone(),
         });

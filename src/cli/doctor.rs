@@ -13,6 +13,7 @@ use crate::kernel::telemetry::chain;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 use crate::set_up::{SetUp, application_key};
+use crate::storefront::Messages;
 
 /// The service's clock and the database's may differ by this much.
 const CLOCK_TOLERANCE: TimeDelta = TimeDelta::seconds(5);
@@ -37,6 +38,7 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
         ("certificates", certificates()),
         ("texts", texts(config)),
         ("mail", mail(config)),
+        ("messages", messages(config)),
     ];
     match SetUp::new(config).await {
         Err(error) => findings.push(("database", Bad(chain(&error)))),
@@ -86,6 +88,13 @@ fn mail(config: &Config) -> Finding {
         Ok(mail) if mail.is_available() => Good("a server is configured".to_owned()),
         Ok(_) if config.environment() == Environment::Development => Note("no server: mail goes to the mailbox alone".to_owned()),
         Ok(_) => Note("no server: customers cannot get mail (mail.smtp_url)".to_owned()),
+    }
+}
+
+fn messages(config: &Config) -> Finding {
+    match Messages::load(&config.messages) {
+        Err(error) => Bad(chain(&error)),
+        Ok(messages) => Good(format!("can be said in {}", messages.languages().collect::<Vec<_>>().join(", "))),
     }
 }
 

@@ -15,3 +15,4 @@ pub mod request;
 pub mod secrets;
 pub mod settings;
 pub mod telemetry;
+pub mod template;

@@ -25,11 +25,25 @@ where
     #[derive(serde::Deserialize)]
     #[serde(untagged)]
     enum Form {
-        Array(Vec<String>),
+        Array(Vec<Item>),
         Text(String),
     }
-    let items = match Form::deserialize(deserializer)? {
-        Form::Array(items) => items,
+    #[derive(serde::Deserialize)]
+    #[serde(untagged)]
+    enum Item {
+        Text(String),
+        Number(i64),
+    }
+    impl Item {
+        fn into_text(self) -> String {
+            match self {
+                Self::Text(text) => text,
+                Self::Number(number) => number.to_string(),
+            }
+        }
+    }
+    let items: Vec<String> = match Form::deserialize(deserializer)? {
+        Form::Array(items) => items.into_iter().map(Item::into_text).collect(),
         Form::Text(text) => text.split(',').map(|item| item.trim().to_owned()).filter(|item| !item.is_empty()).collect(),
     };
     items.iter().map(|item| item.parse().map_err(|error: T::Err| D::Error::custom(format!("{item}: {error}")))).collect()

@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use lettre::message::header::ContentType;
-use lettre::message::{Mailbox as Party, SinglePart};
+use lettre::message::{Mailbox as Party, MultiPart, SinglePart};
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -44,6 +43,8 @@ pub struct Letter<'a> {
     pub subject: &'a str,
     /// What it says.
     pub text: &'a str,
+    /// The same as HTML, for programs that show it.
+    pub html: Option<&'a str>,
     /// The code in it, for the mailbox alone.
     pub code: Option<&'a SecretString>,
     /// When it is sent.
@@ -98,12 +99,12 @@ impl Mail {
 
     fn message(&self, letter: &Letter<'_>) -> Result<Message, SendMailError> {
         let to: Address = letter.to.as_str().parse().map_err(|error| SendMailError(Box::new(error)))?;
-        Message::builder()
-            .from(self.from.clone())
-            .to(Party::new(None, to))
-            .subject(letter.subject)
-            .singlepart(SinglePart::builder().header(ContentType::TEXT_PLAIN).body(letter.text.to_owned()))
-            .map_err(|error| SendMailError(error.into()))
+        let builder = Message::builder().from(self.from.clone()).to(Party::new(None, to)).subject(letter.subject);
+        let message = match letter.html {
+            Some(html) => builder.multipart(MultiPart::alternative_plain_html(letter.text.to_owned(), html.to_owned())),
+            None => builder.singlepart(SinglePart::plain(letter.text.to_owned())),
+        };
+        message.map_err(|error| SendMailError(error.into()))
     }
 
     fn keep(&self, letter: &Letter<'_>) {
@@ -113,6 +114,7 @@ impl Mail {
                 to: letter.to.to_string(),
                 subject: Some(letter.subject.to_owned()),
                 text: letter.text.to_owned(),
+                html: letter.html.map(str::to_owned),
                 code: letter.code.map(|code| code.expose_secret().to_owned()),
                 sent_at: letter.at,
             });

@@ -32,6 +32,8 @@ pub struct Kept {
     pub subject: Option<String>,
     /// What it says.
     pub text: String,
+    /// A mail's HTML.
+    pub html: Option<String>,
     /// The verification code in it.
     pub code: Option<String>,
     /// When it was sent.

@@ -11,24 +11,31 @@ use crate::kernel::client_address::ClientAddress;
 use crate::kernel::json::Json;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::codes::{self, CodeRequest, Method, Order, Purpose, SubmittedCode, Target};
+use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::tokens::{SignedInCustomer, revoke_all_tokens};
 use crate::storefront::{Storefront, customers, devices, sending, social};
 
 /// `POST customers/account-closure`
-pub(super) async fn request(State(storefront): State<Storefront>, caller: SignedInCustomer, client: ClientAddress) -> Response {
+pub(super) async fn request(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    client: ClientAddress,
+    languages: AcceptedLanguages,
+) -> Response {
     let flow = async {
-        let method = send_code(&storefront, &caller).await?;
+        let method = send_code(&storefront, &caller, &languages).await?;
         Ok(Answer(json!({ "status": "ok", "method": method })))
     };
     sending::limited(&storefront, &caller.store, client, flow).await
 }
 
-async fn send_code(storefront: &Storefront, caller: &SignedInCustomer) -> Result<Method, Problem> {
+async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, languages: &AcceptedLanguages) -> Result<Method, Problem> {
     let (phone, email) = (caller.customer.proven_phone(), caller.customer.proven_email());
     let identity = phone.clone().map(Identity::Phone).or_else(|| email.clone().map(Identity::Email)).ok_or(ProblemCode::ContactMissing)?;
     let order = Order {
         store: &caller.store,
         purpose: Purpose::CloseAccount,
+        languages,
         identity: &identity,
         requested_by: Some(caller.customer.id),
         customer: Some(caller.customer.id),

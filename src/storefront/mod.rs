@@ -6,6 +6,7 @@
 //! * [`codes`] issues verification codes and judges guesses. It alone writes `verification_codes` and `wrong_codes`. A guess is counted
 //!   in a committed statement before it is compared, so no number of parallel guesses gets more than five comparisons out of a code.
 //! * [`texts`] is the SMS guard every text passes. It alone writes `texts`, which is its log and its counters in one.
+//! * [`messages`] has the words of texts and mails, in every language and for every store.
 //! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an identity
 //!   provider; one that is merely typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can
 //!   wait in an account that somebody else will one day believe to be theirs.
@@ -65,6 +66,7 @@ use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 
 pub use export::export_customer;
+pub use messages::{BadMessages, Fault, Messages, Settings as MessagesSettings};
 pub use resources::routes as operator_routes;
 pub use stores::{StoreKey, create_store, create_store_key};
 pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
@@ -79,6 +81,8 @@ pub struct Settings {
     /// How long after its closure an account's personal fields are blanked.
     #[serde(with = "humantime_serde")]
     pub erase_after: Duration,
+    /// Whether a login response also has the customer's fields at its top level, for clients that read them there.
+    pub flat_login: bool,
     /// Requests a minute for one store key and client address.
     pub requests_per_minute: NonZeroU32,
 }
@@ -93,6 +97,7 @@ pub struct Storefront {
     hashing: PasswordHashing,
     sms: Sms,
     mail: Mail,
+    messages: Messages,
     identity_providers: IdentityProviders,
     card: Card,
     settings: Settings,
@@ -117,6 +122,8 @@ pub struct Parts {
     pub sms: Sms,
     /// Sends mail.
     pub mail: Mail,
+    /// What both say.
+    pub messages: Messages,
     /// Say who somebody is to them.
     pub identity_providers: IdentityProviders,
     /// Saves cards.
@@ -128,10 +135,10 @@ pub struct Parts {
 impl Storefront {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, identity_providers, card, settings } = parts;
+        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
         let throttle = access::Throttle::new(settings.requests_per_minute);
         let recent = recent::Recent::new();
-        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, identity_providers, card, settings, throttle, recent }
+        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings, throttle, recent }
     }
 
     /// Forgets what is over: limits that no longer count, the personal fields of accounts closed longer than `storefront.erase_after` ago,

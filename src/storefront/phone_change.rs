@@ -14,6 +14,7 @@ use crate::kernel::json::Json;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::codes::{self, CodeRequest, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
+use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::tokens::SignedInCustomer;
 use crate::storefront::{Storefront, sending};
 
@@ -28,16 +29,22 @@ pub(super) async fn request(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     client: ClientAddress,
+    languages: AcceptedLanguages,
     body: Result<Json<PhoneRequest>, Problem>,
 ) -> Response {
     let flow = async {
-        let method = send_code(&storefront, &caller, &body?.0.phone).await?;
+        let method = send_code(&storefront, &caller, &languages, &body?.0.phone).await?;
         Ok(Answer(json!({ "status": "ok", "method": method })))
     };
     sending::limited(&storefront, &caller.store, client, flow).await
 }
 
-async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, phone: &str) -> Result<Method, Problem> {
+async fn send_code(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    languages: &AcceptedLanguages,
+    phone: &str,
+) -> Result<Method, Problem> {
     let number = PhoneNumber::parse(phone).map_err(|_| ProblemCode::NumberInvalid)?;
     let identity = Identity::Phone(number.clone());
     let owner = customers::find_proven(&mut *storefront.pool.acquire().await?, caller.store.id, &identity).await?;
@@ -47,6 +54,7 @@ async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, phone: &s
     let order = Order {
         store: &caller.store,
         purpose: Purpose::VerifyPhone,
+        languages,
         identity: &identity,
         requested_by: Some(caller.customer.id),
         customer: Some(caller.customer.id),

@@ -18,6 +18,7 @@ use crate::storefront::access::CallingStore;
 use crate::storefront::audit::{self, Origin, audited};
 use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, NewCustomer};
+use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::sign_in::SignedIn;
 use crate::storefront::stores::Store;
 use crate::storefront::{Storefront, passwords, sending};
@@ -43,16 +44,22 @@ pub(super) async fn request_creation_code(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientAddress,
+    languages: AcceptedLanguages,
     body: Result<Json<CreationCodeRequest>, Problem>,
 ) -> Response {
     let flow = async {
-        let method = send_creation_code(&storefront, &store, body?.0).await?;
+        let method = send_creation_code(&storefront, &store, &languages, body?.0).await?;
         Ok(Answer(json!({ "status": "ok", "method": method })))
     };
     sending::limited(&storefront, &store, client, flow).await
 }
 
-async fn send_creation_code(storefront: &Storefront, store: &Store, request: CreationCodeRequest) -> Result<Method, Problem> {
+async fn send_creation_code(
+    storefront: &Storefront,
+    store: &Store,
+    languages: &AcceptedLanguages,
+    request: CreationCodeRequest,
+) -> Result<Method, Problem> {
     let identity = match request.mode {
         Mode::Sms => Identity::Phone(PhoneNumber::parse(&request.identity).map_err(|_| ProblemCode::NumberInvalid)?),
         Mode::Email => {
@@ -67,7 +74,8 @@ async fn send_creation_code(storefront: &Storefront, store: &Store, request: Cre
         Identity::Phone(number) => (Some(Ok(number.clone())), None),
         Identity::Email(address) => (None, Some(address.clone())),
     };
-    let order = Order { store, purpose: Purpose::CreateAccount, identity: &identity, requested_by: None, customer: None, text, mail };
+    let order =
+        Order { store, purpose: Purpose::CreateAccount, languages, identity: &identity, requested_by: None, customer: None, text, mail };
     Ok(codes::issue(storefront, order).await?)
 }
 
@@ -132,7 +140,7 @@ pub(super) async fn register(
     let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
     let entry = (audit::Method::Registration, identity.map(String::as_str), origin);
     let signed_in = audited(&storefront, &store, entry, create_account(&storefront, &store, &request)).await?;
-    Ok((StatusCode::CREATED, Answer(signed_in.answer())))
+    Ok((StatusCode::CREATED, Answer(signed_in.answer(&storefront.settings))))
 }
 
 async fn create_account(storefront: &Storefront, store: &Store, request: &RegistrationRequest) -> Result<SignedIn, Problem> {

@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::response::Response;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::contact::{Identity, PhoneNumber};
 use crate::kernel::client_address::ClientAddress;
@@ -17,9 +17,10 @@ use crate::storefront::access::CallingStore;
 use crate::storefront::audit::{Method, Origin, audited};
 use crate::storefront::codes::{self, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
+use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::stores::Store;
 use crate::storefront::texts::Refusal;
-use crate::storefront::{Storefront, passwords, sending};
+use crate::storefront::{Settings, Storefront, passwords, sending};
 
 /// A customer with the token they have just been given.
 #[derive(Debug)]
@@ -29,9 +30,13 @@ pub(super) struct SignedIn {
 }
 
 impl SignedIn {
-    /// The login response of interface 1.
-    pub(super) fn answer(&self) -> Value {
-        json!({ "token": self.token.expose_secret(), "customer": self.customer.present() })
+    /// The login response of interface 1; with `storefront.flat_login` the customer's fields stand beside the customer, too.
+    pub(super) fn answer(&self, settings: &Settings) -> Value {
+        let customer = self.customer.present();
+        let mut answer = if settings.flat_login { customer.clone() } else { Map::new() };
+        answer.insert("token".to_owned(), json!(self.token.expose_secret()));
+        answer.insert("customer".to_owned(), Value::Object(customer));
+        Value::Object(answer)
     }
 }
 
@@ -46,16 +51,22 @@ pub(super) async fn login_with_sms(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientAddress,
+    languages: AcceptedLanguages,
     body: Result<Json<SmsLoginRequest>, Problem>,
 ) -> Response {
     let flow = async {
-        let method = send_sign_in_code(&storefront, &store, &body?.0.phone).await?;
+        let method = send_sign_in_code(&storefront, &store, &languages, &body?.0.phone).await?;
         Ok(Answer(json!({ "status": "ok", "method": method })))
     };
     sending::limited(&storefront, &store, client, flow).await
 }
 
-async fn send_sign_in_code(storefront: &Storefront, store: &Store, phone: &str) -> Result<codes::Method, Problem> {
+async fn send_sign_in_code(
+    storefront: &Storefront,
+    store: &Store,
+    languages: &AcceptedLanguages,
+    phone: &str,
+) -> Result<codes::Method, Problem> {
     let identity = Identity::Phone(PhoneNumber::parse(phone).map_err(|_| ProblemCode::NumberInvalid)?);
     let customer = customers::find_by_identity(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
@@ -65,6 +76,7 @@ async fn send_sign_in_code(storefront: &Storefront, store: &Store, phone: &str) 
     let order = Order {
         store,
         purpose: Purpose::SignIn,
+        languages,
         identity: &identity,
         requested_by: None,
         customer: Some(customer.id),
@@ -91,7 +103,7 @@ pub(super) async fn verify_code(
 ) -> Result<Answer<Value>, Problem> {
     let entry = (Method::Code, Some(request.identity.as_str()), origin);
     let signed_in = audited(&storefront, &store, entry, sign_in_by_code(&storefront, &store, &request)).await?;
-    Ok(Answer(signed_in.answer()))
+    Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
 async fn sign_in_by_code(storefront: &Storefront, store: &Store, request: &CodeLoginRequest) -> Result<SignedIn, Problem> {
@@ -124,7 +136,7 @@ pub(super) async fn login(
 ) -> Result<Answer<Value>, Problem> {
     let entry = (Method::Password, Some(request.identity.as_str()), origin);
     let signed_in = audited(&storefront, &store, entry, sign_in_by_password(&storefront, &store, &request)).await?;
-    Ok(Answer(signed_in.answer()))
+    Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
 async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: &PasswordLoginRequest) -> Result<SignedIn, Problem> {

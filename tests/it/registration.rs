@@ -137,3 +137,22 @@ async fn the_same_person_may_be_a_customer_of_two_stores() {
     let second = world.storefront("customers").key(&other).json(&body).send().await.ok(201);
     assert_ne!(first["customer"]["id"], second["customer"]["id"]);
 }
+
+#[tokio::test]
+async fn a_flat_login_response_has_the_customer_at_its_top_level_too() {
+    let world = World::with(&[("storefront.flat_login", "true")]).await;
+    let registered = world.register_with(PHONE, json!({ "password": PASSWORD })).await;
+    let body = json!({ "identity": PHONE, "password": PASSWORD });
+    let by_password = world.storefront("customers/login").json(&body).send().await.ok(200);
+    world.pass(TimeDelta::minutes(2));
+    let by_code = world.verify(PHONE, world.sign_in_code(PHONE).await).await.ok(200);
+    for login in [registered, by_password, by_code] {
+        let customer = login["customer"].as_object().unwrap();
+        assert!(customer.iter().all(|(field, value)| login[field] == *value), "{login}");
+        assert_eq!(login.as_object().unwrap().len(), customer.len() + 2, "nothing else but the token and the customer");
+        world.storefront_get("customers/me").token(&token(&login)).send().await.ok(200);
+    }
+
+    let usual = World::new().await.register(PHONE).await;
+    assert_eq!(usual.as_object().unwrap().keys().collect::<Vec<_>>(), ["token", "customer"]);
+}

@@ -1,57 +1,37 @@
-//! Texts: the configured providers, tried in order.
+//! Texts: the configured providers, asked in order.
+//!
+//! A provider that is out of service, over its rate or refuses our credentials *did not take* a text: the next one is asked. One that
+//! knows the number takes no texts has said the last word: nobody else is asked, because nobody else could know better. One that fell
+//! silent may have taken the text, which therefore counts as sent.
+//!
+//! Each provider stands behind a [`breaker`]: after several failures in a row it is passed over for a while. A breaker decides who is asked
+//! first, never that nobody is: while all of them are open, the provider whose trial comes first is asked all the same, because a customer
+//! who waits for a code is better served by a try than by a certain refusal. Breakers belong to one instance; another one has to find
+//! out by itself, which costs it the same few texts and no coordination.
 
+mod breaker;
+mod exchange;
+mod http;
+mod provider;
+pub mod segment;
+mod settings;
 mod twilio;
+mod vonage;
+
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::contact::PhoneNumber;
-use crate::kernel::settings;
 use crate::providers::mailbox::{Channel, Kept, Mailbox};
+use provider::Provider;
 
+pub use breaker::Settings as BreakerSettings;
+pub use http::{Format as HttpFormat, Method as HttpMethod, Settings as HttpSettings, Sign as HttpSign};
+pub use settings::{BadSettings, ProviderName, Settings};
 pub use twilio::Settings as TwilioSettings;
-
-/// `[sms]`
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// Providers in the order they are tried.
-    #[serde(deserialize_with = "settings::list")]
-    pub providers: Vec<ProviderName>,
-    /// `[sms.twilio]`
-    pub twilio: TwilioSettings,
-}
-
-/// The providers this version speaks to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProviderName {
-    /// Twilio, or a service that speaks its API.
-    Twilio,
-    /// No service: the log says that a text would have been sent, without its content.
-    Log,
-}
-
-impl std::str::FromStr for ProviderName {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "twilio" => Ok(Self::Twilio),
-            "log" => Ok(Self::Log),
-            _ => Err("providers are \"twilio\" and \"log\""),
-        }
-    }
-}
-
-/// A provider is listed whose settings are missing or wrong.
-#[derive(Debug, thiserror::Error)]
-#[error("{setting} {reason}")]
-pub struct BadSettings {
-    /// The key.
-    pub setting: &'static str,
-    /// What is wrong with it.
-    pub reason: String,
-}
+pub use vonage::Settings as VonageSettings;
 
 /// One text to one number.
 #[derive(Debug)]
@@ -77,27 +57,24 @@ pub enum SendTextError {
     NotTaken(String),
 }
 
-/// Sends texts. Without any provider and mailbox it cannot: ask [`Sms::is_available`].
-#[derive(Clone, Debug)]
-pub struct Sms {
-    providers: Vec<Provider>,
-    mailbox: Option<Mailbox>,
+impl SendTextError {
+    fn not_taken(reason: impl Into<String>) -> Self {
+        Self::NotTaken(reason.into())
+    }
 }
 
+/// Sends texts. Without any provider and mailbox it cannot: ask [`Sms::is_available`]. Clones share the breakers.
 #[derive(Clone, Debug)]
-enum Provider {
-    Twilio(twilio::Twilio),
-    Log,
+pub struct Sms {
+    providers: Arc<[Provider]>,
+    mailbox: Option<Mailbox>,
 }
 
 impl Sms {
     /// The providers of the settings; with a mailbox every text lands there too, and no provider is needed.
     pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, BadSettings> {
-        let provider = |name: &ProviderName| match name {
-            ProviderName::Twilio => twilio::Twilio::new(&settings.twilio).map(Provider::Twilio),
-            ProviderName::Log => Ok(Provider::Log),
-        };
-        Ok(Self { providers: settings.providers.iter().map(provider).collect::<Result<_, _>>()?, mailbox })
+        let providers = settings.providers.iter().map(|name| Provider::new(*name, settings)).collect::<Result<_, _>>()?;
+        Ok(Self { providers, mailbox })
     }
 
     /// Whether there is anything to send with.
@@ -105,30 +82,31 @@ impl Sms {
         !self.providers.is_empty() || self.mailbox.is_some()
     }
 
-    /// Hands the text to the first provider that takes it. A number that one provider cannot reach is not tried at the next.
+    /// Hands the text to the first provider that takes it.
     pub async fn send(&self, text: Text<'_>) -> Result<(), SendTextError> {
+        if !self.providers.is_empty() {
+            self.hand_over(&text).await?;
+        } else if self.mailbox.is_none() {
+            return Err(SendTextError::not_taken("no provider is configured"));
+        }
+        self.keep(&text);
+        Ok(())
+    }
+
+    async fn hand_over(&self, text: &Text<'_>) -> Result<(), SendTextError> {
         let mut refusal = None;
-        for provider in &self.providers {
-            match provider.send(&text).await {
-                Ok(()) => {
-                    self.keep(&text);
-                    return Ok(());
-                }
-                Err(SendTextError::Unreachable) => return Err(SendTextError::Unreachable),
-                Err(SendTextError::NotTaken(reason)) => {
-                    tracing::warn!(reason, "a provider did not take a text");
-                    refusal = Some(SendTextError::NotTaken(reason));
-                }
+        // The filter is asked as late as the provider is: its answer may be the one trial of an open breaker.
+        for provider in self.providers.iter().filter(|provider| provider.admits(text.at)) {
+            match provider.send(text).await {
+                Err(SendTextError::NotTaken(reason)) => refusal = Some(SendTextError::NotTaken(reason)),
+                final_word => return final_word,
             }
         }
-        match refusal {
-            Some(refusal) => Err(refusal),
-            None if self.mailbox.is_none() => Err(SendTextError::NotTaken("no provider is configured".to_owned())),
-            None => {
-                self.keep(&text);
-                Ok(())
-            }
+        if let Some(refusal) = refusal {
+            return Err(refusal);
         }
+        let first = self.providers.iter().min_by_key(|provider| provider.next_trial());
+        first.expect("a text is handed over only where there are providers").send(text).await
     }
 
     fn keep(&self, text: &Text<'_>) {
@@ -138,21 +116,10 @@ impl Sms {
                 to: text.to.to_string(),
                 subject: None,
                 text: text.body.to_owned(),
+                html: None,
                 code: text.code.map(|code| code.expose_secret().to_owned()),
                 sent_at: text.at,
             });
-        }
-    }
-}
-
-impl Provider {
-    async fn send(&self, text: &Text<'_>) -> Result<(), SendTextError> {
-        match self {
-            Self::Twilio(twilio) => twilio.send(text).await,
-            Self::Log => {
-                tracing::info!("a text would have been sent");
-                Ok(())
-            }
         }
     }
 }

@@ -2,16 +2,19 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, StatusCode};
+use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
 
 use crate::kernel::settings;
+use crate::providers::sms::exchange::{self, Answer, Receipt};
+use crate::providers::sms::settings::required;
 use crate::providers::sms::{BadSettings, SendTextError, Text};
 
-/// Error codes that are about the number and not about us: invalid, not in service, not a mobile, opted out, unreachable, landline.
-const ABOUT_THE_NUMBER: [u64; 8] = [21211, 21214, 21217, 21610, 21614, 30003, 30005, 30006];
+/// Error codes that are about the number and not about us: invalid, no mobile, a short code, opted out, a fixed line; of the carriers:
+/// not in service, blocked, unknown, a fixed line.
+const ABOUT_THE_NUMBER: [u64; 11] = [21211, 21214, 21217, 21265, 21610, 21614, 21635, 30003, 30004, 30005, 30006];
 
 /// `[sms.twilio]`
 #[derive(Clone, Debug, Deserialize)]
@@ -33,7 +36,7 @@ pub struct Settings {
 }
 
 /// A client of one account.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Twilio {
     client: Client,
     messages: Url,
@@ -42,69 +45,79 @@ pub(super) struct Twilio {
     from: String,
 }
 
-#[derive(Deserialize)]
-struct Refusal {
+/// The two places where an error's number stands: in a refusal, and in a message that was taken and failed at once.
+#[derive(Default, Deserialize)]
+struct Report {
     code: Option<u64>,
+    error_code: Option<u64>,
 }
 
 impl Twilio {
     pub(super) fn new(settings: &Settings) -> Result<Self, BadSettings> {
-        let missing = |setting| BadSettings { setting, reason: "is not set".to_owned() };
-        let account_sid = settings.account_sid.clone().ok_or_else(|| missing("sms.twilio.account_sid"))?;
-        let from = settings.from.clone().ok_or_else(|| missing("sms.twilio.from"))?;
+        let account_sid = required(settings.account_sid.as_ref(), "sms.twilio.account_sid")?;
+        let from = required(settings.from.as_ref(), "sms.twilio.from")?;
         let messages = settings
             .base_url
             .join(&format!("/2010-04-01/Accounts/{account_sid}/Messages.json"))
             .map_err(|error| BadSettings { setting: "sms.twilio.base_url", reason: error.to_string() })?;
-        let client = Client::builder().timeout(settings.timeout).redirect(reqwest::redirect::Policy::none()).build();
-        let client = client.map_err(|error| BadSettings { setting: "sms.twilio", reason: error.to_string() })?;
+        let client = exchange::client(settings.timeout, "sms.twilio.timeout")?;
         Ok(Self { client, messages, account_sid, auth_token: settings.auth_token.clone(), from })
     }
 
-    pub(super) async fn send(&self, text: &Text<'_>) -> Result<(), SendTextError> {
+    pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
         let sender = if self.from.starts_with("MG") { "MessagingServiceSid" } else { "From" };
-        let answer = self
-            .client
-            .post(self.messages.clone())
-            .basic_auth(&self.account_sid, Some(self.auth_token.expose_secret()))
-            .form(&[("To", text.to.as_str()), (sender, &self.from), ("Body", text.body)])
-            .send()
-            .await;
-        let answer = match answer {
-            Ok(answer) => answer,
-            // The provider may have taken it before it fell silent: a second text would be worse than none.
-            Err(error) if error.is_timeout() && !error.is_connect() => return Ok(()),
-            Err(error) => {
-                return Err(SendTextError::NotTaken(if error.is_connect() { "no connection" } else { "broken answer" }.to_owned()));
-            }
-        };
-        let status = answer.status();
-        if status.is_success() {
-            return Ok(());
-        }
-        let refusal = answer.json::<Refusal>().await.ok().and_then(|refusal| refusal.code);
-        Err(judge(status, refusal))
+        let request = self.client.post(self.messages.clone()).basic_auth(&self.account_sid, Some(self.auth_token.expose_secret())).form(&[
+            ("To", text.to.as_str()),
+            (sender, &self.from),
+            ("Body", text.body),
+        ]);
+        exchange::hand_over(request, judge).await
     }
 }
 
-fn judge(status: StatusCode, code: Option<u64>) -> SendTextError {
-    match code {
-        Some(code) if ABOUT_THE_NUMBER.contains(&code) => SendTextError::Unreachable,
-        Some(code) => SendTextError::NotTaken(format!("status {status}, error {code}")),
-        None => SendTextError::NotTaken(format!("status {status}")),
+fn judge(answer: &Answer) -> Result<(), SendTextError> {
+    let report = serde_json::from_slice::<Report>(&answer.body).unwrap_or_default();
+    match report.code.or(report.error_code) {
+        Some(code) if ABOUT_THE_NUMBER.contains(&code) => Err(SendTextError::Unreachable),
+        Some(code) => Err(SendTextError::not_taken(format!("status {}, error {code}", answer.status))),
+        None if answer.status.is_success() => Ok(()),
+        None => Err(SendTextError::not_taken(format!("status {}", answer.status))),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use reqwest::StatusCode;
+
     use super::*;
+
+    fn judged(status: u16, body: &str) -> Result<(), SendTextError> {
+        judge(&Answer { status: StatusCode::from_u16(status).unwrap(), body: body.into() })
+    }
 
     #[test]
     fn only_errors_about_the_number_blame_the_number() {
-        assert!(matches!(judge(StatusCode::BAD_REQUEST, Some(21614)), SendTextError::Unreachable));
-        for (status, code) in [(400, Some(21606)), (401, Some(20003)), (429, Some(20429)), (500, None)] {
-            let status = StatusCode::from_u16(status).unwrap();
-            assert!(matches!(judge(status, code), SendTextError::NotTaken(_)), "{status} {code:?}");
+        for code in ABOUT_THE_NUMBER {
+            let refused = judged(400, &format!(r#"{{"code":{code},"message":"refused","status":400}}"#));
+            assert!(matches!(refused, Err(SendTextError::Unreachable)), "{code}");
         }
+        for (status, body) in [
+            (400, r#"{"code":21606,"message":"not your number"}"#),
+            (400, r#"{"code":21408,"message":"region not enabled"}"#),
+            (401, r#"{"code":20003,"message":"authenticate"}"#),
+            (429, r#"{"code":20429,"message":"too many requests"}"#),
+            (500, "<html>oops</html>"),
+            (302, ""),
+        ] {
+            assert!(matches!(judged(status, body), Err(SendTextError::NotTaken(_))), "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_failed_at_once_was_not_sent() {
+        assert!(judged(201, r#"{"sid":"SM0","status":"queued","error_code":null}"#).is_ok());
+        assert!(judged(201, "").is_ok(), "the status says enough");
+        let failed = judged(201, r#"{"sid":"SM0","status":"failed","error_code":30006}"#);
+        assert!(matches!(failed, Err(SendTextError::Unreachable)));
     }
 }

@@ -13,17 +13,20 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::secrets::random_six_digits;
 use crate::providers::mail::Letter;
 use crate::providers::sms::{SendTextError, Text};
+use crate::storefront::Storefront;
 use crate::storefront::codes::queries::NewCode;
 use crate::storefront::codes::{Purpose, digest, queries};
+use crate::storefront::messages::{AcceptedLanguages, Occasion};
 use crate::storefront::stores::Store;
 use crate::storefront::texts::{self, Refusal};
-use crate::storefront::{Storefront, messages};
 
 /// A code somebody asks for.
 #[derive(Debug)]
 pub(in crate::storefront) struct Order<'a> {
     pub(in crate::storefront) store: &'a Store,
     pub(in crate::storefront) purpose: Purpose,
+    /// The languages whoever asks would like.
+    pub(in crate::storefront) languages: &'a AcceptedLanguages,
     /// The identity it is asked for, and checked with.
     pub(in crate::storefront) identity: &'a Identity,
     /// Who asks, where it takes a signed-in customer to ask.
@@ -34,6 +37,12 @@ pub(in crate::storefront) struct Order<'a> {
     pub(in crate::storefront) text: Option<Result<PhoneNumber, Refusal>>,
     /// The address to mail, if the text is refused or there is none.
     pub(in crate::storefront) mail: Option<EmailAddress>,
+}
+
+impl Order<'_> {
+    fn occasion<'a>(&'a self, code: &'a SecretString) -> Occasion<'a> {
+        Occasion { store: self.store, purpose: self.purpose, languages: self.languages, code }
+    }
 }
 
 /// How a code travelled.
@@ -108,7 +117,7 @@ async fn by_text(storefront: &Storefront, order: &Order<'_>, number: &PhoneNumbe
     }
     tx.commit().await?;
 
-    let body = messages::text(&order.store.name, &digits);
+    let body = storefront.messages.text(order.occasion(&digits));
     match storefront.sms.send(Text { to: number, body: &body, code: Some(&digits), at: now }).await {
         Ok(()) => Ok(Method::Sms),
         Err(error) => {
@@ -132,8 +141,8 @@ async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddr
     }
     tx.commit().await?;
 
-    let (subject, text) = messages::mail(&order.store.name, &digits);
-    let letter = Letter { to: address, subject: &subject, text: &text, code: Some(&digits), at: now };
+    let mail = storefront.messages.mail(order.occasion(&digits));
+    let letter = Letter { to: address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
     if storefront.mail.send(letter).await.is_err() {
         queries::delete_code(&mut *storefront.pool.acquire().await?, id).await?;
         return Err(IssueError::NotSent);

@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// How long a code can be used.
-pub(super) const LIFETIME: TimeDelta = TimeDelta::minutes(10);
+pub(in crate::storefront) const LIFETIME: TimeDelta = TimeDelta::minutes(10);
 /// A request inside this time after the last one sends no second message.
 pub(super) const REPEAT_AFTER: TimeDelta = TimeDelta::minutes(1);
 /// Guesses a code survives.

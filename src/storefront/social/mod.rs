@@ -149,7 +149,7 @@ async fn finish(
 ) -> Result<Answer<Value>, Problem> {
     let flow = async { sign_in(storefront, store, verifying.await?, typed).await };
     let signed_in = audited(storefront, store, (method, None, origin), flow).await?;
-    Ok(Answer(signed_in.answer()))
+    Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
 /// Reads a body in which the provider's name for the person may stand under the deployment's own member.

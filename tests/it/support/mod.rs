@@ -4,6 +4,7 @@ mod answer;
 pub mod card_provider;
 pub mod database;
 pub mod fleet;
+pub mod http_texts;
 pub mod identity_provider;
 pub mod people;
 pub mod receiver;
@@ -12,6 +13,7 @@ pub mod smtp;
 pub mod socket_server;
 pub mod subscribers;
 pub mod twilio;
+pub mod vonage;
 mod world;
 
 pub use answer::Answer;

@@ -10,13 +10,7 @@ pub const TOKEN: &str = "12345678";
 /// Starts a provider that gives every text this answer; with the settings that lead to it.
 pub async fn provider(answer: ResponseTemplate) -> (MockServer, Vec<(&'static str, String)>) {
     let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .and(path(format!("/2010-04-01/Accounts/{ACCOUNT}/Messages.json")))
-        .and(basic_auth(ACCOUNT, TOKEN))
-        .and(header("content-type", "application/x-www-form-urlencoded"))
-        .respond_with(answer)
-        .mount(&server)
-        .await;
+    change(&server, answer).await;
     let settings = vec![
         ("sms.providers", "twilio".to_owned()),
         ("sms.twilio.base_url", server.uri()),
@@ -25,6 +19,18 @@ pub async fn provider(answer: ResponseTemplate) -> (MockServer, Vec<(&'static st
         ("sms.twilio.from", "+15005550006".to_owned()),
     ];
     (server, settings)
+}
+
+/// From now on every text gets this answer.
+pub async fn change(server: &MockServer, answer: ResponseTemplate) {
+    server.reset().await;
+    Mock::given(method("POST"))
+        .and(path(format!("/2010-04-01/Accounts/{ACCOUNT}/Messages.json")))
+        .and(basic_auth(ACCOUNT, TOKEN))
+        .and(header("content-type", "application/x-www-form-urlencoded"))
+        .respond_with(answer)
+        .mount(server)
+        .await;
 }
 
 /// A text was queued.

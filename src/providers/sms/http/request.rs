@@ -1,0 +1,207 @@
+//! The request of the settings with a text filled in, each value escaped for where it stands.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use url::{Url, form_urlencoded};
+
+use crate::kernel::template::Template;
+use crate::providers::sms::BadSettings;
+
+/// What may stand in braces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Placeholder {
+    /// The number with its plus.
+    To,
+    /// The number without it.
+    ToDigits,
+    From,
+    Text,
+}
+
+impl FromStr for Placeholder {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        match name {
+            "to" => Ok(Self::To),
+            "to_digits" => Ok(Self::ToDigits),
+            "from" => Ok(Self::From),
+            "text" => Ok(Self::Text),
+            _ => Err(()),
+        }
+    }
+}
+
+/// How the body is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Format {
+    /// A JSON document; placeholders stand inside of its quotes.
+    Json,
+    /// A form, `name={placeholder}&…`.
+    Form,
+}
+
+impl Format {
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Json => "application/json",
+            Self::Form => "application/x-www-form-urlencoded",
+        }
+    }
+
+    fn escape(self, value: &str) -> Cow<'static, str> {
+        match self {
+            Self::Json => {
+                let quoted = serde_json::to_string(value).expect("any text can be written as JSON");
+                quoted[1..quoted.len() - 1].to_owned().into()
+            }
+            Self::Form => percent_encode(value),
+        }
+    }
+}
+
+/// The parts of the request that depend on the text.
+pub(super) struct Shape {
+    url: Template<Placeholder>,
+    body: Template<Placeholder>,
+    format: Format,
+}
+
+/// Address and body may hold credentials.
+impl std::fmt::Debug for Shape {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Shape(…)")
+    }
+}
+
+/// What is filled in.
+#[derive(Clone, Copy)]
+pub(super) struct Values<'a> {
+    pub(super) to: &'a str,
+    pub(super) from: &'a str,
+    pub(super) text: &'a str,
+}
+
+/// A text with everything in it that would break out of a careless template.
+const AWKWARD: Values<'static> = Values { to: "+12015550123", from: "Acme \"Shop\" & Co", text: "\"\\\r\n</a>&=%{to}€" };
+
+impl Shape {
+    /// Reads the templates and tries them once, so that a request that no service could read is found at the start.
+    pub(super) fn new(url: &SecretString, body: &SecretString, format: Format) -> Result<Self, BadSettings> {
+        let bad = |setting, reason: String| BadSettings { setting, reason };
+        let read = |text: &SecretString, setting| Template::parse(text.expose_secret()).map_err(|error| bad(setting, error.to_string()));
+        let shape = Self { url: read(url, "sms.http.url")?, body: read(body, "sms.http.body")?, format };
+        let url = shape.url(AWKWARD).map_err(|error| bad("sms.http.url", error.to_string()))?;
+        if !matches!(url.scheme(), "https" | "http") {
+            return Err(bad("sms.http.url", "is not an address of the web".to_owned()));
+        }
+        if let (Format::Json, Some(body)) = (format, shape.body(AWKWARD)) {
+            let read = serde_json::from_str::<serde::de::IgnoredAny>(&body);
+            read.map_err(|error| bad("sms.http.body", format!("is not JSON when it is filled in: {error}")))?;
+        }
+        if !shape.has(Placeholder::Text) {
+            return Err(bad("sms.http.body", "says nowhere where {text} goes, and sms.http.url neither".to_owned()));
+        }
+        if !shape.has(Placeholder::To) && !shape.has(Placeholder::ToDigits) {
+            return Err(bad("sms.http.body", "says nowhere where {to} goes, and sms.http.url neither".to_owned()));
+        }
+        Ok(shape)
+    }
+
+    pub(super) fn has(&self, placeholder: Placeholder) -> bool {
+        self.url.has(placeholder) || self.body.has(placeholder)
+    }
+
+    pub(super) fn url(&self, values: Values<'_>) -> Result<Url, url::ParseError> {
+        self.url.fill(|placeholder| percent_encode(values.of(placeholder))).parse()
+    }
+
+    /// The body; `None` when the settings have none.
+    pub(super) fn body(&self, values: Values<'_>) -> Option<String> {
+        let body = self.body.fill(|placeholder| self.format.escape(values.of(placeholder)));
+        (!body.is_empty()).then_some(body)
+    }
+}
+
+impl<'a> Values<'a> {
+    fn of(self, placeholder: Placeholder) -> &'a str {
+        match placeholder {
+            Placeholder::To => self.to,
+            Placeholder::ToDigits => self.to.trim_start_matches('+'),
+            Placeholder::From => self.from,
+            Placeholder::Text => self.text,
+        }
+    }
+}
+
+/// Escaped for any part of an address and for a form: a plus would mean a space in one of them only, so a space is `%20` in both.
+fn percent_encode(value: &str) -> Cow<'static, str> {
+    form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>().replace('+', "%20").into()
+}
+
+/// Reads `Name: value` lines. What is wrong is said without the value, which may be a secret.
+pub(super) fn headers(lines: &SecretString) -> Result<HeaderMap, BadSettings> {
+    let bad = |number: usize| BadSettings { setting: "sms.http.headers", reason: format!("has no \"Name: value\" in line {number}") };
+    let mut headers = HeaderMap::new();
+    for (number, line) in lines.expose_secret().lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let (name, value) = line.split_once(':').ok_or_else(|| bad(number + 1))?;
+        let name: HeaderName = name.trim().parse().map_err(|_| bad(number + 1))?;
+        let mut value: HeaderValue = value.trim().parse().map_err(|_| bad(number + 1))?;
+        value.set_sensitive(true);
+        headers.append(name, value);
+    }
+    Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shape(url: &str, body: &str, format: Format) -> Result<Shape, String> {
+        Shape::new(&url.into(), &body.into(), format).map_err(|error| error.to_string())
+    }
+
+    const URL: &str = "https://sms.example.com/send";
+
+    #[test]
+    fn values_are_escaped_for_where_they_stand() {
+        let json = shape(URL, r#"{"to":"{to}","text":"{text}"}"#, Format::Json).unwrap();
+        let body: serde_json::Value = serde_json::from_str(&json.body(AWKWARD).unwrap()).unwrap();
+        assert_eq!((&body["to"], &body["text"]), (&"+12015550123".into(), &AWKWARD.text.into()));
+
+        let form = shape(URL, "to={to_digits}&from={from}&text={text}", Format::Form).unwrap();
+        let body = form.body(AWKWARD).unwrap();
+        let read: Vec<(String, String)> = form_urlencoded::parse(body.as_bytes()).into_owned().collect();
+        assert_eq!(read[0].1, "12015550123");
+        assert_eq!((read[1].1.as_str(), read[2].1.as_str(), read.len()), (AWKWARD.from, AWKWARD.text, 3));
+
+        let query = shape("https://sms.example.com/to/{to}?text={text}", "", Format::Form).unwrap();
+        let url = query.url(AWKWARD).unwrap();
+        assert_eq!(url.query_pairs().next().unwrap().1, AWKWARD.text);
+        assert_eq!((url.path(), query.body(AWKWARD)), ("/to/%2B12015550123", None));
+    }
+
+    #[test]
+    fn what_no_service_could_read_is_refused_at_the_start() {
+        let refused = |url: &str, body: &str| shape(url, body, Format::Json).err().unwrap();
+        assert!(refused(URL, r#"{"to":"{to}","text":{text}}"#).contains("is not JSON"));
+        assert!(refused(URL, r#"{"to":"{to}"}"#).contains("{text}"));
+        assert!(refused(URL, r#"{"text":"{text}"}"#).contains("{to}"));
+        assert!(refused(URL, r#"{"to":"{too}"}"#).contains("{too}"));
+        assert!(refused("", r#"{"to":"{to}","text":"{text}"}"#).contains("sms.http.url"));
+        assert!(refused("ftp://sms.example.com", r#"{"to":"{to}","text":"{text}"}"#).contains("sms.http.url"));
+    }
+
+    #[test]
+    fn a_bad_header_is_named_by_its_line_alone() {
+        let read = headers(&"Authorization: Bearer s3cret: x, y\n\nX-Account: 42\n".into()).unwrap();
+        assert_eq!((read["authorization"].as_bytes(), read["x-account"].as_bytes()), (&b"Bearer s3cret: x, y"[..], &b"42"[..]));
+        let refused = headers(&"X-Account: 42\nBearer s3cret".into()).unwrap_err().to_string();
+        assert!(refused.contains("line 2") && !refused.contains("s3cret"), "{refused}");
+    }
+}

@@ -1,0 +1,86 @@
+//! One configured provider, and how it has been doing.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use chrono::{DateTime, Utc};
+
+use crate::providers::sms::breaker::Breaker;
+use crate::providers::sms::exchange::Receipt;
+use crate::providers::sms::{BadSettings, ProviderName, SendTextError, Settings, Text, http, twilio, vonage};
+
+/// A provider behind its breaker.
+#[derive(Debug)]
+pub(super) struct Provider {
+    name: ProviderName,
+    client: Client,
+    breaker: Mutex<Breaker>,
+}
+
+#[derive(Debug)]
+enum Client {
+    Twilio(twilio::Twilio),
+    Vonage(vonage::Vonage),
+    Http(Box<http::Http>),
+    Log,
+}
+
+impl Provider {
+    pub(super) fn new(name: ProviderName, settings: &Settings) -> Result<Self, BadSettings> {
+        let client = match name {
+            ProviderName::Twilio => Client::Twilio(twilio::Twilio::new(&settings.twilio)?),
+            ProviderName::Vonage => Client::Vonage(vonage::Vonage::new(&settings.vonage)?),
+            ProviderName::Http => Client::Http(Box::new(http::Http::new(&settings.http)?)),
+            ProviderName::Log => Client::Log,
+        };
+        Ok(Self { name, client, breaker: Mutex::new(Breaker::new(settings.breaker)) })
+    }
+
+    /// Whether its breaker lets a text through now.
+    pub(super) fn admits(&self, now: DateTime<Utc>) -> bool {
+        self.breaker().admits(now)
+    }
+
+    /// When its open breaker lets the next text through.
+    pub(super) fn next_trial(&self) -> Option<DateTime<Utc>> {
+        self.breaker().next_trial()
+    }
+
+    /// Hands a text over and notes how that went.
+    pub(super) async fn send(&self, text: &Text<'_>) -> Result<(), SendTextError> {
+        let sent = self.client.send(text).await;
+        match &sent {
+            // Whoever knows that a number takes no texts is in good health.
+            Ok(Receipt::Taken) | Err(SendTextError::Unreachable) => self.breaker().note_health(),
+            // This text is not sent again, but the next ones are better given to somebody who answers.
+            Ok(Receipt::Silence) => self.note_failure("silence", text.at),
+            Err(SendTextError::NotTaken(reason)) => self.note_failure(reason, text.at),
+        }
+        sent.map(|_| ())
+    }
+
+    fn note_failure(&self, reason: &str, now: DateTime<Utc>) {
+        let provider = self.name.as_str();
+        tracing::warn!(provider, reason, "a provider did not take a text");
+        if self.breaker().note_failure(now) {
+            tracing::warn!(provider, "a provider is passed over for a while");
+        }
+    }
+
+    fn breaker(&self) -> MutexGuard<'_, Breaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Client {
+    async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
+        match self {
+            Self::Twilio(twilio) => twilio.send(text).await,
+            Self::Vonage(vonage) => vonage.send(text).await,
+            Self::Http(http) => http.send(text).await,
+            Self::Log => {
+                tracing::info!("a text would have been sent");
+                Ok(Receipt::Taken)
+            }
+        }
+    }
+}

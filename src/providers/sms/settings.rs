@@ -1,0 +1,71 @@
+//! `[sms]`: which providers are asked, and in which order.
+
+use crate::kernel::settings;
+use crate::providers::sms::{breaker, http, twilio, vonage};
+
+/// `[sms]`
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Providers in the order they are tried.
+    #[serde(deserialize_with = "settings::list")]
+    pub providers: Vec<ProviderName>,
+    /// `[sms.breaker]`
+    pub breaker: breaker::Settings,
+    /// `[sms.twilio]`
+    pub twilio: twilio::Settings,
+    /// `[sms.vonage]`
+    pub vonage: vonage::Settings,
+    /// `[sms.http]`
+    pub http: http::Settings,
+}
+
+/// The providers this version speaks to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderName {
+    /// Twilio, or a service that speaks its API.
+    Twilio,
+    /// Vonage, or a service that speaks its SMS API.
+    Vonage,
+    /// Any service that takes a text in one HTTP request.
+    Http,
+    /// No service: the log says that a text would have been sent, without its content.
+    Log,
+}
+
+impl ProviderName {
+    /// As the settings and the log write it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Twilio => "twilio",
+            Self::Vonage => "vonage",
+            Self::Http => "http",
+            Self::Log => "log",
+        }
+    }
+}
+
+impl std::str::FromStr for ProviderName {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = [Self::Twilio, Self::Vonage, Self::Http, Self::Log];
+        let named = known.into_iter().find(|name| name.as_str() == text);
+        named.ok_or("providers are \"twilio\", \"vonage\", \"http\" and \"log\"")
+    }
+}
+
+/// A provider is listed whose settings are missing or wrong.
+#[derive(Debug, thiserror::Error)]
+#[error("{setting} {reason}")]
+pub struct BadSettings {
+    /// The key.
+    pub setting: &'static str,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+/// The value of a setting that a listed provider cannot do without.
+pub(super) fn required<T: Clone>(value: Option<&T>, setting: &'static str) -> Result<T, BadSettings> {
+    value.cloned().ok_or_else(|| BadSettings { setting, reason: "is not set".to_owned() })
+}

@@ -1,0 +1,153 @@
+//! The SMS API of Vonage and of the services that copy it: a form is posted, and what went wrong stands inside of an answer whose status
+//! is 200 all the same.
+
+use std::time::Duration;
+
+use reqwest::Client;
+use secrecy::{ExposeSecret, SecretString};
+use serde::Deserialize;
+use serde_json::Value;
+use url::Url;
+
+use crate::kernel::settings;
+use crate::providers::sms::exchange::{self, Answer, Receipt};
+use crate::providers::sms::segment::Alphabet;
+use crate::providers::sms::settings::required;
+use crate::providers::sms::{BadSettings, SendTextError, Text};
+
+/// The text was taken.
+const TAKEN: u64 = 0;
+/// Errors that are about the number: barred, and out of service. Not 6, an "invalid message" that may come of a prefix unknown to this
+/// service: another one may know it.
+const ABOUT_THE_NUMBER: [u64; 2] = [7, 33];
+
+/// `[sms.vonage]`
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// Where the API is.
+    pub base_url: Url,
+    /// The account's key.
+    #[serde(deserialize_with = "settings::optional")]
+    pub api_key: Option<String>,
+    /// The account's secret.
+    pub api_secret: SecretString,
+    /// The sender: a number, or a name of up to eleven letters and digits.
+    #[serde(deserialize_with = "settings::optional")]
+    pub from: Option<String>,
+    /// How long its answer is waited for; a text without an answer counts as sent.
+    #[serde(with = "humantime_serde")]
+    pub timeout: Duration,
+}
+
+/// A client of one account.
+#[derive(Debug)]
+pub(super) struct Vonage {
+    client: Client,
+    messages: Url,
+    api_key: String,
+    api_secret: SecretString,
+    from: String,
+}
+
+#[derive(Default, Deserialize)]
+struct Report {
+    #[serde(default)]
+    messages: Vec<Part>,
+}
+
+/// One segment of the text. The status is a number in quotes; some copies leave them out.
+#[derive(Deserialize)]
+struct Part {
+    status: Value,
+}
+
+impl Part {
+    fn status(&self) -> Option<u64> {
+        self.status.as_u64().or_else(|| self.status.as_str()?.parse().ok())
+    }
+}
+
+impl Vonage {
+    pub(super) fn new(settings: &Settings) -> Result<Self, BadSettings> {
+        let api_key = required(settings.api_key.as_ref(), "sms.vonage.api_key")?;
+        let from = required(settings.from.as_ref(), "sms.vonage.from")?;
+        let messages = settings.base_url.join("/sms/json");
+        let messages = messages.map_err(|error| BadSettings { setting: "sms.vonage.base_url", reason: error.to_string() })?;
+        let client = exchange::client(settings.timeout, "sms.vonage.timeout")?;
+        Ok(Self { client, messages, api_key, api_secret: settings.api_secret.clone(), from: without_plus(&from).to_owned() })
+    }
+
+    pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
+        // Declared as plain text, every character outside of the GSM alphabet would arrive as a question mark.
+        let kind = match Alphabet::of(text.body) {
+            Alphabet::Gsm => "text",
+            Alphabet::Ucs2 => "unicode",
+        };
+        let request = self.client.post(self.messages.clone()).form(&[
+            ("api_key", self.api_key.as_str()),
+            ("api_secret", self.api_secret.expose_secret()),
+            ("to", without_plus(text.to.as_str())),
+            ("from", &self.from),
+            ("text", text.body),
+            ("type", kind),
+        ]);
+        exchange::hand_over(request, judge).await
+    }
+}
+
+/// Numbers are written here as E.164 without its plus.
+fn without_plus(number: &str) -> &str {
+    number.strip_prefix('+').unwrap_or(number)
+}
+
+fn judge(answer: &Answer) -> Result<(), SendTextError> {
+    let report = serde_json::from_slice::<Report>(&answer.body).unwrap_or_default();
+    let statuses: Vec<_> = report.messages.iter().map(Part::status).collect();
+    match statuses.iter().find(|status| **status != Some(TAKEN)) {
+        Some(Some(code)) if ABOUT_THE_NUMBER.contains(code) => Err(SendTextError::Unreachable),
+        Some(Some(code)) => Err(SendTextError::not_taken(format!("error {code}"))),
+        None if !statuses.is_empty() && answer.status.is_success() => Ok(()),
+        Some(None) | None => Err(SendTextError::not_taken(format!("status {}, an answer of another form", answer.status))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::StatusCode;
+
+    use super::*;
+
+    fn judged(status: u16, body: &str) -> Result<(), SendTextError> {
+        judge(&Answer { status: StatusCode::from_u16(status).unwrap(), body: body.into() })
+    }
+
+    #[test]
+    fn the_documented_errors() {
+        for code in [7, 33] {
+            let refused = judged(200, &format!(r#"{{"message-count":"1","messages":[{{"status":"{code}","error-text":"no"}}]}}"#));
+            assert!(matches!(refused, Err(SendTextError::Unreachable)), "{code}");
+        }
+        for code in [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 14, 15, 22, 23, 29, 32] {
+            let refused = judged(200, &format!(r#"{{"message-count":"1","messages":[{{"status":"{code}","error-text":"no"}}]}}"#));
+            assert!(matches!(refused, Err(SendTextError::NotTaken(_))), "{code}");
+        }
+    }
+
+    #[test]
+    fn only_a_zero_says_that_the_text_was_taken() {
+        assert!(judged(200, r#"{"message-count":"1","messages":[{"to":"12015550123","status":"0"}]}"#).is_ok());
+        assert!(judged(200, r#"{"messages":[{"status":0}]}"#).is_ok());
+        for (status, body) in [
+            (200, ""),
+            (200, "<html>oops</html>"),
+            (200, r#"{"messages":[]}"#),
+            (200, r#"{"messages":[{"status":"fine"}]}"#),
+            (401, r#"{"type":"unauthorized","title":"Unauthorized"}"#),
+            (429, ""),
+            (503, r#"{"messages":[{"status":"0"}]}"#),
+        ] {
+            assert!(matches!(judged(status, body), Err(SendTextError::NotTaken(_))), "{status} {body}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The files that hold the words: what is built in, what a directory adds, and what overrides what.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::kernel::ids::StoreId;
+use crate::storefront::messages::language_tag::LanguageTag;
+use crate::storefront::messages::wording::{ByPurpose, Draft, Fault};
+
+const BUILT_IN: [(&str, &str); 2] =
+    [("en", include_str!("../../../config/messages/en.toml")), ("de", include_str!("../../../config/messages/de.toml"))];
+const BUILT_IN_LAYOUT: &str = include_str!("../../../config/messages/layout.html");
+const LAYOUT: &str = "layout.html";
+
+/// A file of messages cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadMessages {
+    /// It cannot be read at all.
+    #[error("{} cannot be read", path.display())]
+    Unreadable {
+        /// The file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not TOML, or has a key nobody knows.
+    #[error("{} is not a file of messages", path.display())]
+    Form {
+        /// The file.
+        path: PathBuf,
+        /// Where and why.
+        source: Box<toml::de::Error>,
+    },
+    /// Words cannot be used.
+    #[error("{}: {key} cannot be used", path.display())]
+    Words {
+        /// The file.
+        path: PathBuf,
+        /// The key, `sign_in.text`.
+        key: String,
+        /// Why.
+        source: Fault,
+    },
+    /// Something else lies there; whoever put it there expects it to be used.
+    #[error("{} is neither a language (de.toml), nor layout.html, nor the folder of a store (store_…)", .0.display())]
+    Stranger(PathBuf),
+}
+
+/// What one file says, and where it lies.
+#[derive(Clone, Debug)]
+pub(super) struct Source<T> {
+    pub(super) path: PathBuf,
+    pub(super) content: T,
+}
+
+/// The files of one folder, or of several, one over the other.
+#[derive(Clone, Debug)]
+pub(super) struct Files {
+    pub(super) languages: BTreeMap<LanguageTag, Source<ByPurpose<Draft>>>,
+    pub(super) layout: Option<Source<String>>,
+}
+
+impl Files {
+    pub(super) fn built_in() -> Result<Self, BadMessages> {
+        let mut languages = BTreeMap::new();
+        for (tag, text) in BUILT_IN {
+            let path = PathBuf::from(format!("the built-in {tag}.toml"));
+            let tag = LanguageTag::parse(tag).expect("the built-in languages have names");
+            languages.insert(tag, Source { content: read_words(&path, text)?, path });
+        }
+        let layout = Source { path: format!("the built-in {LAYOUT}").into(), content: BUILT_IN_LAYOUT.to_owned() };
+        Ok(Self { languages, layout: Some(layout) })
+    }
+
+    /// Reads the folder of a store.
+    pub(super) fn read(folder: &Path) -> Result<Self, BadMessages> {
+        match Self::read_with_others(folder)? {
+            (files, others) if others.is_empty() => Ok(files),
+            (_, mut others) => Err(BadMessages::Stranger(others.swap_remove(0))),
+        }
+    }
+
+    /// Reads a directory, and finds the folders of stores in it.
+    pub(super) fn read_with_stores(directory: &Path) -> Result<(Self, Vec<(StoreId, PathBuf)>), BadMessages> {
+        let (files, others) = Self::read_with_others(directory)?;
+        let store = |path: PathBuf| match file_name(&path).parse() {
+            Ok(store) if path.is_dir() => Ok((store, path)),
+            _ => Err(BadMessages::Stranger(path)),
+        };
+        Ok((files, others.into_iter().map(store).collect::<Result<_, _>>()?))
+    }
+
+    fn read_with_others(folder: &Path) -> Result<(Self, Vec<PathBuf>), BadMessages> {
+        let unreadable = |path: &Path| {
+            let path = path.to_owned();
+            move |source| BadMessages::Unreadable { path, source }
+        };
+        let (mut files, mut others) = (Self { languages: BTreeMap::new(), layout: None }, Vec::new());
+        for entry in fs::read_dir(folder).map_err(unreadable(folder))? {
+            let path = entry.map_err(unreadable(folder))?.path();
+            let name = file_name(&path);
+            let language = name.strip_suffix(".toml").and_then(LanguageTag::parse).filter(|_| path.is_file());
+            if name.starts_with('.') {
+                // Where a directory is a mounted volume, hidden entries are how the volume keeps its versions.
+            } else if let Some(tag) = language {
+                let text = fs::read_to_string(&path).map_err(unreadable(&path))?;
+                files.languages.insert(tag, Source { content: read_words(&path, &text)?, path });
+            } else if name == LAYOUT {
+                files.layout = Some(Source { content: fs::read_to_string(&path).map_err(unreadable(&path))?, path });
+            } else {
+                others.push(path);
+            }
+        }
+        Ok((files, others))
+    }
+
+    /// These files, and those of `base` where these are silent.
+    pub(super) fn over(self, mut base: Self) -> Self {
+        for (tag, Source { path, content }) in self.languages {
+            let content = match base.languages.remove(&tag) {
+                Some(below) => content.over(below.content),
+                None => content,
+            };
+            base.languages.insert(tag, Source { path, content });
+        }
+        Self { languages: base.languages, layout: self.layout.or(base.layout) }
+    }
+}
+
+fn read_words(path: &Path, text: &str) -> Result<ByPurpose<Draft>, BadMessages> {
+    toml::from_str(text).map_err(|source| BadMessages::Form { path: path.to_owned(), source: Box::new(source) })
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,65 @@
+//! All the languages of a store, ready to be spoken.
+
+use std::collections::BTreeMap;
+
+use secrecy::ExposeSecret;
+
+use crate::storefront::messages::files::{BadMessages, Files};
+use crate::storefront::messages::language_tag::LanguageTag;
+use crate::storefront::messages::layout::{Content, Layout};
+use crate::storefront::messages::wording::{ByPurpose, Fault, Wording};
+use crate::storefront::messages::{AcceptedLanguages, Occasion, store_name};
+
+/// Every word, checked.
+#[derive(Debug)]
+pub(super) struct Phrasebook {
+    languages: BTreeMap<LanguageTag, ByPurpose<Wording>>,
+    layout: Layout,
+}
+
+/// A mail's three parts.
+#[derive(Debug)]
+pub(in crate::storefront) struct Mail {
+    pub(in crate::storefront) subject: String,
+    pub(in crate::storefront) text: String,
+    pub(in crate::storefront) html: String,
+}
+
+impl Phrasebook {
+    pub(super) fn new(files: &Files) -> Result<Self, BadMessages> {
+        let mut languages = BTreeMap::new();
+        for (tag, file) in &files.languages {
+            let checked = file.content.check();
+            let checked = checked.map_err(|(key, source)| BadMessages::Words { path: file.path.clone(), key, source })?;
+            languages.insert(tag.clone(), checked);
+        }
+        let layout = files.layout.as_ref().expect("a layout is built in");
+        let bad = |source: Fault| BadMessages::Words { path: layout.path.clone(), key: "the page".to_owned(), source };
+        Ok(Self { languages, layout: Layout::check(&layout.content).map_err(bad)? })
+    }
+
+    pub(super) fn languages(&self) -> impl Iterator<Item = &str> {
+        self.languages.keys().map(LanguageTag::as_str)
+    }
+
+    pub(super) fn text(&self, occasion: Occasion<'_>) -> String {
+        let (_, words) = self.choose(occasion.languages);
+        words.of(occasion.purpose).text(occasion.code.expose_secret(), &occasion.store.name)
+    }
+
+    pub(super) fn mail(&self, occasion: Occasion<'_>) -> Mail {
+        let (language, words) = self.choose(occasion.languages);
+        let (words, code) = (words.of(occasion.purpose), occasion.code.expose_secret());
+        let store = store_name::in_mail(&occasion.store.name);
+        let (subject, text) = (words.subject(code, &store), words.mail(code, &store));
+        let content = Content { language: language.as_str(), store: &store, subject: &subject, mail: &text, code };
+        let html = self.layout.page(content);
+        Mail { subject, text, html }
+    }
+
+    /// The language the client would like best, else English.
+    fn choose(&self, accepted: &AcceptedLanguages) -> (&LanguageTag, &ByPurpose<Wording>) {
+        let find = |tag: &LanguageTag| self.languages.get_key_value(tag);
+        accepted.best_of(find).or_else(|| find(&LanguageTag::english())).expect("English is built in")
+    }
+}

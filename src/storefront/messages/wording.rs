@@ -1,0 +1,242 @@
+//! The words of one language: as a file writes them, and checked.
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+use crate::kernel::template::{Template, UnknownPlaceholder};
+use crate::providers::sms::segment::{self, Alphabet};
+use crate::storefront::codes::{self, Purpose};
+use crate::storefront::messages::store_name;
+
+/// One thing for each purpose, under the names the files use.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ByPurpose<T> {
+    create_account: T,
+    sign_in: T,
+    verify_phone: T,
+    close_account: T,
+}
+
+/// What a file says of one purpose. What it leaves out comes from the file it overrides.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Draft {
+    text: Option<String>,
+    subject: Option<String>,
+    mail: Option<String>,
+}
+
+/// What the messages of one purpose say.
+#[derive(Debug)]
+pub(super) struct Wording {
+    text: Template<Placeholder>,
+    /// Of the text, whatever is filled in.
+    alphabet: Alphabet,
+    subject: Template<Placeholder>,
+    mail: Template<Placeholder>,
+}
+
+/// Words that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// Neither this file nor one it overrides has them.
+    #[error("it is missing")]
+    Missing,
+    /// They have a placeholder nobody fills in.
+    #[error(transparent)]
+    Placeholder(#[from] UnknownPlaceholder),
+    /// They lack a placeholder without which they mean nothing.
+    #[error("it does not say {{{0}}}")]
+    Lacks(&'static str),
+    /// A subject is one line.
+    #[error("it has more than one line")]
+    Lines,
+    /// The text does not fit one segment.
+    #[error("with a long store name it takes {length} of the {room} units of a text")]
+    TooLong {
+        /// What it takes.
+        length: usize,
+        /// What one segment has.
+        room: usize,
+    },
+}
+
+/// What may stand in braces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Placeholder {
+    Code,
+    Store,
+    Minutes,
+}
+
+impl FromStr for Placeholder {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Self, ()> {
+        match name {
+            "code" => Ok(Self::Code),
+            "store" => Ok(Self::Store),
+            "minutes" => Ok(Self::Minutes),
+            _ => Err(()),
+        }
+    }
+}
+
+impl<T> ByPurpose<T> {
+    pub(super) fn of(&self, purpose: Purpose) -> &T {
+        match purpose {
+            Purpose::CreateAccount => &self.create_account,
+            Purpose::SignIn => &self.sign_in,
+            Purpose::VerifyPhone => &self.verify_phone,
+            Purpose::CloseAccount => &self.close_account,
+        }
+    }
+}
+
+impl ByPurpose<Draft> {
+    /// These words, and those of `base` where these are silent.
+    pub(super) fn over(self, base: Self) -> Self {
+        Self {
+            create_account: self.create_account.over(base.create_account),
+            sign_in: self.sign_in.over(base.sign_in),
+            verify_phone: self.verify_phone.over(base.verify_phone),
+            close_account: self.close_account.over(base.close_account),
+        }
+    }
+
+    /// The words, or the key whose words cannot be used and why.
+    pub(super) fn check(&self) -> Result<ByPurpose<Wording>, (String, Fault)> {
+        let checked = |purpose, draft| Wording::new(draft).map_err(|(key, fault)| (format!("{purpose}.{key}"), fault));
+        Ok(ByPurpose {
+            create_account: checked("create_account", &self.create_account)?,
+            sign_in: checked("sign_in", &self.sign_in)?,
+            verify_phone: checked("verify_phone", &self.verify_phone)?,
+            close_account: checked("close_account", &self.close_account)?,
+        })
+    }
+}
+
+impl Draft {
+    fn over(self, base: Self) -> Self {
+        Self { text: self.text.or(base.text), subject: self.subject.or(base.subject), mail: self.mail.or(base.mail) }
+    }
+}
+
+impl Wording {
+    fn new(draft: &Draft) -> Result<Self, (&'static str, Fault)> {
+        let (text, alphabet) = check_text(draft.text.as_deref()).map_err(|fault| ("text", fault))?;
+        let subject = check_subject(draft.subject.as_deref()).map_err(|fault| ("subject", fault))?;
+        let mail = check_mail(draft.mail.as_deref()).map_err(|fault| ("mail", fault))?;
+        Ok(Self { text, alphabet, subject, mail })
+    }
+
+    /// One segment, whatever the store is called.
+    pub(super) fn text(&self, code: &str, store: &str) -> String {
+        fill(&self.text, code, &store_name::in_text(store, self.alphabet))
+    }
+
+    /// Of a mail: one line. `store` is a name for mails.
+    pub(super) fn subject(&self, code: &str, store: &str) -> String {
+        fill(&self.subject, code, store)
+    }
+
+    /// Of a mail: paragraphs with an empty line between them. `store` is a name for mails.
+    pub(super) fn mail(&self, code: &str, store: &str) -> String {
+        fill(&self.mail, code, store)
+    }
+}
+
+fn check_text(words: Option<&str>) -> Result<(Template<Placeholder>, Alphabet), Fault> {
+    let template = check_coded(words)?;
+    // Code and minutes are digits and the name is spelled in whatever alphabet the rest needs, so the rest decides.
+    let alphabet = Alphabet::of(&fill(&template, "000000", ""));
+    let longest_name = "x".repeat(store_name::longest_in_texts(alphabet));
+    let (length, _) = segment::length(&fill(&template, "000000", &longest_name));
+    match alphabet.segment() {
+        room if length > room => Err(Fault::TooLong { length, room }),
+        _ => Ok((template, alphabet)),
+    }
+}
+
+fn check_subject(words: Option<&str>) -> Result<Template<Placeholder>, Fault> {
+    let words = given(words)?;
+    if words.chars().any(char::is_control) {
+        return Err(Fault::Lines);
+    }
+    Ok(Template::parse(words)?)
+}
+
+fn check_mail(words: Option<&str>) -> Result<Template<Placeholder>, Fault> {
+    check_coded(words)
+}
+
+/// Words that are worth nothing without a code.
+fn check_coded(words: Option<&str>) -> Result<Template<Placeholder>, Fault> {
+    let template = Template::parse(given(words)?)?;
+    if template.has(Placeholder::Code) { Ok(template) } else { Err(Fault::Lacks("code")) }
+}
+
+fn given(words: Option<&str>) -> Result<&str, Fault> {
+    words.filter(|words| !words.trim().is_empty()).ok_or(Fault::Missing)
+}
+
+fn fill(template: &Template<Placeholder>, code: &str, store: &str) -> String {
+    template.fill(|placeholder| match placeholder {
+        Placeholder::Code => Cow::Borrowed(code),
+        Placeholder::Store => Cow::Borrowed(store),
+        Placeholder::Minutes => codes::LIFETIME.num_minutes().to_string().into(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(text: &str) -> Option<String> {
+        check_text(Some(text)).err().map(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn a_text_fits_one_segment_with_the_longest_name() {
+        // 160 septets: 6 for the code, 40 for the name.
+        assert_eq!(refused(&format!("{{code}}{{store}}{}", "x".repeat(114))), None);
+        assert_eq!(
+            refused(&format!("{{code}}{{store}}{}", "x".repeat(115))).unwrap(),
+            "with a long store name it takes 161 of the 160 units of a text"
+        );
+        assert!(refused(&format!("{{code}}{{store}}{}€", "x".repeat(113))).unwrap().contains("161"));
+        assert_eq!(refused(&format!("{{code}}{{minutes}}{}", "ü".repeat(152))), None);
+        // 70 units: 6 for the code, 20 for the name.
+        assert_eq!(refused(&format!("{{code}}{{store}}{}", "ж".repeat(44))), None);
+        assert!(refused(&format!("{{code}}{{store}}{}", "ж".repeat(45))).unwrap().contains("71 of the 70"));
+        assert!(refused(&format!("{{code}}{{store}}{}ж", "x".repeat(44))).unwrap().contains("71 of the 70"));
+        assert!(refused(&format!("{{code}}{{store}}{}", "👍".repeat(23))).unwrap().contains("72 of the 70"));
+    }
+
+    #[test]
+    fn a_text_fits_one_segment_whatever_the_store_is_called() {
+        let words = [format!("{{code}} {{store}}{}", "x".repeat(113)), format!("{{code}} {{store}}{}", "ж".repeat(43))];
+        for words in words {
+            let draft = Draft { text: Some(words), subject: Some("Hello".to_owned()), mail: Some("{code}".to_owned()) };
+            let wording = Wording::new(&draft).unwrap();
+            for name in ["Größte Apotheke\r\n", "€", "ж", "👍", "[]", "{code}", "Ａ", "\u{0}", "½"] {
+                let text = wording.text("012345", &name.repeat(50));
+                let (length, alphabet) = segment::length(&text);
+                assert!(length <= alphabet.segment() && text.starts_with("012345 "), "{length} {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_that_mean_nothing_are_refused() {
+        assert_eq!(refused("Hello from {store}").unwrap(), "it does not say {code}");
+        assert_eq!(refused("{code} {shop}").unwrap(), "{shop} is not a placeholder here");
+        assert!(matches!(check_subject(None), Err(Fault::Missing)));
+        assert!(matches!(check_subject(Some(" ")), Err(Fault::Missing)));
+        assert!(matches!(check_subject(Some("Hello\r\nBcc: x")), Err(Fault::Lines)));
+        assert!(matches!(check_mail(Some("Hello")), Err(Fault::Lacks("code"))));
+    }
+}
