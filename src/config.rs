@@ -4,9 +4,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use axum::http::HeaderValue;
 use config::{ConfigError, Environment as Variables, File, FileFormat};
 use ipnet::IpNet;
-use secrecy::SecretString;
+use secrecy::{ExposeSecret, SecretString};
+use url::Url;
 
 use crate::dev::data_dir::default_data_dir;
 use crate::kernel::{database, settings, telemetry};
@@ -21,8 +23,7 @@ const DEFAULTS: &str = include_str!("../config/default.toml");
 pub struct Config {
     #[serde(deserialize_with = "settings::optional")]
     environment: Option<Environment>,
-    #[serde(deserialize_with = "settings::optional")]
-    application_key: Option<String>,
+    application_key: SecretString,
     /// `[http]`
     pub http: Http,
     /// `[database]`
@@ -82,7 +83,23 @@ pub struct Http {
     pub trusted_proxies: Vec<IpNet>,
     /// Origins whose browser pages may call the service.
     #[serde(deserialize_with = "settings::list")]
-    pub cors_origins: Vec<String>,
+    pub cors_origins: Vec<Origin>,
+}
+
+/// The origin of a web page: scheme, host and port, nothing more. There is no `*`: a page nobody listed may not hold a customer's token.
+#[derive(Clone, Debug)]
+pub struct Origin(pub HeaderValue);
+
+impl std::str::FromStr for Origin {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
+        match url.map(|url| url.origin().ascii_serialization()) {
+            Some(origin) if origin == text => HeaderValue::from_str(text).map(Self).map_err(|_| "is not an origin"),
+            _ => Err("is not an origin such as https://shop.example"),
+        }
+    }
 }
 
 /// `[dev]`
@@ -130,7 +147,7 @@ impl Config {
 
     /// The configured application key.
     pub fn application_key(&self) -> Option<SecretString> {
-        self.application_key.clone().map(SecretString::from)
+        (!self.application_key.expose_secret().is_empty()).then(|| self.application_key.clone())
     }
 }
 

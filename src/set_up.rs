@@ -38,6 +38,12 @@ pub enum SetUpError {
     /// Development's own files.
     #[error("the data directory of development cannot be used")]
     Workspace(#[from] std::io::Error),
+    /// Production without the latest migrations.
+    #[error("the database lacks {0} migrations of this version: run portico migrate")]
+    NotMigrated(usize),
+    /// The database failed.
+    #[error("the database does not answer")]
+    Database(#[from] sqlx::Error),
     /// A migration failed.
     #[error("the database could not be brought up to this version")]
     Migration(#[from] sqlx::migrate::MigrateError),
@@ -69,12 +75,23 @@ impl SetUp {
         Ok(MIGRATIONS.run(&self.pool).await?)
     }
 
+    /// Migrates in development; in production refuses a database that is not of this version, which may serve older instances.
+    async fn bring_up_to_date(&self, config: &Config) -> Result<(), SetUpError> {
+        if config.environment() == Environment::Development {
+            return self.migrate().await;
+        }
+        match database::missing_migrations(&self.pool).await? {
+            0 => Ok(()),
+            missing => Err(SetUpError::NotMigrated(missing)),
+        }
+    }
+
     /// Does `work` on a database of this version, and ends what was started for it.
-    pub async fn migrated<T, E>(self, work: impl AsyncFnOnce(&PgPool) -> Result<T, E>) -> Result<T, E>
+    pub async fn on_this_version<T, E>(self, config: &Config, work: impl AsyncFnOnce(&PgPool) -> Result<T, E>) -> Result<T, E>
     where
         E: From<SetUpError>,
     {
-        let done = match self.migrate().await {
+        let done = match self.bring_up_to_date(config).await {
             Ok(()) => work(&self.pool).await,
             Err(error) => Err(error.into()),
         };

@@ -5,11 +5,11 @@ mod problems;
 mod state;
 
 use axum::Router;
-use axum::http::{HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderName, Method, header};
 use axum::routing::get;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use crate::config::{Config, Environment};
+use crate::config::{Config, Environment, Origin};
 use crate::dev;
 use crate::fleet;
 use crate::kernel::client_address::TrustedProxies;
@@ -35,18 +35,22 @@ pub fn router(state: AppState, config: &Config) -> Router {
         router = router.merge(dev::mailbox::routes());
     }
     let router = router.fallback(async || Problem::new(ProblemCode::RouteUnknown)).with_state(state);
-    request::layer(router.layer(cors(&config.http.cors_origins)), TrustedProxies::new(&config.http.trusted_proxies))
+    let router = match cors(&config.http.cors_origins) {
+        Some(cors) => router.layer(cors),
+        None => router,
+    };
+    request::layer(router, TrustedProxies::new(&config.http.trusted_proxies))
 }
 
 /// Allows the listed origins; with none listed no header is ever sent, which browsers read as a refusal.
-fn cors(origins: &[String]) -> CorsLayer {
-    let origins: Vec<HeaderValue> = origins.iter().filter_map(|origin| origin.parse().ok()).collect();
+fn cors(origins: &[Origin]) -> Option<CorsLayer> {
     if origins.is_empty() {
-        return CorsLayer::new();
+        return None;
     }
-    CorsLayer::new()
-        .allow_origin(AllowOrigin::list(origins))
+    let layer = CorsLayer::new()
+        .allow_origin(AllowOrigin::list(origins.iter().map(|Origin(origin)| origin.clone())))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, header::IF_MATCH, HeaderName::from_static("customer-token")])
-        .expose_headers([header::ETAG, header::RETRY_AFTER, HeaderName::from_static("x-request-id")])
+        .expose_headers([header::ETAG, header::RETRY_AFTER, HeaderName::from_static("x-request-id")]);
+    Some(layer)
 }

@@ -1,4 +1,4 @@
-//! `portico company create`, `store create`, `key create`: what everything else needs first.
+//! `portico company create`, `store create`, `key create`: what everything else needs first; and `key revoke`, their end.
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::cli::{Failure, say};
 use crate::companies::{self, Scope, Scopes};
 use crate::config::Config;
 use crate::kernel::clock::Clock;
-use crate::kernel::ids::{CompanyId, StoreId};
+use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::set_up::SetUp;
 use crate::storefront;
 
@@ -55,6 +55,11 @@ pub(super) enum KeyCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Revoke a store key or an API key; a store key may be believed for another second
+    Revoke {
+        /// The key's id (key_…), not the key
+        key: KeyId,
+    },
 }
 
 #[derive(Args, Debug)]
@@ -93,7 +98,10 @@ impl StoreCommand {
 
 impl KeyCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
-        let Self::Create { owner, scopes, name, json } = self;
+        let (owner, scopes, name, json) = match self {
+            Self::Create { owner, scopes, name, json } => (owner, scopes, name, json),
+            Self::Revoke { key } => return revoke(config, key).await,
+        };
         on_database(config, json, async |pool| {
             let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
             if let Some(store) = owner.store {
@@ -110,6 +118,15 @@ impl KeyCommand {
     }
 }
 
+async fn revoke(config: &Config, key: KeyId) -> Result<(), Failure> {
+    on_database(config, true, async |pool| {
+        let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
+        let revoked = companies::revoke_api_key(conn, key, now).await? || storefront::revoke_store_key(conn, key, now).await?;
+        if revoked { Ok(json!({ "key": { "id": key, "revoked": true } })) } else { Err("there is no such key that is not revoked".into()) }
+    })
+    .await
+}
+
 pub(super) fn named(name: &str) -> Result<String, Failure> {
     let name = name.trim();
     match name.chars().count() {
@@ -124,7 +141,7 @@ pub(super) async fn on_database(
     json: bool,
     work: impl AsyncFnOnce(&PgPool) -> Result<Value, Failure>,
 ) -> Result<(), Failure> {
-    let made = SetUp::new(config).await?.migrated(work).await?;
+    let made = SetUp::new(config).await?.on_this_version(config, work).await?;
     say(&if json { made.to_string() } else { lines(&made) });
     Ok(())
 }

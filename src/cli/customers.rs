@@ -40,7 +40,7 @@ impl CustomerCommand {
         let Self::Export { customer } = self;
         let set_up = SetUp::new(config).await?;
         set_up
-            .migrated(async |pool| {
+            .on_this_version(config, async |pool| {
                 let exported = storefront::export_customer(&mut *pool.acquire().await?, customer).await?;
                 say(&serde_json::to_string_pretty(&exported.ok_or_else(|| format!("there is no customer {customer}"))?)?);
                 Ok(())
@@ -54,7 +54,7 @@ impl TokenCommand {
         let Self::Revoke(target) = self;
         let set_up = SetUp::new(config).await?;
         set_up
-            .migrated(async |pool| {
+            .on_this_version(config, async |pool| {
                 let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
                 let revoked = match (target.session, target.customer) {
                     (Some(session), _) => storefront::revoke_session(conn, None, session, now).await?.map(|_| 1),

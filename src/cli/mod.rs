@@ -118,18 +118,17 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
 
 async fn migrate(config: &Config) -> Result<(), Failure> {
     let set_up = SetUp::new(config).await?;
-    set_up
-        .migrated(async |_| {
-            say("The database is of this version.");
-            Ok(())
-        })
-        .await
+    let migrated = set_up.migrate().await;
+    set_up.stop().await;
+    migrated?;
+    say("The database is of this version.");
+    Ok(())
 }
 
 async fn demo(config: &Config, json: bool, shell: bool) -> Result<(), Failure> {
     let set_up = SetUp::new(config).await?;
     set_up
-        .migrated(async |pool| {
+        .on_this_version(config, async |pool| {
             let demo = dev::demo::Demo::open(pool, config, &Clock::System).await?;
             say(&match (json, shell) {
                 (true, _) => serde_json::to_string_pretty(&demo)?,

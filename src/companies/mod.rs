@@ -17,6 +17,7 @@ use crate::kernel::ids::{CompanyId, KeyId};
 
 pub use access::{CallingCompany, bearer};
 pub use api_key::ApiKey;
+pub use queries::revoke_api_key;
 pub use scopes::{Scope, Scopes};
 
 /// What the extractor needs.

@@ -60,7 +60,8 @@ pub fn of(request: &Request, trusted: &TrustedProxies) -> ClientAddress {
 
 fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> IpAddr {
     let mut address = peer;
-    let lines: Vec<_> = headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
+    // A line nobody can read stands as one entry nobody can read.
+    let lines: Vec<_> = headers.get_all("x-forwarded-for").iter().map(|line| line.to_str().unwrap_or("unreadable")).collect();
     for entry in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
         if !trusted.trusts(address) {
             break;

@@ -73,28 +73,18 @@ fn explain(path: &str, error: &serde_json::Error) -> Problem {
     }
 }
 
-/// Postgres cannot keep U+0000 in text, and no honest client sends one.
+/// Postgres cannot keep U+0000 in text, and no honest client sends one. Looked for in the bytes, so that no depth hides it: `\u0000` is a
+/// NUL unless the backslash is itself escaped, that is, unless an odd number of them stands in front of it.
 fn refuse_nul(bytes: &[u8]) -> Result<(), Problem> {
     let escaped = b"\\u0000";
-    if !bytes.windows(escaped.len()).any(|window| window == escaped) {
-        return Ok(());
-    }
-    match serde_json::from_slice::<Value>(bytes) {
-        Ok(value) if has_nul(&value) => {
-            Err(Problem::new(ProblemCode::BodyInvalid).detail("The body contains a NUL character, which no text may hold."))
+    let starts = bytes.windows(escaped.len()).enumerate().filter(|(_, window)| *window == escaped).map(|(start, _)| start);
+    for start in starts {
+        let backslashes = bytes[..start].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if backslashes % 2 == 0 {
+            return Err(Problem::new(ProblemCode::BodyInvalid).detail("The body contains a NUL character, which no text may hold."));
         }
-        // Either an escaped backslash before `u0000`, or no JSON at all: the parser says which.
-        _ => Ok(()),
     }
-}
-
-fn has_nul(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains('\0'),
-        Value::Array(items) => items.iter().any(has_nul),
-        Value::Object(members) => members.iter().any(|(name, value)| name.contains('\0') || has_nul(value)),
-        _ => false,
-    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -125,6 +115,9 @@ mod tests {
     fn nul_is_refused_and_an_escaped_backslash_is_not_nul() {
         assert_eq!(refused(br#"{"name":"a\u0000b"}"#)["status"], 422);
         assert!(parse::<Body>(br#"{"name":"a\\u0000b"}"#).is_ok());
+        assert_eq!(refused(br#"{"name":"a\\\u0000b"}"#)["status"], 422);
+        let hidden = format!("{{\"name\":\"a\\u0000\",\"x\":{}{}}}", "[".repeat(200), "]".repeat(200));
+        assert_eq!(parse::<serde_json::Map<String, Value>>(hidden.as_bytes()).unwrap_err().body("r")["code"], "body_invalid");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::future::Future;
 
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -19,6 +20,16 @@ impl Lifecycle {
         F: Future<Output = ()> + Send + 'static,
     {
         self.tasks.spawn(task);
+    }
+
+    /// Runs `work` to its end even if who waits for it goes away, as a client does that hangs up.
+    pub async fn finish<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
+        let (done, result) = oneshot::channel();
+        self.spawn(async move {
+            // That nobody waits any more is what this is for.
+            let _ = done.send(work.await);
+        });
+        result.await.expect("the work is not cancelled, and a panic in it goes on here")
     }
 
     /// Is cancelled when the program is asked to stop.

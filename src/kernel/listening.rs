@@ -19,9 +19,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 pub async fn answer(listener: TcpListener, router: Router, header_timeout: Duration, stopping: CancellationToken) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let handle = Handle::new();
-    let mut server = axum_server::from_tcp(listener)?.acceptor(NoDelayAcceptor::new()).handle(handle.clone());
+    // HTTP/1 alone: to tell the versions apart the server would wait for the first bytes without any limit.
+    let mut server = axum_server::from_tcp(listener)?.http1_only().acceptor(NoDelayAcceptor::new()).handle(handle.clone());
     server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(header_timeout);
-    server.http_builder().http2().timer(TokioTimer::new()).keep_alive_interval(header_timeout);
     let serving = server.serve(router.into_make_service_with_connect_info::<SocketAddr>());
     let stopped = async {
         stopping.cancelled().await;

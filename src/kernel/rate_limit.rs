@@ -56,6 +56,12 @@ pub async fn hit(conn: &mut PgConnection, bucket: &str, rule: Rule, now: DateTim
     })
 }
 
+/// Takes a hit made at `at` back: what it was counted for did not happen.
+pub async fn give_back(conn: &mut PgConnection, bucket: &str, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("update rate_limits set hits = array_remove(hits, $2) where bucket = $1", bucket, at).execute(conn).await?;
+    Ok(())
+}
+
 /// Lets a bucket start over.
 pub async fn forget(conn: &mut PgConnection, bucket: &str) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from rate_limits where bucket = $1", bucket).execute(conn).await?;

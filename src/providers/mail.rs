@@ -8,7 +8,6 @@ use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executo
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::contact::EmailAddress;
-use crate::kernel::telemetry::chain;
 use crate::providers::mailbox::{Channel, Kept, Mailbox};
 
 const TIME_LIMIT: Duration = Duration::from_secs(10);
@@ -87,7 +86,8 @@ impl Mail {
         if let Some(transport) = &self.transport {
             let message = self.message(&letter)?;
             transport.send(message).await.map_err(|error| {
-                tracing::warn!(error = chain(&error), "the mail server did not take a mail");
+                // Its own words may hold the address; its status does not.
+                tracing::warn!(status = ?error.status(), timeout = error.is_timeout(), "the mail server did not take a mail");
                 SendMailError(error.into())
             })?;
         } else if self.mailbox.is_none() {

@@ -53,7 +53,7 @@ use axum::extract::FromRef;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post};
 use chrono::TimeDelta;
-use sqlx::PgPool;
+use sqlx::{Connection, PgPool};
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
@@ -68,7 +68,7 @@ use crate::providers::sms::Sms;
 pub use export::export_customer;
 pub use messages::{BadMessages, Fault, Messages, Settings as MessagesSettings};
 pub use resources::routes as operator_routes;
-pub use stores::{StoreKey, create_store, create_store_key};
+pub use stores::{StoreKey, create_store, create_store_key, revoke_store_key};
 pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
 
 /// `[storefront]`
@@ -148,9 +148,15 @@ impl Storefront {
         let now = self.clock.now();
         let mut conn = self.pool.acquire().await?;
         rate_limit::sweep(&mut conn, now).await?;
+        // A code that expired and a tally that was forgiven mean nothing a day later.
+        codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
         let erase_after = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX);
-        if customers::erase_closed(&mut conn, now - erase_after, now).await? > 0 {
-            audit::forget_identity(&mut conn).await?;
+        if let Some(closed_before) = now.checked_sub_signed(erase_after) {
+            let mut tx = conn.begin().await?;
+            if customers::erase_closed(&mut tx, closed_before, now).await? > 0 {
+                audit::forget_identity(&mut tx).await?;
+            }
+            tx.commit().await?;
         }
         audit::forget_sign_ins(&mut conn, now - audit::KEPT_FOR).await?;
         texts::forget_texts(&mut conn, now - audit::KEPT_FOR).await

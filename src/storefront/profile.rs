@@ -16,6 +16,9 @@ use crate::storefront::Storefront;
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::tokens::SignedInCustomer;
 
+/// What a customer's app may keep with them, as JSON, in bytes.
+const META_MAX_LEN: usize = 16 * 1024;
+
 /// `GET customers/me`
 pub(super) async fn me(SignedInCustomer { customer, .. }: SignedInCustomer) -> Answer<Value> {
     Answer(Value::Object(customer.present()))
@@ -70,8 +73,7 @@ pub(super) async fn update(
     Json(request): Json<ProfileRequest>,
 ) -> Result<Answer<Value>, Problem> {
     own(&caller, &id)?;
-    let changed = request.apply(&caller.customer)?;
-    let customer = if changed.present() == caller.customer.present() { changed } else { save(&storefront, &caller, &changed).await? };
+    let customer = change(&storefront, &caller, request).await?;
     Ok(Answer(json!({ "customer": customer.present() })))
 }
 
@@ -82,10 +84,16 @@ fn own(caller: &SignedInCustomer, id: &str) -> Result<(), Problem> {
     }
 }
 
-async fn save(storefront: &Storefront, caller: &SignedInCustomer, changed: &Customer) -> Result<Customer, Problem> {
+async fn change(storefront: &Storefront, caller: &SignedInCustomer, request: ProfileRequest) -> Result<Customer, Problem> {
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
-    let customer = customers::update_profile(&mut tx, changed, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    // Not the remembered customer: of two changes at once the second builds on the first.
+    let before = customers::lock_customer(&mut tx, caller.customer.id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    let changed = request.apply(&before)?;
+    if changed.present() == before.present() {
+        return Ok(before);
+    }
+    let customer = customers::update_profile(&mut tx, &changed, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     customers::publish(&mut tx, caller.store.company_id, CUSTOMER_UPDATED, &customer, now).await?;
     tx.commit().await?;
     storefront.recent.forget_customer(customer.id);
@@ -108,6 +116,9 @@ impl ProfileRequest {
         self.photo_url.put_or_clear(&mut changed.photo_url);
         if let Member::Sent(meta) = self.meta {
             changed.meta = Value::Object(meta.0);
+            if changed.meta.to_string().len() > META_MAX_LEN {
+                return Err(FieldErrors::one("meta", format!("meta may have at most {META_MAX_LEN} bytes.")));
+            }
         }
         Ok(changed)
     }

@@ -20,6 +20,8 @@ use crate::storefront::tokens::TokenId;
 const FRESH_FOR: TimeDelta = TimeDelta::seconds(1);
 /// Sign-ins remembered at most, each about a kilobyte.
 const SESSIONS: usize = 20_000;
+/// Customers with more `meta` than this, as JSON in bytes, are looked up every time: what many apps keep is worth no memory.
+const META_REMEMBERED: usize = 256;
 /// Store keys remembered at most.
 const STORES: usize = 2_000;
 
@@ -62,11 +64,11 @@ impl Recent {
     }
 
     pub(super) fn store(&self, key: &KeyDigest, now: DateTime<Utc>) -> Option<Arc<Store>> {
-        self.0.stores.get(key).filter(|(since, _)| now - since < FRESH_FOR).map(|(_, store)| store)
+        self.0.stores.get(key).filter(|(since, _)| is_fresh(*since, now)).map(|(_, store)| store)
     }
 
     pub(super) fn session(&self, token: TokenId, now: DateTime<Utc>) -> Option<Arc<Session>> {
-        self.0.sessions.get(&token).filter(|(since, _)| now - since < FRESH_FOR).map(|(_, session)| session)
+        self.0.sessions.get(&token).filter(|(since, _)| is_fresh(*since, now)).map(|(_, session)| session)
     }
 
     pub(super) fn keep_store(&self, epoch: Epoch, key: KeyDigest, store: &Arc<Store>, now: DateTime<Utc>) {
@@ -74,7 +76,9 @@ impl Recent {
     }
 
     pub(super) fn keep_session(&self, epoch: Epoch, token: TokenId, session: &Arc<Session>, now: DateTime<Utc>) {
-        self.keep(epoch, |rows| rows.sessions.insert(token, (now, Arc::clone(session))));
+        if session.customer.meta.to_string().len() <= META_REMEMBERED {
+            self.keep(epoch, |rows| rows.sessions.insert(token, (now, Arc::clone(session))));
+        }
     }
 
     fn keep(&self, read_in: Epoch, insert: impl FnOnce(&Rows)) {
@@ -109,6 +113,11 @@ impl Recent {
         epoch.0 += 1;
         remove(&self.0);
     }
+}
+
+/// Whether a row read at `since` is still believed; one from the future, after a clock stepped back, is not.
+fn is_fresh(since: DateTime<Utc>, now: DateTime<Utc>) -> bool {
+    since <= now && now - since < FRESH_FOR
 }
 
 #[cfg(test)]

@@ -112,6 +112,16 @@ impl RegistrationRequest {
             Some(identity) => vec![identity.key()],
             None => email.iter().map(EmailAddress::key).chain(phone.iter().map(|phone| phone.as_str().to_owned())).collect(),
         };
+        let (email_differs, phone_differs) = match &identity {
+            Some(Identity::Email(address)) => (email.as_ref().is_some_and(|email| email != address), false),
+            Some(Identity::Phone(number)) => (false, phone.as_ref().is_some_and(|phone| phone != number)),
+            None => (false, false),
+        };
+        for (member, differs) in [("email", email_differs), ("phone", phone_differs)] {
+            if differs {
+                errors.add(member, format!("{member} and identity must be the same when both are given."));
+            }
+        }
         match identity {
             Some(Identity::Email(address)) => email = email.or(Some(address)),
             Some(Identity::Phone(number)) => phone = phone.or(Some(number)),
@@ -149,7 +159,13 @@ async fn create_account(storefront: &Storefront, store: &Store, request: &Regist
         codes::check(storefront, store.id, Purpose::CreateAccount, Target::Identities(&registration.candidates), request.code.as_ref())
             .await?;
     let password_hash = match registration.password {
-        Some(password) => Some(storefront.hashing.hash(password).await?),
+        Some(password) => match storefront.hashing.hash(password).await {
+            Ok(hash) => Some(hash),
+            Err(busy) => {
+                right.set_aside(&mut *storefront.pool.acquire().await?).await?;
+                return Err(busy.into());
+            }
+        },
         None => None,
     };
 

@@ -158,7 +158,14 @@ async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: &P
         }
     };
     let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
-    let compared = storefront.hashing.compare(request.password.clone(), stored.clone()).await?;
+    let compared = match storefront.hashing.compare(request.password.clone(), stored.clone()).await {
+        Ok(compared) => compared,
+        Err(busy) => {
+            // Nothing was compared, so nothing was guessed.
+            rate_limit::give_back(&mut *storefront.pool.acquire().await?, &bucket, now).await?;
+            return Err(busy.into());
+        }
+    };
     let (Some(customer), Comparison::Right | Comparison::RightButOutdated) = (customer, compared) else {
         return Err(ProblemCode::CredentialsInvalid.into());
     };

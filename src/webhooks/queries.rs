@@ -28,6 +28,8 @@ pub(super) async fn fan_out(conn: &mut PgConnection, limit: u16, now: DateTime<U
              where subscriptions.status = 'enabled' and subscriptions.deleted_at is null
              and (subscriptions.events = '{}'
                   or subscriptions.events && array['*', events.name, split_part(events.name, '.', 1) || '.*'])
+             -- who disables one waits, or is seen: no delivery is made that nobody calls off
+             for share of subscriptions
              on conflict (event_id, subscription_id) where replay_of is null do nothing
          )
          select count(*) as "events!" from drained"#,

@@ -1,6 +1,6 @@
 //! Recording: what came of a batch of attempts, written down in one round trip.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};
@@ -10,7 +10,6 @@ use uuid::Uuid;
 use crate::kernel::ids::AttemptId;
 use crate::webhooks::delivery::{self, Next, State, Verdict};
 use crate::webhooks::sending::{Attempt, KEPT};
-use crate::webhooks::subscription::DisabledReason;
 use crate::webhooks::{Webhooks, queries};
 
 impl Webhooks {
@@ -18,12 +17,12 @@ impl Webhooks {
     /// endpoint answered 410 is disabled.
     pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
-        let (mut columns, mut gone) = (Columns::default(), BTreeSet::new());
+        let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
         for attempt in attempts {
             let verdict = attempt.outcome.verdict(attempt.ended_at);
             columns.push(attempt, verdict);
             if verdict == Verdict::Gone {
-                gone.insert((attempt.company, attempt.subscription));
+                gone.insert(attempt.subscription, (attempt.company, attempt.url.clone()));
             }
         }
         let mut conn = self.pool.acquire().await?;
@@ -32,10 +31,10 @@ impl Webhooks {
         if recorded < attempts.len() as u64 {
             tracing::warn!(lost = attempts.len() as u64 - recorded, "leases ran out before their attempts ended");
         }
-        for (company, subscription) in gone {
+        for (subscription, (company, url)) in gone {
             // Not in the same transaction, and the refusal (it was logged, or the webhook deleted) not ours to mend: the next delivery
             // is answered 410 again.
-            if self.disable(company, subscription, DisabledReason::Gone).await.is_ok() {
+            if self.disable_gone(company, subscription, &url).await.is_ok() {
                 tracing::info!(%subscription, "a webhook was disabled: its endpoint answered 410");
             }
         }

@@ -13,6 +13,7 @@ use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::{CompanyId, DeliveryId, SubscriptionId};
 use crate::kernel::telemetry::chain;
 use crate::webhooks::Claimed;
+use crate::webhooks::EndpointUrl;
 use crate::webhooks::outcome::{Answer, Fault, Outcome};
 use crate::webhooks::signature::SigningSecrets;
 use crate::webhooks::subscription::SigningSecret;
@@ -40,6 +41,8 @@ pub struct Attempt {
     pub(super) delivery: DeliveryId,
     pub(super) company: CompanyId,
     pub(super) subscription: SubscriptionId,
+    /// Where it went.
+    pub(super) url: EndpointUrl,
     pub(super) number: i16,
     /// Attempts that failed before this one.
     pub(super) failures: i16,
@@ -82,6 +85,7 @@ impl Sender {
             delivery: claimed.delivery,
             company: claimed.company,
             subscription: claimed.subscription,
+            url: claimed.url,
             number: claimed.number,
             failures: claimed.failures,
             started_at,

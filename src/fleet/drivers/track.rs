@@ -71,9 +71,10 @@ async fn track(
     State(fleet): State<Fleet>,
     caller: CallingCompany,
     PathId(id): PathId<DriverId>,
-    Json(position): Json<Position>,
+    body: Result<Json<Position>, Problem>,
 ) -> Result<Response, Problem> {
     caller.may(Scope::Write)?;
+    let Json(position) = body?;
     if position.driver.is_some_and(|Reference(named)| named != id) {
         return Err(FieldErrors::one("driver", "The address names another driver."));
     }
@@ -86,8 +87,13 @@ async fn track(
 }
 
 /// All of them or none. A driver who is named twice is at the later place in the end, and was at the earlier one.
-async fn track_many(State(fleet): State<Fleet>, caller: CallingCompany, Json(body): Json<Positions>) -> Result<Response, Problem> {
+async fn track_many(
+    State(fleet): State<Fleet>,
+    caller: CallingCompany,
+    body: Result<Json<Positions>, Problem>,
+) -> Result<Response, Problem> {
     caller.may(Scope::Write)?;
+    let Json(body) = body?;
     if body.positions.len() > MAX_POSITIONS {
         return Err(FieldErrors::one("positions", format!("There may be {MAX_POSITIONS} positions at most.")));
     }

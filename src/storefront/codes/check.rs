@@ -94,6 +94,13 @@ impl RightCode {
         &self.identity
     }
 
+    /// Takes the guess back: the code was right, and what it was for can only be done later.
+    pub(in crate::storefront) async fn set_aside(self, conn: &mut PgConnection) -> Result<(), CheckError> {
+        queries::take_guess_back(conn, self.id).await?;
+        queries::forgive(conn, self.store, &self.identity).await?;
+        Ok(())
+    }
+
     /// Uses the code up in the caller's transaction and lets the identity start over.
     pub(in crate::storefront) async fn consume(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), CheckError> {
         if !queries::consume_code(conn, self.id, now).await? {

@@ -1,7 +1,7 @@
 //! Issuing a code: replace the older one, pass the guard, commit, send.
 //!
 //! The row is written before the message leaves and taken back when it does not, so two requests at once send one message, and no
-//! transaction is open while a provider is asked.
+//! transaction is open while a provider is asked. A client that hangs up meanwhile does not take the message along.
 
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
@@ -118,18 +118,28 @@ async fn by_text(storefront: &Storefront, order: &Order<'_>, number: &PhoneNumbe
     tx.commit().await?;
 
     let body = storefront.messages.text(order.occasion(&digits));
-    match storefront.sms.send(Text { to: number, body: &body, code: Some(&digits), at: now }).await {
-        Ok(()) => Ok(Method::Sms),
-        Err(error) => {
-            let mut tx = storefront.pool.begin().await?;
-            texts::give_back(&mut tx, id).await?;
-            queries::delete_code(&mut tx, id).await?;
-            tx.commit().await?;
-            match error {
-                SendTextError::Unreachable => Err(IssueError::Refused(Refusal::NumberUnreachable)),
-                SendTextError::NotTaken(_) => Err(IssueError::NotSent),
-            }
-        }
+    let (this, number) = (storefront.clone(), number.clone());
+    storefront.lifecycle.finish(async move { send_text(&this, id, &number, &body, &digits, now).await }).await
+}
+
+/// Sends a text, or takes its code and its count back.
+async fn send_text(
+    storefront: &Storefront,
+    id: Uuid,
+    number: &PhoneNumber,
+    body: &str,
+    digits: &SecretString,
+    now: DateTime<Utc>,
+) -> Result<Method, IssueError> {
+    let Err(error) = storefront.sms.send(Text { to: number, body, code: Some(digits), at: now }).await else { return Ok(Method::Sms) };
+    let mut tx = storefront.pool.begin().await?;
+    // The code's row first, as where it is consumed.
+    queries::delete_code(&mut tx, id).await?;
+    texts::give_back(&mut tx, id).await?;
+    tx.commit().await?;
+    match error {
+        SendTextError::Unreachable => Err(IssueError::Refused(Refusal::NumberUnreachable)),
+        SendTextError::NotTaken(_) => Err(IssueError::NotSent),
     }
 }
 
@@ -142,12 +152,17 @@ async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddr
     tx.commit().await?;
 
     let mail = storefront.messages.mail(order.occasion(&digits));
-    let letter = Letter { to: address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
-    if storefront.mail.send(letter).await.is_err() {
-        queries::delete_code(&mut *storefront.pool.acquire().await?, id).await?;
-        return Err(IssueError::NotSent);
-    }
-    Ok(Method::Email)
+    let (this, address) = (storefront.clone(), address.clone());
+    let sending = async move {
+        let letter =
+            Letter { to: &address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
+        if this.mail.send(letter).await.is_err() {
+            queries::delete_code(&mut *this.pool.acquire().await?, id).await?;
+            return Err(IssueError::NotSent);
+        }
+        Ok(Method::Email)
+    };
+    storefront.lifecycle.finish(sending).await
 }
 
 async fn replace(

@@ -180,6 +180,19 @@ pub(super) async fn consume_code(conn: &mut PgConnection, id: Uuid, now: DateTim
     Ok(used.rows_affected() == 1)
 }
 
+/// Takes a right guess back that could not be followed by what it was for.
+pub(super) async fn take_guess_back(conn: &mut PgConnection, id: Uuid) -> Result<(), sqlx::Error> {
+    sqlx::query!("update verification_codes set guesses = guesses - 1 where id = $1 and used_at is null", id).execute(conn).await?;
+    Ok(())
+}
+
+/// Drops the codes and tallies that have long meant nothing.
+pub(in crate::storefront) async fn sweep_codes(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from verification_codes where expires_at < $1", before).execute(&mut *conn).await?;
+    sqlx::query!("delete from wrong_codes where last_wrong_at < $1", before).execute(conn).await?;
+    Ok(())
+}
+
 /// Lets an identity start over, after a right code.
 pub(super) async fn forgive(conn: &mut PgConnection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from wrong_codes where store_id = $1 and identity = $2", store.uuid(), identity).execute(conn).await?;

@@ -14,8 +14,8 @@ use crate::kernel::ids::{CompanyId, CustomerId, EventId, StoreId};
 use crate::members;
 
 pub(super) use queries::{
-    close_customer, erase_closed, find_by_identity, find_customer, find_proven, remove_unproven_claims, set_password_hash, set_phone,
-    update_profile,
+    close_customer, erase_closed, find_by_identity, find_customer, find_proven, lock_customer, remove_unproven_claims, set_password_hash,
+    set_phone, update_profile,
 };
 
 /// An open account.

@@ -150,6 +150,18 @@ pub(in crate::storefront) async fn set_password_hash(
     Ok(())
 }
 
+/// The open account, locked against other changes until the transaction ends.
+pub(in crate::storefront) async fn lock_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        "select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at
+         from customers where id = $1 and closed_at is null for no key update",
+        id.uuid(),
+    )
+    .fetch_optional(conn)
+    .await
+}
+
 /// Saves what a customer may change by themselves.
 pub(in crate::storefront) async fn update_profile(
     conn: &mut PgConnection,

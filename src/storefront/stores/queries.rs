@@ -69,3 +69,12 @@ pub(in crate::storefront) async fn find_store(
     .fetch_optional(conn)
     .await
 }
+
+/// Refuses a store key from now on; `false` when there is none like it that is live.
+pub async fn revoke_store_key(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    let revoked =
+        sqlx::query!("update store_keys set revoked_at = $2 where id = $1 and (revoked_at is null or revoked_at > $2)", id.uuid(), now)
+            .execute(conn)
+            .await?;
+    Ok(revoked.rows_affected() == 1)
+}

@@ -15,6 +15,9 @@ pub use access::SignedInCustomer;
 pub use queries::{is_signed_in, revoke_customer, revoke_session};
 pub(super) use queries::{list_tokens, revoke_all_tokens, revoke_token};
 
+/// A thousand years: further than any setting means, and within what Postgres can tell.
+const LONGEST_LIFETIME: TimeDelta = TimeDelta::days(365_000);
+
 /// The number of a token: which sign-in it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenId(i64);
@@ -69,7 +72,7 @@ impl Storefront {
     }
 
     fn token_lifetime(&self) -> TimeDelta {
-        TimeDelta::from_std(self.settings.token_lifetime).unwrap_or(TimeDelta::MAX)
+        TimeDelta::from_std(self.settings.token_lifetime).unwrap_or(LONGEST_LIFETIME).min(LONGEST_LIFETIME)
     }
 }
 

@@ -58,9 +58,10 @@ async fn rotate_secret(
     State(webhooks): State<Webhooks>,
     caller: CallingCompany,
     PathId(id): PathId<SubscriptionId>,
-    Json(rotation): Json<Rotation>,
+    body: Result<Json<Rotation>, Problem>,
 ) -> Result<Response, Problem> {
     caller.may(Scope::Write)?;
+    let Json(rotation) = body?;
     let (mut webhook, secret) = webhooks.rotate_secret(caller.company, id, rotation.overlap.0).await?;
     webhook.members.insert("secret".to_owned(), secret.reveal().into());
     Ok(webhook.answer(StatusCode::OK))
@@ -76,9 +77,10 @@ async fn test(
     State(webhooks): State<Webhooks>,
     caller: CallingCompany,
     PathId(id): PathId<SubscriptionId>,
-    Json(test): Json<Test>,
+    body: Result<Json<Test>, Problem>,
 ) -> Result<Response, Problem> {
     caller.may(Scope::Write)?;
+    let Json(test) = body?;
     let delivery = webhooks.send_test(caller.company, id, test.event).await?;
     Ok(delivery.answer(StatusCode::CREATED))
 }
