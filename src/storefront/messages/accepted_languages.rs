@@ -113,7 +113,7 @@ mod tests {
         for header in ["", ",,;;", "q=1", "de;q=", "de;q=NaN", "de;q=-1", "de;q=2", "de;level=1", "d\u{e9}", "../de", "*;*", ";q=1"] {
             assert_eq!(best_of(&[header]), None, "{header}");
         }
-        assert_eq!(best_of(&["{{}}, de-\u{e9}, en;q=0.1"]).as_deref(), Some("en"));
+        assert_eq!(best_of(&["{{}}, de--, en;q=0.1"]).as_deref(), Some("en"));
         assert_eq!(best_of(&[&format!("{}de", "fr,".repeat(LONGEST))]), None, "the list ends somewhere");
     }
 }

@@ -6,8 +6,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::kernel::ids::StoreId;
+use crate::storefront::messages::draft::{ByPurpose, Draft};
 use crate::storefront::messages::language_tag::LanguageTag;
-use crate::storefront::messages::wording::{ByPurpose, Draft, Fault};
+use crate::storefront::messages::wording::Fault;
 
 const BUILT_IN: [(&str, &str); 2] =
     [("en", include_str!("../../../config/messages/en.toml")), ("de", include_str!("../../../config/messages/de.toml"))];

@@ -10,11 +10,12 @@
 //!
 //! * [`language_tag`], [`accepted_languages`]: which languages there are, and which a client would like.
 //! * [`files`]: what is read from where, and what overrides what.
-//! * [`wording`]: the words of one purpose, checked. [`layout`]: how a mail looks.
+//! * [`draft`], [`wording`]: the words of a language as files write them; those of one purpose, checked. [`layout`]: how a mail looks.
 //! * [`phrasebook`]: all the languages of a store, ready to be spoken.
 //! * [`store_name`]: what of a store's name can stand in a message.
 
 mod accepted_languages;
+mod draft;
 mod files;
 mod language_tag;
 mod layout;

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use secrecy::ExposeSecret;
 
+use crate::storefront::messages::draft::ByPurpose;
 use crate::storefront::messages::files::{BadMessages, Files};
 use crate::storefront::messages::language_tag::LanguageTag;
 use crate::storefront::messages::layout::{Content, Layout};
-use crate::storefront::messages::wording::{ByPurpose, Fault, Wording};
+use crate::storefront::messages::wording::{Fault, Wording};
 use crate::storefront::messages::{AcceptedLanguages, Occasion, store_name};
 
 /// Every word, checked.

@@ -1,33 +1,13 @@
-//! The words of one language: as a file writes them, and checked.
+//! The words of one purpose, checked: they have a code, no placeholder nobody fills in, and room for any store name.
 
 use std::borrow::Cow;
 use std::str::FromStr;
 
-use serde::Deserialize;
-
 use crate::kernel::template::{Template, UnknownPlaceholder};
 use crate::providers::sms::segment::{self, Alphabet};
-use crate::storefront::codes::{self, Purpose};
+use crate::storefront::codes;
+use crate::storefront::messages::draft::Draft;
 use crate::storefront::messages::store_name;
-
-/// One thing for each purpose, under the names the files use.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct ByPurpose<T> {
-    create_account: T,
-    sign_in: T,
-    verify_phone: T,
-    close_account: T,
-}
-
-/// What a file says of one purpose. What it leaves out comes from the file it overrides.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct Draft {
-    text: Option<String>,
-    subject: Option<String>,
-    mail: Option<String>,
-}
 
 /// What the messages of one purpose say.
 #[derive(Debug)]
@@ -85,48 +65,9 @@ impl FromStr for Placeholder {
     }
 }
 
-impl<T> ByPurpose<T> {
-    pub(super) fn of(&self, purpose: Purpose) -> &T {
-        match purpose {
-            Purpose::CreateAccount => &self.create_account,
-            Purpose::SignIn => &self.sign_in,
-            Purpose::VerifyPhone => &self.verify_phone,
-            Purpose::CloseAccount => &self.close_account,
-        }
-    }
-}
-
-impl ByPurpose<Draft> {
-    /// These words, and those of `base` where these are silent.
-    pub(super) fn over(self, base: Self) -> Self {
-        Self {
-            create_account: self.create_account.over(base.create_account),
-            sign_in: self.sign_in.over(base.sign_in),
-            verify_phone: self.verify_phone.over(base.verify_phone),
-            close_account: self.close_account.over(base.close_account),
-        }
-    }
-
-    /// The words, or the key whose words cannot be used and why.
-    pub(super) fn check(&self) -> Result<ByPurpose<Wording>, (String, Fault)> {
-        let checked = |purpose, draft| Wording::new(draft).map_err(|(key, fault)| (format!("{purpose}.{key}"), fault));
-        Ok(ByPurpose {
-            create_account: checked("create_account", &self.create_account)?,
-            sign_in: checked("sign_in", &self.sign_in)?,
-            verify_phone: checked("verify_phone", &self.verify_phone)?,
-            close_account: checked("close_account", &self.close_account)?,
-        })
-    }
-}
-
-impl Draft {
-    fn over(self, base: Self) -> Self {
-        Self { text: self.text.or(base.text), subject: self.subject.or(base.subject), mail: self.mail.or(base.mail) }
-    }
-}
-
 impl Wording {
-    fn new(draft: &Draft) -> Result<Self, (&'static str, Fault)> {
+    /// Checks what files say, or names the key whose words cannot be used.
+    pub(super) fn new(draft: &Draft) -> Result<Self, (&'static str, Fault)> {
         let (text, alphabet) = check_text(draft.text.as_deref()).map_err(|fault| ("text", fault))?;
         let subject = check_subject(draft.subject.as_deref()).map_err(|fault| ("subject", fault))?;
         let mail = check_mail(draft.mail.as_deref()).map_err(|fault| ("mail", fault))?;

@@ -1,0 +1,65 @@
+//! The words of one language as files write them, one file over the other.
+
+use serde::Deserialize;
+
+use crate::storefront::codes::Purpose;
+use crate::storefront::messages::wording::{Fault, Wording};
+
+/// One thing for each purpose, under the names the files use.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ByPurpose<T> {
+    create_account: T,
+    sign_in: T,
+    verify_phone: T,
+    close_account: T,
+}
+
+/// What a file says of one purpose. What it leaves out comes from the file it overrides.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Draft {
+    pub(super) text: Option<String>,
+    pub(super) subject: Option<String>,
+    pub(super) mail: Option<String>,
+}
+
+impl<T> ByPurpose<T> {
+    pub(super) fn of(&self, purpose: Purpose) -> &T {
+        match purpose {
+            Purpose::CreateAccount => &self.create_account,
+            Purpose::SignIn => &self.sign_in,
+            Purpose::VerifyPhone => &self.verify_phone,
+            Purpose::CloseAccount => &self.close_account,
+        }
+    }
+}
+
+impl ByPurpose<Draft> {
+    /// These words, and those of `base` where these are silent.
+    pub(super) fn over(self, base: Self) -> Self {
+        Self {
+            create_account: self.create_account.over(base.create_account),
+            sign_in: self.sign_in.over(base.sign_in),
+            verify_phone: self.verify_phone.over(base.verify_phone),
+            close_account: self.close_account.over(base.close_account),
+        }
+    }
+
+    /// The words, or the key whose words cannot be used and why.
+    pub(super) fn check(&self) -> Result<ByPurpose<Wording>, (String, Fault)> {
+        let checked = |purpose, draft| Wording::new(draft).map_err(|(key, fault)| (format!("{purpose}.{key}"), fault));
+        Ok(ByPurpose {
+            create_account: checked("create_account", &self.create_account)?,
+            sign_in: checked("sign_in", &self.sign_in)?,
+            verify_phone: checked("verify_phone", &self.verify_phone)?,
+            close_account: checked("close_account", &self.close_account)?,
+        })
+    }
+}
+
+impl Draft {
+    fn over(self, base: Self) -> Self {
+        Self { text: self.text.or(base.text), subject: self.subject.or(base.subject), mail: self.mail.or(base.mail) }
+    }
+}
