@@ -32,6 +32,9 @@ fn as_destination(listen: SocketAddr) -> SocketAddr {
 
 #[cfg(test)]
 mod tests {
+    use wiremock::matchers::path;
+    use wiremock::{Mock, MockServer, ResponseTemplate};
+
     use super::*;
 
     #[test]
@@ -40,5 +43,14 @@ mod tests {
         for (listen, destination) in cases {
             assert_eq!(as_destination(listen.parse().unwrap()).to_string(), destination);
         }
+    }
+
+    #[tokio::test]
+    async fn only_who_says_so_is_alive() {
+        let service = MockServer::start().await;
+        let config = Config::with(&[("http.listen", &service.address().to_string())]).unwrap();
+        assert!(run(&config).await.is_err());
+        Mock::given(path("/healthz")).respond_with(ResponseTemplate::new(200)).mount(&service).await;
+        assert!(run(&config).await.is_ok());
     }
 }
