@@ -60,8 +60,9 @@ pub(super) async fn find_api_key(conn: &mut PgConnection, digest: &[u8], now: Da
 
 /// Refuses a key from now on; `false` when there is none like it that is live.
 pub async fn revoke_api_key(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    let revoked = sqlx::query!("update api_keys set revoked_at = $2 where id = $1 and (revoked_at is null or revoked_at > $2)", id.uuid(), now)
-        .execute(conn)
-        .await?;
+    let revoked =
+        sqlx::query!("update api_keys set revoked_at = $2 where id = $1 and (revoked_at is null or revoked_at > $2)", id.uuid(), now)
+            .execute(conn)
+            .await?;
     Ok(revoked.rows_affected() == 1)
 }

@@ -23,13 +23,17 @@ impl Lifecycle {
     }
 
     /// Runs `work` to its end even if who waits for it goes away, as a client does that hangs up.
-    pub async fn finish<T: Send + 'static>(&self, work: impl Future<Output = T> + Send + 'static) -> T {
+    pub fn finish<T, F>(&self, work: F) -> impl Future<Output = T> + Send + use<T, F>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
         let (done, result) = oneshot::channel();
         self.spawn(async move {
             // That nobody waits any more is what this is for.
             let _ = done.send(work.await);
         });
-        result.await.expect("the work is not cancelled, and a panic in it goes on here")
+        async { result.await.expect("the work is not cancelled, and a panic in it goes on here") }
     }
 
     /// Is cancelled when the program is asked to stop.

@@ -8,8 +8,8 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 
-pub(super) use queries::{Store, find_store};
 pub use queries::revoke_store_key;
+pub(super) use queries::{Store, find_store};
 pub use store_key::StoreKey;
 
 /// Creates a store; `None` when there is no such company.
