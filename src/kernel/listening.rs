@@ -1,26 +1,34 @@
 //! Answering connections: a limit on how slowly a request may begin, and an end in order.
 
+use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::time::Duration;
 
 use axum::Router;
 use axum_server::Handle;
-use axum_server::accept::NoDelayAcceptor;
+use axum_server::accept::Accept;
 use hyper_util::rt::TokioTimer;
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 /// Requests under way get this long to end.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// The shortest method and its blank: `GET `.
+const FIRST_WORD: usize = 4;
+/// How often a connection that has sent less is looked at again.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// Answers on `listener` until `stopping` is cancelled and the requests under way have ended.
+/// Answers HTTP/1 on `listener` until `stopping` is cancelled and the requests under way have ended.
 ///
 /// Who does not send the whole head of a request within `header_timeout` is hung up on; an idle connection is one that has not begun.
 pub async fn answer(listener: TcpListener, router: Router, header_timeout: Duration, stopping: CancellationToken) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let handle = Handle::new();
-    // HTTP/1 alone: to tell the versions apart the server would wait for the first bytes without any limit.
-    let mut server = axum_server::from_tcp(listener)?.http1_only().acceptor(NoDelayAcceptor::new()).handle(handle.clone());
+    let acceptor = FirstWord { within: header_timeout, stopping: stopping.clone() };
+    let mut server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle.clone());
     server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(header_timeout);
     let serving = server.serve(router.into_make_service_with_connect_info::<SocketAddr>());
     let stopped = async {
@@ -31,5 +39,43 @@ pub async fn answer(listener: TcpListener, router: Router, header_timeout: Durat
     tokio::select! {
         served = serving => served,
         () = stopped => unreachable!("what stops the server waits for it to end"),
+    }
+}
+
+/// Lets a connection in once its first word is there. The server tells HTTP/1 from HTTP/2 by the first bytes and would wait for them
+/// without any limit; behind this door there is no HTTP/2 to wait for.
+#[derive(Clone, Debug)]
+struct FirstWord {
+    within: Duration,
+    stopping: CancellationToken,
+}
+
+impl<S: Send + 'static> Accept<TcpStream, S> for FirstWord {
+    type Stream = TcpStream;
+    type Service = S;
+    type Future = Pin<Box<dyn Future<Output = io::Result<(TcpStream, S)>> + Send>>;
+
+    fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
+        let Self { within, stopping } = self.clone();
+        Box::pin(async move {
+            stream.set_nodelay(true)?;
+            tokio::select! {
+                arrived = timeout(within, first_word(&stream)) => arrived.map_err(|_| io::ErrorKind::TimedOut)??,
+                () = stopping.cancelled() => return Err(io::ErrorKind::ConnectionAborted.into()),
+            }
+            Ok((stream, service))
+        })
+    }
+}
+
+async fn first_word(stream: &TcpStream) -> io::Result<()> {
+    let mut word = [0; FIRST_WORD];
+    loop {
+        match stream.peek(&mut word).await? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            FIRST_WORD if &word == b"PRI " => return Err(io::ErrorKind::Unsupported.into()),
+            FIRST_WORD => return Ok(()),
+            _ => sleep(LOOK_AGAIN).await,
+        }
     }
 }

@@ -26,9 +26,12 @@ async fn who_does_not_finish_the_head_of_a_request_is_hung_up_on() {
 #[tokio::test]
 async fn who_says_nothing_at_all_is_hung_up_on() {
     let world = World::with(&[("http.header_timeout", "200ms")]).await;
-    let mut silent = TcpStream::connect(world.address).await.unwrap();
-    // Ends because the service hangs up; the story waits for that alone.
-    assert!(matches!(silent.read_to_end(&mut Vec::new()).await, Ok(0) | Err(_)));
+    for beginning in ["", "P", "PRI", "PRI * HTTP/2.0\r\n"] {
+        let mut silent = TcpStream::connect(world.address).await.unwrap();
+        silent.write_all(beginning.as_bytes()).await.unwrap();
+        // Ends because the service hangs up; the story waits for that alone.
+        assert!(matches!(silent.read_to_end(&mut Vec::new()).await, Ok(0) | Err(_)), "{beginning:?}");
+    }
 }
 
 #[tokio::test]
