@@ -1,14 +1,22 @@
-//! The fleet: orders, the drivers who carry them, and what a recipient can follow (`fleet/int/v1`).
+//! The fleet: orders, the drivers and vehicles that carry them, what a recipient can follow, and what went wrong (`fleet/int/v1`).
 //!
-//! [`orders`] writes `orders`, [`drivers`] `drivers`, [`tracking`] `tracking_numbers` and `tracking_statuses`, each through
-//! [`crate::resources`]. An order brings its tracking number with it, and a tracking status for every status it reaches, in the
-//! transaction of the order itself. What happens is told as events; nobody here knows who listens.
+//! Each part writes its own table through [`crate::resources`]: [`orders`], [`drivers`], [`vehicles`], [`fleets`], [`issues`], [`proofs`];
+//! [`tracking`] writes `tracking_numbers` and `tracking_statuses`. An order brings its tracking number with it, and a tracking status
+//! for every status it reaches, in the transaction of the order itself. [`location`] is how drivers and vehicles report where they are.
+//! What happens is told as events; nobody here knows who listens.
 //!
-//! Where an order and a driver are both needed, the order's row is locked first: no two changes can wait for each other.
+//! A record that names another holds it until the change is committed, and what others need is not deleted: no order has a driver who is
+//! gone. Where an order and a driver or vehicle are both needed, the order's row is locked first; a vehicle's before its driver's, and a
+//! member's before its fleet's: no two changes can wait for each other.
 
 pub mod drivers;
+pub mod fleets;
+pub mod issues;
+mod location;
 pub mod orders;
+pub mod proofs;
 pub mod tracking;
+pub mod vehicles;
 
 use axum::Router;
 use axum::extract::FromRef;
@@ -16,7 +24,7 @@ use sqlx::PgPool;
 
 use crate::companies::Companies;
 use crate::kernel::clock::Clock;
-use crate::resources::{self, Room};
+use crate::resources::{self, Operation, Room};
 
 /// What the fleet's routes need.
 #[derive(Clone, Debug)]
@@ -47,7 +55,12 @@ where
     Router::new()
         .merge(resources::routes::<orders::Order, S>())
         .merge(resources::routes::<drivers::Driver, S>())
-        .merge(drivers::track_routes())
-        .merge(resources::read_only_routes::<tracking::TrackingNumber, S>())
-        .merge(resources::read_only_routes::<tracking::TrackingStatus, S>())
+        .merge(location::track_routes::<drivers::Driver, S>())
+        .merge(resources::routes::<vehicles::Vehicle, S>())
+        .merge(location::track_routes::<vehicles::Vehicle, S>())
+        .merge(resources::routes::<fleets::FleetRecord, S>())
+        .merge(resources::routes::<issues::Issue, S>())
+        .merge(resources::routes::<proofs::Proof, S>())
+        .merge(resources::routes_for::<tracking::TrackingNumber, S>(&[Operation::Change]))
+        .merge(resources::routes_for::<tracking::TrackingStatus, S>(&[Operation::Create, Operation::Change]))
 }

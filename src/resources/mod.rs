@@ -28,21 +28,30 @@ mod edit;
 mod entity_tag;
 #[cfg(test)]
 mod example;
+mod fields;
 mod filter;
 mod list_parameters;
 mod member;
+mod needed_by;
 mod queries;
 mod record;
 mod resource;
 mod routes;
+mod unique;
 mod values;
 
 pub use columns::{Columns, Values};
 pub use edit::Edit;
 pub use entity_tag::IfMatch;
+pub use fields::{Described, Fields};
 pub use filter::Filter;
 pub use member::Member;
-pub use record::{Record, Shown};
-pub use resource::{Announced, Change, Editable, New, Resource, Room};
-pub use routes::{PathId, read_only_routes, routes};
-pub use values::{Instant, Line, Meta, NotAText, NotAnInstant, OutOfRange, Reference, Text, Within};
+pub use needed_by::NeededBy;
+pub use record::{Record, Shown, own_members};
+pub use resource::{Announced, Change, Editable, New, Presented, Resource, Room, Ruled};
+pub use routes::{Operation, PathId, read_only_routes, routes, routes_for};
+pub use unique::Unique;
+pub use values::{
+    Instant, Line, Link, Meta, NotAText, NotAWebAddress, NotAWord, NotAnInstant, NotWhole, OutOfRange, Parsed, Reference, Text, WebAddress,
+    Whole, Within, no_such,
+};
