@@ -11,10 +11,16 @@ use crate::support::World;
 /// What may be done with a kind of record.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
+    /// It is read.
     Log,
+    /// It is read and changed.
+    Changeable,
+    /// It is read, written down and changed, and never deleted.
+    Recorded,
+    /// Everything.
     Editable,
 }
-use Kind::{Editable, Log};
+use Kind::{Changeable, Editable, Log, Recorded};
 
 /// Every kind of record, by namespace and path.
 const RESOURCES: &[(&str, &str, Kind)] = &[
@@ -46,6 +52,8 @@ const BESIDE: &[(Method, &str, &str)] = &[
     (Method::POST, "developers", "/webhooks/{uuid}/test"),
     (Method::POST, "fleet", "/drivers/{uuid}/track"),
     (Method::POST, "fleet", "/drivers/track"),
+    (Method::POST, "fleet", "/vehicles/{uuid}/track"),
+    (Method::POST, "fleet", "/vehicles/track"),
     (Method::GET, "storefront", "/texts/conversion"),
     (Method::DELETE, "storefront", "/tokens/{uuid}"),
     (Method::POST, "storefront", "/customers/{uuid}/revoke-tokens"),
@@ -58,8 +66,14 @@ fn all_routes() -> Vec<(Method, String)> {
     for (namespace, plural, kind) in RESOURCES {
         let (many, one) = (format!("/{namespace}/int/v1/{plural}"), format!("/{namespace}/int/v1/{plural}/{id}"));
         routes.extend([(Method::GET, many.clone()), (Method::GET, one.clone())]);
+        if matches!(kind, Recorded | Editable) {
+            routes.push((Method::POST, many));
+        }
+        if *kind != Log {
+            routes.push((Method::PUT, one.clone()));
+        }
         if *kind == Editable {
-            routes.extend([(Method::POST, many), (Method::PUT, one.clone()), (Method::DELETE, one)]);
+            routes.push((Method::DELETE, one));
         }
     }
     routes.extend(
