@@ -14,7 +14,9 @@ mod codes;
 mod drain;
 mod figures;
 mod limiter;
+mod locations;
 mod me;
+mod order_list;
 mod sign_in;
 mod support;
 mod timing;
@@ -35,6 +37,8 @@ enum Bench {
     Limiter,
     Timing,
     Drain,
+    Locations,
+    OrderList,
 }
 
 impl Bench {
@@ -46,6 +50,8 @@ impl Bench {
             Self::Limiter => limiter::measure(figures),
             Self::Timing => timing::measure(figures),
             Self::Drain => drain::measure(figures),
+            Self::Locations => locations::measure(figures),
+            Self::OrderList => order_list::measure(figures),
         }
     }
 }

@@ -5,15 +5,14 @@
 mod event_types;
 mod events;
 
-use axum::Router;
 use axum::extract::FromRef;
-use axum::routing::get;
+use axum::http::Method;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
 use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
-use crate::resources::{Room, read_only_routes};
+use crate::resources::{Extension, Room};
 
 /// What the routes need.
 #[derive(Clone, Debug)]
@@ -37,13 +36,14 @@ impl Room for Developers {
 }
 
 /// The routes below `developers/int/v1`.
-pub fn routes<S>() -> Router<S>
+pub fn extension<S>() -> Extension<S>
 where
     Developers: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    read_only_routes::<events::LoggedEvent, S>()
-        .route("/event-types", get(event_types::list))
-        .route("/event-types/{name}", get(event_types::find))
+    Extension::new("developers")
+        .read_only::<events::LoggedEvent>()
+        .beside(Method::GET, "/event-types", "List the kinds of events.", event_types::list)
+        .beside(Method::GET, "/event-types/{name}", "Find a kind of event.", event_types::find)
 }

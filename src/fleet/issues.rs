@@ -12,9 +12,7 @@ use crate::fleet::orders::Order;
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::{DriverId, IssueId, OrderId, VehicleId};
 use crate::kernel::problem::Problem;
-use crate::resources::{
-    Announced, Change, Edit, Filter, Instant, Line, Link, Meta, Presented, Record, Resource, Ruled, Text, own_members,
-};
+use crate::resources::{Announced, Change, Edit, Filter, Instant, Line, Link, Meta, Presented, Record, Resource, Ruled, Text, own_members};
 
 crate::words! {
     /// How far an issue has come.

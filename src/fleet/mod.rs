@@ -18,13 +18,20 @@ pub mod proofs;
 pub mod tracking;
 pub mod vehicles;
 
-use axum::Router;
 use axum::extract::FromRef;
+use axum::http::Method;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
+use crate::fleet::drivers::Driver;
+use crate::fleet::fleets::FleetRecord;
+use crate::fleet::issues::Issue;
+use crate::fleet::orders::Order;
+use crate::fleet::proofs::Proof;
+use crate::fleet::tracking::{TrackingNumber, TrackingStatus};
+use crate::fleet::vehicles::Vehicle;
 use crate::kernel::clock::Clock;
-use crate::resources::{self, Operation, Room};
+use crate::resources::{Extension, Operation, Room};
 
 /// What the fleet's routes need.
 #[derive(Clone, Debug)]
@@ -46,21 +53,23 @@ impl Room for Fleet {
 }
 
 /// Everything below `fleet/int/v1`.
-pub fn routes<S>() -> Router<S>
+pub fn extension<S>() -> Extension<S>
 where
     Fleet: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    Router::new()
-        .merge(resources::routes::<orders::Order, S>())
-        .merge(resources::routes::<drivers::Driver, S>())
-        .merge(location::track_routes::<drivers::Driver, S>())
-        .merge(resources::routes::<vehicles::Vehicle, S>())
-        .merge(location::track_routes::<vehicles::Vehicle, S>())
-        .merge(resources::routes::<fleets::FleetRecord, S>())
-        .merge(resources::routes::<issues::Issue, S>())
-        .merge(resources::routes::<proofs::Proof, S>())
-        .merge(resources::routes_for::<tracking::TrackingNumber, S>(&[Operation::Change]))
-        .merge(resources::routes_for::<tracking::TrackingStatus, S>(&[Operation::Create, Operation::Change]))
+    Extension::new("fleet")
+        .editable::<Order>()
+        .editable::<Driver>()
+        .beside(Method::POST, "/drivers/{uuid}/track", "Say where a driver is.", location::track::<Driver>)
+        .beside(Method::POST, "/drivers/track", "Say where many drivers are.", location::track_many::<Driver>)
+        .editable::<Vehicle>()
+        .beside(Method::POST, "/vehicles/{uuid}/track", "Say where a vehicle is.", location::track::<Vehicle>)
+        .beside(Method::POST, "/vehicles/track", "Say where many vehicles are.", location::track_many::<Vehicle>)
+        .editable::<FleetRecord>()
+        .editable::<Issue>()
+        .editable::<Proof>()
+        .offering::<TrackingNumber>(&[Operation::Change])
+        .offering::<TrackingStatus>(&[Operation::Create, Operation::Change])
 }

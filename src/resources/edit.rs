@@ -43,7 +43,12 @@ impl<M: Room> Edit<M> {
     }
 
     /// Holds the record that `member` names and did not name before; refuses when it is not there.
-    pub async fn hold_link<R: Resource<Room = M>>(&mut self, member: &str, before: Option<R::Id>, after: Option<R::Id>) -> Result<(), Problem> {
+    pub async fn hold_link<R: Resource<Room = M>>(
+        &mut self,
+        member: &str,
+        before: Option<R::Id>,
+        after: Option<R::Id>,
+    ) -> Result<(), Problem> {
         match after.filter(|id| before != Some(*id)) {
             Some(id) if self.hold::<R>(id).await?.is_none() => Err(FieldErrors::one(member, no_such(R::SINGULAR))),
             _ => Ok(()),

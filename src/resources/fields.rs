@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::Problem;
-use crate::resources::Columns;
+use crate::resources::{Columns, Parsed};
 
 /// A struct whose columns are the members of its bodies and answers. Made by [`fields!`](crate::fields).
 pub trait Fields: Columns {
@@ -47,6 +47,18 @@ pub struct Described {
     pub sent: bool,
     /// It must be sent for a new record.
     pub needed: bool,
+}
+
+impl Described {
+    /// A member that may be sent.
+    pub fn sent<T: Parsed>(name: &'static str, sentence: &'static str) -> Self {
+        Self { name, sentence, schema: T::schema(), sent: true, needed: T::initial().is_none() }
+    }
+
+    /// A member that is only shown.
+    pub fn shown<T: Parsed>(name: &'static str, sentence: &'static str) -> Self {
+        Self { name, sentence, schema: T::schema(), sent: false, needed: false }
+    }
 }
 
 /// Declares a struct whose fields are at once the columns of a table and the members of bodies and answers. Each is given the type it is
@@ -99,22 +111,10 @@ macro_rules! fields {
             type Body = $Body;
 
             fn described() -> Vec<$crate::resources::Described> {
-                use $crate::resources::{Described, Parsed};
+                use $crate::resources::Described;
                 vec![
-                    $(Described {
-                        name: $crate::fields!(@name $column $($outside)?),
-                        sentence: concat!($($sentence),+).trim_ascii(),
-                        schema: <$Type as Parsed>::schema(),
-                        sent: true,
-                        needed: <$Type as Parsed>::initial().is_none(),
-                    },)*
-                    $($(Described {
-                        name: $crate::fields!(@name $kept $($kept_outside)?),
-                        sentence: concat!($($kept_sentence),+).trim_ascii(),
-                        schema: <$Kept as Parsed>::schema(),
-                        sent: false,
-                        needed: false,
-                    },)*)?
+                    $(Described::sent::<$Type>($crate::fields!(@name $column $($outside)?), concat!($($sentence),+).trim_ascii()),)*
+                    $($(Described::shown::<$Kept>($crate::fields!(@name $kept $($kept_outside)?), concat!($($kept_sentence),+).trim_ascii()),)*)?
                 ]
             }
 

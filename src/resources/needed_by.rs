@@ -32,7 +32,8 @@ impl NeededBy {
     /// Refuses with `record_in_use` while one of them names `id`.
     pub(super) async fn check(&self, conn: &mut PgConnection, id: Uuid) -> Result<(), Problem> {
         let Self { table, column, condition, sentence } = self;
-        let mut sql = QueryBuilder::new(format!("select exists (select from {table} where deleted_at is null and {condition} and {column} = "));
+        let mut sql =
+            QueryBuilder::new(format!("select exists (select from {table} where deleted_at is null and {condition} and {column} = "));
         sql.push_bind(id).push(")");
         match sql.build_query_scalar().fetch_one(conn).await? {
             true => Err(Problem::new(ProblemCode::RecordInUse).detail(*sentence)),

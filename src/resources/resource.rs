@@ -10,7 +10,7 @@ use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Columns, Edit, Fields, Filter, NeededBy, Record, Unique};
+use crate::resources::{Columns, Described, Edit, Fields, Filter, NeededBy, Record, Unique};
 
 /// The members of records, in the order of the records.
 pub type Presented = Result<Vec<Map<String, Value>>, sqlx::Error>;
@@ -118,6 +118,11 @@ pub trait Editable: Announced {
     /// declared with `#[serde(default, deny_unknown_fields)]`.
     type Body: DeserializeOwned + Send + Sync;
 
+    /// The members, for the documentation; none where nobody has described them yet.
+    fn documented() -> Vec<Described> {
+        Vec::new()
+    }
+
     /// What has to be asked of the network before anything is written; no transaction is open yet.
     fn before_transaction(_: &Self::Room, _: &Self::Body) -> impl Future<Output = Result<(), Problem>> + Send {
         ready(Ok(()))
@@ -132,6 +137,11 @@ pub trait Editable: Announced {
 
 /// A resource whose body is its [`Fields`]: what each member may be is known, what it may be beside the others is said here.
 pub trait Ruled: Announced + Fields {
+    /// The members that are shown beside the columns.
+    fn shown_beside() -> Vec<Described> {
+        Vec::new()
+    }
+
     /// Judges what a record is about to hold, and completes it with what follows. `before` is what it holds now; nothing, if it is new.
     /// The records it names are held already.
     fn rules(
@@ -145,6 +155,10 @@ pub trait Ruled: Announced + Fields {
 
 impl<R: Ruled> Editable for R {
     type Body = <R as Fields>::Body;
+
+    fn documented() -> Vec<Described> {
+        R::described().into_iter().chain(R::shown_beside()).collect()
+    }
 
     async fn create(edit: &mut Edit<R::Room>, _: R::Id, body: Self::Body) -> Result<New<R>, Problem> {
         let mut new = R::created_by(body)?;

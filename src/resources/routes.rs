@@ -76,8 +76,13 @@ where
     Router::new().route(&path_of_many, many).route(&path_of_one, one)
 }
 
+/// The plural, as it stands in a path.
+pub(super) fn plural_path(plural: &str) -> String {
+    plural.replace('_', "-")
+}
+
 fn paths<R: Resource>() -> (String, String) {
-    let plural = R::PLURAL.replace('_', "-");
+    let plural = plural_path(R::PLURAL);
     (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
 }
 

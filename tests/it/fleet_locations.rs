@@ -9,7 +9,17 @@ use crate::support::World;
 use crate::support::fleet::{id, names, uuid};
 
 async fn find(world: &World, plural: &str, record: &Value) -> Value {
-    world.fleet(Method::GET, &format!("{plural}/{}", id(record))).send().await.ok(200).as_object_mut().unwrap().values_mut().next().unwrap().take()
+    world
+        .fleet(Method::GET, &format!("{plural}/{}", id(record)))
+        .send()
+        .await
+        .ok(200)
+        .as_object_mut()
+        .unwrap()
+        .values_mut()
+        .next()
+        .unwrap()
+        .take()
 }
 
 #[tokio::test]
@@ -22,7 +32,8 @@ async fn vehicles_report_like_drivers() {
     assert_eq!((events[0].subject, &events[0].data["latitude"]), (uuid(&vehicles[0]), &json!(1.0)));
     let positions: Vec<_> =
         vehicles.iter().map(|vehicle| json!({ "vehicle": id(vehicle), "latitude": 3, "longitude": 4, "heading": 90 })).collect();
-    let (answer, events) = world.published(world.fleet(Method::POST, "vehicles/track").json(&json!({ "positions": positions })).send()).await;
+    let (answer, events) =
+        world.published(world.fleet(Method::POST, "vehicles/track").json(&json!({ "positions": positions })).send()).await;
     assert_eq!((answer.ok(200), events.len()), (json!({ "status": "ok" }), 2));
     for vehicle in &vehicles {
         assert_eq!(find(&world, "vehicles", vehicle).await["heading"], 90.0);

@@ -21,7 +21,8 @@ async fn an_order_goes_by_the_number_of_its_carrier() {
     assert_eq!((events[1].subject, &events[1].data["order"]), (uuid(&number), &order["id"]));
     assert_eq!(changed["tracking_number"], "1Z 999");
     assert_eq!(world.listed("orders?tracking_number=1Z%20999").await, [id(&order)]);
-    let same = world.published_names(world.change("tracking-numbers", &number, json!({ "tracking_number": "1Z 999", "order": id(&order) })));
+    let same =
+        world.published_names(world.change("tracking-numbers", &number, json!({ "tracking_number": "1Z 999", "order": id(&order) })));
     assert!(same.await.is_empty());
 
     let number = number_of(&world, &other).await;
@@ -70,6 +71,7 @@ async fn only_the_order_says_how_far_it_has_come() {
     ] {
         assert_eq!(world.refused_members(method, &path, &body).await, [member], "{path}: {body}");
     }
-    let described = world.change("tracking-statuses", &started, json!({ "details": "The driver is on the way.", "status": "started" })).await;
+    let described =
+        world.change("tracking-statuses", &started, json!({ "details": "The driver is on the way.", "status": "started" })).await;
     assert_eq!(described["details"], "The driver is on the way.");
 }

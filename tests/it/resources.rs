@@ -14,7 +14,6 @@ use portico::kernel::ids::TypedId;
 use portico::resources::{Edit, Resource};
 use reqwest::Method;
 use serde_json::{Value, json};
-use uuid::Uuid;
 
 use crate::support::World;
 use crate::support::fleet::{id, uuid};
@@ -227,17 +226,8 @@ async fn bodies_that_cannot_be_used_are_problems_and_change_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_resource_does_not_offer_is_not_allowed() {
+async fn a_kind_of_record_nobody_knows_has_no_routes() {
     let world = World::new().await;
-    world.order(json!({})).await;
-    for (plural, methods) in
-        [("tracking-numbers", &[Method::POST, Method::DELETE][..]), ("tracking-statuses", &[Method::DELETE]), ("drivers", &[Method::PATCH])]
-    {
-        for method in methods {
-            let path = if *method == Method::DELETE { format!("{plural}/{}", Uuid::nil()) } else { plural.to_owned() };
-            world.fleet(method.clone(), &path).json(&json!({})).send().await.refused(405, "method_not_allowed");
-        }
-    }
     world.fleet(Method::GET, "trucks").send().await.refused(404, "route_unknown");
 }
 

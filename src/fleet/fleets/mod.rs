@@ -15,7 +15,7 @@ use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::FleetId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{
-    Announced, Change, Edit, Filter, Line, Link, Meta, NeededBy, Presented, Record, Resource, Ruled, Text, own_members,
+    Announced, Change, Described, Edit, Filter, Line, Link, Meta, NeededBy, Presented, Record, Resource, Ruled, Text, own_members,
 };
 
 crate::words! {
@@ -83,6 +83,13 @@ impl Announced for FleetRecord {
 }
 
 impl Ruled for FleetRecord {
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::shown::<i64>("drivers_count", "Drivers who belong to it."),
+            Described::shown::<i64>("vehicles_count", "Vehicles that belong to it."),
+        ]
+    }
+
     /// The way up from a fleet never leads back to it.
     async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, fleet: &mut Self) -> Result<(), Problem> {
         let (Some(before), Some(parent)) = (before, fleet.parent_id) else { return Ok(()) };

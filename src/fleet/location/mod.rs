@@ -18,7 +18,7 @@ use crate::fleet::Fleet;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Announced, Within};
 
-pub use track::routes as track_routes;
+pub(super) use track::{track, track_many};
 
 /// Degrees north.
 pub type Latitude = Within<-90, 90>;

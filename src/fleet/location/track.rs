@@ -3,16 +3,14 @@
 
 use std::collections::HashMap;
 
-use axum::Router;
-use axum::extract::{FromRef, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::companies::{CallingCompany, Companies, Scope};
+use crate::companies::{CallingCompany, Scope};
 use crate::fleet::Fleet;
 use crate::fleet::location::{Heading, Latitude, Located, Longitude, queries};
 use crate::kernel::ids::TypedId;
@@ -23,22 +21,10 @@ use crate::resources::{Edit, Instant, Member, PathId, Record, Reference};
 /// Positions taken at once.
 const MAX_POSITIONS: usize = 500;
 
-/// The routes beside the five.
-pub fn routes<R, S>() -> Router<S>
-where
-    R: Located,
-    Fleet: FromRef<S>,
-    Companies: FromRef<S>,
-    S: Clone + Send + Sync + 'static,
-{
-    let plural = R::PLURAL;
-    Router::new().route(&format!("/{plural}/{{uuid}}/track"), post(track::<R>)).route(&format!("/{plural}/track"), post(track_many::<R>))
-}
-
 /// Where something is. What is not said of the movement stays as it was.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, bound = "I: TypedId")]
-struct Position<I: TypedId> {
+pub(in crate::fleet) struct Position<I: TypedId> {
     /// Whose position it is; needed where the path does not say.
     #[serde(rename = "driver", alias = "vehicle")]
     whose: Option<Reference<I>>,
@@ -56,7 +42,7 @@ struct Position<I: TypedId> {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, bound = "I: TypedId")]
-struct Positions<I: TypedId> {
+pub(in crate::fleet) struct Positions<I: TypedId> {
     positions: Vec<Position<I>>,
 }
 
@@ -93,7 +79,8 @@ impl<I: TypedId> Position<I> {
     }
 }
 
-async fn track<R: Located>(
+/// `POST <plural>/{uuid}/track`
+pub(in crate::fleet) async fn track<R: Located>(
     State(fleet): State<Fleet>,
     caller: CallingCompany,
     PathId(id): PathId<R::Id>,
@@ -112,8 +99,8 @@ async fn track<R: Located>(
     Ok(shown.answer(StatusCode::OK))
 }
 
-/// All of them or none. A driver who is named twice is at the later place in the end, and was at the earlier one.
-async fn track_many<R: Located>(
+/// `POST <plural>/track`: all of them or none. A driver who is named twice is at the later place in the end, and was at the earlier one.
+pub(in crate::fleet) async fn track_many<R: Located>(
     State(fleet): State<Fleet>,
     caller: CallingCompany,
     body: Result<Json<Positions<R::Id>>, Problem>,
@@ -125,8 +112,7 @@ async fn track_many<R: Located>(
     }
     let positions = positions.into_iter().map(|position| (position.whose.map(|Reference(id)| id), position)).collect();
     let mut edit = Edit::begin(&fleet, caller.company).await?;
-    let missing =
-        |index| FieldErrors::one(&format!("positions[{index}].{}", R::SINGULAR), format!("There is no such {}.", R::SINGULAR));
+    let missing = |index| FieldErrors::one(&format!("positions[{index}].{}", R::SINGULAR), format!("There is no such {}.", R::SINGULAR));
     move_all::<R>(&mut edit, positions, missing).await?;
     edit.commit().await?;
     Ok(axum::Json(json!({ "status": "ok" })).into_response())

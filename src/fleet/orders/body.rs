@@ -5,13 +5,13 @@ use serde::Deserialize;
 
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
-use crate::fleet::orders::Order;
 use crate::fleet::orders::status::{Conditions, Status, TransitionError};
+use crate::fleet::orders::{Order, documentation};
 use crate::fleet::tracking;
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::{CustomerId, DriverId, OrderId, VehicleId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{Edit, Editable, Instant, Line, Member, Meta, New, Record, Reference, Text};
+use crate::resources::{Described, Edit, Editable, Instant, Line, Member, Meta, New, Record, Reference, Text};
 
 /// The members of an order that can be sent.
 #[derive(Debug, Default, Deserialize)]
@@ -81,6 +81,10 @@ impl Order {
 
 impl Editable for Order {
     type Body = OrderBody;
+
+    fn documented() -> Vec<Described> {
+        documentation::members()
+    }
 
     async fn create(edit: &mut Edit<Fleet>, _: OrderId, body: OrderBody) -> Result<New<Self>, Problem> {
         let mut order = Self { tracking_number: tracking::generate_number(), ..Self::default() };

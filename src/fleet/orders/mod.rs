@@ -8,6 +8,7 @@
 
 mod body;
 mod changes;
+mod documentation;
 mod following;
 mod queries;
 pub mod status;

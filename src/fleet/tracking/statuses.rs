@@ -71,7 +71,8 @@ impl Ruled for TrackingStatus {
             return Err(FieldErrors::one("order", "A tracking status stays with its order."));
         }
         let by_hand = before.is_none_or(|before| before.status != status.status);
-        if by_hand && [Some(&status.status), before.map(|before| &before.status)].into_iter().flatten().any(|word| is_said_by_orders(word)) {
+        if by_hand && [Some(&status.status), before.map(|before| &before.status)].into_iter().flatten().any(|word| is_said_by_orders(word))
+        {
             return Err(FieldErrors::one("status", "This status is recorded when the order itself reaches it."));
         }
         location::check_pair(status.latitude, status.longitude)

@@ -10,10 +10,9 @@ use crate::members;
 use crate::resources::{Announced, Change, Edit, NeededBy};
 
 impl Announced for Vehicle {
-    const NEEDED_BY: &'static [NeededBy] = &[
-        NeededBy::each::<Order>("vehicle_id", "The vehicle carries an open order, which needs another vehicle, or none, first.")
-            .while_it(orders::IS_OPEN),
-    ];
+    const NEEDED_BY: &'static [NeededBy] =
+        &[NeededBy::each::<Order>("vehicle_id", "The vehicle carries an open order, which needs another vehicle, or none, first.")
+            .while_it(orders::IS_OPEN)];
 
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         let (before, after) = match change {

@@ -44,7 +44,8 @@ mod tests {
         let address = |typed: &str| WebAddress::try_from(typed.to_owned()).map(String::from);
         assert_eq!(address(" https://Files.example.com/a b.png ").unwrap(), "https://files.example.com/a%20b.png");
         let long = format!("https://example.com/{}", "x".repeat(2000));
-        for text in ["", "files.example.com", "ftp://example.com/a", "javascript:alert(1)", "https://ada:secret@example.com/", "https://", &long]
+        for text in
+            ["", "files.example.com", "ftp://example.com/a", "javascript:alert(1)", "https://ada:secret@example.com/", "https://", &long]
         {
             assert_eq!(address(text), Err(NotAWebAddress), "{text:?}");
         }

@@ -114,6 +114,7 @@ macro_rules! parsed_as {
 }
 
 crate::parsed_as!(f64 => f64, json!({ "type": "number" }));
+crate::parsed_as!(i64 => i64, json!({ "type": "integer" }));
 
 #[cfg(test)]
 mod tests {

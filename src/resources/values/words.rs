@@ -1,9 +1,9 @@
 //! Closed sets of words, such as statuses.
 
-/// The text is none of the words.
+/// The text is none of these words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("This is none of the known words.")]
-pub struct NotAWord;
+#[error("This must be one of {}.", .0.join(", "))]
+pub struct NotAWord(pub &'static [&'static str]);
 
 /// Declares an enum whose variants are the words that JSON and the database write. A new record has the one marked `#[default]`.
 ///
@@ -25,6 +25,7 @@ macro_rules! words {
     ($(#[$outer:meta])* $visible:vis enum $Name:ident { $($(#[$inner:meta])* $Word:ident = $word:literal),* $(,)? }) => {
         $(#[$outer])*
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ::serde::Deserialize, ::serde::Serialize, ::sqlx::Type)]
+        #[serde(try_from = "String")]
         #[sqlx(type_name = "text")]
         $visible enum $Name { $($(#[$inner])* #[serde(rename = $word)] #[sqlx(rename = $word)] $Word,)* }
 
@@ -42,7 +43,15 @@ macro_rules! words {
             type Err = $crate::resources::NotAWord;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                Self::ALL.iter().copied().find(|word| word.as_str() == text).ok_or($crate::resources::NotAWord)
+                Self::ALL.iter().copied().find(|word| word.as_str() == text).ok_or($crate::resources::NotAWord(&[$($word),*]))
+            }
+        }
+
+        impl TryFrom<String> for $Name {
+            type Error = $crate::resources::NotAWord;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
             }
         }
 
