@@ -60,7 +60,7 @@ impl Resource<'_> {
             }
             ("developers", "deliveries") => {
                 let (_receiver, webhook) = world.subscriber("hooks.example").await;
-                world.developers(Method::POST, &format!("webhooks/{}/test", id(&webhook)), json!({})).await.ok(200);
+                world.developers(Method::POST, &format!("webhooks/{}/test", id(&webhook)), json!({})).await.ok(201);
                 return None;
             }
             ("storefront", "customers" | "tokens" | "sign-ins") => {
