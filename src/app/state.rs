@@ -103,7 +103,7 @@ impl AppState {
             clock: clock.clone(),
             application_key,
             identity_providers: IdentityProviders::new(&config.providers, &clock, &lifecycle)?,
-            lifecycle,
+            lifecycle: lifecycle.clone(),
             hashing: PasswordHashing::start(),
             sms: Sms::new(&config.sms, mailbox.clone())?,
             mail: Mail::new(&config.mail, mailbox.clone())?,
@@ -113,7 +113,7 @@ impl AppState {
         });
         Ok(Self {
             companies: Companies { pool: pool.clone(), clock: clock.clone() },
-            developers: Developers { pool: pool.clone(), clock: clock.clone(), catalogue },
+            developers: Developers::new(pool.clone(), clock.clone(), catalogue, &lifecycle),
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },

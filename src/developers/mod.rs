@@ -1,28 +1,40 @@
 //! Developers: what a company's developers look up (decisions, section 9).
 //!
-//! Writes nothing. Webhooks and their deliveries stand below the same path and are kept by [`crate::webhooks`].
+//! [`stream`] tells events as they are committed; [`publishing`] takes events from outside and writes `publishing_keys`; the rest writes nothing. Webhooks and their deliveries stand below
+//! the same path and are kept by [`crate::webhooks`].
 
 mod event_types;
 mod events;
+mod publishing;
+mod stream;
 
-use axum::extract::FromRef;
+use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::handler::Handler;
 use axum::http::Method;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
+use crate::developers::stream::Streams;
 use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
+use crate::kernel::lifecycle::Lifecycle;
 use crate::resources::{Extension, Room};
 
 /// What the routes need.
 #[derive(Clone, Debug)]
 pub struct Developers {
-    /// The database.
-    pub pool: PgPool,
-    /// The time.
-    pub clock: Clock,
+    pool: PgPool,
+    clock: Clock,
     /// Every kind of event.
     pub catalogue: Catalogue,
+    streams: Streams,
+}
+
+impl Developers {
+    /// Streams end when `lifecycle` does.
+    pub fn new(pool: PgPool, clock: Clock, catalogue: Catalogue, lifecycle: &Lifecycle) -> Self {
+        Self { pool, clock, catalogue, streams: Streams::new(lifecycle.clone()) }
+    }
 }
 
 impl Room for Developers {
@@ -42,8 +54,11 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
+    let publish = publishing::publish.layer(DefaultBodyLimit::max(publishing::BODY_LIMIT));
     Extension::new("developers")
         .read_only::<events::LoggedEvent>()
+        .beside(Method::POST, "/events", "Publish one event, or many.", publish)
+        .beside(Method::GET, "/events/stream", "Read events along, as they happen.", stream::stream)
         .beside(Method::GET, "/event-types", "List the kinds of events.", event_types::list)
         .beside(Method::GET, "/event-types/{name}", "Find a kind of event.", event_types::find)
 }
