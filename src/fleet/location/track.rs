@@ -58,6 +58,10 @@ enum Heard {
 }
 
 impl<I: TypedId> Position<I> {
+    fn id(&self) -> Option<I> {
+        self.whose.map(|Reference(id)| id)
+    }
+
     /// Puts the position upon the record, unless it is late.
     fn put_upon<R: Located>(self, record: &mut R, now: DateTime<Utc>) -> Heard {
         let at = self.recorded_at.map_or(now, |at| DateTime::from(at).min(now));
@@ -87,13 +91,13 @@ pub(in crate::fleet) async fn track<R: Located>(
     body: Result<Json<Position<R::Id>>, Problem>,
 ) -> Result<Response, Problem> {
     caller.may(Scope::Write)?;
-    let Json(position) = body?;
+    let Json(mut position) = body?;
     if position.whose.is_some_and(|Reference(named)| named != id) {
         return Err(FieldErrors::one(R::SINGULAR, format!("The address names another {}.", R::SINGULAR)));
     }
+    position.whose = Some(Reference(id));
     let mut edit = Edit::begin(&fleet, caller.company).await?;
-    let missing = |_| ProblemCode::RecordNotFound.into();
-    move_all::<R>(&mut edit, vec![(Some(id), position)], missing).await?;
+    move_all::<R>(&mut edit, vec![position], |_| ProblemCode::RecordNotFound.into()).await?;
     let shown = edit.show::<R>(id).await?;
     edit.commit().await?;
     Ok(shown.answer(StatusCode::OK))
@@ -110,7 +114,6 @@ pub(in crate::fleet) async fn track_many<R: Located>(
     if positions.len() > MAX_POSITIONS {
         return Err(FieldErrors::one("positions", format!("There may be {MAX_POSITIONS} positions at most.")));
     }
-    let positions = positions.into_iter().map(|position| (position.whose.map(|Reference(id)| id), position)).collect();
     let mut edit = Edit::begin(&fleet, caller.company).await?;
     let missing = |index| FieldErrors::one(&format!("positions[{index}].{}", R::SINGULAR), format!("There is no such {}.", R::SINGULAR));
     move_all::<R>(&mut edit, positions, missing).await?;
@@ -121,15 +124,15 @@ pub(in crate::fleet) async fn track_many<R: Located>(
 /// Takes the positions one after the other, and writes what comes of them. `missing` refuses the position that names no record.
 async fn move_all<R: Located>(
     edit: &mut Edit<Fleet>,
-    positions: Vec<(Option<R::Id>, Position<R::Id>)>,
+    positions: Vec<Position<R::Id>>,
     missing: impl Fn(usize) -> Problem,
 ) -> Result<(), Problem> {
-    let ids: Vec<_> = positions.iter().filter_map(|(id, _)| *id).collect();
+    let ids: Vec<_> = positions.iter().filter_map(Position::id).collect();
     let locked = edit.lock_all::<R>(&ids).await?;
     let mut records: HashMap<_, _> = locked.into_iter().map(|record| (record.id, (record, Heard::Nothing))).collect();
     let mut steps = Vec::new();
-    for (index, (id, position)) in positions.into_iter().enumerate() {
-        let (record, heard) = id.and_then(|id| records.get_mut(&id)).ok_or_else(|| missing(index))?;
+    for (index, position) in positions.into_iter().enumerate() {
+        let (record, heard) = position.id().and_then(|id| records.get_mut(&id)).ok_or_else(|| missing(index))?;
         match position.put_upon(&mut record.fields, edit.now) {
             Heard::Nothing => continue,
             Heard::SamePlace => {}
