@@ -4,11 +4,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use portico::config::Config;
-use portico::events::{self, NewEvent, names};
+use portico::events::{self, Catalogue, NewEvent, names};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database;
-use portico::webhooks::{Names, Webhooks};
+use portico::webhooks::{self, Names, Webhooks};
 use serde_json::{Map, Value, json};
 use sqlx::Connection;
 
@@ -62,7 +62,15 @@ pub fn fan_out(service: &Service) {
         let pool = database::pool(&service.database_url().parse().unwrap(), &config.database);
         // Nothing is signed here: any key will do.
         let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
-        let webhooks = Webhooks::new(pool.clone(), Clock::System, key, config.webhooks, Names::System).unwrap();
+        let parts = webhooks::Parts {
+            pool: pool.clone(),
+            clock: Clock::System,
+            key,
+            settings: config.webhooks,
+            names: Names::System,
+            catalogue: Catalogue::built_in(),
+        };
+        let webhooks = Webhooks::new(parts).unwrap();
         while webhooks.fan_out().await.unwrap() > 0 {}
         pool.close().await;
     });
