@@ -46,6 +46,8 @@ mod texts;
 mod tokens;
 
 use std::num::NonZeroU32;
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -87,9 +89,13 @@ pub struct Settings {
     pub requests_per_minute: NonZeroU32,
 }
 
-/// What the storefront's handlers work with.
+/// What the storefront's handlers work with. A clone costs nothing: every request takes several.
 #[derive(Clone, Debug)]
-pub struct Storefront {
+pub struct Storefront(Arc<Shared>);
+
+/// What all clones of a storefront have in common.
+#[derive(Debug)]
+pub struct Shared {
     pool: PgPool,
     clock: Clock,
     application_key: ApplicationKey,
@@ -132,13 +138,35 @@ pub struct Parts {
     pub settings: Settings,
 }
 
+impl Deref for Storefront {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
 impl Storefront {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
         let throttle = access::Throttle::new(settings.requests_per_minute);
         let recent = recent::Recent::new();
-        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings, throttle, recent }
+        Self(Arc::new(Shared {
+            pool,
+            clock,
+            application_key,
+            lifecycle,
+            hashing,
+            sms,
+            mail,
+            messages,
+            identity_providers,
+            card,
+            settings,
+            throttle,
+            recent,
+        }))
     }
 
     /// Forgets what is over: limits that no longer count, the personal fields of accounts closed longer than `storefront.erase_after` ago,

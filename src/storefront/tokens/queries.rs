@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
@@ -42,11 +43,8 @@ pub(super) async fn find_token(conn: &mut PgConnection, id: TokenId, now: DateTi
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| Session {
-        store: row.store_id.into(),
-        digest: row.digest,
-        last_used_at: row.last_used_at,
-        customer: Arc::new(Customer {
+    Ok(row.map(|row| {
+        let customer = Customer {
             id: row.id.into(),
             name: row.name,
             email: row.email,
@@ -59,7 +57,9 @@ pub(super) async fn find_token(conn: &mut PgConnection, id: TokenId, now: DateTi
             password_hash: row.password_hash,
             created_at: row.created_at,
             updated_at: row.updated_at,
-        }),
+        };
+        let shown = Value::Object(customer.present()).to_string().into();
+        Session { store: row.store_id.into(), digest: row.digest, last_used_at: row.last_used_at, customer: Arc::new(customer), shown }
     }))
 }
 
