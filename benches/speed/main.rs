@@ -12,11 +12,17 @@
 
 mod codes;
 mod drain;
+mod fan_out;
 mod figures;
+mod hang;
+mod latency;
 mod limiter;
 mod locations;
 mod me;
+mod memory;
 mod order_list;
+mod pings;
+mod publish;
 mod sign_in;
 mod support;
 mod timing;
@@ -37,6 +43,12 @@ enum Bench {
     Limiter,
     Timing,
     Drain,
+    Publish,
+    Latency,
+    FanOut,
+    Hang,
+    Pings,
+    Memory,
     Locations,
     OrderList,
 }
@@ -50,6 +62,12 @@ impl Bench {
             Self::Limiter => limiter::measure(figures),
             Self::Timing => timing::measure(figures),
             Self::Drain => drain::measure(figures),
+            Self::Publish => publish::measure(figures),
+            Self::Latency => latency::measure(figures),
+            Self::FanOut => fan_out::measure(figures),
+            Self::Hang => hang::measure(figures),
+            Self::Pings => pings::measure(figures),
+            Self::Memory => memory::measure(figures),
             Self::Locations => locations::measure(figures),
             Self::OrderList => order_list::measure(figures),
         }

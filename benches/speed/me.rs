@@ -1,7 +1,7 @@
 //! `GET customers/me` against what Postgres itself could answer: requests/s ÷ `pgbench -S -M prepared` transactions/s on the same
 //! server, in turns, with as many connections.
 //!
-//! Two thousand customers whose apps are open ask in turns: what `storefront::recent` is for. The second figure is for customers who ask
+//! Five hundred customers whose apps are open ask in turns: what `storefront::recent` is for. The second figure is for customers who ask
 //! once in a long while, each of whom is looked up.
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::support::{customers, usage};
 const CALLERS: usize = 8;
 const ROUNDS: usize = 4;
 /// Customers whose apps are open.
-const ACTIVE: usize = 2_000;
+const ACTIVE: usize = 500;
 
 pub fn measure(figures: &mut Figures) {
     let service = Service::start(&[]);
