@@ -132,7 +132,7 @@ impl AppState {
             clock: clock.clone(),
             application_key,
             identity_providers: IdentityProviders::new(&config.providers, &clock, &lifecycle)?,
-            lifecycle,
+            lifecycle: lifecycle.clone(),
             hashing: PasswordHashing::start(),
             sms: Sms::new(&config.sms, mailbox.clone())?,
             mail: Mail::new(&config.mail, mailbox.clone())?,
@@ -142,7 +142,7 @@ impl AppState {
         });
         Ok(Self(Arc::new(Rooms {
             companies: Companies { pool: pool.clone(), clock: clock.clone() },
-            developers: Developers { pool: pool.clone(), clock: clock.clone(), catalogue },
+            developers: Developers::new(pool.clone(), clock.clone(), catalogue, &lifecycle),
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },

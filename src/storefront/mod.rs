@@ -8,8 +8,8 @@
 //! * [`texts`] is the SMS guard every text passes. It alone writes `texts`, which is its log and its counters in one.
 //! * [`messages`] has the words of texts and mails, in every language and for every store.
 //! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an identity
-//!   provider; one that is merely typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can
-//!   wait in an account that somebody else will one day believe to be theirs.
+//!   provider; one that is merely typed is kept and shown, never gets its owner's code, forgives nobody's wrong guesses, and gives way to
+//!   whoever proves it. So nobody can wait in an account that somebody else will one day believe to be theirs.
 //! * [`social`] signs in with identity providers and alone writes `provider_links`; what a provider vouches for counts as proven.
 //! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
 //! * [`registration`], [`sign_in`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the flows: what the routes
@@ -18,6 +18,9 @@
 //!
 //! [`recent`] remembers for a second what most requests look up. What an instance changes it forgets at once, so a sign-in revoked there ends
 //! there at once, and within a second on every other instance.
+//!
+//! Where several rows are locked, accounts come first, in the order of their ids, then their codes, then what was counted of them: nobody
+//! waits in a circle.
 //!
 //! What is not guaranteed: a text that a provider accepted may still not arrive, and the general throttle is counted by each instance
 //! for itself; all other limits are counted in Postgres and hold for any number of instances.
@@ -62,6 +65,7 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::rate_limit;
+use crate::kernel::settings;
 use crate::providers::card::Card;
 use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
@@ -78,7 +82,7 @@ pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revok
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// How long a customer stays signed in without using the service.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub token_lifetime: Duration,
     /// How long after its closure an account's personal fields are blanked.
     #[serde(with = "humantime_serde")]

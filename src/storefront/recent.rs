@@ -100,7 +100,12 @@ impl Recent {
 
     /// A customer has changed, or all their sign-ins have ended.
     pub(super) fn forget_customer(&self, customer: CustomerId) {
-        self.forget(|rows| rows.sessions.retain(|_, (_, session)| session.customer.id != customer));
+        self.forget_customers(&[customer]);
+    }
+
+    /// Several customers have changed.
+    pub(super) fn forget_customers(&self, customers: &[CustomerId]) {
+        self.forget(|rows| rows.sessions.retain(|_, (_, session)| !customers.contains(&session.customer.id)));
     }
 
     /// Something wider has changed.

@@ -8,6 +8,7 @@ pub mod fleet;
 pub mod http_texts;
 pub mod identity_provider;
 pub mod people;
+pub mod program;
 pub mod receiver;
 mod request;
 pub mod smtp;
