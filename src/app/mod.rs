@@ -12,6 +12,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use crate::config::{Config, Environment, Origin};
 use crate::dev;
 use crate::fleet;
+use crate::gateways;
 use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request;
@@ -26,6 +27,8 @@ pub fn router(state: AppState, config: &Config) -> Router {
         .nest("/storefront/int/v1", storefront::operator_routes())
         .nest("/fleet/int/v1", fleet::routes())
         .nest("/developers/int/v1", webhooks::routes().merge(developers::routes()))
+        .nest("/ledger/int/v1", gateways::routes())
+        .merge(gateways::callback_routes())
         .merge(realtime::routes())
         .route("/problems", get(problems::list))
         .route("/problems/{code}", get(problems::show))

@@ -7,6 +7,7 @@ use crate::companies::Companies;
 use crate::config::Config;
 use crate::developers::Developers;
 use crate::fleet::Fleet;
+use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
@@ -33,6 +34,8 @@ pub struct AppState {
     pub realtime: Realtime,
     /// The fleet.
     pub fleet: Fleet,
+    /// What payment gateways tell.
+    pub gateways: Gateways,
     /// The delivery hub.
     pub webhooks: Webhooks,
     /// What developers look up.
@@ -89,6 +92,8 @@ impl AppState {
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
         let webhooks = Webhooks::new(pool.clone(), clock.clone(), application_key.clone(), config.webhooks.clone(), names)?;
+        let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), &config.gateways);
+        let companies = Companies { pool: pool.clone(), clock: clock.clone(), lifecycle: lifecycle.clone() };
         let storefront = Storefront::new(storefront::Parts {
             pool: pool.clone(),
             clock: clock.clone(),
@@ -103,11 +108,12 @@ impl AppState {
             settings: config.storefront.clone(),
         });
         Ok(Self {
-            companies: Companies { pool: pool.clone(), clock: clock.clone() },
+            companies,
             developers: Developers { pool: pool.clone(), clock: clock.clone() },
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },
+            gateways,
             webhooks,
             mailbox: mailbox.unwrap_or_default(),
             pool,

@@ -1,7 +1,9 @@
-//! Developers: what a company's developers look up (decisions, section 9).
+//! Developers: a company's API keys, and what its developers look up (decisions, section 9).
 //!
-//! Writes nothing. Webhooks and their deliveries stand below the same path and are kept by [`crate::webhooks`].
+//! Writes `api_keys`, which are [`crate::companies`]'s to believe. Webhooks and their deliveries stand below the same path and are kept by
+//! [`crate::webhooks`].
 
+mod api_keys;
 mod event_types;
 mod events;
 
@@ -40,5 +42,5 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    read_only_routes::<events::LoggedEvent, S>().route("/event-types", get(event_types::list))
+    api_keys::routes::<S>().merge(read_only_routes::<events::LoggedEvent, S>()).route("/event-types", get(event_types::list))
 }

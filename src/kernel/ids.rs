@@ -126,6 +126,10 @@ typed_ids! {
     AttemptId, "attempt";
     /// An account of a company at a payment gateway.
     GatewayId, "gateway";
+    /// What a payment gateway sent.
+    CallbackId, "callback";
+    /// A transaction at a payment gateway.
+    PaymentId, "payment";
 }
 
 #[cfg(test)]

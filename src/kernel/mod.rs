@@ -16,3 +16,4 @@ pub mod secrets;
 pub mod settings;
 pub mod telemetry;
 pub mod template;
+pub mod throttle;

@@ -4,7 +4,9 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, Postgres, Transaction};
 
+use crate::companies::CallingCompany;
 use crate::events::{self, EventName, NewEvent};
+use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{Announced, Change, Record, Resource, Room, Shown, queries};
@@ -16,6 +18,8 @@ pub struct Edit<M> {
     pub room: M,
     /// Whose records are changed.
     pub company: CompanyId,
+    /// Who asked for it, where somebody did with an API key.
+    pub caller: Option<CallingCompany>,
     /// The instant of everything that happens in it.
     pub now: DateTime<Utc>,
     transaction: Transaction<'static, Postgres>,
@@ -24,7 +28,13 @@ pub struct Edit<M> {
 impl<M: Room> Edit<M> {
     /// Opens the transaction. Nothing may be asked of the network until it ends.
     pub async fn begin(room: &M, company: CompanyId) -> Result<Self, sqlx::Error> {
-        Ok(Self { room: room.clone(), company, now: room.clock().now(), transaction: room.pool().begin().await? })
+        let transaction = room.pool().begin().await?;
+        Ok(Self { room: room.clone(), company, caller: None, now: room.clock().now(), transaction })
+    }
+
+    /// Opens the transaction of a request.
+    pub async fn by(room: &M, caller: &CallingCompany) -> Result<Self, sqlx::Error> {
+        Ok(Self { caller: Some(caller.clone()), ..Self::begin(room, caller.company).await? })
     }
 
     /// The connection, for statements of the room's own.
@@ -61,7 +71,8 @@ impl<M: Room> Edit<M> {
 
     /// Creates a record.
     pub async fn insert<R: Announced<Room = M>>(&mut self, id: R::Id, fields: R) -> Result<Shown<R>, Problem> {
-        let record = queries::insert(&mut self.transaction, self.company, id, &fields, self.now).await?;
+        let inserted = queries::insert(&mut self.transaction, self.company, id, &fields, self.now).await;
+        let record = inserted.map_err(refused::<R>)?;
         self.announce_change(Change::Created(&record)).await
     }
 
@@ -70,7 +81,7 @@ impl<M: Room> Edit<M> {
         if before.fields == after {
             return Ok(Shown::one(&mut self.transaction, before).await?);
         }
-        let after = queries::update(&mut self.transaction, before.id, &after, self.now).await?;
+        let after = queries::update(&mut self.transaction, before.id, &after, self.now).await.map_err(refused::<R>)?;
         self.announce_change(Change::Updated(&before, &after)).await
     }
 
@@ -116,4 +127,8 @@ impl<M: Room> Edit<M> {
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         self.transaction.commit().await
     }
+}
+
+fn refused<R: Announced>(error: sqlx::Error) -> Problem {
+    violated_constraint(&error).and_then(R::refusal).unwrap_or_else(|| error.into())
 }

@@ -45,4 +45,4 @@ pub use member::Member;
 pub use record::{Record, Shown};
 pub use resource::{Announced, Change, Editable, New, Resource, Room};
 pub use routes::{PathId, read_only_routes, routes};
-pub use values::{Instant, Line, Meta, NotAText, NotAnInstant, OutOfRange, Reference, Text, Within};
+pub use values::{Instant, Line, Meta, NotAText, NotAnInstant, NotAnOverlap, OutOfRange, Overlap, Reference, Text, Within};

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgPool};
 
+use crate::companies::Scope;
 use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
@@ -37,6 +38,11 @@ pub trait Resource: Columns {
     const FILTERS: &'static [Filter] = &[];
     /// The columns of text that `query` searches.
     const SEARCH: &'static [&'static str] = &[];
+
+    /// What a key needs to list and find them.
+    const READING: Scope = Scope::Read;
+    /// What a key needs to create, change and delete them.
+    const WRITING: Scope = Scope::Write;
 
     /// The resource's own members of each record, in the same order. `id`, `uuid`, `created_at` and `updated_at` are added to them, and
     /// `meta` where they have none. Takes many, so that what is shown of other records costs one statement a list.
@@ -75,6 +81,11 @@ impl<R: Resource> Change<'_, R> {
 pub trait Announced: Resource {
     /// The events that tell of `change`, each published once with the record as `data`.
     fn events(change: &Change<'_, Self>) -> Vec<EventName>;
+
+    /// What it means to whoever asked for a change that this constraint of the table forbids it; where nothing is said, it is our fault.
+    fn refusal(_constraint: &str) -> Option<Problem> {
+        None
+    }
 
     /// What else `change` brings about, in the same transaction and before its events are published. A refusal undoes the change.
     fn follow_up(_: &mut Edit<Self::Room>, _: &Change<'_, Self>) -> impl Future<Output = Result<(), Problem>> + Send {

@@ -2,6 +2,7 @@
 
 mod instants;
 mod numbers;
+mod overlap;
 mod references;
 mod texts;
 
@@ -9,6 +10,7 @@ use serde_json::{Map, Value};
 
 pub use instants::{Instant, NotAnInstant};
 pub use numbers::{OutOfRange, Within};
+pub use overlap::{NotAnOverlap, Overlap};
 pub use references::Reference;
 pub use texts::{Line, NotAText, Text};
 
