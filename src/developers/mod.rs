@@ -13,6 +13,7 @@ use axum::routing::get;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
+use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::resources::{Room, read_only_routes};
 
@@ -23,6 +24,8 @@ pub struct Developers {
     pub pool: PgPool,
     /// The time.
     pub clock: Clock,
+    /// Every kind of event.
+    pub catalogue: Catalogue,
 }
 
 impl Room for Developers {
@@ -42,5 +45,8 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    api_keys::routes::<S>().merge(read_only_routes::<events::LoggedEvent, S>()).route("/event-types", get(event_types::list))
+    api_keys::routes::<S>()
+        .merge(read_only_routes::<events::LoggedEvent, S>())
+        .route("/event-types", get(event_types::list))
+        .route("/event-types/{name}", get(event_types::find))
 }

@@ -25,6 +25,10 @@ const RESOURCES: &[(&str, &str, Kind)] = &[
     ("developers", "webhooks", Editable),
     ("developers", "deliveries", Log),
     ("developers", "events", Log),
+    ("developers", "api-keys", Editable),
+    ("ledger", "gateways", Editable),
+    ("ledger", "callbacks", Log),
+    ("ledger", "payments", Log),
     ("storefront", "stores", Editable),
     ("storefront", "customers", Log),
     ("storefront", "tokens", Log),
@@ -35,16 +39,23 @@ const RESOURCES: &[(&str, &str, Kind)] = &[
 /// Every route beside the five.
 const BESIDE: &[(Method, &str, &str)] = &[
     (Method::GET, "developers", "/event-types"),
+    (Method::GET, "developers", "/event-types/{name}"),
     (Method::POST, "developers", "/webhooks/{uuid}/enable"),
     (Method::POST, "developers", "/webhooks/{uuid}/disable"),
     (Method::POST, "developers", "/webhooks/{uuid}/rotate-secret"),
     (Method::POST, "developers", "/webhooks/{uuid}/test"),
+    (Method::POST, "developers", "/api-keys/{uuid}/roll"),
+    (Method::POST, "ledger", "/gateways/{uuid}/test"),
+    (Method::POST, "ledger", "/callbacks/{uuid}/process"),
     (Method::POST, "fleet", "/drivers/{uuid}/track"),
     (Method::POST, "fleet", "/drivers/track"),
     (Method::GET, "storefront", "/texts/conversion"),
     (Method::DELETE, "storefront", "/tokens/{uuid}"),
     (Method::POST, "storefront", "/customers/{uuid}/revoke-tokens"),
 ];
+
+/// Where payment gateways call back: with a key of a scope of its own, or with none, on the strength of a signature.
+const CALLBACKS: &[&str] = &["/webhooks", "/webhooks/{gateway}"];
 
 /// All of them, with an id where one belongs.
 fn all_routes() -> Vec<(Method, String)> {
@@ -74,6 +85,7 @@ async fn every_route_refuses_without_its_key() {
             request().key(key).send().await.refused(401, "api_key_invalid");
         }
     }
+    world.request(Method::POST, CALLBACKS[0]).send().await.refused(401, "api_key_invalid");
     sqlx::query("update api_keys set revoked_at = created_at").execute(&world.pool).await.unwrap();
     world.api(Method::GET, "/fleet/int/v1/orders").send().await.refused(401, "api_key_invalid");
 }
@@ -90,6 +102,7 @@ async fn every_route_refuses_without_its_scope() {
             request().key(&reader).send().await.refused(403, "scope_missing");
         }
     }
+    world.request(Method::POST, CALLBACKS[0]).key(&reader).body("{}").send().await.refused(403, "scope_missing");
 }
 
 /// The router cannot be asked for its routes, but its source can: what is new has to be put into one of the two tables.
@@ -97,7 +110,7 @@ async fn every_route_refuses_without_its_scope() {
 fn no_api_route_is_forgotten() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = vec![];
-    for room in ["fleet", "developers", "webhooks", "storefront/resources"] {
+    for room in ["fleet", "gateways", "developers", "webhooks", "storefront/resources"] {
         crate::layers::sources(&src.join(room), &mut files);
     }
     let (mut resources, mut beside) = (0, 0);
@@ -108,11 +121,12 @@ fn no_api_route_is_forgotten() {
             resources += 1;
         }
         for path in text.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap()) {
-            assert!(BESIDE.iter().any(|(_, _, listed)| *listed == path), "{path} of {} stands in no table", file.display());
+            let listed = BESIDE.iter().map(|(_, _, listed)| listed).chain(CALLBACKS).any(|listed| *listed == path);
+            assert!(listed, "{path} of {} stands in no table", file.display());
             beside += 1;
         }
     }
-    assert_eq!((resources, beside), (RESOURCES.len(), BESIDE.len()));
+    assert_eq!((resources, beside), (RESOURCES.len(), BESIDE.len() + CALLBACKS.len()));
 }
 
 #[tokio::test]

@@ -103,7 +103,7 @@ impl Normalised {
             Self::PaymentFailed | Self::RefundFailed => "failed",
             Self::PaymentPending => "pending",
             Self::RefundProcessed => "processed",
-            Self::ChargebackCreated => "disputed",
+            Self::ChargebackCreated => "created",
         }
     }
 

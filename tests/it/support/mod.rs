@@ -3,12 +3,14 @@
 mod answer;
 pub mod card_provider;
 pub mod database;
+mod emitted;
 pub mod fleet;
+pub mod gateways;
 pub mod http_texts;
 pub mod identity_provider;
 pub mod people;
 pub mod receiver;
-mod request;
+pub mod request;
 pub mod smtp;
 pub mod socket_server;
 pub mod subscribers;
