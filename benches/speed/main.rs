@@ -10,6 +10,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark reports, and ends where something fails")]
 
+mod callbacks;
 mod codes;
 mod drain;
 mod figures;
@@ -35,6 +36,7 @@ enum Bench {
     Limiter,
     Timing,
     Drain,
+    Callbacks,
 }
 
 impl Bench {
@@ -46,6 +48,7 @@ impl Bench {
             Self::Limiter => limiter::measure(figures),
             Self::Timing => timing::measure(figures),
             Self::Drain => drain::measure(figures),
+            Self::Callbacks => callbacks::measure(figures),
         }
     }
 }
