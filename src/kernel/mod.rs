@@ -6,6 +6,7 @@ pub mod crypto;
 pub mod database;
 pub mod ids;
 pub mod json;
+pub mod json_schema;
 pub mod lifecycle;
 pub mod listening;
 pub mod password_hashing;

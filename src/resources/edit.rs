@@ -6,10 +6,9 @@ use sqlx::{PgConnection, Postgres, Transaction};
 
 use crate::companies::CallingCompany;
 use crate::events::{self, EventName, NewEvent};
-use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Announced, Change, Record, Resource, Room, Shown, queries};
+use crate::resources::{Announced, Change, Record, Resource, Room, Shown, queries, unique};
 
 /// An open transaction on the records of one company. Dropped without [`Edit::commit`], nothing has happened.
 #[derive(Debug)]
@@ -71,8 +70,7 @@ impl<M: Room> Edit<M> {
 
     /// Creates a record.
     pub async fn insert<R: Announced<Room = M>>(&mut self, id: R::Id, fields: R) -> Result<Shown<R>, Problem> {
-        let inserted = queries::insert(&mut self.transaction, self.company, id, &fields, self.now).await;
-        let record = inserted.map_err(refused::<R>)?;
+        let record = queries::insert(&mut self.transaction, self.company, id, &fields, self.now).await.map_err(unique::refusal::<R>)?;
         self.announce_change(Change::Created(&record)).await
     }
 
@@ -81,7 +79,7 @@ impl<M: Room> Edit<M> {
         if before.fields == after {
             return Ok(Shown::one(&mut self.transaction, before).await?);
         }
-        let after = queries::update(&mut self.transaction, before.id, &after, self.now).await.map_err(refused::<R>)?;
+        let after = queries::update(&mut self.transaction, before.id, &after, self.now).await.map_err(unique::refusal::<R>)?;
         self.announce_change(Change::Updated(&before, &after)).await
     }
 
@@ -127,8 +125,4 @@ impl<M: Room> Edit<M> {
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         self.transaction.commit().await
     }
-}
-
-fn refused<R: Announced>(error: sqlx::Error) -> Problem {
-    violated_constraint(&error).and_then(R::refusal).unwrap_or_else(|| error.into())
 }

@@ -35,6 +35,7 @@ mod queries;
 mod record;
 mod resource;
 mod routes;
+mod unique;
 mod values;
 
 pub use columns::{Columns, Values};
@@ -45,4 +46,5 @@ pub use member::Member;
 pub use record::{Record, Shown};
 pub use resource::{Announced, Change, Editable, New, Resource, Room};
 pub use routes::{PathId, read_only_routes, routes};
+pub use unique::Unique;
 pub use values::{Instant, Line, Meta, NotAText, NotAnInstant, NotAnOverlap, OutOfRange, Overlap, Reference, Text, Within};

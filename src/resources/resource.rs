@@ -11,7 +11,7 @@ use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Columns, Edit, Filter, Record};
+use crate::resources::{Columns, Edit, Filter, Record, Unique};
 
 /// The state of the room a resource belongs to.
 pub trait Room: Clone + Send + Sync + 'static {
@@ -79,13 +79,11 @@ impl<R: Resource> Change<'_, R> {
 
 /// A resource whose changes mean something to others. Every change made through an [`Edit`] goes through here, whoever makes it.
 pub trait Announced: Resource {
+    /// What no two records have in common.
+    const UNIQUE: &'static [Unique] = &[];
+
     /// The events that tell of `change`, each published once with the record as `data`.
     fn events(change: &Change<'_, Self>) -> Vec<EventName>;
-
-    /// What it means to whoever asked for a change that this constraint of the table forbids it; where nothing is said, it is our fault.
-    fn refusal(_constraint: &str) -> Option<Problem> {
-        None
-    }
 
     /// What else `change` brings about, in the same transaction and before its events are published. A refusal undoes the change.
     fn follow_up(_: &mut Edit<Self::Room>, _: &Change<'_, Self>) -> impl Future<Output = Result<(), Problem>> + Send {

@@ -23,9 +23,8 @@ use crate::gateways::driver::Account;
 use crate::gateways::signing_secret::SigningSecret;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::GatewayId;
-use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
-use crate::resources::{self, Announced, Change, Filter, Record, Resource};
+use crate::resources::{self, Announced, Change, Filter, Record, Resource, Unique};
 
 pub(super) use find::{Found, find, find_all, find_any};
 
@@ -92,17 +91,18 @@ impl Gateway {
 }
 
 impl Announced for Gateway {
+    const UNIQUE: &'static [Unique] = &[
+        Unique {
+            constraint: "gateways_active_card",
+            member: "driver",
+            sentence: "There is an active gateway with this driver; a company has one.",
+        },
+        Unique { constraint: "gateways_card_has_key", member: "secret_key", sentence: "A gateway of the driver card needs a secret_key." },
+    ];
+
     /// A gateway is nobody's event.
     fn events(_: &Change<'_, Self>) -> Vec<EventName> {
         Vec::new()
-    }
-
-    fn refusal(constraint: &str) -> Option<Problem> {
-        match constraint {
-            "gateways_active_card" => Some(FieldErrors::one("driver", "There is an active gateway with this driver; a company has one.")),
-            "gateways_card_has_key" => Some(FieldErrors::one("secret_key", "A gateway of the driver card needs a secret_key.")),
-            _ => None,
-        }
     }
 }
 
