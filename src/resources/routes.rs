@@ -29,6 +29,22 @@ where
     Router::new().route(&many, get(list::<R>)).route(&one, get(find::<R>))
 }
 
+/// What can be done with records beside listing and finding them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `POST /<plural>`
+    Create,
+    /// `PUT /<plural>/{uuid}`
+    Change,
+    /// `DELETE /<plural>/{uuid}`
+    Delete,
+}
+
+impl Operation {
+    /// All of them, which make five routes.
+    pub const ALL: &'static [Self] = &[Self::Create, Self::Change, Self::Delete];
+}
+
 /// All five routes.
 pub fn routes<R, S>() -> Router<S>
 where
@@ -37,12 +53,36 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let (many, one) = paths::<R>();
-    Router::new().route(&many, get(list::<R>).post(create::<R>)).route(&one, get(find::<R>).put(update::<R>).delete(delete::<R>))
+    routes_for::<R, S>(Operation::ALL)
+}
+
+/// The two `GET` routes, and those of these operations; other methods are not allowed.
+pub fn routes_for<R, S>(operations: &[Operation]) -> Router<S>
+where
+    R: Editable,
+    R::Room: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    let (mut many, mut one) = (get(list::<R>), get(find::<R>));
+    for operation in operations {
+        match operation {
+            Operation::Create => many = many.post(create::<R>),
+            Operation::Change => one = one.put(update::<R>),
+            Operation::Delete => one = one.delete(delete::<R>),
+        }
+    }
+    let (path_of_many, path_of_one) = paths::<R>();
+    Router::new().route(&path_of_many, many).route(&path_of_one, one)
+}
+
+/// The plural, as it stands in a path.
+pub(super) fn plural_path(plural: &str) -> String {
+    plural.replace('_', "-")
 }
 
 fn paths<R: Resource>() -> (String, String) {
-    let plural = R::PLURAL.replace('_', "-");
+    let plural = plural_path(R::PLURAL);
     (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
 }
 
