@@ -151,6 +151,10 @@ typed_ids! {
     AttemptId, "attempt";
     /// An account of a company at a payment gateway.
     GatewayId, "gateway";
+    /// What a payment gateway sent.
+    CallbackId, "callback";
+    /// A transaction at a payment gateway.
+    PaymentId, "payment";
 }
 
 /// The id of a record of any kind: its UUID, however it was written.

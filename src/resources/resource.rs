@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgPool};
 
+use crate::companies::Scope;
 use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
@@ -44,6 +45,11 @@ pub trait Resource: Columns {
     const FILTERS: &'static [Filter] = &[];
     /// The columns of text that `query` searches.
     const SEARCH: &'static [&'static str] = &[];
+
+    /// What a key needs to list and find them.
+    const READING: Scope = Scope::Read;
+    /// What a key needs to create, change and delete them.
+    const WRITING: Scope = Scope::Write;
 
     /// The resource's own members of each record, in the same order. `id`, `uuid`, `created_at` and `updated_at` are added to them, and
     /// `meta` where they have none. Takes many, so that what is shown of other records costs one statement a list.
