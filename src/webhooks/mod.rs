@@ -31,13 +31,18 @@
 //! - Room without end: when so many endpoints hang at once that they fill `webhooks.concurrency`, everybody waits for their deadlines.
 //! - Answers: an endpoint's answer is logged, never acted upon, but for its status and `Retry-After`.
 
+mod at_hand;
 mod claim;
 mod delivery;
 mod delivery_log;
+mod endpoint;
 mod fan_out;
+mod headers;
 mod outcome;
+mod permits;
 mod queries;
 mod record;
+mod rounds;
 mod sending;
 mod settings;
 mod signature;
@@ -56,6 +61,7 @@ use sqlx::PgPool;
 use crate::companies::Companies;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database;
 use crate::resources::{Room, read_only_routes};
 
 pub use claim::Claimed;
@@ -65,15 +71,22 @@ pub use settings::Settings;
 pub use subscription::{DisabledReason, SigningSecret, Subscription};
 pub use targets::{EndpointUrl, Names};
 
+use at_hand::AtHand;
 use sending::Sender;
 use targets::Targets;
+
+/// Connections of the worker: for its rounds, its recorder, its housekeeping, and its ear.
+const CONNECTIONS: u32 = 6;
 
 /// The hub: what its routes and its worker need.
 #[derive(Clone, Debug)]
 pub struct Webhooks {
     pool: PgPool,
+    /// The worker's own connections: whatever requests do, it can go on, and the other way round.
+    engine: PgPool,
     clock: Clock,
     key: ApplicationKey,
+    at_hand: AtHand,
     targets: Targets,
     sender: Sender,
     settings: Arc<Settings>,
@@ -122,8 +135,9 @@ impl Webhooks {
             roots.extend(Certificate::from_pem_bundle(&pem).map_err(|error| BadSettings::NotCertificates(path.clone(), error))?);
         }
         let targets = Targets::new(&settings.allowed_networks, names);
-        let sender = Sender::new(targets.clone(), key.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
-        Ok(Self { pool, clock, key, targets, sender, settings: Arc::new(settings) })
+        let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
+        let engine = database::unhurried(&pool, CONNECTIONS);
+        Ok(Self { pool, engine, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings) })
     }
 
     /// Sends what was claimed; the result is for [`Webhooks::record`].

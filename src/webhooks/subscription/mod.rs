@@ -9,6 +9,7 @@ mod events_wanted;
 mod extra_headers;
 mod known_event;
 mod queries;
+mod rate_limit;
 mod resource;
 mod routes;
 mod secret;
@@ -24,6 +25,7 @@ use crate::webhooks::targets::EndpointUrl;
 pub use attempt_timeout::AttemptTimeout;
 pub use events_wanted::EventsWanted;
 pub use extra_headers::ExtraHeaders;
+pub use rate_limit::RateLimit;
 pub use secret::SigningSecret;
 pub use status::{DisabledReason, Status};
 
@@ -52,6 +54,10 @@ columns! {
         pub headers: Json<ExtraHeaders>,
         /// How long an attempt may take.
         pub timeout: AttemptTimeout,
+        /// How many may begin in a second; as many as there are, unless somebody says.
+        pub rate_limit: Option<RateLimit>,
+        /// What waits for what.
+        pub ordering: Ordering,
         /// The signing secret, for `SigningSecret::open`.
         pub sealed_secret: Vec<u8>,
         /// The one before it.
@@ -84,6 +90,18 @@ pub enum SignatureFormat {
     Prefixed,
 }
 
+/// What waits for what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
+#[serde(rename_all = "snake_case")]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum Ordering {
+    /// Nothing: deliveries are made as they become due.
+    #[default]
+    None,
+    /// The next delivery about a record, until the one before has ended, however it ends.
+    Resource,
+}
+
 impl Subscription {
     fn new(url: EndpointUrl, sealed_secret: Vec<u8>) -> Self {
         Self {
@@ -97,6 +115,8 @@ impl Subscription {
             signature_format: SignatureFormat::default(),
             headers: Json::default(),
             timeout: AttemptTimeout::default(),
+            rate_limit: None,
+            ordering: Ordering::default(),
             sealed_secret,
             sealed_previous_secret: None,
             previous_secret_until: None,

@@ -15,7 +15,8 @@ use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Announced, Change, Edit, Editable, Filter, Line, Member, New, Record, Resource};
 use crate::webhooks::Webhooks;
 use crate::webhooks::subscription::{
-    ApiVersion, AttemptTimeout, DisabledReason, EventsWanted, ExtraHeaders, SignatureFormat, SigningSecret, Status, Subscription, queries,
+    ApiVersion, AttemptTimeout, DisabledReason, EventsWanted, ExtraHeaders, Ordering, RateLimit, SignatureFormat, SigningSecret, Status,
+    Subscription, queries,
 };
 use crate::webhooks::targets::EndpointUrl;
 
@@ -51,6 +52,8 @@ impl Subscription {
             ("signature_format".to_owned(), json!(self.signature_format)),
             ("headers".to_owned(), json!(self.headers)),
             ("timeout".to_owned(), json!(self.timeout)),
+            ("rate_limit".to_owned(), json!(self.rate_limit)),
+            ("ordering".to_owned(), json!(self.ordering)),
             ("previous_secret_until".to_owned(), json!(self.previous_secret_until.map(timestamp))),
         ])
     }
@@ -63,14 +66,18 @@ impl Announced for Subscription {
     }
 
     async fn follow_up(edit: &mut Edit<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
-        let ends = match change {
-            Change::Created(_) => false,
-            Change::Updated(_, after) => after.fields.status == Status::Disabled,
-            Change::Deleted(_) => true,
-        };
-        if ends {
-            let now = edit.now;
-            queries::call_off_deliveries(edit.conn(), change.record().id, now).await?;
+        let (id, now) = (change.record().id, edit.now);
+        match change {
+            Change::Created(_) => queries::insert_endpoint(edit.conn(), id).await?,
+            Change::Updated(before, after) if after.fields.status == Status::Enabled => {
+                if before.fields.status == Status::Disabled {
+                    queries::reset_endpoint(edit.conn(), id).await?;
+                }
+            }
+            Change::Updated(..) | Change::Deleted(_) => {
+                queries::lock_endpoint(edit.conn(), id).await?;
+                queries::call_off_deliveries(edit.conn(), id, now).await?;
+            }
         }
         Ok(())
     }
@@ -88,6 +95,8 @@ pub struct Body {
     signature_format: Member<SignatureFormat>,
     headers: Member<ExtraHeaders>,
     timeout: Member<AttemptTimeout>,
+    rate_limit: Member<Option<RateLimit>>,
+    ordering: Member<Ordering>,
 }
 
 impl Body {
@@ -98,6 +107,8 @@ impl Body {
         self.api_version.put(&mut subscription.api_version);
         self.signature_format.put(&mut subscription.signature_format);
         self.timeout.put(&mut subscription.timeout);
+        self.rate_limit.put_or_clear(&mut subscription.rate_limit);
+        self.ordering.put(&mut subscription.ordering);
         if let Member::Sent(headers) = self.headers {
             subscription.headers = Json(headers);
         }

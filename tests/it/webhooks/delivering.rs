@@ -197,7 +197,7 @@ async fn a_redirect_is_not_followed() {
     }
     world.deliver().await;
     assert_eq!((receiver.received().len(), elsewhere.received().len()), (5, 5), "elsewhere got its own and no more");
-    assert_eq!(world.count("select count(*) from deliveries where state = 'retrying'").await, 5);
+    assert_eq!(world.count("select count(*) from delivery_log where state = 'retrying'").await, 5);
     assert_eq!(world.count("select count(*) from attempts where status between 300 and 308 and error is null").await, 5);
 }
 
