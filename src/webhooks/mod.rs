@@ -42,6 +42,7 @@ mod outcome;
 mod permits;
 mod queries;
 mod record;
+mod retention;
 mod rounds;
 mod sending;
 mod settings;

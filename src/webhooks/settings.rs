@@ -25,6 +25,12 @@ pub struct Settings {
     /// How often an instance looks for due deliveries when nothing wakes it.
     #[serde(with = "humantime_serde")]
     pub poll_interval: Duration,
+    /// How long events, deliveries and attempts are kept.
+    #[serde(with = "humantime_serde")]
+    pub retention: Duration,
+    /// How long deliveries that failed are kept, with their events and attempts.
+    #[serde(with = "humantime_serde")]
+    pub failed_retention: Duration,
     /// When an endpoint that fails is left alone.
     pub circuit: Circuit,
 }

@@ -19,10 +19,10 @@ use crate::events;
 use crate::kernel::database::is_unavailable;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
-use crate::webhooks::Webhooks;
 use crate::webhooks::permits::Permit;
 use crate::webhooks::rounds::{Rounds, Wake};
 use crate::webhooks::sending::Attempt;
+use crate::webhooks::{Webhooks, retention};
 
 /// Deliveries that one statement claims, and attempts that one statement records.
 pub(super) const BATCH: usize = 100;
@@ -40,6 +40,7 @@ impl Webhooks {
         let (ended, results) = mpsc::channel(self.settings.concurrency);
         let wake = Arc::new(Wake::default());
         lifecycle.spawn(listen(self.clone(), lifecycle.clone(), Arc::clone(&wake)));
+        lifecycle.spawn(retention::keep_house(self.clone(), lifecycle.clone()));
         lifecycle.spawn(record(self.clone(), lifecycle.clone(), Arc::clone(&wake), results));
         lifecycle.spawn(Rounds::new(self.clone(), lifecycle.clone(), wake, ended).run());
     }
