@@ -6,6 +6,7 @@ use sqlx::PgPool;
 use crate::companies::Companies;
 use crate::config::Config;
 use crate::developers::Developers;
+use crate::events::Catalogue;
 use crate::fleet::Fleet;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
@@ -88,7 +89,15 @@ impl AppState {
     /// Builds every room.
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
-        let webhooks = Webhooks::new(pool.clone(), clock.clone(), application_key.clone(), config.webhooks.clone(), names)?;
+        let catalogue = Catalogue::built_in();
+        let webhooks = Webhooks::new(webhooks::Parts {
+            pool: pool.clone(),
+            clock: clock.clone(),
+            key: application_key.clone(),
+            settings: config.webhooks.clone(),
+            names,
+            catalogue: catalogue.clone(),
+        })?;
         let storefront = Storefront::new(storefront::Parts {
             pool: pool.clone(),
             clock: clock.clone(),
@@ -104,7 +113,7 @@ impl AppState {
         });
         Ok(Self {
             companies: Companies { pool: pool.clone(), clock: clock.clone() },
-            developers: Developers { pool: pool.clone(), clock: clock.clone() },
+            developers: Developers { pool: pool.clone(), clock: clock.clone(), catalogue },
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },

@@ -1,18 +1,38 @@
-//! The catalogue of events, for whoever chooses what to subscribe to.
+//! The catalogue of events, for whoever chooses what to subscribe to or writes the code that takes it.
 
 use axum::Json;
+use axum::extract::{Path, State};
 use serde_json::{Value, json};
 
 use crate::companies::{CallingCompany, Scope};
-use crate::events::{CATALOGUE, EventType};
-use crate::kernel::problem::Problem;
+use crate::developers::Developers;
+use crate::events::EventType;
+use crate::kernel::problem::{Problem, ProblemCode};
 
 /// `GET event-types`: all of them, in one answer.
-pub(super) async fn list(caller: CallingCompany) -> Result<Json<Value>, Problem> {
+pub(super) async fn list(State(developers): State<Developers>, caller: CallingCompany) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Read)?;
-    Ok(Json(json!({ "event_types": CATALOGUE.iter().map(present).collect::<Vec<_>>() })))
+    Ok(Json(json!({ "event_types": developers.catalogue.iter().map(present).collect::<Vec<_>>() })))
+}
+
+/// `GET event-types/{name}`
+pub(super) async fn find(
+    State(developers): State<Developers>,
+    caller: CallingCompany,
+    Path(name): Path<String>,
+) -> Result<Json<Value>, Problem> {
+    caller.may(Scope::Read)?;
+    let event_type = developers.catalogue.find(&name).ok_or(ProblemCode::RecordNotFound)?;
+    Ok(Json(json!({ "event_type": present(event_type) })))
 }
 
 fn present(event_type: &EventType) -> Value {
-    json!({ "name": event_type.name, "group": event_type.name.resource(), "description": event_type.meaning })
+    json!({
+        "name": event_type.name,
+        "group": event_type.name.resource(),
+        "description": event_type.meaning,
+        "published_by": event_type.publisher,
+        "schema": event_type.schema(),
+        "sample": event_type.sample_body(),
+    })
 }

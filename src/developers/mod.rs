@@ -11,6 +11,7 @@ use axum::routing::get;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
+use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::resources::{Room, read_only_routes};
 
@@ -21,6 +22,8 @@ pub struct Developers {
     pub pool: PgPool,
     /// The time.
     pub clock: Clock,
+    /// Every kind of event.
+    pub catalogue: Catalogue,
 }
 
 impl Room for Developers {
@@ -40,5 +43,7 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    read_only_routes::<events::LoggedEvent, S>().route("/event-types", get(event_types::list))
+    read_only_routes::<events::LoggedEvent, S>()
+        .route("/event-types", get(event_types::list))
+        .route("/event-types/{name}", get(event_types::find))
 }

@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, EventId};
 
-pub use catalogue::{CATALOGUE, EventType, names};
+pub use catalogue::{BadEventType, Catalogue, EventType, NameTaken, Publisher, Unfit, names};
 pub use envelope::{API_VERSION, Envelope};
 pub use name::{EventName, NotAnEventName};
 

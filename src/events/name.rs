@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A well-formed event name; whether it is known is the catalogue's to say.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(transparent)]
 pub struct EventName(Cow<'static, str>);
 

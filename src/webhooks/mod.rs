@@ -60,6 +60,7 @@ use reqwest::Certificate;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
+use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database;
@@ -91,6 +92,23 @@ pub struct Webhooks {
     targets: Targets,
     sender: Sender,
     settings: Arc<Settings>,
+    catalogue: Catalogue,
+}
+
+/// What the hub is built from.
+pub struct Parts {
+    /// The database.
+    pub pool: PgPool,
+    /// The time.
+    pub clock: Clock,
+    /// What secrets are sealed with.
+    pub key: ApplicationKey,
+    /// `[webhooks]`
+    pub settings: Settings,
+    /// Where the names of endpoints turn into addresses: [`Names::System`], except in tests.
+    pub names: Names,
+    /// What can be subscribed to.
+    pub catalogue: Catalogue,
 }
 
 impl Room for Webhooks {
@@ -128,8 +146,9 @@ pub enum BadSettings {
 }
 
 impl Webhooks {
-    /// Reads the root certificates and builds the client. Names are looked up in `names`: [`Names::System`], except in tests.
-    pub fn new(pool: PgPool, clock: Clock, key: ApplicationKey, settings: Settings, names: Names) -> Result<Self, BadSettings> {
+    /// Reads the root certificates and builds the client.
+    pub fn new(parts: Parts) -> Result<Self, BadSettings> {
+        let Parts { pool, clock, key, settings, names, catalogue } = parts;
         let mut roots = Vec::new();
         for path in &settings.extra_root_certificates {
             let pem = std::fs::read(path).map_err(|error| BadSettings::Unreadable(path.clone(), error))?;
@@ -138,7 +157,7 @@ impl Webhooks {
         let targets = Targets::new(&settings.allowed_networks, names);
         let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
         let engine = database::unhurried(&pool, CONNECTIONS);
-        Ok(Self { pool, engine, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings) })
+        Ok(Self { pool, engine, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings), catalogue })
     }
 
     /// Sends what was claimed; the result is for [`Webhooks::record`].

@@ -35,6 +35,7 @@ const RESOURCES: &[(&str, &str, Kind)] = &[
 /// Every route beside the five.
 const BESIDE: &[(Method, &str, &str)] = &[
     (Method::GET, "developers", "/event-types"),
+    (Method::GET, "developers", "/event-types/{name}"),
     (Method::POST, "developers", "/webhooks/{uuid}/enable"),
     (Method::POST, "developers", "/webhooks/{uuid}/disable"),
     (Method::POST, "developers", "/webhooks/{uuid}/rotate-secret"),

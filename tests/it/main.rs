@@ -10,6 +10,7 @@ mod closure;
 mod codes;
 mod database_away;
 mod devices;
+mod event_types;
 mod fleet_drivers;
 mod fleet_order_statuses;
 mod fleet_orders;

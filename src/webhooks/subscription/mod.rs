@@ -7,7 +7,6 @@ mod attempt_timeout;
 mod changes;
 mod events_wanted;
 mod extra_headers;
-mod known_event;
 mod queries;
 mod rate_limit;
 mod resource;

@@ -124,6 +124,9 @@ impl Editable for Subscription {
     type Body = Body;
 
     async fn before_transaction(webhooks: &Webhooks, body: &Body) -> Result<(), Problem> {
+        if let Member::Sent(events) = &body.events {
+            events.check(&webhooks.catalogue)?;
+        }
         match &body.url {
             Member::Sent(url) => Ok(webhooks.targets.check(url).await?),
             Member::Missing => Ok(()),

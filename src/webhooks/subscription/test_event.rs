@@ -1,36 +1,49 @@
 //! Test events: a real delivery to one subscription, so that its owner sees what will come.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::events::names;
-use crate::kernel::ids::{CompanyId, SubscriptionId};
-use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Edit, Shown};
+use crate::events::{self, NewEvent, names};
+use crate::kernel::ids::{CompanyId, EventId, SubscriptionId};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::resources::{Edit, Record, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
-use crate::webhooks::subscription::known_event::KnownEvent;
+use crate::webhooks::subscription::events_wanted::NoSuchEvent;
 use crate::webhooks::subscription::{Status, Subscription, queries};
 
 impl Webhooks {
-    /// Publishes an event, `webhook.test` unless another is named, to this subscription alone, whether it wants such events or not. Its
-    /// `data` is the webhook itself and its `additionalData` says that it is a test.
-    pub(super) async fn send_test(
-        &self,
-        company: CompanyId,
-        id: SubscriptionId,
-        event: Option<KnownEvent>,
-    ) -> Result<Shown<Delivery>, Problem> {
+    /// Publishes an event to this subscription alone, whether it wants such events or not: `webhook.test`, which is about the webhook
+    /// itself, or the sample of the event that is named. Its `additionalData` says that it is a test.
+    pub(super) async fn send_test(&self, company: CompanyId, id: SubscriptionId, event: Option<&str>) -> Result<Shown<Delivery>, Problem> {
         let mut edit = Edit::begin(self, company).await?;
         let subscription = edit.lock::<Subscription>(id).await?;
         if subscription.fields.status == Status::Disabled {
             return Err(ProblemCode::WebhookDisabled.into());
         }
-        let name = event.map_or(names::WEBHOOK_TEST, |KnownEvent(name)| name);
-        let event = edit.announce(subscription, name, Map::from_iter([("test".to_owned(), Value::Bool(true))])).await?;
+        let event = match event {
+            Some(name) if name != names::WEBHOOK_TEST.as_str() => self.publish_sample(&mut edit, name).await?,
+            _ => announce_itself(&mut edit, subscription).await?,
+        };
         let now = edit.now;
         let delivery = queries::address_event(edit.conn(), event, id, now).await?;
         let shown = edit.show::<Delivery>(delivery).await?;
         edit.commit().await?;
         Ok(shown)
     }
+
+    async fn publish_sample(&self, edit: &mut Edit<Self>, name: &str) -> Result<EventId, Problem> {
+        let unknown = || FieldErrors::one("event", NoSuchEvent(name.to_owned()).to_string());
+        let event_type = self.catalogue.find(name).ok_or_else(unknown)?;
+        let mut data = event_type.sample.clone();
+        data.entry("additionalData").or_insert_with(|| json!({}))["test"] = json!(true);
+        // About no record: nothing that really happens waits for a test, and no test for it.
+        let event = NewEvent { company: edit.company, name: event_type.name.clone(), subject: None, data };
+        let now = edit.now;
+        Ok(events::publish(edit.conn(), event, now).await?)
+    }
+}
+
+async fn announce_itself(edit: &mut Edit<Webhooks>, subscription: Record<Subscription>) -> Result<EventId, Problem> {
+    let additional = Map::from_iter([("test".to_owned(), Value::Bool(true))]);
+    Ok(edit.announce(subscription, names::WEBHOOK_TEST, additional).await?)
 }

@@ -3,6 +3,7 @@
 mod answer;
 pub mod card_provider;
 pub mod database;
+mod emitted;
 pub mod fleet;
 pub mod http_texts;
 pub mod identity_provider;

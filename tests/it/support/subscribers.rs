@@ -3,7 +3,8 @@
 use portico::events::{self, NewEvent};
 use portico::kernel::ids::{CompanyId, EventId};
 use reqwest::Method;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::support::receiver::Receiver;
 use crate::support::{Answer, World};
@@ -38,14 +39,24 @@ impl World {
         self.api(Method::GET, &format!("/developers/int/v1/{path}")).send().await.ok(200)
     }
 
-    /// Publishes an event of the story's company.
+    /// Publishes the sample of an event, for the story's company.
     pub async fn publish(&self, name: &str) -> EventId {
         self.publish_for(self.company, name).await
     }
 
     pub async fn publish_for(&self, company: CompanyId, name: &str) -> EventId {
-        let data = Map::from_iter([("status".to_owned(), json!("ünïcode ☂")), ("additionalData".to_owned(), json!({}))]);
-        let event = NewEvent { company, name: name.parse().unwrap(), subject: None, data };
+        self.publish_event(company, name, None).await
+    }
+
+    /// Publishes an event about a record.
+    pub async fn publish_about(&self, subject: Uuid, name: &str) -> EventId {
+        self.publish_event(self.company, name, Some(subject)).await
+    }
+
+    async fn publish_event(&self, company: CompanyId, name: &str, subject: Option<Uuid>) -> EventId {
+        let mut data = self.state.developers.catalogue.find(name).unwrap().sample.clone();
+        data["meta"] = json!({ "note": "ünïcode ☂" });
+        let event = NewEvent { company, name: name.parse().unwrap(), subject, data };
         let mut transaction = self.pool.begin().await.unwrap();
         let id = events::publish(&mut transaction, event, self.clock.now()).await.unwrap();
         transaction.commit().await.unwrap();

@@ -3,6 +3,9 @@
 mod crashes;
 mod delivering;
 mod endpoints;
+mod fairness;
+mod ordering;
+mod retention;
 mod retrying;
 mod rotating;
 mod subscribing;

@@ -1,0 +1,119 @@
+//! Codes: how many customers a second can ask for one by text and sign in with it, where the time goes, and what hammering one identity
+//! does to the others.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::figures::{Aim, Figures, millis};
+use crate::support::calls::{Caller, address_of, request};
+use crate::support::customers;
+use crate::support::database::Database;
+use crate::support::load::load;
+use crate::support::service::Service;
+
+const CALLERS: usize = 8;
+/// Codes under way at once; the guard takes fifty unused ones for pumping.
+const BATCH: usize = 40;
+const CUSTOMERS: usize = 20_000;
+/// More than there are connections to the database.
+const HAMMERS: usize = 32;
+
+pub fn measure(figures: &mut Figures) {
+    let service = Service::start_counting_statements(&[]);
+    customers::insert(&service, CUSTOMERS, None);
+    let mut database = Database::of(&service);
+    database.execute("update stores set texts_per_day = 1000000; select pg_stat_statements_reset()");
+    let signed_in = sign_in_by_code(figures, &service);
+    for (statement, spent) in costliest_statements(&mut database) {
+        println!("codes, {:.3} ms in PostgreSQL for each code: {statement}", spent / signed_in as f64);
+    }
+    hammer_one_identity(figures, &service);
+}
+
+/// Asks for codes and signs in with them, by the batch, and tells how many.
+fn sign_in_by_code(figures: &mut Figures, service: &Service) -> usize {
+    let key = service.store_key();
+    let mut callers: Vec<_> = (0..CALLERS).map(|_| Caller::connect(service.address)).collect();
+    let until = Instant::now() + figures.time(20);
+    let (mut asking, mut checking, mut signed_in) = (Duration::ZERO, Duration::ZERO, 0);
+    while Instant::now() < until && signed_in + BATCH <= CUSTOMERS {
+        let batch = signed_in..signed_in + BATCH;
+        let asks: Vec<_> = batch.clone().map(|number| ask_for_code(&key, number)).collect();
+        asking += each(&mut callers, &asks);
+        let mailbox = callers[0].ask(200, &request("GET", "/dev/mailbox", &[], ""));
+        let checks: Vec<_> = batch.map(|number| check_code(&key, &customers::phone(number), code_for(&mailbox, number))).collect();
+        checking += each(&mut callers, &checks);
+        signed_in += BATCH;
+    }
+    let of_one = |spent: Duration| millis(spent) / signed_in as f64;
+    let per_second = 1000.0 / (of_one(asking) + of_one(checking));
+    let parts = format!("{CALLERS} callers; {:.2} ms to ask and {:.2} ms to check", of_one(asking), of_one(checking));
+    figures.show("codes, asked for and checked a second", per_second, Aim::AtLeast(100.0), &parts);
+    signed_in
+}
+
+fn ask_for_code(key: &str, number: usize) -> Vec<u8> {
+    let body = json!({ "phone": customers::phone(number) }).to_string();
+    let headers = [("authorization", key), ("x-forwarded-for", &address_of(number))];
+    request("POST", "/storefront/v1/customers/login-with-sms", &headers, &body)
+}
+
+fn check_code(key: &str, identity: &str, code: &str) -> Vec<u8> {
+    let body = json!({ "identity": identity, "code": code }).to_string();
+    request("POST", "/storefront/v1/customers/verify-code", &[("authorization", key)], &body)
+}
+
+fn code_for(mailbox: &Value, number: usize) -> &str {
+    let to = customers::phone(number);
+    let text = mailbox.as_array().unwrap().iter().find(|message| message["to"] == to.as_str());
+    text.expect("every text is in the mailbox")["code"].as_str().unwrap()
+}
+
+/// How long the callers take for all of the requests, each of which has to succeed.
+fn each(callers: &mut [Caller], requests: &[Vec<u8>]) -> Duration {
+    let begin = Instant::now();
+    let share = requests.len().div_ceil(callers.len());
+    thread::scope(|scope| {
+        for (caller, requests) in callers.iter_mut().zip(requests.chunks(share)) {
+            scope.spawn(move || requests.iter().for_each(|request| drop(caller.ask(200, request))));
+        }
+    });
+    begin.elapsed()
+}
+
+/// The first words of the statements that took longest, and their milliseconds, the waiting for the disk at a commit left out.
+fn costliest_statements(database: &mut Database) -> Vec<(String, f64)> {
+    let statements = "from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
+                      order by total_exec_time desc limit 8";
+    let texts: Vec<String> = database.column(&format!("select left(regexp_replace(query, '\\s+', ' ', 'g'), 90) {statements}"));
+    let times: Vec<f64> = database.column(&format!("select total_exec_time {statements}"));
+    texts.into_iter().zip(times).collect()
+}
+
+/// Guesses of eight callers at many identities, while others guess as fast as they can: first at as many, then all at one.
+fn hammer_one_identity(figures: &mut Figures, service: &Service) {
+    let (key, time) = (service.store_key(), figures.time(10));
+    let guess = |number: usize| check_code(&key, &customers::phone(number), "000000");
+    let guesses = |callers: usize, first: usize, step: usize| {
+        let guess = &guess;
+        load(service.address, callers, time, &[422, 429], move |caller, turn| {
+            guess(first + step * (caller + turn * callers) % (CUSTOMERS / 2))
+        })
+    };
+    let while_hammered = |step: usize| {
+        thread::scope(|scope| {
+            let hammers = scope.spawn(|| guesses(HAMMERS, CUSTOMERS / 2, step));
+            let others = guesses(CALLERS, 0, 1);
+            (others, hammers.join().unwrap().per_second)
+        })
+    };
+    let (others, hammered) = while_hammered(1);
+    let (others_of_one, hammered_one) = while_hammered(0);
+    let parts = format!(
+        "{:.0} guesses/s at many identities beside {hammered_one:.0}/s at one ÷ {:.0} beside {hammered:.0}/s at as many",
+        others_of_one.per_second, others.per_second,
+    );
+    figures.show("codes, others while one is hammered", others_of_one.per_second / others.per_second, Aim::AtLeast(0.90), &parts);
+}

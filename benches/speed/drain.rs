@@ -1,0 +1,50 @@
+//! Due deliveries against the bare sender: deliveries/s ÷ requests/s of the same client with equal bytes and no database, and the
+//! processor time of one delivery. Every attempt is logged.
+
+use std::time::Instant;
+
+use crate::figures::{Aim, Figures};
+use crate::support::hub;
+use crate::support::sender;
+use crate::support::service::Service;
+use crate::support::sink::Sink;
+use crate::support::usage::{cpu_seconds, resident_mib};
+
+/// `webhooks.endpoint_concurrency`, which the bare sender keeps to as well.
+const AT_ONCE: usize = 20;
+
+pub fn measure(figures: &mut Figures) {
+    for endpoints in [10, 1] {
+        drain(figures, endpoints);
+    }
+}
+
+fn drain(figures: &mut Figures, endpoints: usize) {
+    let deliveries = figures.many(50_000, 2_000);
+    let service = Service::start(&[]);
+    let sink = Sink::open(&service, endpoints);
+    hub::subscribe(&service, &sink.urls);
+    let service = service.restart(&["--no-worker"]);
+    hub::publish_and_fan_out(&service, deliveries / endpoints);
+
+    let service = service.restart(&[]);
+    sink.await_arrivals(deliveries);
+    hub::await_recorded(&service);
+    let ended = Instant::now();
+    let (cpu, resident) = (cpu_seconds(&service) * 1000.0 / deliveries as f64, resident_mib(&service));
+    assert_eq!(sink.received().arrivals.len(), deliveries, "each is sent once");
+    let per_second = deliveries as f64 / ended.duration_since(sink.span().0).as_secs_f64();
+
+    let like = sink.received().first.clone().unwrap();
+    let bare = sender::requests_per_second(&service, &sink, deliveries, AT_ONCE, like);
+    let name = format!("drain to {endpoints}");
+    let parts = format!("{per_second:.0} deliveries/s ÷ {bare:.0} requests/s of the bare sender, {deliveries} deliveries");
+    figures.show(&name, per_second / bare, Aim::AtLeast(0.45), &parts);
+    figures.show(
+        &format!("{name}, CPU in ms"),
+        cpu,
+        Aim::AtMost(0.3),
+        "of the service and PostgreSQL for each delivery, its start included",
+    );
+    figures.show(&format!("{name}, memory in MiB"), resident, Aim::AtMost(100.0), "the service's process afterwards");
+}

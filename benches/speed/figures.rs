@@ -1,0 +1,81 @@
+//! What was measured: one line each, beside its aim.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// What a figure should be.
+#[derive(Clone, Copy, Debug)]
+pub enum Aim {
+    AtLeast(f64),
+    AtMost(f64),
+    /// It is only stated.
+    Stated,
+}
+
+/// A figure this many times off its aim is a mistake, whatever else the machine is doing.
+const ABSURD: f64 = 10.0;
+
+impl Aim {
+    fn missed_by(self, value: f64) -> f64 {
+        match self {
+            Self::AtLeast(aim) => aim / value,
+            Self::AtMost(aim) => value / aim,
+            Self::Stated => 0.0,
+        }
+    }
+}
+
+/// The figures of one run.
+pub struct Figures {
+    pub quick: bool,
+    absurd: Vec<String>,
+}
+
+impl Figures {
+    pub fn new(quick: bool) -> Self {
+        Self { quick, absurd: Vec::new() }
+    }
+
+    /// So many of something; a fraction of it when it should be quick.
+    pub fn many(&self, full: usize, quick: usize) -> usize {
+        if self.quick { quick } else { full }
+    }
+
+    /// How long to measure one thing.
+    pub fn time(&self, seconds: u64) -> Duration {
+        if self.quick { Duration::from_millis(500) } else { Duration::from_secs(seconds) }
+    }
+
+    /// Prints a figure with its aim and what it is made of.
+    pub fn show(&mut self, name: &str, value: f64, aim: Aim, parts: &str) {
+        let missed_by = aim.missed_by(value);
+        let verdict = match aim {
+            Aim::AtLeast(aim) => format!("aim ≥ {aim}{}", if missed_by > 1.0 { ", missed" } else { "" }),
+            Aim::AtMost(aim) => format!("aim ≤ {aim}{}", if missed_by > 1.0 { ", missed" } else { "" }),
+            Aim::Stated => "stated".to_owned(),
+        };
+        println!("{name}: {} ({verdict}): {parts}", short(value));
+        if !value.is_finite() || missed_by > ABSURD {
+            self.absurd.push(name.to_owned());
+        }
+    }
+
+    /// Whether what was measured can be true.
+    pub fn end(self) -> ExitCode {
+        if self.absurd.is_empty() {
+            return ExitCode::SUCCESS;
+        }
+        eprintln!("far off their aims: {}", self.absurd.join(", "));
+        ExitCode::FAILURE
+    }
+}
+
+/// Two decimals where they matter.
+fn short(value: f64) -> String {
+    if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}
+
+/// A duration in milliseconds.
+pub fn millis(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1000.0
+}

@@ -1,0 +1,88 @@
+//! Callers: blocking connections that send prepared bytes and read the answer, so that what is measured is the service.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// An answer that takes longer will not come.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One connection that is kept open.
+pub struct Caller {
+    stream: TcpStream,
+    /// Room for an answer; it grows with the longest.
+    buffer: Vec<u8>,
+}
+
+impl Caller {
+    pub fn connect(address: SocketAddr) -> Self {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_nodelay(true).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        Self { stream, buffer: vec![0; 16 * 1024] }
+    }
+
+    /// Sends a request and gives the status and the body of the answer.
+    pub fn call(&mut self, request: &[u8]) -> (u16, &[u8]) {
+        self.send(request);
+        self.receive()
+    }
+
+    /// The JSON of an answer that has to have this status.
+    pub fn ask(&mut self, expected: u16, request: &[u8]) -> Value {
+        let (status, body) = self.call(request);
+        assert_eq!(status, expected, "{}", String::from_utf8_lossy(body));
+        serde_json::from_slice(body).unwrap()
+    }
+
+    pub fn send(&mut self, request: &[u8]) {
+        self.stream.write_all(request).unwrap();
+    }
+
+    pub fn receive(&mut self) -> (u16, &[u8]) {
+        let (mut filled, mut whole) = (0, None);
+        loop {
+            if filled == self.buffer.len() {
+                self.buffer.resize(2 * filled, 0);
+            }
+            let read = self.stream.read(&mut self.buffer[filled..]).expect("the service answers in time");
+            assert!(read > 0, "the service hung up");
+            filled += read;
+            whole = whole.or_else(|| body_of(&self.buffer[..filled]));
+            if let Some((start, end)) = whole.filter(|(_, end)| filled >= *end) {
+                let status = std::str::from_utf8(&self.buffer[9..12]).unwrap().parse().unwrap();
+                return (status, &self.buffer[start..end]);
+            }
+        }
+    }
+}
+
+/// Where the body of an answer begins and ends, once its head is there.
+fn body_of(answer: &[u8]) -> Option<(usize, usize)> {
+    let head = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
+    let text = std::str::from_utf8(&answer[..head]).unwrap();
+    let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("every answer has a length");
+    Some((head + 4, head + 4 + length.parse::<usize>().unwrap()))
+}
+
+/// The bytes of a request.
+pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+    let mut text = format!("{method} {path} HTTP/1.1\r\nhost: portico\r\n");
+    if !body.is_empty() {
+        text.push_str(&format!("content-type: application/json\r\ncontent-length: {}\r\n", body.len()));
+    }
+    for (name, value) in headers {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    text.push_str("\r\n");
+    text.push_str(body);
+    text.into_bytes()
+}
+
+/// The address of customer `number`, for limits that count by address.
+pub fn address_of(number: usize) -> String {
+    format!("{}.{}.{}.{}", 11 + (number >> 24), (number >> 16) & 255, (number >> 8) & 255, number & 255)
+}

@@ -1,0 +1,46 @@
+//! The service's database, for what a benchmark puts there beforehand and looks at afterwards.
+
+use sqlx::{AssertSqlSafe, Connection, Decode, Executor, PgConnection, Postgres, Type};
+use tokio::runtime::Runtime;
+
+use super::service::Service;
+
+/// A connection that blocks.
+pub struct Database {
+    runtime: Runtime,
+    connection: PgConnection,
+}
+
+impl Database {
+    pub fn of(service: &Service) -> Self {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let connection = runtime.block_on(PgConnection::connect(&service.database_url())).unwrap();
+        Self { runtime, connection }
+    }
+
+    /// Runs statements.
+    pub fn execute(&mut self, sql: &str) {
+        let Self { runtime, connection } = self;
+        runtime.block_on(connection.execute(sqlx::raw_sql(AssertSqlSafe(sql.to_owned())))).unwrap();
+    }
+
+    /// The first column of every row.
+    pub fn column<T>(&mut self, sql: &str) -> Vec<T>
+    where
+        T: for<'r> Decode<'r, Postgres> + Type<Postgres> + Send + Unpin,
+    {
+        let Self { runtime, connection } = self;
+        runtime.block_on(sqlx::query_scalar(AssertSqlSafe(sql.to_owned())).fetch_all(connection)).unwrap()
+    }
+
+    /// A count or a size.
+    pub fn number(&mut self, sql: &str) -> i64 {
+        self.column(sql)[0]
+    }
+
+    /// Does something with the connection that the product itself does.
+    pub fn with<T>(&mut self, work: impl AsyncFnOnce(&mut PgConnection) -> T) -> T {
+        let Self { runtime, connection } = self;
+        runtime.block_on(work(connection))
+    }
+}

@@ -1,0 +1,90 @@
+//! The hub beforehand and afterwards: subscriptions, and events that wait for a worker.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use portico::config::Config;
+use portico::events::{self, Catalogue, NewEvent, names};
+use portico::kernel::clock::Clock;
+use portico::kernel::crypto::ApplicationKey;
+use portico::kernel::database;
+use portico::webhooks::{self, Names, Webhooks};
+use serde_json::{Map, Value, json};
+use sqlx::Connection;
+
+use super::calls::{Caller, request};
+use super::database::Database;
+use super::service::Service;
+
+/// Work in the background that takes longer will not end.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Subscribes every endpoint to everything.
+pub fn subscribe(service: &Service, urls: &[String]) {
+    let mut caller = Caller::connect(service.address);
+    for url in urls {
+        let body = json!({ "url": url, "events": ["*"] }).to_string();
+        let key = service.api_key();
+        caller.ask(201, &request("POST", "/developers/int/v1/webhooks", &[("authorization", &key)], &body));
+    }
+}
+
+/// The data of an event as long as most.
+pub fn order(number: usize) -> Map<String, Value> {
+    let order = json!({
+        "id": "order_01h455vb4pex5vsknk084sn02q", "public_id": "order_01h455vb4pex5vsknk084sn02q",
+        "uuid": "018948ad-9684-7773-99b2-8100859a0897", "internal_id": format!("A-{number:08}"), "status": "created", "type": "delivery",
+        "payload": { "pickup": "1 Mill Lane", "dropoff": "2 High Street" }, "driver": null, "customer": null, "notes": null,
+        "created_at": "2026-05-21T10:15:00.000+00:00", "updated_at": "2026-05-21T10:15:00.000+00:00", "meta": {}, "additionalData": {}
+    });
+    let Value::Object(members) = order else { unreachable!("an object was written") };
+    members
+}
+
+/// Publishes so many events as the service does, and makes their deliveries, all due. The service must run without a worker.
+pub fn publish_and_fan_out(service: &Service, events: usize) {
+    let company = service.demo.company;
+    Database::of(service).with(async |conn| {
+        let mut tx = conn.begin().await.unwrap();
+        for number in 0..events {
+            let event = NewEvent { company, name: names::ORDER_CREATED, subject: None, data: order(number) };
+            events::publish(&mut tx, event, Clock::System.now()).await.unwrap();
+        }
+        tx.commit().await.unwrap();
+    });
+    fan_out(service);
+}
+
+/// Turns every waiting event into deliveries.
+fn fan_out(service: &Service) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let config = Config::with(&[]).unwrap();
+        let pool = database::pool(&service.database_url().parse().unwrap(), &config.database);
+        // Nothing is signed here: any key will do.
+        let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
+        let parts = webhooks::Parts {
+            pool: pool.clone(),
+            clock: Clock::System,
+            key,
+            settings: config.webhooks,
+            names: Names::System,
+            catalogue: Catalogue::built_in(),
+        };
+        let webhooks = Webhooks::new(parts).unwrap();
+        while webhooks.fan_out().await.unwrap() > 0 {}
+        pool.close().await;
+    });
+    Database::of(service).execute("vacuum analyze");
+}
+
+/// Waits until the log shows no delivery as pending.
+pub fn await_recorded(service: &Service) {
+    let (key, until) = (service.api_key(), Instant::now() + PATIENCE);
+    let pending = request("GET", "/developers/int/v1/deliveries?status=pending&limit=1", &[("authorization", &key)], "");
+    let mut caller = Caller::connect(service.address);
+    while caller.ask(200, &pending)["deliveries"].as_array().unwrap().len() > 0 {
+        assert!(Instant::now() < until, "some deliveries stay pending");
+        sleep(Duration::from_millis(20));
+    }
+}

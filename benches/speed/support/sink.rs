@@ -1,0 +1,102 @@
+//! A receiver of webhooks: HTTPS on loopback, one thread, as little work for each delivery as there can be.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum_server::Handle;
+use axum_server::tls_rustls::RustlsConfig;
+use portico::dev::authority::Authority;
+use portico::kernel::clock::Clock;
+
+use super::service::Service;
+
+/// A running receiver; it ends with this value.
+pub struct Sink {
+    /// Where each of its endpoints is.
+    pub urls: Vec<String>,
+    received: Arc<Mutex<Received>>,
+    stop: Handle<SocketAddr>,
+}
+
+/// What has arrived.
+#[derive(Default)]
+pub struct Received {
+    /// The `webhook-id` of every delivery, and when its head and body were there.
+    pub arrivals: Vec<(String, Instant)>,
+    /// The first delivery, whole.
+    pub first: Option<(HeaderMap, Bytes)>,
+}
+
+/// How long an arrival is waited for after the last one.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+impl Sink {
+    /// Opens so many endpoints, each on a port of its own, with certificates that the service trusts.
+    pub fn open(service: &Service, endpoints: usize) -> Self {
+        let authority = Authority::open(service.directory()).unwrap();
+        let issued = authority.issue(&["localhost", "127.0.0.1", "::1"], Clock::System.now()).unwrap();
+        let listeners: Vec<_> = (0..endpoints).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
+        let urls = listeners.iter().map(|listener| format!("https://localhost:{}/", listener.local_addr().unwrap().port())).collect();
+        let this = Self { urls, received: Arc::default(), stop: Handle::new() };
+        let (received, stop) = (Arc::clone(&this.received), this.stop.clone());
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let tls = RustlsConfig::from_pem(issued.chain_pem.into(), issued.key_pem.into()).await.unwrap();
+                let serving = listeners.into_iter().map(|listener| {
+                    listener.set_nonblocking(true).unwrap();
+                    let routes = Router::new().fallback(receive).with_state(Arc::clone(&received));
+                    let server = axum_server::from_tcp_rustls(listener, tls.clone()).unwrap();
+                    server.handle(stop.clone()).serve(routes.into_make_service())
+                });
+                futures::future::join_all(serving).await;
+            });
+        });
+        this
+    }
+
+    /// What has arrived so far.
+    pub fn received(&self) -> MutexGuard<'_, Received> {
+        self.received.lock().unwrap()
+    }
+
+    /// Waits until so many deliveries have arrived.
+    pub fn await_arrivals(&self, count: usize) {
+        let (mut seen, mut since) = (0, Instant::now());
+        while seen < count {
+            thread::sleep(Duration::from_millis(2));
+            let now = self.received().arrivals.len();
+            if now > seen {
+                (seen, since) = (now, Instant::now());
+            }
+            assert!(since.elapsed() < PATIENCE, "{seen} of {count} deliveries have arrived");
+        }
+    }
+
+    /// From the first arrival to the last.
+    pub fn span(&self) -> (Instant, Instant) {
+        let received = self.received();
+        let times = || received.arrivals.iter().map(|(_, at)| *at);
+        (times().min().unwrap(), times().max().unwrap())
+    }
+}
+
+impl Drop for Sink {
+    fn drop(&mut self) {
+        self.stop.shutdown();
+    }
+}
+
+async fn receive(State(received): State<Arc<Mutex<Received>>>, headers: HeaderMap, body: Bytes) {
+    let at = Instant::now();
+    let id = headers.get("webhook-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
+    let mut received = received.lock().unwrap();
+    received.arrivals.push((id, at));
+    received.first.get_or_insert_with(|| (headers, body));
+}

@@ -1,0 +1,97 @@
+//! Whether time tells what an answer does not: two hundred different known identities against unknown ones, asked in turns on one
+//! connection, and compared by rank (Mann–Whitney). A difference that chance makes once in a million runs would be a leak.
+//!
+//! That the test can see one is shown by planting it: a quarter of the time.
+
+use std::time::{Duration, Instant};
+
+use argon2::password_hash::PasswordHasher;
+use argon2::{Algorithm, Argon2, Params, Version};
+use serde_json::json;
+
+use crate::figures::{Aim, Figures};
+use crate::support::calls::{Caller, request};
+use crate::support::customers;
+use crate::support::service::Service;
+
+const SAMPLES: usize = 200;
+/// Standard deviations that chance exceeds, on either side, once in a million.
+const LEAK: f64 = 4.89;
+
+pub fn measure(figures: &mut Figures) {
+    let service = Service::start(&[]);
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(19_456, 2, 1, None).unwrap());
+    customers::insert(&service, SAMPLES, Some(&argon2.hash_password(b"correct horse battery").unwrap().to_string()));
+    let key = service.store_key();
+
+    // Each identity once: what has been asked before is counted, and takes another path. Both kinds have names of the same length.
+    let login = |identity: String| {
+        let body = json!({ "identity": identity, "password": "another password" }).to_string();
+        (request("POST", "/storefront/v1/customers/login", &[("authorization", &key)], &body), 401)
+    };
+    let verify = |identity: String| {
+        let body = json!({ "identity": identity, "code": "123456" }).to_string();
+        (request("POST", "/storefront/v1/customers/verify-code", &[("authorization", &key)], &body), 422)
+    };
+    let mut caller = Caller::connect(service.address);
+    let known = |number| login(customers::email(number));
+    let (known, unknown) = in_turns(&mut caller, known, |number| login(format!("nobodyas{number}@example.com")));
+    let planted = median(&unknown) / 4;
+    let later: Vec<_> = unknown.iter().map(|time| *time + planted).collect();
+    judge(figures, "timing of login", &known, &unknown);
+    let seen = deviations(&known, &later).abs();
+    figures.show("timing of login, planted", seen, Aim::AtLeast(LEAK), &format!("{planted:?} longer for unknown identities"));
+    assert!(seen > LEAK, "the test sees no difference of {planted:?}");
+
+    let known = |number| verify(customers::email(number));
+    let (known, unknown) = in_turns(&mut caller, known, |number| verify(format!("nobodyas{number}@example.com")));
+    judge(figures, "timing of verify-code", &known, &unknown);
+}
+
+fn judge(figures: &mut Figures, name: &str, known: &[Duration], unknown: &[Duration]) {
+    let deviations = deviations(known, unknown).abs();
+    let parts =
+        format!("standard deviations between {SAMPLES} known (median {:?}) and unknown ones ({:?})", median(known), median(unknown));
+    figures.show(name, deviations, Aim::AtMost(LEAK), &parts);
+    assert!(deviations < LEAK, "{name} tells known identities from unknown ones");
+}
+
+/// The times of known and unknown identities, the order within each pair changing.
+fn in_turns(
+    caller: &mut Caller,
+    known: impl Fn(usize) -> (Vec<u8>, u16),
+    unknown: impl Fn(usize) -> (Vec<u8>, u16),
+) -> (Vec<Duration>, Vec<Duration>) {
+    let mut time = |(request, expected): (Vec<u8>, u16)| {
+        let sent = Instant::now();
+        let (status, body) = caller.call(&request);
+        let took = sent.elapsed();
+        assert_eq!(status, expected, "{}", String::from_utf8_lossy(body));
+        took
+    };
+    let mut times = (Vec::new(), Vec::new());
+    for number in 0..SAMPLES {
+        if number % 2 == 0 {
+            times.0.push(time(known(number)));
+            times.1.push(time(unknown(number)));
+        } else {
+            times.1.push(time(unknown(number)));
+            times.0.push(time(known(number)));
+        }
+    }
+    times
+}
+
+fn median(times: &[Duration]) -> Duration {
+    let mut times = times.to_vec();
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// How far the ranks of the two lie apart, in standard deviations of what chance does (Mann–Whitney, normal approximation).
+fn deviations(one: &[Duration], other: &[Duration]) -> f64 {
+    let wins: f64 =
+        one.iter().flat_map(|a| other.iter().map(move |b| f64::from(u8::from(a > b)) + f64::from(u8::from(a == b)) / 2.0)).sum();
+    let (n, m) = (one.len() as f64, other.len() as f64);
+    (wins - n * m / 2.0) / (n * m * (n + m + 1.0) / 12.0).sqrt()
+}

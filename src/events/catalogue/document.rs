@@ -1,0 +1,96 @@
+//! The documents of the built-in groups, and how an event type is made of one.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::events::catalogue::merge_patch::merge;
+use crate::events::catalogue::{EventType, Publisher};
+
+/// In the order of the documentation.
+const GROUPS: [&str; 11] = [
+    include_str!("documents/order.json"),
+    include_str!("documents/driver.json"),
+    include_str!("documents/tracking_number.json"),
+    include_str!("documents/tracking_status.json"),
+    include_str!("documents/proof_of_delivery.json"),
+    include_str!("documents/vehicle.json"),
+    include_str!("documents/fleet.json"),
+    include_str!("documents/issue.json"),
+    include_str!("documents/customer.json"),
+    include_str!("documents/payment.json"),
+    include_str!("documents/webhook.json"),
+];
+const COMMON: &str = include_str!("documents/common.json");
+/// How a document refers to a part of `common.json`.
+const TO_COMMON: &str = "common.json#/$defs/";
+
+/// Events that share the form of their `data`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Group {
+    data: Map<String, Value>,
+    sample: Map<String, Value>,
+    #[serde(default)]
+    published_by: Publisher,
+    events: Map<String, Value>,
+}
+
+/// One of them: what differs from the group.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    meaning: String,
+    #[serde(default)]
+    data: Map<String, Value>,
+    #[serde(default)]
+    sample: Map<String, Value>,
+}
+
+/// Every event type of every document.
+pub(super) fn all() -> Vec<EventType> {
+    let common: Map<String, Value> = read(COMMON);
+    let definitions = common["$defs"].as_object().expect("the common document has definitions");
+    GROUPS.iter().flat_map(|document| event_types(read(document), definitions)).collect()
+}
+
+fn read<T: serde::de::DeserializeOwned>(document: &str) -> T {
+    serde_json::from_str(document).expect("a test reads every document of the program")
+}
+
+fn event_types(group: Group, definitions: &Map<String, Value>) -> Vec<EventType> {
+    let entries = group.events.iter().map(|(name, entry)| {
+        let entry: Entry = serde_json::from_value(entry.clone()).expect("a test reads every document of the program");
+        let (mut data, mut sample) = (group.data.clone(), group.sample.clone());
+        merge(&mut data, &entry.data);
+        sample.extend(entry.sample);
+        require_all(&mut data);
+        let mut schema = Value::Object(data);
+        resolve(&mut schema, definitions);
+        let name = name.parse().expect("a test reads every document of the program");
+        EventType::new(name, entry.meaning, schema, sample, group.published_by)
+    });
+    entries.collect()
+}
+
+/// A document that does not say which members are required means all of them.
+fn require_all(data: &mut Map<String, Value>) {
+    let all = data["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+    data.entry("required").or_insert(all);
+}
+
+/// Puts the parts of `common.json` in place of the references to them; what stands beside a reference goes before it.
+fn resolve(schema: &mut Value, definitions: &Map<String, Value>) {
+    match schema {
+        Value::Object(members) => {
+            if let Some(Value::String(reference)) = members.shift_remove("$ref") {
+                let name = reference.strip_prefix(TO_COMMON).expect("documents refer to common.json alone");
+                for (keyword, value) in definitions[name].as_object().expect("a definition is a schema") {
+                    members.entry(keyword).or_insert_with(|| value.clone());
+                }
+            }
+            members.values_mut().for_each(|member| resolve(member, definitions));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| resolve(item, definitions)),
+        _ => {}
+    }
+}

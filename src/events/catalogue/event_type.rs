@@ -1,0 +1,150 @@
+//! One kind of event.
+
+use std::sync::{Arc, OnceLock};
+
+use jsonschema::{PatternOptions, Validator};
+use serde_json::{Map, Value, json};
+
+use crate::events::{API_VERSION, EventName};
+
+/// One kind of event.
+#[derive(Clone, Debug)]
+pub struct EventType {
+    /// Its name.
+    pub name: EventName,
+    /// What it means, in a sentence.
+    pub meaning: String,
+    /// The JSON Schema (draft 2020-12) of its `data`.
+    pub data_schema: Value,
+    /// A `data` it could have.
+    pub sample: Map<String, Value>,
+    /// Who may say that it happened.
+    pub publisher: Publisher,
+    /// Made of the schema when it is first needed: most event types are only looked up.
+    validator: Arc<OnceLock<Validator>>,
+}
+
+/// Who may publish an event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Publisher {
+    /// The service, and whoever holds a key of the company with the scope for it.
+    #[default]
+    Company,
+    /// The service alone, because it vouches for it: that money moved, that an endpoint failed.
+    Service,
+}
+
+/// What is declared is no event type.
+#[derive(Debug, thiserror::Error)]
+pub enum BadEventType {
+    /// The schema is not one of draft 2020-12, or refers to something outside of itself.
+    #[error("{0}: the schema cannot be used: {1}")]
+    Schema(EventName, String),
+    /// The sample is not what the schema describes.
+    #[error("{0}: the sample does not fit the schema: {1}")]
+    Sample(EventName, #[source] Unfit),
+}
+
+/// A `data` is not what the schema describes: where, and why, without the value itself.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}", if path.is_empty() { reason.clone() } else { format!("{path}: {reason}") })]
+pub struct Unfit {
+    /// The member, as `payload.pickup`; empty for `data` itself.
+    pub path: String,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl EventType {
+    pub(super) fn new(name: EventName, meaning: String, data_schema: Value, sample: Map<String, Value>, publisher: Publisher) -> Self {
+        Self { name, meaning, data_schema, sample, publisher, validator: Arc::default() }
+    }
+
+    /// A kind that a deployment declares. The company may publish it.
+    pub fn declared(
+        name: EventName,
+        meaning: impl Into<String>,
+        data_schema: Value,
+        sample: Map<String, Value>,
+    ) -> Result<Self, BadEventType> {
+        let validator = validator(&data_schema).map_err(|error| BadEventType::Schema(name.clone(), error.to_string()))?;
+        let declared =
+            Self { validator: Arc::new(validator.into()), ..Self::new(name, meaning.into(), data_schema, sample, Publisher::Company) };
+        match declared.check(&Value::Object(declared.sample.clone())) {
+            Ok(()) => Ok(declared),
+            Err(unfit) => Err(BadEventType::Sample(declared.name, unfit)),
+        }
+    }
+
+    /// Whether `data` has the form that the schema describes.
+    pub fn check(&self, data: &Value) -> Result<(), Unfit> {
+        let built_in = || validator(&self.data_schema).expect("a test builds the schema of every event of the program");
+        let validator = self.validator.get_or_init(built_in);
+        validator.validate(data).map_err(|error| Unfit {
+            path: error.instance_path().to_string().trim_start_matches('/').replace('/', "."),
+            reason: error.masked().to_string(),
+        })
+    }
+
+    /// The JSON Schema of the whole body that a subscriber receives.
+    pub fn schema(&self) -> Value {
+        json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "title": self.name,
+            "description": self.meaning,
+            "type": "object",
+            "properties": {
+                "id": { "description": "The same on every attempt.", "type": "string", "pattern": "^event_[0-7][0-9a-hjkmnp-tv-z]{25}$" },
+                "api_version": { "const": API_VERSION },
+                "event": { "const": self.name },
+                "created_at": { "type": "string", "format": "date-time" },
+                "data": self.data_schema,
+            },
+            "required": ["id", "api_version", "event", "created_at", "data"],
+        })
+    }
+
+    /// A body that a subscriber could receive.
+    pub fn sample_body(&self) -> Value {
+        json!({
+            "id": "event_01h455vb4pex5vsknk084sn02q",
+            "api_version": API_VERSION,
+            "event": self.name,
+            "created_at": "2026-05-21T10:15:00.000+00:00",
+            "data": self.sample,
+        })
+    }
+}
+
+/// Formats are checked, references lead nowhere outside, and a pattern takes no longer than its text is long.
+fn validator(schema: &Value) -> Result<Validator, jsonschema::ValidationError<'static>> {
+    jsonschema::draft202012::options().should_validate_formats(true).with_pattern_options(PatternOptions::regex()).offline().build(schema)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declare(schema: Value, sample: Value) -> Result<EventType, BadEventType> {
+        EventType::declared("parcel.lost".parse().unwrap(), "A parcel was lost.", schema, sample.as_object().unwrap().clone())
+    }
+
+    #[test]
+    fn a_declaration_is_looked_at_before_anybody_relies_on_it() {
+        let schema =
+            json!({ "type": "object", "properties": { "at": { "type": "object", "properties": { "n": { "type": "integer" } } } } });
+        let parcel = declare(schema.clone(), json!({ "at": { "n": 1 } })).unwrap();
+        let unfit = parcel.check(&json!({ "at": { "n": "SECRET" } })).unwrap_err();
+        assert_eq!(unfit, Unfit { path: "at.n".to_owned(), reason: "value is not of type \"integer\"".to_owned() });
+        assert!(matches!(declare(schema, json!({ "at": 1 })), Err(BadEventType::Sample(..))));
+        for bad in [
+            json!({ "type": "parcel" }),
+            json!({ "$ref": "http://127.0.0.1:1/schema.json" }),
+            json!({ "$ref": "file:///etc/passwd" }),
+            json!({ "pattern": "(a+)+$(?=b)" }),
+        ] {
+            assert!(matches!(declare(bad.clone(), json!({})), Err(BadEventType::Schema(..))), "{bad}");
+        }
+    }
+}

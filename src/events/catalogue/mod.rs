@@ -1,0 +1,134 @@
+//! The catalogue: every kind of event, what it means, what its `data` looks like, and a sample (interface 2, Events; decisions, section 7).
+//!
+//! What the service itself emits is described in `documents/`, one file per group: the JSON Schema (draft 2020-12) of the group's `data`, a
+//! sample of it, and the events with their meanings. An event may narrow the schema of its group by a merge patch (RFC 7396), and its sample
+//! may have other members. Where `data` lists no `required`, all of its `properties` are: a record always shows all of its members, null where
+//! unknown. `common.json` holds what the groups share; its parts are put in place of the `$ref`s that name them, so that every schema
+//! that is served stands alone. The code that emits events knows them by [`names`], and a test keeps the two lists equal.
+//!
+//! A [`Catalogue`] is a value and is handed to whoever needs one: [`Catalogue::built_in`], and [`Catalogue::with`] what a deployment
+//! declares besides.
+
+mod document;
+mod event_type;
+mod merge_patch;
+pub mod names;
+
+use std::sync::Arc;
+
+use crate::events::EventName;
+
+pub use event_type::{BadEventType, EventType, Publisher, Unfit};
+
+/// Every event that can happen in this deployment.
+#[derive(Clone, Debug)]
+pub struct Catalogue(Arc<[EventType]>);
+
+/// A declared event has a name that is not free: it is taken, or its group belongs to the service.
+#[derive(Debug, thiserror::Error)]
+#[error("{0} cannot be declared: the name is taken or belongs to a group of the service's own")]
+pub struct NameTaken(pub EventName);
+
+impl Catalogue {
+    /// What the service itself emits.
+    pub fn built_in() -> Self {
+        Self(document::all().into())
+    }
+
+    /// The same, and what is declared besides.
+    pub fn with(self, declared: Vec<EventType>) -> Result<Self, NameTaken> {
+        let mut all = self.0.to_vec();
+        for event_type in declared {
+            let name = &event_type.name;
+            if self.has_group(name.resource()) || all.iter().any(|known| known.name == *name) {
+                return Err(NameTaken(name.clone()));
+            }
+            all.push(event_type);
+        }
+        Ok(Self(all.into()))
+    }
+
+    /// The kind of this name.
+    pub fn find(&self, name: &str) -> Option<&EventType> {
+        self.iter().find(|event_type| event_type.name.as_str() == name)
+    }
+
+    /// Whether any event belongs to `group`, the word before the dot.
+    pub fn has_group(&self, group: &str) -> bool {
+        self.iter().any(|event_type| event_type.name.resource() == group)
+    }
+
+    /// All of them, in the order of the documentation.
+    pub fn iter(&self) -> impl Iterator<Item = &EventType> {
+        self.0.iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, Value, json};
+
+    fn declared(name: &str) -> EventType {
+        let sample = Map::from_iter([("id".to_owned(), json!("parcel_1"))]);
+        EventType::declared(name.parse().unwrap(), "Declared.", json!({ "type": "object" }), sample).unwrap()
+    }
+
+    #[test]
+    fn the_documents_and_the_names_of_the_code_are_the_same_and_each_stands_once() {
+        let catalogue = Catalogue::built_in();
+        let mut documented: Vec<_> = catalogue.iter().map(|event_type| &event_type.name).collect();
+        let mut named: Vec<_> = names::ALL.iter().collect();
+        documented.sort();
+        named.sort();
+        assert_eq!(documented, named);
+        assert!(named.windows(2).all(|two| two[0] != two[1]));
+        assert!(named.iter().all(|name| name.as_str().parse::<EventName>().is_ok()));
+    }
+
+    #[test]
+    fn every_sample_has_the_form_that_its_schema_describes_and_the_members_that_every_event_has() {
+        for event_type in Catalogue::built_in().iter() {
+            let data = Value::Object(event_type.sample.clone());
+            event_type.check(&data).unwrap_or_else(|unfit| panic!("{}: {unfit}", event_type.name));
+            for member in ["id", "public_id", "uuid", "meta", "additionalData"] {
+                assert!(data.get(member).is_some(), "{} has no {member}", event_type.name);
+            }
+            assert_eq!(data["id"], data["public_id"], "{}", event_type.name);
+            let undocumented = event_type.sample.keys().find(|member| event_type.data_schema["properties"].get(member.as_str()).is_none());
+            assert_eq!(undocumented, None, "{}", event_type.name);
+            assert!(event_type.meaning.ends_with('.'));
+        }
+    }
+
+    #[test]
+    fn every_schema_stands_alone_and_describes_its_sample_as_it_is_sent() {
+        for event_type in Catalogue::built_in().iter() {
+            let schema = event_type.schema();
+            assert!(!schema.to_string().contains("$ref"), "{}", event_type.name);
+            assert!(jsonschema::meta::is_valid(&schema), "{}", event_type.name);
+            assert!(jsonschema::draft202012::new(&schema).unwrap().is_valid(&event_type.sample_body()), "{}", event_type.name);
+        }
+    }
+
+    #[test]
+    fn an_event_narrows_what_its_group_allows() {
+        let catalogue = Catalogue::built_in();
+        let dispatched = catalogue.find("order.dispatched").unwrap();
+        let mut data = Value::Object(dispatched.sample.clone());
+        data["status"] = json!("created");
+        assert_eq!(dispatched.check(&data).unwrap_err().to_string(), "status: \"dispatched\" was expected");
+        catalogue.find("order.updated").unwrap().check(&data).unwrap();
+        data.as_object_mut().unwrap().remove("notes");
+        assert!(catalogue.find("order.updated").unwrap().check(&data).unwrap_err().to_string().contains("\"notes\""));
+    }
+
+    #[test]
+    fn what_is_declared_stands_beside_and_takes_nobodys_name() {
+        let catalogue = Catalogue::built_in().with(vec![declared("parcel.created"), declared("parcel.lost")]).unwrap();
+        assert!(catalogue.has_group("parcel") && catalogue.find("parcel.lost").is_some());
+        assert!(catalogue.find("order.created").is_some() && catalogue.find("parcel.found").is_none());
+        assert!(Catalogue::built_in().with(vec![declared("order.lost")]).is_err());
+        assert!(Catalogue::built_in().with(vec![declared("parcel.created"), declared("parcel.created")]).is_err());
+    }
+}

@@ -1,0 +1,45 @@
+//! The catalogue of events: decisions, section 7, Catalogue. That every event any story emits has the form of its schema is looked at
+//! when the story's world ends.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+/// Interface 2, Events, and what the decisions add to it.
+const NAMES: &str = "
+    order.created order.dispatched order.started order.completed order.cancelled order.updated
+    driver.assigned driver.location_changed driver.online driver.offline driver.updated
+    tracking_status.created tracking_number.created proof_of_delivery.created
+    vehicle.updated vehicle.assigned issue.created issue.updated issue.resolved
+    order.driver_assigned order.failed order.deleted driver.created driver.deleted vehicle.created vehicle.deleted
+    vehicle.location_changed issue.deleted tracking_status.updated tracking_number.updated fleet.created fleet.updated fleet.deleted
+    customer.created customer.updated customer.closed payment.succeeded payment.failed payment.pending refund.processed refund.failed
+    setup.succeeded chargeback.created webhook.test webhook.failing webhook.disabled webhook.recovered";
+
+#[tokio::test]
+async fn every_event_type_is_listed_with_its_schema_and_a_sample_that_fits() {
+    let world = World::new().await;
+    let types = world.get("event-types").await["event_types"].take();
+    let types = types.as_array().unwrap();
+    for name in NAMES.split_whitespace() {
+        let event_type = types.iter().find(|event_type| event_type["name"] == name).unwrap_or_else(|| panic!("{name} is listed"));
+        assert_eq!(event_type["group"], name.split('.').next().unwrap());
+        assert!(!event_type["description"].as_str().unwrap().is_empty());
+        assert_eq!(event_type["sample"]["event"], name);
+        let schema = jsonschema::draft202012::new(&event_type["schema"]).unwrap();
+        assert!(schema.is_valid(&event_type["sample"]), "{name}");
+        assert!(!schema.is_valid(&json!({})), "{name}");
+        let found = world.get(&format!("event-types/{name}")).await;
+        assert_eq!(&found["event_type"], event_type);
+    }
+    assert_eq!(types.len(), NAMES.split_whitespace().count());
+}
+
+#[tokio::test]
+async fn an_event_type_nobody_knows_is_not_found() {
+    let world = World::new().await;
+    for name in ["order.made", "order", "*", "order.*", "%00"] {
+        world.developers(Method::GET, &format!("event-types/{name}"), Value::Null).await.refused(404, "record_not_found");
+    }
+}

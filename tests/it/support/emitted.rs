@@ -1,0 +1,48 @@
+//! What a story's world emitted is what the catalogue says: looked at when the story ends, whatever the story was about.
+
+use std::thread;
+
+use portico::events::Catalogue;
+use serde_json::Value;
+use sqlx::{ConnectOptions, PgConnection, PgPool};
+
+use crate::support::World;
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            return;
+        }
+        let (pool, catalogue) = (self.pool.clone(), self.state.developers.catalogue.clone());
+        // The story's own runtime is about to end and cannot be waited for in here.
+        let looked = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(emitted(&pool)).iter().for_each(|body| check(&catalogue, body));
+        });
+        if looked.join().is_err() {
+            panic!("the story emitted an event that the catalogue does not describe");
+        }
+    }
+}
+
+/// The bodies of all events; none, where the story took its database away.
+async fn emitted(pool: &PgPool) -> Vec<Vec<u8>> {
+    let Ok(mut conn) = pool.connect_options().connect().await else { return Vec::new() };
+    bodies(&mut conn).await
+}
+
+async fn bodies(conn: &mut PgConnection) -> Vec<Vec<u8>> {
+    sqlx::query_scalar("select body from events").fetch_all(conn).await.unwrap()
+}
+
+/// The event has the form of its schema, and no member that the schema does not name.
+fn check(catalogue: &Catalogue, body: &[u8]) {
+    let body: Value = serde_json::from_slice(body).unwrap();
+    let name = body["event"].as_str().unwrap();
+    let event_type = catalogue.find(name).unwrap_or_else(|| panic!("{name} is not in the catalogue"));
+    event_type.check(&body["data"]).unwrap_or_else(|unfit| panic!("{name} does not fit its schema: {unfit}\n{body:#}"));
+    let documented = event_type.data_schema["properties"].as_object();
+    for member in body["data"].as_object().unwrap().keys() {
+        assert!(documented.is_none_or(|documented| documented.contains_key(member)), "{name} has an undocumented member {member}");
+    }
+}
