@@ -90,6 +90,7 @@ impl AppState {
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
         let catalogue = Catalogue::built_in();
+        let mail = Mail::new(&config.mail, mailbox.clone())?;
         let webhooks = Webhooks::new(webhooks::Parts {
             pool: pool.clone(),
             clock: clock.clone(),
@@ -97,6 +98,7 @@ impl AppState {
             settings: config.webhooks.clone(),
             names,
             catalogue: catalogue.clone(),
+            mail: mail.clone(),
         })?;
         let storefront = Storefront::new(storefront::Parts {
             pool: pool.clone(),
@@ -106,7 +108,7 @@ impl AppState {
             lifecycle: lifecycle.clone(),
             hashing: PasswordHashing::start(),
             sms: Sms::new(&config.sms, mailbox.clone())?,
-            mail: Mail::new(&config.mail, mailbox.clone())?,
+            mail,
             messages: Messages::load(&config.messages)?,
             card: Card::new(&config.providers.card)?,
             settings: config.storefront.clone(),

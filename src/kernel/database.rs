@@ -55,6 +55,13 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
     PgPoolOptions::new().max_connections(settings.max_connections).acquire_timeout(settings.acquire_timeout).connect_lazy_with(options)
 }
 
+/// Up to `connections` more to the same database, for work that is done again when it is lost: their commits do not wait for the disk. What
+/// a crash of the server loses of them is the very end, so nothing is there without what came before it.
+pub fn unhurried(pool: &PgPool, connections: u32) -> PgPool {
+    let options = pool.connect_options().as_ref().clone().options([("synchronous_commit", "off")]);
+    PgPoolOptions::new().max_connections(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
+}
+
 /// Whether the fault is the database being away, rather than what was asked of it.
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {

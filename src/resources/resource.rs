@@ -37,6 +37,9 @@ pub trait Resource: Columns {
     const FILTERS: &'static [Filter] = &[];
     /// The columns of text that `query` searches.
     const SEARCH: &'static [&'static str] = &[];
+    /// The column that has to be narrowed before `query` may be asked, where searching reads what it searches: no index helps, so it looks
+    /// at some thousand records a page and goes on in the next.
+    const SEARCH_WITHIN: Option<&'static str> = None;
 
     /// The resource's own members of each record, in the same order. `id`, `uuid`, `created_at` and `updated_at` are added to them, and
     /// `meta` where they have none. Takes many, so that what is shown of other records costs one statement a list.
@@ -46,7 +49,11 @@ pub trait Resource: Columns {
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send;
 
     /// Members that only the answer to `GET …/{uuid}` has: what would be too much for a list.
-    fn details(_: &mut PgConnection, _: &Record<Self>) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
+    fn details(
+        _: &Self::Room,
+        _: &mut PgConnection,
+        _: &Record<Self>,
+    ) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
         ready(Ok(Map::new()))
     }
 }

@@ -10,6 +10,10 @@
 //! | `claim` | takes leases on due deliveries; takes them back from workers that died | `deliveries`, `attempts` of the dead |
 //! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
 //! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `deliveries` |
+//! | `replays` | makes closed deliveries again and calls waiting ones off, when somebody asks | `waiting`, `deliveries`, `replays` |
+//! | `failing` | tells operators of endpoints that fail, and disables them after five days | `endpoints`, `subscriptions`; publishes `webhook.*` |
+//! | `health` | shows how an endpoint is doing | nothing |
+//! | `forwarding` | gives what somebody read along the headers of a delivery | nothing |
 //! | `delivery_log` | shows deliveries and their attempts | nothing |
 //! | `worker` | does all of this as long as the program runs, in any number of instances | |
 //!
@@ -31,14 +35,23 @@
 //! - Room without end: when so many endpoints hang at once that they fill `webhooks.concurrency`, everybody waits for their deadlines.
 //! - Answers: an endpoint's answer is logged, never acted upon, but for its status and `Retry-After`.
 
+mod at_hand;
 mod claim;
 mod delivery;
 mod delivery_log;
+mod endpoint;
+mod failing;
 mod fan_out;
 mod forwarding;
+mod headers;
+mod health;
 mod outcome;
+mod permits;
 mod queries;
 mod record;
+mod replays;
+mod retention;
+mod rounds;
 mod sending;
 mod settings;
 mod signature;
@@ -58,29 +71,40 @@ use crate::companies::Companies;
 use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database;
+use crate::providers::mail::Mail;
 use crate::resources::{Room, read_only_routes};
 
 pub use claim::Claimed;
 pub use delivery_log::Delivery;
-pub use forwarding::Forwarder;
+pub use forwarding::{Forwarder, ReadEvent};
+pub use replays::Replay;
 pub use sending::Attempt;
 pub use settings::Settings;
 pub use subscription::{DisabledReason, EventsWanted, SigningSecret, Subscription};
 pub use targets::{EndpointUrl, Names};
 
+use at_hand::AtHand;
 use sending::Sender;
 use targets::Targets;
+
+/// Connections of the worker: for its rounds, its recorder, its housekeeping, and its ear.
+const CONNECTIONS: u32 = 6;
 
 /// The hub: what its routes and its worker need.
 #[derive(Clone, Debug)]
 pub struct Webhooks {
     pool: PgPool,
+    /// The worker's own connections: whatever requests do, it can go on, and the other way round.
+    engine: PgPool,
     clock: Clock,
     key: ApplicationKey,
+    at_hand: AtHand,
     targets: Targets,
     sender: Sender,
     settings: Arc<Settings>,
     catalogue: Catalogue,
+    mail: Mail,
 }
 
 /// What the hub is built from.
@@ -97,6 +121,8 @@ pub struct Parts {
     pub names: Names,
     /// What can be subscribed to.
     pub catalogue: Catalogue,
+    /// Tells operators of failing webhooks.
+    pub mail: Mail,
 }
 
 impl Room for Webhooks {
@@ -116,7 +142,7 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    subscription::routes::<S>().merge(read_only_routes::<Delivery, S>())
+    subscription::routes::<S>().merge(read_only_routes::<Delivery, S>()).merge(replays::routes())
 }
 
 /// Why the hub cannot be built.
@@ -136,15 +162,16 @@ pub enum BadSettings {
 impl Webhooks {
     /// Reads the root certificates and builds the client.
     pub fn new(parts: Parts) -> Result<Self, BadSettings> {
-        let Parts { pool, clock, key, settings, names, catalogue } = parts;
+        let Parts { pool, clock, key, settings, names, catalogue, mail } = parts;
         let mut roots = Vec::new();
         for path in &settings.extra_root_certificates {
             let pem = std::fs::read(path).map_err(|error| BadSettings::Unreadable(path.clone(), error))?;
             roots.extend(Certificate::from_pem_bundle(&pem).map_err(|error| BadSettings::NotCertificates(path.clone(), error))?);
         }
         let targets = Targets::new(&settings.allowed_networks, names);
-        let sender = Sender::new(targets.clone(), key.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
-        Ok(Self { pool, clock, key, targets, sender, settings: Arc::new(settings), catalogue })
+        let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
+        let engine = database::unhurried(&pool, CONNECTIONS);
+        Ok(Self { pool, engine, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings), catalogue, mail })
     }
 
     /// Sends what was claimed; the result is for [`Webhooks::record`].

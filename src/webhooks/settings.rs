@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use ipnet::IpNet;
 
 use crate::kernel::settings;
@@ -24,4 +25,35 @@ pub struct Settings {
     /// How often an instance looks for due deliveries when nothing wakes it.
     #[serde(with = "humantime_serde")]
     pub poll_interval: Duration,
+    /// How long events, deliveries and attempts are kept.
+    #[serde(with = "humantime_serde")]
+    pub retention: Duration,
+    /// How long deliveries that failed are kept, with their events and attempts.
+    #[serde(with = "humantime_serde")]
+    pub failed_retention: Duration,
+    /// When an endpoint that fails is left alone.
+    pub circuit: Circuit,
+}
+
+/// `[webhooks.circuit]`
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Circuit {
+    /// Failures in a row after which it opens.
+    pub opens_after: u32,
+    /// How long it stays open before one attempt is made on trial.
+    #[serde(with = "humantime_serde")]
+    pub cool_down: Duration,
+}
+
+impl Circuit {
+    /// As the database counts.
+    pub(super) fn opens_after(&self) -> i32 {
+        self.opens_after.try_into().unwrap_or(i32::MAX)
+    }
+
+    /// As the database reckons.
+    pub(super) fn cool_down(&self) -> TimeDelta {
+        TimeDelta::from_std(self.cool_down).unwrap_or(TimeDelta::days(1))
+    }
 }

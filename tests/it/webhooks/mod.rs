@@ -3,6 +3,11 @@
 mod crashes;
 mod delivering;
 mod endpoints;
+mod failing;
+mod fairness;
+mod ordering;
+mod replaying;
+mod retention;
 mod retrying;
 mod rotating;
 mod subscribing;
