@@ -78,7 +78,7 @@ use sending::Sender;
 use targets::Targets;
 
 /// Connections of the worker: for its rounds, its recorder, its housekeeping, and its ear.
-const CONNECTIONS: u32 = 6;
+const CONNECTIONS: u32 = 8;
 
 /// The hub: what its routes and its worker need.
 #[derive(Clone, Debug)]
@@ -156,7 +156,7 @@ impl Webhooks {
         }
         let targets = Targets::new(&settings.allowed_networks, names);
         let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
-        let engine = database::unhurried(&pool, CONNECTIONS);
+        let engine = database::background_pool(&pool, CONNECTIONS);
         Ok(Self { pool, engine, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings), catalogue })
     }
 
