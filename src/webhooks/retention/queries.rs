@@ -107,8 +107,14 @@ async fn begin(conn: &mut PgConnection) -> Result<Transaction<'_, Postgres>, sql
     Ok(transaction)
 }
 
+/// Whether a partition is there now: the catalogue itself is asked, because what a session remembers of it may be older than its lock.
 async fn exists(conn: &mut PgConnection, partition: &str) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(r#"select to_regclass($1) is not null as "exists!""#, partition).fetch_one(conn).await
+    sqlx::query_scalar!(
+        r#"select exists (select from pg_inherits join pg_class on pg_class.oid = inhrelid where relname = $1::text::name) as "exists!""#,
+        partition,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// Where a day begins and ends among ids.

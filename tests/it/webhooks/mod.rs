@@ -4,6 +4,7 @@ mod crashes;
 mod delivering;
 mod endpoints;
 mod fairness;
+mod faults;
 mod ordering;
 mod retention;
 mod retrying;
