@@ -29,9 +29,12 @@ create table waiting (
     attempts smallint not null default 0,
     -- attempts that failed: the place in the schedule
     failures smallint not null default 0,
+    state text generated always as (case when attempts = 0 then 'pending' else 'retrying' end) stored,
     created_at timestamptz not null,
     updated_at timestamptz not null,
     constraint waiting_pkey primary key (id),
+    -- lets whoever looks for a closed delivery leave this table out
+    constraint waiting_is_open check (state in ('pending', 'retrying')),
     constraint waiting_lane_known check (lane between 0 and 2),
     constraint waiting_in_chain check ((lane = 2) = (chain is not null))
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000, autovacuum_vacuum_cost_delay = 0,
@@ -137,8 +140,7 @@ drop table deliveries_in_one;
 drop function uuid_v7;
 
 create view delivery_log as
-select id, company_id, subscription_id, event_id, event, sequence, case when attempts = 0 then 'pending' else 'retrying' end as state,
-       attempts, due_at, replay_of, created_at, updated_at,
+select id, company_id, subscription_id, event_id, event, sequence, state, attempts, due_at, replay_of, created_at, updated_at,
        -- nobody changes a delivery from outside, so the instant of its last change tells its versions apart
        (extract(epoch from updated_at) * 1000000)::bigint as version, null::timestamptz as deleted_at
 from waiting

@@ -55,10 +55,15 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
     PgPoolOptions::new().max_connections(settings.max_connections).acquire_timeout(settings.acquire_timeout).connect_lazy_with(options)
 }
 
-/// Up to `connections` more to the same database, for work that is done again when it is lost: their commits do not wait for the disk. What
-/// a crash of the server loses of them is the very end, so nothing is there without what came before it.
-pub fn unhurried(pool: &PgPool, connections: u32) -> PgPool {
-    let options = pool.connect_options().as_ref().clone().options([("synchronous_commit", "off")]);
+/// Up to `connections` more to the same database, for work in the background that runs the same few statements over and over, and does
+/// again what was lost.
+///
+/// Its commits do not wait for the disk: what a crash of the server loses of them is the very end, so nothing is there without what came
+/// before it. Its statements are planned once, because planning the larger ones takes longer than running them; and planned to use
+/// indexes, because a plan made while a table is empty goes on when it is not.
+pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
+    let options = [("synchronous_commit", "off"), ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
+    let options = pool.connect_options().as_ref().clone().options(options);
     PgPoolOptions::new().max_connections(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
 }
 

@@ -70,6 +70,8 @@ pub(super) struct Claims {
     pub(super) last: SubscriptionId,
     /// Whether more may be waiting than there was room for.
     pub(super) more: bool,
+    /// Whether there may be endpoints that were not looked at.
+    pub(super) unseen: bool,
     /// Whether another worker was faster with some: there is more at once.
     pub(super) missed: bool,
     /// When the first of the endpoints that are held back may go on.
@@ -81,6 +83,7 @@ pub(super) struct Claims {
 pub(super) struct Taken {
     pub(super) last: Option<SubscriptionId>,
     pub(super) more: bool,
+    pub(super) unseen: bool,
     pub(super) missed: bool,
     pub(super) resumes_at: Option<DateTime<Utc>>,
     pub(super) delivery: Option<DeliveryId>,
@@ -150,6 +153,7 @@ impl Webhooks {
             deliveries: Vec::new(),
             last: summary.last.unwrap_or_else(beginning),
             more: summary.more,
+            unseen: summary.unseen,
             missed: summary.missed,
             resumes_at: summary.resumes_at,
         };

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
@@ -22,6 +22,9 @@ use crate::webhooks::{Webhooks, fan_out};
 
 /// After a notification, the outbox is looked at once more when each of these has passed: whoever committed at the same moment was silent.
 const ECHOES: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(10)];
+
+/// Before the endpoints behind those that one claim has looked at, when every one of those was held back.
+const BEFORE_LOOKING_ON: TimeDelta = TimeDelta::milliseconds(50);
 
 /// What wakes the rounds.
 #[derive(Debug, Default)]
@@ -49,6 +52,8 @@ pub(super) struct Rounds {
     wake: Arc<Wake>,
     permits: Permits,
     ended: mpsc::Sender<Ended>,
+    /// Events that are fanned out at once.
+    events: u16,
     open: [bool; Lane::ALL.len()],
     /// The lane that is claimed from first, and the endpoint behind which each claim begins.
     turn: usize,
@@ -67,6 +72,7 @@ impl Rounds {
             lifecycle,
             wake,
             ended,
+            events: fan_out::FIRST_BATCH,
             open: [false; Lane::ALL.len()],
             turn: 0,
             after: [beginning(); Lane::ALL.len()],
@@ -132,15 +138,16 @@ impl Rounds {
     }
 
     async fn fan_out(&mut self) -> Result<bool, sqlx::Error> {
-        let fanned_out = self.webhooks.fan_out_batch().await?;
+        let fanned_out = self.webhooks.fan_out_batch(self.events).await?;
         if fanned_out.deliveries > 0 {
             self.open[Lane::Fresh as usize] = true;
             self.open[Lane::InOrder as usize] |= fanned_out.in_order;
         }
-        let more = fanned_out.events == i64::from(fan_out::BATCH);
+        let more = fanned_out.events == i64::from(self.events);
         if more {
             self.wake.published.store(true, Ordering::Release);
         }
+        self.events = fanned_out.next_batch();
         Ok(more)
     }
 
@@ -150,15 +157,17 @@ impl Rounds {
             return Ok(false);
         }
         let claims = self.webhooks.claim_from(Lane::ALL[lane], permits.len(), self.after[lane]).await?;
-        self.open[lane] = claims.more || claims.missed;
+        self.open[lane] = claims.more || claims.missed || claims.unseen;
         self.after[lane] = claims.last;
-        self.resumes_at = self.resumes_at.into_iter().chain(claims.resumes_at).min();
-        let busy = claims.missed || !claims.deliveries.is_empty();
+        let all_blocked = claims.unseen && claims.deliveries.is_empty();
+        let look_on = all_blocked.then(|| self.webhooks.clock.now() + BEFORE_LOOKING_ON);
+        self.resumes_at = self.resumes_at.into_iter().chain(claims.resumes_at).chain(look_on).min();
+        let busy = claims.missed || claims.deliveries.len() == permits.len() || (claims.unseen && !all_blocked);
         for claimed in claims.deliveries {
             let permit = permits.pop().expect("no more is claimed than there are permits");
             self.send(claimed, permit);
         }
-        Ok(busy && self.open[lane])
+        Ok(busy)
     }
 
     fn send(&self, claimed: Claimed, permit: Permit) {

@@ -28,7 +28,8 @@ use crate::webhooks::{Webhooks, failing, retention};
 pub(super) const BATCH: usize = 100;
 /// Before something that failed is tried again.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
-/// How often a batch is tried again that the database refuses to record; then its leases run out and it is sent again.
+/// How often a batch is tried that the database refuses to record. After that each attempt is tried by itself; the lease of one that is
+/// refused even so runs out, and it is made again.
 const RECORDING_TRIES: u32 = 3;
 
 /// An attempt that has ended, with the permit it goes on holding until it is written down.
@@ -74,13 +75,22 @@ async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, mut r
             tracing::warn!(error = chain(&error), "attempts could not be recorded");
             refused += u32::from(!is_unavailable(&error));
             if refused == RECORDING_TRIES || lifecycle.stopping().is_cancelled() {
-                tracing::error!(attempts = attempts.len(), "attempts stay unrecorded and will be made again");
+                record_one_by_one(&webhooks, &attempts).await;
                 break;
             }
             sleep(PAUSE).await;
         }
         drop(permits);
         wake.ended();
+    }
+}
+
+/// The last try, in which one that cannot be recorded does not take the others with it.
+async fn record_one_by_one(webhooks: &Webhooks, attempts: &[Attempt]) {
+    for attempt in attempts {
+        if let Err(error) = webhooks.record(std::slice::from_ref(attempt)).await {
+            tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt stays unrecorded and will be made again");
+        }
     }
 }
 

@@ -135,14 +135,15 @@ pub(in crate::webhooks) async fn claim_due(
              from of_each join endpoint using (subscription_id)
              where endpoints.subscription_id = of_each.subscription_id
          )
-         select summary.last as "last: SubscriptionId", summary.more as "more!", summary.missed as "missed!", summary.resumes_at,
+         select summary.last as "last: SubscriptionId", summary.more as "more!", summary.unseen as "unseen!", summary.missed as "missed!",
+                summary.resumes_at,
                 flown.id as "delivery?: DeliveryId", flown.company_id as "company?: CompanyId",
                 flown.subscription_id as "subscription?: SubscriptionId", flown.event_id as "event?: EventId", flown.event as "event_name?",
                 flown.sequence as "sequence?", flown.attempts as "number?", flown.failures as "failures?", endpoint.version as "version?"
          from (
              select (select subscription_id from visited order by place desc limit 1) as last,
-                    (select count(*) from visited) >= $3 or (select count(*) from flown) >= $4
-                    or exists (
+                    (select count(*) from visited) >= $3 as unseen,
+                    (select count(*) from flown) >= $4 or exists (
                         select from endpoint left join of_each using (subscription_id)
                         where $1 = 2 or coalesce(of_each.deliveries, 0) >= endpoint.room
                     ) as more,

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::webhooks::retention::{Table, beginning_of};
 
-/// The advisory lock of whoever makes or drops partitions.
+/// The advisory lock of whoever keeps house at this moment.
 const KEEPING_HOUSE: i64 = 0x0070_6f72_7469_636d;
 
 /// The partitions of a table.
@@ -72,7 +72,7 @@ pub(super) async fn sweep_default(
     kept_since: DateTime<Utc>,
     failed_since: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
-    let mut transaction = conn.begin().await?;
+    let mut transaction = begin(conn).await?;
     sqlx::query!(
         "delete from deliveries_default
          where id < uuid_v7_floor($2) or (id < uuid_v7_floor($1) and state <> 'failed')",
@@ -99,7 +99,7 @@ pub(super) async fn sweep_default(
     transaction.commit().await
 }
 
-/// A transaction in which partitions are changed, one at a time; it would rather be tried again than hold up others by waiting for them.
+/// A transaction of housekeeping, one at a time; it would rather be tried again than hold up others by waiting for them.
 async fn begin(conn: &mut PgConnection) -> Result<Transaction<'_, Postgres>, sqlx::Error> {
     let mut transaction = conn.begin().await?;
     transaction.execute("set local lock_timeout = '5s'").await?;
@@ -107,8 +107,14 @@ async fn begin(conn: &mut PgConnection) -> Result<Transaction<'_, Postgres>, sql
     Ok(transaction)
 }
 
+/// Whether a partition is there now: the catalogue itself is asked, because what a session remembers of it may be older than its lock.
 async fn exists(conn: &mut PgConnection, partition: &str) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(r#"select to_regclass($1) is not null as "exists!""#, partition).fetch_one(conn).await
+    sqlx::query_scalar!(
+        r#"select exists (select from pg_inherits join pg_class on pg_class.oid = inhrelid where relname = $1::text::name) as "exists!""#,
+        partition,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// Where a day begins and ends among ids.

@@ -54,13 +54,18 @@ impl World {
     }
 
     async fn publish_event(&self, company: CompanyId, name: &str, subject: Option<Uuid>) -> EventId {
-        let mut data = self.state.developers.catalogue.find(name).unwrap().sample.clone();
-        data["meta"] = json!({ "note": "ünïcode ☂" });
-        let event = NewEvent { company, name: name.parse().unwrap(), subject, data };
+        let event = self.new_event(company, name, subject);
         let mut transaction = self.pool.begin().await.unwrap();
         let id = events::publish(&mut transaction, event, self.clock.now()).await.unwrap();
         transaction.commit().await.unwrap();
         id
+    }
+
+    /// The sample of an event.
+    pub fn new_event(&self, company: CompanyId, name: &str, subject: Option<Uuid>) -> NewEvent {
+        let mut data = self.state.developers.catalogue.find(name).unwrap().sample.clone();
+        data["meta"] = json!({ "note": "ünïcode ☂" });
+        NewEvent { company, name: name.parse().unwrap(), subject, data }
     }
 
     /// Lets the worker do everything that is due; gives the POSTs it made.

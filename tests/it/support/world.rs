@@ -17,6 +17,7 @@ use portico::providers::mailbox::{Kept, Mailbox};
 use portico::storefront;
 use portico::webhooks::Names;
 use reqwest::Method;
+use secrecy::SecretString;
 use sqlx::PgPool;
 
 use crate::support::database as databases;
@@ -31,6 +32,7 @@ pub struct World {
     pub clock: Clock,
     pub pool: PgPool,
     pub application_key: ApplicationKey,
+    pub application_key_setting: SecretString,
     pub state: AppState,
     pub company: CompanyId,
     pub store: StoreId,
@@ -73,10 +75,11 @@ impl World {
         let clock = Clock::standing_at(DateTime::from_timestamp(BEGINNING, 0).unwrap());
         let mailbox = Mailbox::default();
         let names = Names::table();
+        let application_key_setting = ApplicationKey::generate();
         let outside = Outside {
             pool: pool.clone(),
             clock: clock.clone(),
-            application_key: ApplicationKey::parse(&ApplicationKey::generate()).unwrap(),
+            application_key: ApplicationKey::parse(&application_key_setting).unwrap(),
             names: names.clone(),
             lifecycle: Lifecycle::default(),
             mailbox: (config.environment() == Environment::Development).then(|| mailbox.clone()),
@@ -100,6 +103,7 @@ impl World {
             clock,
             pool,
             application_key,
+            application_key_setting,
             state,
             company,
             store,

@@ -5,6 +5,7 @@ mod delivering;
 mod endpoints;
 mod failing;
 mod fairness;
+mod faults;
 mod ordering;
 mod replaying;
 mod retention;

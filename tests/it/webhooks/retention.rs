@@ -57,11 +57,12 @@ async fn a_failed_delivery_is_kept_for_ninety_days_with_its_event_and_attempts()
     receiver.will(std::iter::repeat_n(Reply::status(500), 5));
     world.publish("order.created").await;
     world.deliver().await;
-    world.publish("order.updated").await;
     for wait in [TimeDelta::minutes(5), TimeDelta::minutes(30), TimeDelta::hours(2), TimeDelta::hours(8)] {
         world.pass(wait);
         world.deliver().await;
     }
+    world.publish("order.updated").await;
+    world.deliver().await;
     assert_eq!(kept(&world).await, [2, 2, 6]);
     for _ in 0..2 {
         world.pass(TimeDelta::days(40));
@@ -125,7 +126,7 @@ async fn any_number_of_instances_keep_house_at_once_while_deliveries_go_on() {
             }
         };
         let (kept, ()) = futures::future::join(keeping, publishing).await;
-        assert!(kept.into_iter().all(|kept| kept.is_ok()));
+        kept.into_iter().for_each(|kept| kept.unwrap());
         receiver.waits_for(10 * month).await;
         world.pass(TimeDelta::days(31));
     }
