@@ -124,6 +124,7 @@ impl AppState {
         let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), &config.gateways);
         let companies = Companies { pool: pool.clone(), clock: clock.clone(), lifecycle: lifecycle.clone() };
         let catalogue = Catalogue::built_in();
+        let mail = Mail::new(&config.mail, mailbox.clone())?;
         let webhooks = Webhooks::new(webhooks::Parts {
             pool: pool.clone(),
             clock: clock.clone(),
@@ -131,6 +132,7 @@ impl AppState {
             settings: config.webhooks.clone(),
             names,
             catalogue: catalogue.clone(),
+            mail: mail.clone(),
         })?;
         let storefront = Storefront::new(storefront::Parts {
             pool: pool.clone(),
@@ -140,7 +142,7 @@ impl AppState {
             lifecycle: lifecycle.clone(),
             hashing: PasswordHashing::start(),
             sms: Sms::new(&config.sms, mailbox.clone())?,
-            mail: Mail::new(&config.mail, mailbox.clone())?,
+            mail,
             messages: Messages::load(&config.messages)?,
             card: Card::new(&config.providers.card)?,
             settings: config.storefront.clone(),

@@ -71,6 +71,18 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
         .connect_lazy_with(options)
 }
 
+/// Up to `connections` more to the same database, for work in the background that runs the same few statements over and over, and does
+/// again what was lost.
+///
+/// Its commits do not wait for the disk: what a crash of the server loses of them is the very end, so nothing is there without what came
+/// before it. Its statements are planned once, because planning the larger ones takes longer than running them; and planned to use
+/// indexes, because a plan made while a table is empty goes on when it is not.
+pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
+    let options = [("synchronous_commit", "off"), ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
+    let options = pool.connect_options().as_ref().clone().options(options);
+    PgPoolOptions::new().max_connections(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
+}
+
 /// Whether the fault is the database being away, rather than what was asked of it.
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {

@@ -103,13 +103,16 @@ async fn list<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, 
     caller.may(R::READING)?;
     let parameters = ListParameters::parse::<R>(query.as_deref().unwrap_or_default())?;
     let mut conn = room.pool().acquire().await?;
-    let mut records = queries::list::<R>(&mut conn, caller.company, &parameters).await?;
+    let horizon = queries::find_horizon::<R>(&mut conn, caller.company, &parameters).await?;
+    let mut records = queries::list::<R>(&mut conn, caller.company, &parameters, horizon).await?;
     let more = records.len() > usize::from(parameters.limit);
     records.truncate(parameters.limit.into());
     let next = records
         .last()
         .filter(|_| more)
-        .map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() }.encode());
+        .map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() })
+        .or(horizon)
+        .map(|last| last.encode());
     let shown = Shown::many(&mut conn, records).await?;
     let members: Vec<_> = shown.into_iter().map(|shown| shown.members).collect();
     Ok(Json(json!({ R::PLURAL: members, "meta": { "per_page": parameters.limit, "next": next } })).into_response())
@@ -119,7 +122,7 @@ async fn find<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, 
     caller.may(R::READING)?;
     let mut conn = room.pool().acquire().await?;
     let record = queries::find::<R>(&mut conn, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
-    let details = R::details(&mut conn, &record).await?;
+    let details = R::details(&room, &mut conn, &record).await?;
     let mut shown = Shown::one(&mut conn, record).await?;
     shown.members.extend(details);
     Ok(shown.answer(StatusCode::OK))
