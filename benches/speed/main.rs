@@ -12,9 +12,15 @@
 
 mod codes;
 mod drain;
+mod fan_out;
 mod figures;
+mod hang;
+mod latency;
 mod limiter;
 mod me;
+mod memory;
+mod pings;
+mod publish;
 mod sign_in;
 mod support;
 mod timing;
@@ -35,6 +41,12 @@ enum Bench {
     Limiter,
     Timing,
     Drain,
+    Publish,
+    Latency,
+    FanOut,
+    Hang,
+    Pings,
+    Memory,
 }
 
 impl Bench {
@@ -46,6 +58,12 @@ impl Bench {
             Self::Limiter => limiter::measure(figures),
             Self::Timing => timing::measure(figures),
             Self::Drain => drain::measure(figures),
+            Self::Publish => publish::measure(figures),
+            Self::Latency => latency::measure(figures),
+            Self::FanOut => fan_out::measure(figures),
+            Self::Hang => hang::measure(figures),
+            Self::Pings => pings::measure(figures),
+            Self::Memory => memory::measure(figures),
         }
     }
 }

@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, EventId};
 
-pub use catalogue::{BadEventType, Catalogue, EventType, NameTaken, Publisher, Unfit, names};
+pub use catalogue::{BadEventType, Catalogue, EventType, NameTaken, Publisher, Unfit, UnknownEvent, names};
 pub use envelope::{API_VERSION, Envelope};
 pub use name::{EventName, NotAnEventName};
 
@@ -31,7 +31,7 @@ pub use name::{EventName, NotAnEventName};
 pub const PUBLISHED: &str = "portico_published";
 
 /// Something that happened to a record of a company.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NewEvent {
     /// Whose event it is; only this company's subscriptions see it.
     pub company: CompanyId,

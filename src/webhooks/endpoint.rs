@@ -7,11 +7,10 @@ use sqlx::types::Json;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
 use crate::webhooks::headers::Headers;
+use crate::webhooks::sending::USER_AGENT;
 use crate::webhooks::signature::SigningSecrets;
 use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat, SigningSecret};
 use crate::webhooks::targets::EndpointUrl;
-
-const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
 
 /// A subscription as it is stored.
 #[derive(Debug)]
@@ -51,7 +50,7 @@ impl Endpoint {
     pub(super) fn open(key: &ApplicationKey, stored: Stored) -> Self {
         let mut headers: HeaderMap = stored.headers.iter().collect();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(header::USER_AGENT, USER_AGENT);
+        headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
         Self {
             secrets: Secrets::open(key, &stored),
             version: stored.version,

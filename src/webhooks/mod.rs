@@ -60,6 +60,7 @@ mod delivery;
 mod delivery_log;
 mod endpoint;
 mod fan_out;
+mod forwarding;
 mod headers;
 mod outcome;
 mod permits;
@@ -91,9 +92,10 @@ use crate::resources::{Room, read_only_routes};
 
 pub use claim::Claimed;
 pub use delivery_log::Delivery;
+pub use forwarding::Forwarder;
 pub use sending::Attempt;
 pub use settings::Settings;
-pub use subscription::{DisabledReason, SigningSecret, Subscription};
+pub use subscription::{DisabledReason, EventsWanted, SigningSecret, Subscription};
 pub use targets::{EndpointUrl, Names};
 
 use at_hand::AtHand;

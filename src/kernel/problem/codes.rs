@@ -82,6 +82,8 @@ problem_codes! {
     RecordChanged, 412, "record_changed", "Record changed", "The record has changed since it was read.";
     RecordInUse, 409, "record_in_use", "Record in use", "Another record still needs this one.";
     TransitionInvalid, 422, "transition_invalid", "Transition invalid", "The order cannot go from its status to this one.";
+    // events
+    IdempotencyKeyUsed, 409, "idempotency_key_used", "Idempotency key used", "This idempotency key stood for another event in the last 24 hours.";
     // webhooks
     EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are sent to public addresses only, and none was found for this endpoint.";
     WebhookDisabled, 422, "webhook_disabled", "Webhook disabled", "This webhook is disabled. Enable it first.";

@@ -9,6 +9,7 @@ pub mod http2;
 pub mod http_texts;
 pub mod identity_provider;
 pub mod people;
+pub mod program;
 pub mod receiver;
 mod request;
 pub mod service;

@@ -4,8 +4,6 @@ use std::process::Stdio;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use secrecy::ExposeSecret;
-use sqlx::ConnectOptions;
 use tokio::process::{Child, Command};
 
 use crate::support::World;
@@ -20,8 +18,8 @@ impl Service {
         let child = Command::new(env!("CARGO_BIN_EXE_portico"))
             .arg("serve")
             .env("PORTICO_ENVIRONMENT", "production")
-            .env("PORTICO_APPLICATION_KEY", world.application_key_setting.expose_secret())
-            .env("PORTICO_DATABASE__URL", world.pool.connect_options().to_url_lossy().as_str())
+            .env("PORTICO_APPLICATION_KEY", &world.application_key_setting)
+            .env("PORTICO_DATABASE__URL", &world.database)
             .env("PORTICO_HTTP__LISTEN", "127.0.0.1:0")
             .env("PORTICO_WEBHOOKS__ALLOWED_NETWORKS", "127.0.0.0/8")
             .env("PORTICO_WEBHOOKS__EXTRA_ROOT_CERTIFICATES", authority().certificate_path())

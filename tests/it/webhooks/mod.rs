@@ -11,3 +11,4 @@ mod retrying;
 mod rotating;
 mod subscribing;
 mod targets;
+mod verifying;
