@@ -12,7 +12,6 @@ pub mod people;
 pub mod program;
 pub mod receiver;
 mod request;
-pub mod service;
 pub mod smtp;
 pub mod socket_server;
 pub mod subscribers;
