@@ -37,6 +37,18 @@ pub struct Settings {
     pub circuit: Circuit,
 }
 
+impl Settings {
+    /// As a semaphore counts.
+    pub(super) fn concurrency(&self) -> usize {
+        usize::try_from(self.concurrency.get()).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
+    }
+
+    /// As the database counts.
+    pub(super) fn endpoint_concurrency(&self) -> i32 {
+        i32::try_from(self.endpoint_concurrency.get()).unwrap_or(i32::MAX)
+    }
+}
+
 /// `[webhooks.circuit]`
 #[derive(Clone, Copy, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -48,17 +60,10 @@ pub struct Circuit {
     pub cool_down: Duration,
 }
 
-impl Settings {
-    /// Permits of one instance.
-    pub(super) fn concurrency(&self) -> usize {
-        usize::try_from(self.concurrency.get()).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
-    }
-}
-
 impl Circuit {
     /// As the database counts.
     pub(super) fn opens_after(&self) -> i32 {
-        self.opens_after.get().try_into().unwrap_or(i32::MAX)
+        i32::try_from(self.opens_after.get()).unwrap_or(i32::MAX)
     }
 
     /// As the database reckons.

@@ -13,7 +13,6 @@ pub mod people;
 pub mod program;
 pub mod receiver;
 pub mod request;
-pub mod service;
 pub mod smtp;
 pub mod socket_server;
 pub mod subscribers;

@@ -118,7 +118,6 @@ impl World {
         let pool = database::pool(&database.parse().unwrap(), &config.database);
         let mailbox = Mailbox::default();
         let names = Names::table();
-        let application_key_setting = ApplicationKey::generate();
         let outside = Outside {
             pool: pool.clone(),
             clock: clock.clone(),
