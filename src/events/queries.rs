@@ -40,7 +40,7 @@ pub(super) async fn insert_events(conn: &mut PgConnection, events: &Columns, now
              from new left join counted using (company_id, subject_id)
          ), event as (
              insert into events (id, company_id, name, subject_id, sequence, body, created_at)
-             select id, company_id, name, subject_id, sequence, body, $6 from numbered
+             select id, company_id, name, subject_id, sequence, body, $6 from numbered order by place
          ), entry as (
              insert into outbox (event_id, company_id, name, subject_id, sequence)
              select id, company_id, name, subject_id, sequence from numbered order by place

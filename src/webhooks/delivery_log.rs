@@ -49,6 +49,8 @@ impl Resource for Delivery {
         Filter::text("event"),
         Filter::word::<State>("status").on("state"),
     ];
+    const SEARCH: &'static [&'static str] = &["payload"];
+    const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
 
     fn present(
         _: &mut PgConnection,
@@ -57,7 +59,7 @@ impl Resource for Delivery {
         ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
     }
 
-    async fn details(conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(_: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = queries::find_body(conn, record.fields.event_id).await?;
         let attempts = queries::list_attempts(conn, record.id).await?;
         Ok(Map::from_iter([

@@ -7,10 +7,11 @@ use sqlx::types::Json;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
 use crate::webhooks::headers::Headers;
-use crate::webhooks::sending::USER_AGENT;
 use crate::webhooks::signature::SigningSecrets;
 use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat, SigningSecret};
 use crate::webhooks::targets::EndpointUrl;
+
+pub(super) const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
 
 /// A subscription as it is stored.
 #[derive(Debug)]
@@ -19,6 +20,7 @@ pub(super) struct Stored {
     pub(super) version: i64,
     pub(super) url: EndpointUrl,
     pub(super) headers: Json<ExtraHeaders>,
+    pub(super) sealed_headers: Option<Vec<u8>>,
     pub(super) signature_format: SignatureFormat,
     pub(super) timeout: AttemptTimeout,
     pub(super) sealed_secret: Vec<u8>,
@@ -48,16 +50,21 @@ struct Secrets {
 
 impl Endpoint {
     pub(super) fn open(key: &ApplicationKey, stored: Stored) -> Self {
-        let mut headers: HeaderMap = stored.headers.iter().collect();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
+        let further = match &stored.sealed_headers {
+            Some(sealed) => ExtraHeaders::open(key, stored.subscription, sealed),
+            None => Ok(stored.headers.0.clone()),
+        };
+        let (sent, logged, secrets) = match further {
+            Ok(further) => (ours_and(&further), ours_and(&further.masked()), Secrets::open(key, &stored)),
+            Err(error) => (HeaderMap::new(), HeaderMap::new(), Err(error)),
+        };
         Self {
-            secrets: Secrets::open(key, &stored),
+            secrets,
             version: stored.version,
             url: stored.url,
             timeout: stored.timeout,
             signature_format: stored.signature_format,
-            headers: Headers::beginning_with(headers),
+            headers: Headers::beginning_with(sent, &logged),
         }
     }
 
@@ -71,14 +78,20 @@ impl Endpoint {
     }
 }
 
+/// The further headers, and those of ours that are the same in every request.
+fn ours_and(further: &ExtraHeaders) -> HeaderMap {
+    let mut headers: HeaderMap = further.iter().collect();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::USER_AGENT, USER_AGENT);
+    headers
+}
+
 impl Secrets {
     fn open(key: &ApplicationKey, stored: &Stored) -> Result<Self, CannotOpen> {
         let open = |sealed: &[u8]| SigningSecret::open(key, stored.subscription, sealed);
         let current = open(&stored.sealed_secret)?;
         let overlapping = match (&stored.sealed_previous_secret, stored.previous_secret_until) {
-            (Some(sealed), Some(until)) => {
-                Some((SigningSecrets { current: current.clone(), previous: Some(open(sealed)?) }, until))
-            }
+            (Some(sealed), Some(until)) => Some((SigningSecrets { current: current.clone(), previous: Some(open(sealed)?) }, until)),
             _ => None,
         };
         Ok(Self { alone: SigningSecrets { current, previous: None }, overlapping })

@@ -14,9 +14,9 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    /// Headers that are the same in many requests; others are inserted into clones.
-    pub(super) fn beginning_with(map: HeaderMap) -> Self {
-        Self { logged: as_json(&map), map }
+    /// Headers that are the same in many requests, and what the log keeps of them; others are inserted into clones.
+    pub(super) fn beginning_with(map: HeaderMap, logged: &HeaderMap) -> Self {
+        Self { logged: as_json(logged), map }
     }
 
     /// Sets a header of our own: `value` is made of letters, digits and signs that mean nothing in JSON.
@@ -59,12 +59,12 @@ mod tests {
 
     #[test]
     fn what_is_sent_is_what_is_logged() {
-        let mut headers = Headers::beginning_with(HeaderMap::new());
+        let mut headers = Headers::beginning_with(HeaderMap::new(), &HeaderMap::new());
         headers.insert("webhook-id", "event_1".to_owned());
         headers.insert("webhook-timestamp", "7".to_owned());
         assert_eq!(headers.logged, r#"{"webhook-id":"event_1","webhook-timestamp":"7"}"#);
         assert_eq!(headers.map["webhook-timestamp"], "7");
-        let further = Headers::beginning_with(headers.map);
+        let further = Headers::beginning_with(headers.map.clone(), &headers.map);
         assert_eq!(serde_json::from_str::<Value>(&further.logged).unwrap()["webhook-id"], "event_1");
     }
 

@@ -11,6 +11,10 @@
 //! | `at_hand`, `endpoint` | remember what many deliveries share: bytes, opened secrets, headers | nothing |
 //! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
 //! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
+//! | `replays` | makes closed deliveries again and calls waiting ones off, when somebody asks | `waiting`, `deliveries`, `replays` |
+//! | `failing` | tells operators of endpoints that fail, and disables them after five days | `endpoints`, `subscriptions`; publishes `webhook.*` |
+//! | `health` | shows how an endpoint is doing | nothing |
+//! | `forwarding` | gives what somebody read along the headers of a delivery | nothing |
 //! | `delivery_log` | shows deliveries and their attempts | nothing |
 //! | `retention` | makes the tables of the days to come and drops those of days long past | partitions |
 //! | `worker`, `rounds`, `permits` | do all of this as long as the program runs, in any number of instances | |
@@ -59,13 +63,16 @@ mod claim;
 mod delivery;
 mod delivery_log;
 mod endpoint;
+mod failing;
 mod fan_out;
 mod forwarding;
 mod headers;
+mod health;
 mod outcome;
 mod permits;
 mod queries;
 mod record;
+mod replays;
 mod retention;
 mod rounds;
 mod sending;
@@ -78,7 +85,6 @@ mod worker;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::FromRef;
 use reqwest::Certificate;
 use sqlx::PgPool;
@@ -88,11 +94,13 @@ use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database;
-use crate::resources::{Room, read_only_routes};
+use crate::providers::mail::Mail;
+use crate::resources::{Extension, Room};
 
 pub use claim::Claimed;
 pub use delivery_log::Delivery;
-pub use forwarding::Forwarder;
+pub use forwarding::{Forwarder, ReadEvent};
+pub use replays::Replay;
 pub use sending::Attempt;
 pub use settings::Settings;
 pub use subscription::{DisabledReason, EventsWanted, SigningSecret, Subscription};
@@ -118,6 +126,7 @@ pub struct Webhooks {
     sender: Sender,
     settings: Arc<Settings>,
     catalogue: Catalogue,
+    mail: Mail,
 }
 
 /// What the hub is built from.
@@ -134,6 +143,8 @@ pub struct Parts {
     pub names: Names,
     /// What can be subscribed to.
     pub catalogue: Catalogue,
+    /// Tells operators of failing webhooks.
+    pub mail: Mail,
 }
 
 impl Room for Webhooks {
@@ -147,13 +158,13 @@ impl Room for Webhooks {
 }
 
 /// What the outside can ask of the hub, below `developers/int/v1`.
-pub fn routes<S>() -> Router<S>
+pub fn extension<S>() -> Extension<S>
 where
     Webhooks: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    subscription::routes::<S>().merge(read_only_routes::<Delivery, S>())
+    subscription::extension::<S>().read_only::<Delivery>().merge(replays::extension())
 }
 
 /// Why the hub cannot be built.
@@ -173,7 +184,7 @@ pub enum BadSettings {
 impl Webhooks {
     /// Reads the root certificates and builds the client.
     pub fn new(parts: Parts) -> Result<Self, BadSettings> {
-        let Parts { pool, clock, key, settings, names, catalogue } = parts;
+        let Parts { pool, clock, key, settings, names, catalogue, mail } = parts;
         let mut roots = Vec::new();
         for path in &settings.extra_root_certificates {
             let pem = std::fs::read(path).map_err(|error| BadSettings::Unreadable(path.clone(), error))?;
@@ -182,7 +193,7 @@ impl Webhooks {
         let targets = Targets::new(&settings.allowed_networks, names);
         let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
         let engine = database::background_pool(&pool, CONNECTIONS);
-        Ok(Self { pool, engine, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings), catalogue })
+        Ok(Self { pool, engine, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings), catalogue, mail })
     }
 
     /// Sends what was claimed; the result is for [`Webhooks::record`].

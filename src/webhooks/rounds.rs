@@ -12,9 +12,9 @@ use chrono::{DateTime, TimeDelta, Utc};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
+use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
-use crate::kernel::ids::SubscriptionId;
 use crate::webhooks::claim::{Claimed, Lane, beginning};
 use crate::webhooks::permits::{Permit, Permits};
 use crate::webhooks::worker::{BATCH, Ended, PAUSE};
@@ -108,6 +108,7 @@ impl Rounds {
         let polls = now >= self.next_poll;
         if polls {
             self.webhooks.reclaim().await?;
+            self.webhooks.work_off_replay().await?;
             self.open = [true; Lane::ALL.len()];
             self.next_poll = now + self.webhooks.settings.poll_interval;
         }

@@ -20,7 +20,6 @@ use crate::webhooks::headers::Headers;
 use crate::webhooks::outcome::{Answer, Fault, Outcome};
 use crate::webhooks::targets::Targets;
 
-pub(super) const USER_AGENT: &str = concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Many servers close a connection that was silent for five seconds; a POST must not meet that moment.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);

@@ -22,7 +22,7 @@ use crate::kernel::telemetry::chain;
 use crate::webhooks::permits::Permit;
 use crate::webhooks::rounds::{Rounds, Wake};
 use crate::webhooks::sending::Attempt;
-use crate::webhooks::{Webhooks, retention};
+use crate::webhooks::{Webhooks, failing, retention};
 
 /// Deliveries that one statement claims, and attempts that one statement records.
 pub(super) const BATCH: usize = 100;
@@ -42,6 +42,7 @@ impl Webhooks {
         let (ended, results) = mpsc::channel(self.settings.concurrency());
         lifecycle.spawn(listen(self.clone(), lifecycle.clone(), Arc::clone(&wake)));
         lifecycle.spawn(retention::keep_house(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(failing::watch(self.clone(), lifecycle.clone()));
         lifecycle.spawn(record(self.clone(), lifecycle.clone(), Arc::clone(&wake), results));
         lifecycle.spawn(Rounds::new(self.clone(), lifecycle.clone(), wake, ended).run());
     }
@@ -50,6 +51,7 @@ impl Webhooks {
     pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
         while self.fan_out().await? > 0 {}
         self.reclaim().await?;
+        while self.work_off_replay().await? {}
         let mut made = 0;
         loop {
             let claimed = self.claim(BATCH).await?;

@@ -169,7 +169,7 @@ pub(in crate::webhooks) async fn find_endpoints(conn: &mut PgConnection, subscri
     sqlx::query_as!(
         Stored,
         r#"select id as "subscription: SubscriptionId", version, url as "url: EndpointUrl", headers as "headers: Json<ExtraHeaders>",
-                  signature_format as "signature_format: SignatureFormat", timeout as "timeout: AttemptTimeout", sealed_secret,
+                  sealed_headers, signature_format as "signature_format: SignatureFormat", timeout as "timeout: AttemptTimeout", sealed_secret,
                   sealed_previous_secret, previous_secret_until
            from subscriptions where id = any($1)"#,
         subscriptions,

@@ -19,6 +19,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::types::Json;
 
 use crate::columns;
+use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::ids::SubscriptionId;
 use crate::webhooks::targets::EndpointUrl;
 
 pub use attempt_timeout::AttemptTimeout;
@@ -28,7 +30,8 @@ pub use rate_limit::RateLimit;
 pub use secret::SigningSecret;
 pub use status::{DisabledReason, Status};
 
-pub(super) use routes::routes;
+pub(super) use queries::lock_endpoint;
+pub(super) use routes::extension;
 
 columns! {
     /// What is kept of a subscription.
@@ -49,8 +52,10 @@ columns! {
         pub api_version: ApiVersion,
         /// The form of `X-Service-Signature`.
         pub signature_format: SignatureFormat,
-        /// Further headers of every POST.
+        /// Further headers of every POST: their names. The values only where none are sealed, in rows from before there was a seal.
         pub headers: Json<ExtraHeaders>,
+        /// The same with their values, for `ExtraHeaders::open`.
+        pub sealed_headers: Option<Vec<u8>>,
         /// How long an attempt may take.
         pub timeout: AttemptTimeout,
         /// How many may begin in a second; as many as there are, unless somebody says.
@@ -113,6 +118,7 @@ impl Subscription {
             api_version: ApiVersion::default(),
             signature_format: SignatureFormat::default(),
             headers: Json::default(),
+            sealed_headers: None,
             timeout: AttemptTimeout::default(),
             rate_limit: None,
             ordering: Ordering::default(),
@@ -122,13 +128,26 @@ impl Subscription {
         }
     }
 
+    /// Puts `headers` in place of those there were; masked values stay what they were.
+    fn set_headers(&mut self, headers: ExtraHeaders, key: &ApplicationKey, id: SubscriptionId) -> Result<(), CannotOpen> {
+        let before = match &self.sealed_headers {
+            Some(sealed) => ExtraHeaders::open(key, id, sealed)?,
+            None => self.headers.0.clone(),
+        };
+        let headers = headers.keeping(&before);
+        if headers != before || self.sealed_headers.is_none() {
+            (self.headers, self.sealed_headers) = (Json(headers.masked()), Some(headers.seal(key, id)));
+        }
+        Ok(())
+    }
+
     fn enable(&mut self) {
         self.status = Status::Enabled;
         (self.disabled_reason, self.disabled_at) = (None, None);
     }
 
     /// One that is disabled already keeps its reason.
-    fn disable(&mut self, reason: DisabledReason, now: DateTime<Utc>) {
+    pub(super) fn disable(&mut self, reason: DisabledReason, now: DateTime<Utc>) {
         if self.status == Status::Enabled {
             self.status = Status::Disabled;
             (self.disabled_reason, self.disabled_at) = (Some(reason), Some(now));

@@ -23,7 +23,7 @@ pub(super) async fn reset_endpoint(conn: &mut PgConnection, subscription: Subscr
 }
 
 /// Holds the row of the endpoint: until the transaction ends nobody else moves its deliveries from one table to another.
-pub(super) async fn lock_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+pub(in crate::webhooks) async fn lock_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
     sqlx::query!("select from endpoints where subscription_id = $1 for no key update", subscription.uuid()).execute(conn).await?;
     Ok(())
 }

@@ -3,9 +3,11 @@
 mod crashes;
 mod delivering;
 mod endpoints;
+mod failing;
 mod fairness;
 mod faults;
 mod ordering;
+mod replaying;
 mod retention;
 mod retrying;
 mod rotating;
