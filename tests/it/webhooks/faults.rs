@@ -93,7 +93,7 @@ async fn a_full_disk_and_serialization_failures_hold_up_deliveries_and_lose_none
                  if nextval('refusals') % 2 = 1 then raise exception 'refused' using errcode = '{code}'; end if;
                  return null;
              end $$;
-             create trigger refuse before insert on waiting for each statement execute function refuse();
+             create trigger refuse before delete on outbox for each statement execute function refuse();
              create trigger refuse before insert on in_flight for each statement execute function refuse();
              create trigger refuse before insert on attempts for each statement execute function refuse();"
         );
