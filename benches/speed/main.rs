@@ -10,6 +10,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark reports, and ends where something fails")]
 
+mod callbacks;
 mod codes;
 mod drain;
 mod fan_out;
@@ -43,6 +44,7 @@ enum Bench {
     Limiter,
     Timing,
     Drain,
+    Callbacks,
     Publish,
     Latency,
     FanOut,
@@ -62,6 +64,7 @@ impl Bench {
             Self::Limiter => limiter::measure(figures),
             Self::Timing => timing::measure(figures),
             Self::Drain => drain::measure(figures),
+            Self::Callbacks => callbacks::measure(figures),
             Self::Publish => publish::measure(figures),
             Self::Latency => latency::measure(figures),
             Self::FanOut => fan_out::measure(figures),

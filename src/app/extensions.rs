@@ -8,11 +8,11 @@ use axum::routing::get;
 
 use crate::app::AppState;
 use crate::resources::{self, Extension};
-use crate::{developers, fleet, storefront, webhooks};
+use crate::{developers, fleet, gateways, storefront, webhooks};
 
 /// All of them.
 fn all() -> Vec<Extension<AppState>> {
-    vec![fleet::extension(), webhooks::extension().merge(developers::extension()), storefront::operator_extension()]
+    vec![fleet::extension(), webhooks::extension().merge(developers::extension()), storefront::operator_extension(), gateways::extension()]
 }
 
 /// Their routes, and `GET /openapi.json`.

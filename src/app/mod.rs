@@ -12,6 +12,7 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::config::{Config, Environment, Origin};
 use crate::dev;
+use crate::gateways;
 use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request;
@@ -24,6 +25,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
     let mut router = Router::new()
         .nest("/storefront/v1", storefront::routes(&state.storefront, realtime::storefront_routes()))
         .merge(extensions::routes())
+        .merge(gateways::callback_routes())
         .merge(realtime::routes())
         .route("/problems", get(problems::list))
         .route("/problems/{code}", get(problems::show))

@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::developers::Developers;
 use crate::events::Catalogue;
 use crate::fleet::Fleet;
+use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
@@ -51,6 +52,8 @@ rooms! {
     pub realtime: Realtime,
     /// The fleet.
     pub fleet: Fleet,
+    /// What payment gateways tell.
+    pub gateways: Gateways,
     /// The delivery hub.
     pub webhooks: Webhooks,
     /// What developers look up.
@@ -118,7 +121,10 @@ impl AppState {
     /// Builds every room.
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
+        let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), &config.gateways);
+        let companies = Companies { pool: pool.clone(), clock: clock.clone(), lifecycle: lifecycle.clone() };
         let catalogue = Catalogue::built_in();
+        let mail = Mail::new(&config.mail, mailbox.clone())?;
         let webhooks = Webhooks::new(webhooks::Parts {
             pool: pool.clone(),
             clock: clock.clone(),
@@ -126,6 +132,7 @@ impl AppState {
             settings: config.webhooks.clone(),
             names,
             catalogue: catalogue.clone(),
+            mail: mail.clone(),
         })?;
         let storefront = Storefront::new(storefront::Parts {
             pool: pool.clone(),
@@ -135,17 +142,18 @@ impl AppState {
             lifecycle: lifecycle.clone(),
             hashing: PasswordHashing::start(),
             sms: Sms::new(&config.sms, mailbox.clone())?,
-            mail: Mail::new(&config.mail, mailbox.clone())?,
+            mail,
             messages: Messages::load(&config.messages)?,
             card: Card::new(&config.providers.card)?,
             settings: config.storefront.clone(),
         });
         Ok(Self(Arc::new(Rooms {
-            companies: Companies { pool: pool.clone(), clock: clock.clone() },
+            companies,
             developers: Developers::new(pool.clone(), clock.clone(), catalogue, &lifecycle),
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },
+            gateways,
             webhooks,
             mailbox: mailbox.unwrap_or_default(),
             pool,

@@ -1,8 +1,10 @@
-//! Developers: what a company's developers look up (decisions, section 9).
+//! Developers: a company's API keys, and what its developers look up (decisions, section 9).
 //!
-//! [`stream`] tells events as they are committed; [`publishing`] takes events from outside and writes `publishing_keys`; the rest writes nothing. Webhooks and their deliveries stand below
-//! the same path and are kept by [`crate::webhooks`].
+//! `api_keys` writes the table of that name, which is [`crate::companies`]'s to believe. [`stream`] tells events as they are committed;
+//! [`publishing`] takes events from outside and writes `publishing_keys`. Webhooks and their deliveries stand below the same path and are
+//! kept by [`crate::webhooks`].
 
+mod api_keys;
 mod event_types;
 mod events;
 mod publishing;
@@ -55,7 +57,7 @@ where
     S: Clone + Send + Sync + 'static,
 {
     let publish = publishing::publish.layer(DefaultBodyLimit::max(publishing::BODY_LIMIT));
-    Extension::new("developers")
+    api_keys::extension()
         .read_only::<events::LoggedEvent>()
         .beside(Method::POST, "/events", "Publish one event, or many.", publish)
         .beside(Method::GET, "/events/stream", "Read events along, as they happen.", stream::stream)

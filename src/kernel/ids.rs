@@ -149,8 +149,14 @@ typed_ids! {
     DeliveryId, "delivery";
     /// One POST of a delivery.
     AttemptId, "attempt";
+    /// A request to repeat many deliveries.
+    ReplayId, "replay";
     /// An account of a company at a payment gateway.
     GatewayId, "gateway";
+    /// What a payment gateway sent.
+    CallbackId, "callback";
+    /// A transaction at a payment gateway.
+    PaymentId, "payment";
 }
 
 /// The id of a record of any kind: its UUID, however it was written.

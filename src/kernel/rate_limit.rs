@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use axum::http::{HeaderName, HeaderValue};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
+
+use crate::kernel::problem::{Problem, ProblemCode};
 
 /// At most `limit` hits in any `window`.
 #[derive(Clone, Copy, Debug)]
@@ -83,6 +85,13 @@ pub async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sq
 }
 
 impl Standing {
+    /// The answer to a hit that was not within the limit.
+    pub fn refusal(&self) -> Response {
+        let mut refusal = Problem::new(ProblemCode::RateLimited).retry_after(self.retry_after()).into_response();
+        self.show(&mut refusal);
+        refusal
+    }
+
     /// Whole seconds until there is room again, at least 1.
     pub fn retry_after(&self) -> u64 {
         self.reset.as_secs() + u64::from(self.reset.subsec_nanos() > 0).max(u64::from(self.reset.is_zero()))

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, Postgres, Transaction};
 
+use crate::companies::CallingCompany;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
@@ -16,6 +17,8 @@ pub struct Edit<M> {
     pub room: M,
     /// Whose records are changed.
     pub company: CompanyId,
+    /// Who asked for it, where somebody did with an API key.
+    pub caller: Option<CallingCompany>,
     /// The instant of everything that happens in it.
     pub now: DateTime<Utc>,
     transaction: Transaction<'static, Postgres>,
@@ -24,7 +27,13 @@ pub struct Edit<M> {
 impl<M: Room> Edit<M> {
     /// Opens the transaction. Nothing may be asked of the network until it ends.
     pub async fn begin(room: &M, company: CompanyId) -> Result<Self, sqlx::Error> {
-        Ok(Self { room: room.clone(), company, now: room.clock().now(), transaction: room.pool().begin().await? })
+        let transaction = room.pool().begin().await?;
+        Ok(Self { room: room.clone(), company, caller: None, now: room.clock().now(), transaction })
+    }
+
+    /// Opens the transaction of a request.
+    pub async fn by(room: &M, caller: &CallingCompany) -> Result<Self, sqlx::Error> {
+        Ok(Self { caller: Some(caller.clone()), ..Self::begin(room, caller.company).await? })
     }
 
     /// The connection, for statements of the room's own.

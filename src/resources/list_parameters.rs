@@ -63,6 +63,12 @@ impl ListParameters {
                 other => parameters.filters.push(filter::<R>(other, &value)?),
             }
         }
+        if let (Some(_), Some(within)) = (&parameters.query, R::SEARCH_WITHIN)
+            && !parameters.filters.iter().any(|(column, _)| *column == within)
+        {
+            let filter = R::FILTERS.iter().find(|filter| filter.column == within).map_or(within, |filter| filter.name);
+            return Err(refused("query", &format!("is only understood together with {filter}")));
+        }
         match (parameters.after, sort) {
             (Some(after), Some(sort)) if after.direction != sort => return Err(refused("after", "belongs to a list in another order")),
             (Some(after), _) => parameters.direction = after.direction,

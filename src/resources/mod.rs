@@ -65,6 +65,6 @@ use routes::plural_path;
 pub use routes::{Operation, PathId, read_only_routes, routes, routes_for};
 pub use unique::Unique;
 pub use values::{
-    Instant, Line, Link, Meta, NotAText, NotAWebAddress, NotAWord, NotAnInstant, NotWhole, OutOfRange, Parsed, Reference, Text, WebAddress,
-    Whole, Within, no_such,
+    Instant, Line, Link, Meta, NotAText, NotAWebAddress, NotAWord, NotAnInstant, NotAnOverlap, NotWhole, OutOfRange, Overlap, Parsed,
+    Reference, Text, WebAddress, Whole, Within, no_such,
 };

@@ -6,6 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgPool};
 
+use crate::companies::Scope;
 use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
@@ -44,13 +45,25 @@ pub trait Resource: Columns {
     const FILTERS: &'static [Filter] = &[];
     /// The columns of text that `query` searches.
     const SEARCH: &'static [&'static str] = &[];
+    /// The column that has to be narrowed before `query` may be asked, where searching reads what it searches: no index helps, so it looks
+    /// at some thousand records a page and goes on in the next.
+    const SEARCH_WITHIN: Option<&'static str> = None;
+
+    /// What a key needs to list and find them.
+    const READING: Scope = Scope::Read;
+    /// What a key needs to create, change and delete them.
+    const WRITING: Scope = Scope::Write;
 
     /// The resource's own members of each record, in the same order. `id`, `uuid`, `created_at` and `updated_at` are added to them, and
     /// `meta` where they have none. Takes many, so that what is shown of other records costs one statement a list.
     fn present(conn: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send;
 
     /// Members that only the answer to `GET …/{uuid}` has: what would be too much for a list.
-    fn details(_: &mut PgConnection, _: &Record<Self>) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
+    fn details(
+        _: &Self::Room,
+        _: &mut PgConnection,
+        _: &Record<Self>,
+    ) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
         ready(Ok(Map::new()))
     }
 }

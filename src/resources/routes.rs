@@ -9,7 +9,7 @@ use axum::{Json, Router};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::companies::{CallingCompany, Companies, Scope};
+use crate::companies::{CallingCompany, Companies};
 use crate::kernel::ids::TypedId;
 use crate::kernel::json as kernel_json;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -100,26 +100,29 @@ impl<S: Send + Sync, I: TypedId> FromRequestParts<S> for PathId<I> {
 }
 
 async fn list<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, RawQuery(query): RawQuery) -> Result<Response, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may(R::READING)?;
     let parameters = ListParameters::parse::<R>(query.as_deref().unwrap_or_default())?;
     let mut conn = room.pool().acquire().await?;
-    let mut records = queries::list::<R>(&mut conn, caller.company, &parameters).await?;
+    let horizon = queries::find_horizon::<R>(&mut conn, caller.company, &parameters).await?;
+    let mut records = queries::list::<R>(&mut conn, caller.company, &parameters, horizon).await?;
     let more = records.len() > usize::from(parameters.limit);
     records.truncate(parameters.limit.into());
     let next = records
         .last()
         .filter(|_| more)
-        .map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() }.encode());
+        .map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() })
+        .or(horizon)
+        .map(|last| last.encode());
     let shown = Shown::many(&mut conn, records).await?;
     let members: Vec<_> = shown.into_iter().map(|shown| shown.members).collect();
     Ok(Json(json!({ R::PLURAL: members, "meta": { "per_page": parameters.limit, "next": next } })).into_response())
 }
 
 async fn find<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, PathId(id): PathId<R::Id>) -> Result<Response, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may(R::READING)?;
     let mut conn = room.pool().acquire().await?;
     let record = queries::find::<R>(&mut conn, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
-    let details = R::details(&mut conn, &record).await?;
+    let details = R::details(&room, &mut conn, &record).await?;
     let mut shown = Shown::one(&mut conn, record).await?;
     shown.members.extend(details);
     Ok(shown.answer(StatusCode::OK))
@@ -130,10 +133,10 @@ async fn create<R: Editable>(
     caller: CallingCompany,
     kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
+    caller.may(R::WRITING)?;
     let body = body::read::<R>(&body)?;
     R::before_transaction(&room, &body).await?;
-    let mut edit = Edit::begin(&room, caller.company).await?;
+    let mut edit = Edit::by(&room, &caller).await?;
     let id = R::Id::fresh(edit.now);
     let new = R::create(&mut edit, id, body).await?;
     let mut shown = edit.insert(id, new.fields).await?;
@@ -149,10 +152,10 @@ async fn update<R: Editable>(
     if_match: IfMatch,
     kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
+    caller.may(R::WRITING)?;
     let body = body::read::<R>(&body)?;
     R::before_transaction(&room, &body).await?;
-    let mut edit = Edit::begin(&room, caller.company).await?;
+    let mut edit = Edit::by(&room, &caller).await?;
     let before = edit.lock::<R>(id).await?;
     if_match.check(before.version)?;
     let after = R::change(&mut edit, &before, body).await?;
@@ -167,8 +170,8 @@ async fn delete<R: Editable>(
     PathId(id): PathId<R::Id>,
     if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
-    let mut edit = Edit::begin(&room, caller.company).await?;
+    caller.may(R::WRITING)?;
+    let mut edit = Edit::by(&room, &caller).await?;
     let record = edit.lock::<R>(id).await?;
     if_match.check(record.version)?;
     let shown = edit.delete(record).await?;
@@ -180,6 +183,7 @@ async fn delete<R: Editable>(
 mod tests {
     use super::*;
     use crate::kernel::clock::Clock;
+    use crate::kernel::lifecycle::Lifecycle;
     use crate::resources::example::{Shelf, Storage};
     use axum::body::Body;
     use axum::http::Request;
@@ -195,7 +199,7 @@ mod tests {
     async fn status(router: Router<AppState>, method: &str, path: &str) -> u16 {
         let pool = PgPool::connect_lazy("postgres://nobody@localhost/nothing").unwrap();
         let storage = Storage { pool: pool.clone(), clock: Clock::System };
-        let state = AppState { storage, companies: Companies { pool, clock: Clock::System } };
+        let state = AppState { storage, companies: Companies { pool, clock: Clock::System, lifecycle: Lifecycle::default() } };
         let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
         router.with_state(state).oneshot(request).await.unwrap().status().as_u16()
     }

@@ -58,14 +58,17 @@ use axum::extract::FromRef;
 use axum::middleware::from_fn_with_state;
 use axum::routing::{delete, get, post};
 use chrono::TimeDelta;
+use ipnet::IpNet;
 use sqlx::{Connection, PgPool};
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::ids::KeyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::rate_limit;
 use crate::kernel::settings;
+use crate::kernel::throttle::Throttle;
 use crate::providers::card::Card;
 use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
@@ -111,7 +114,8 @@ pub struct Shared {
     identity_providers: IdentityProviders,
     card: Card,
     settings: Settings,
-    throttle: access::Throttle,
+    /// So many requests a minute for one store key and address.
+    throttle: Throttle<(KeyId, IpNet)>,
     recent: recent::Recent,
 }
 
@@ -154,7 +158,7 @@ impl Storefront {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
-        let throttle = access::Throttle::new(settings.requests_per_minute);
+        let throttle = Throttle::new(settings.requests_per_minute);
         let recent = recent::Recent::new();
         Self(Arc::new(Shared {
             pool,

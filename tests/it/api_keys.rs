@@ -35,6 +35,11 @@ pub const RESOURCES: &[(&str, &str, Kind)] = &[
     ("developers", "webhooks", Editable),
     ("developers", "deliveries", Log),
     ("developers", "events", Log),
+    ("developers", "api-keys", Editable),
+    ("ledger", "gateways", Editable),
+    ("ledger", "callbacks", Log),
+    ("ledger", "payments", Log),
+    ("developers", "replays", Log),
     ("storefront", "stores", Editable),
     ("storefront", "customers", Log),
     ("storefront", "tokens", Log),
@@ -52,6 +57,13 @@ pub const BESIDE: &[(Method, &str, &str)] = &[
     (Method::POST, "developers", "/webhooks/{uuid}/disable"),
     (Method::POST, "developers", "/webhooks/{uuid}/rotate-secret"),
     (Method::POST, "developers", "/webhooks/{uuid}/test"),
+    (Method::POST, "developers", "/api-keys/{uuid}/roll"),
+    (Method::POST, "ledger", "/gateways/{uuid}/test"),
+    (Method::POST, "ledger", "/callbacks/{uuid}/process"),
+    (Method::POST, "developers", "/webhooks/{uuid}/replay"),
+    (Method::POST, "developers", "/deliveries/{uuid}/replay"),
+    (Method::POST, "developers", "/deliveries/{uuid}/cancel"),
+    (Method::POST, "developers", "/events/{uuid}/replay"),
     (Method::POST, "fleet", "/drivers/{uuid}/track"),
     (Method::POST, "fleet", "/drivers/track"),
     (Method::POST, "fleet", "/vehicles/{uuid}/track"),
@@ -60,6 +72,9 @@ pub const BESIDE: &[(Method, &str, &str)] = &[
     (Method::DELETE, "storefront", "/tokens/{uuid}"),
     (Method::POST, "storefront", "/customers/{uuid}/revoke-tokens"),
 ];
+
+/// Where payment gateways call back with a key of a scope of its own.
+const CALLBACKS: &str = "/webhooks";
 
 /// The id of nothing.
 const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
@@ -97,6 +112,7 @@ async fn every_route_refuses_without_its_key() {
             request().key(key).send().await.refused(401, "api_key_invalid");
         }
     }
+    world.request(Method::POST, CALLBACKS).send().await.refused(401, "api_key_invalid");
     sqlx::query("update api_keys set revoked_at = created_at").execute(&world.pool).await.unwrap();
     world.api(Method::GET, "/fleet/int/v1/orders").send().await.refused(401, "api_key_invalid");
 }
@@ -118,6 +134,7 @@ async fn every_route_refuses_without_its_scope() {
             request().key(&reader).send().await.refused(403, "scope_missing");
         }
     }
+    world.request(Method::POST, CALLBACKS).key(&reader).body("{}").send().await.refused(403, "scope_missing");
 }
 
 /// The router cannot be asked for its routes, but its source can: what is new has to be put into one of the two tables.
@@ -125,7 +142,7 @@ async fn every_route_refuses_without_its_scope() {
 fn no_api_route_is_forgotten() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut files = vec![];
-    for room in ["fleet", "developers", "webhooks", "storefront/resources"] {
+    for room in ["fleet", "gateways", "developers", "webhooks", "storefront/resources"] {
         crate::layers::sources(&src.join(room), &mut files);
     }
     let (mut resources, mut beside) = (0, 0);

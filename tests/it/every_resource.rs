@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::api_keys::{BESIDE, Kind, RESOURCES};
 use crate::support::fleet::id;
+use crate::support::gateways::paid;
 use crate::support::people::{EMAIL, PHONE};
 use crate::support::{Answer, World};
 
@@ -54,6 +55,13 @@ impl Resource<'_> {
                 json!({ "url": "https://hooks.example:8443/" })
             }
             ("storefront", "stores") => json!({ "name": "Outlet" }),
+            ("developers", "api-keys") => json!({ "name": "Reports", "scopes": ["read"] }),
+            ("ledger", "gateways") => json!({ "name": "Cash", "driver": "manual" }),
+            ("ledger", "callbacks" | "payments") => {
+                let gateway = world.card().await;
+                world.call_back(&gateway, &paid("evt_1")).await.ok(200);
+                return None;
+            }
             ("fleet", "tracking-numbers") | ("developers", "events") => {
                 world.order(json!({})).await;
                 return None;
@@ -127,7 +135,10 @@ async fn a_record_of_another_company_is_not_there() {
                 }
             }
             let list = ask(Method::GET, String::new()).await.ok(200);
-            assert_eq!(list[resource.plural.replace('-', "_")], json!([]));
+            let theirs = list[resource.plural.replace('-', "_")].as_array().unwrap();
+            // Whoever asks has an API key of their own.
+            assert_eq!(theirs.len(), usize::from(resource.plural == "api-keys"));
+            assert!(theirs.iter().all(|theirs| theirs["id"] != record["id"]));
             let mine = resource.ask(Method::GET, &format!("/{}", id(&record)), None).await.ok(200);
             assert_eq!(mine.as_object().unwrap().values().next().unwrap()["id"], record["id"]);
         })

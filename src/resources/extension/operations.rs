@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::companies::Scope;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::ProblemCode;
 use crate::resources::{Described, Filter, Operation, Resource, plural_path};
@@ -14,6 +15,8 @@ pub(super) struct Kind {
     singular: &'static str,
     plural: &'static str,
     prefix: &'static str,
+    reading: Scope,
+    writing: Scope,
     filters: &'static [Filter],
     searched: &'static [&'static str],
     members: Vec<Described>,
@@ -26,6 +29,8 @@ impl Kind {
             singular: R::SINGULAR,
             plural: R::PLURAL,
             prefix: R::Id::PREFIX,
+            reading: R::READING,
+            writing: R::WRITING,
             filters: R::FILTERS,
             searched: R::SEARCH,
             members,
@@ -42,20 +47,20 @@ impl Kind {
         let many = json!({ "type": "array", "items": reference(&self.name()) });
         let meta = json!({ "type": "object", "properties": { "per_page": { "type": "integer" }, "next": { "type": ["string", "null"] } } });
         let answer = json!({ "type": "object", "properties": { self.plural: many, "meta": meta } });
-        let mut operation = self.operation("List", self.plural, "read", 200, answer, &[ProblemCode::ParameterInvalid]);
+        let mut operation = self.operation("List", self.plural, self.reading, 200, answer, &[ProblemCode::ParameterInvalid]);
         operation["parameters"] = self.list_parameters().into();
         operation
     }
 
     pub(super) fn find(&self) -> Value {
-        let mut operation = self.operation("Find", self.singular, "read", 200, self.wrapped(), &[ProblemCode::RecordNotFound]);
+        let mut operation = self.operation("Find", self.singular, self.reading, 200, self.wrapped(), &[ProblemCode::RecordNotFound]);
         operation["parameters"] = json!([path_parameter()]);
         operation
     }
 
     pub(super) fn create(&self) -> Value {
         let refused = [ProblemCode::JsonInvalid, ProblemCode::MediaTypeUnsupported, ProblemCode::BodyInvalid];
-        let mut operation = self.operation("Create", self.singular, "write", 201, self.wrapped(), &refused);
+        let mut operation = self.operation("Create", self.singular, self.writing, 201, self.wrapped(), &refused);
         let needed: Vec<_> = self.members.iter().filter(|member| member.needed).map(|member| member.name).collect();
         let mut body = reference(&self.body_name());
         if !needed.is_empty() {
@@ -73,7 +78,7 @@ impl Kind {
             ProblemCode::MediaTypeUnsupported,
             ProblemCode::BodyInvalid,
         ];
-        let mut operation = self.operation("Change", self.singular, "write", 200, self.wrapped(), &refused);
+        let mut operation = self.operation("Change", self.singular, self.writing, 200, self.wrapped(), &refused);
         operation["parameters"] = json!([path_parameter(), if_match()]);
         operation["requestBody"] = json_content("The members that change.", reference(&self.body_name()));
         operation
@@ -81,12 +86,12 @@ impl Kind {
 
     pub(super) fn delete(&self) -> Value {
         let refused = [ProblemCode::RecordNotFound, ProblemCode::RecordInUse, ProblemCode::RecordChanged];
-        let mut operation = self.operation("Delete", self.singular, "write", 200, self.wrapped(), &refused);
+        let mut operation = self.operation("Delete", self.singular, self.writing, 200, self.wrapped(), &refused);
         operation["parameters"] = json!([path_parameter(), if_match()]);
         operation
     }
 
-    fn operation(&self, verb: &str, object: &str, scope: &str, status: u16, answer: Value, refused: &[ProblemCode]) -> Value {
+    fn operation(&self, verb: &str, object: &str, scope: Scope, status: u16, answer: Value, refused: &[ProblemCode]) -> Value {
         let mut responses = Map::from_iter([(status.to_string(), json_content("Done.", answer))]);
         responses.extend(problems(refused));
         json!({
