@@ -71,6 +71,12 @@ impl Resource<'_> {
                 world.developers(Method::POST, &format!("webhooks/{}/test", id(&webhook)), json!({})).await.ok(201);
                 return None;
             }
+            ("developers", "replays") => {
+                let (_receiver, webhook) = world.subscriber("hooks.example").await;
+                let since = json!({ "since": world.clock.now() });
+                world.developers(Method::POST, &format!("webhooks/{}/replay", id(&webhook)), since).await.ok(202);
+                return None;
+            }
             ("storefront", "customers" | "tokens" | "sign-ins") => {
                 world.register(EMAIL).await;
                 return None;
