@@ -107,6 +107,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
     sweep(&state, &lifecycle);
     if !arguments.no_worker {
         state.webhooks.start_worker(&lifecycle);
+        state.gateways.start_worker(&lifecycle);
     }
     if development {
         let demo = Demo::open(&set_up.pool, config, &Clock::System).await?;

@@ -10,11 +10,20 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark reports, and ends where something fails")]
 
+mod callbacks;
 mod codes;
 mod drain;
+mod fan_out;
 mod figures;
+mod hang;
+mod latency;
 mod limiter;
+mod locations;
 mod me;
+mod memory;
+mod order_list;
+mod pings;
+mod publish;
 mod sign_in;
 mod support;
 mod timing;
@@ -35,6 +44,15 @@ enum Bench {
     Limiter,
     Timing,
     Drain,
+    Callbacks,
+    Publish,
+    Latency,
+    FanOut,
+    Hang,
+    Pings,
+    Memory,
+    Locations,
+    OrderList,
 }
 
 impl Bench {
@@ -46,6 +64,15 @@ impl Bench {
             Self::Limiter => limiter::measure(figures),
             Self::Timing => timing::measure(figures),
             Self::Drain => drain::measure(figures),
+            Self::Callbacks => callbacks::measure(figures),
+            Self::Publish => publish::measure(figures),
+            Self::Latency => latency::measure(figures),
+            Self::FanOut => fan_out::measure(figures),
+            Self::Hang => hang::measure(figures),
+            Self::Pings => pings::measure(figures),
+            Self::Memory => memory::measure(figures),
+            Self::Locations => locations::measure(figures),
+            Self::OrderList => order_list::measure(figures),
         }
     }
 }

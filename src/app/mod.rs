@@ -1,5 +1,6 @@
 //! The service put together: its state from the settings, its router from the rooms.
 
+mod extensions;
 mod health;
 mod problems;
 mod state;
@@ -11,11 +12,11 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::config::{Config, Environment, Origin};
 use crate::dev;
-use crate::fleet;
+use crate::gateways;
 use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request;
-use crate::{developers, realtime, storefront, webhooks};
+use crate::{realtime, storefront};
 
 pub use state::{AppState, Outside, StateError};
 
@@ -23,9 +24,8 @@ pub use state::{AppState, Outside, StateError};
 pub fn router(state: AppState, config: &Config) -> Router {
     let mut router = Router::new()
         .nest("/storefront/v1", storefront::routes(&state.storefront, realtime::storefront_routes()))
-        .nest("/storefront/int/v1", storefront::operator_routes())
-        .nest("/fleet/int/v1", fleet::routes())
-        .nest("/developers/int/v1", webhooks::routes().merge(developers::routes()))
+        .merge(extensions::routes())
+        .merge(gateways::callback_routes())
         .merge(realtime::routes())
         .route("/problems", get(problems::list))
         .route("/problems/{code}", get(problems::show))

@@ -1,5 +1,8 @@
 //! The state of every room, built from the settings and the few things that come from outside.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use axum::extract::FromRef;
 use sqlx::PgPool;
 
@@ -8,6 +11,7 @@ use crate::config::Config;
 use crate::developers::Developers;
 use crate::events::Catalogue;
 use crate::fleet::Fleet;
+use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
@@ -21,9 +25,23 @@ use crate::realtime::{self, Realtime};
 use crate::storefront::{self, BadMessages, Messages, Storefront};
 use crate::webhooks::{self, Names, Webhooks};
 
-/// What handlers can ask for, each room by itself.
-#[derive(Clone, FromRef)]
-pub struct AppState {
+/// Writes the struct of the rooms, and lets handlers take each of them out of the state.
+macro_rules! rooms {
+    ($($(#[$doc:meta])* pub $name:ident: $room:ty,)*) => {
+        /// What handlers can ask for, each room by itself.
+        pub struct Rooms {
+            $($(#[$doc])* pub $name: $room,)*
+        }
+
+        $(impl FromRef<AppState> for $room {
+            fn from_ref(state: &AppState) -> Self {
+                state.$name.clone()
+            }
+        })*
+    };
+}
+
+rooms! {
     /// The database, for the routes that look after it.
     pub pool: PgPool,
     /// Who may call for a company.
@@ -34,12 +52,26 @@ pub struct AppState {
     pub realtime: Realtime,
     /// The fleet.
     pub fleet: Fleet,
+    /// What payment gateways tell.
+    pub gateways: Gateways,
     /// The delivery hub.
     pub webhooks: Webhooks,
     /// What developers look up.
     pub developers: Developers,
     /// Where texts and mails go in development.
     pub mailbox: Mailbox,
+}
+
+/// All rooms. The router clones it several times a request, so a clone must cost nothing.
+#[derive(Clone)]
+pub struct AppState(Arc<Rooms>);
+
+impl Deref for AppState {
+    type Target = Rooms;
+
+    fn deref(&self) -> &Rooms {
+        &self.0
+    }
 }
 
 /// What the rooms are given from outside: tests give a moved clock and a database of their own.
@@ -89,6 +121,8 @@ impl AppState {
     /// Builds every room.
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
+        let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), &config.gateways);
+        let companies = Companies { pool: pool.clone(), clock: clock.clone(), lifecycle: lifecycle.clone() };
         let catalogue = Catalogue::built_in();
         let mail = Mail::new(&config.mail, mailbox.clone())?;
         let webhooks = Webhooks::new(webhooks::Parts {
@@ -113,15 +147,16 @@ impl AppState {
             card: Card::new(&config.providers.card)?,
             settings: config.storefront.clone(),
         });
-        Ok(Self {
-            companies: Companies { pool: pool.clone(), clock: clock.clone() },
+        Ok(Self(Arc::new(Rooms {
+            companies,
             developers: Developers::new(pool.clone(), clock.clone(), catalogue, &lifecycle),
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },
+            gateways,
             webhooks,
             mailbox: mailbox.unwrap_or_default(),
             pool,
-        })
+        })))
     }
 }

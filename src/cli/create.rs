@@ -1,11 +1,13 @@
 //! `portico company create`, `store create`, `key create`: what everything else needs first; and `key revoke`, their end.
 
+use chrono::TimeDelta;
 use clap::{Args, Subcommand};
+use humantime_serde::re::humantime;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::cli::{Failure, say};
-use crate::companies::{self, Scope, Scopes};
+use crate::companies::{self, AllowedNetworks, Grant, Scope, Scopes};
 use crate::config::Config;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
@@ -48,6 +50,12 @@ pub(super) enum KeyCommand {
         /// What the API key may do: callbacks, events, read, write, admin
         #[arg(long, value_delimiter = ',', required_unless_present = "store", conflicts_with = "store")]
         scopes: Vec<Scope>,
+        /// Networks the API key may be used from: 203.0.113.0/24,2001:db8::/32; none means any
+        #[arg(long, value_delimiter = ',', requires = "company")]
+        networks: Vec<String>,
+        /// How long the API key lives: 90d, 12h; for ever unless told
+        #[arg(long, requires = "company")]
+        expires_in: Option<humantime::Duration>,
         /// What the API key is for
         #[arg(long, default_value = "created by hand")]
         name: String,
@@ -98,8 +106,8 @@ impl StoreCommand {
 
 impl KeyCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
-        let (owner, scopes, name, json) = match self {
-            Self::Create { owner, scopes, name, json } => (owner, scopes, name, json),
+        let (owner, grant, name, json) = match self {
+            Self::Create { owner, scopes, networks, expires_in, name, json } => (owner, grant(scopes, networks, expires_in)?, name, json),
             Self::Revoke { key } => return revoke(config, key).await,
         };
         on_database(config, json, async |pool| {
@@ -110,12 +118,21 @@ impl KeyCommand {
                 return Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }));
             }
             let company = owner.company.expect("the command line asks for one of the two");
-            let (id, key) = companies::create_api_key(conn, company, &named(&name)?, Scopes::new(scopes.iter().copied()), now).await?;
-            let scopes: Vec<_> = scopes.iter().map(|scope| scope.as_str()).collect();
-            Ok(json!({ "key": { "id": id, "company": company, "name": name, "scopes": scopes, "key": key.reveal() } }))
+            let (scopes, networks) = (grant.scopes.names(), grant.networks.texts());
+            let (id, key) = companies::create_api_key(conn, company, &named(&name)?, grant, now).await?;
+            let mut made = json!({ "id": id, "company": company, "name": name, "scopes": scopes, "key": key.reveal() });
+            if !networks.is_empty() {
+                made["allowed_networks"] = json!(networks);
+            }
+            Ok(json!({ "key": made }))
         })
         .await
     }
+}
+
+fn grant(scopes: Vec<Scope>, networks: Vec<String>, expires_in: Option<humantime::Duration>) -> Result<Grant, Failure> {
+    let until = expires_in.map(|lifetime| TimeDelta::from_std(*lifetime)).transpose()?.map(|lifetime| Clock::System.now() + lifetime);
+    Ok(Grant { networks: AllowedNetworks::try_from(networks)?, until, ..Grant::from(Scopes::new(scopes)) })
 }
 
 async fn revoke(config: &Config, key: KeyId) -> Result<(), Failure> {

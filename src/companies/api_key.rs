@@ -11,7 +11,8 @@ const PREFIX: &str = "key_";
 pub struct ApiKey(SecretString);
 
 impl ApiKey {
-    pub(super) fn generate() -> Self {
+    /// A new key of 238 random bits.
+    pub fn generate() -> Self {
         Self(format!("{PREFIX}{}", random_base62_40()).into())
     }
 
@@ -21,7 +22,8 @@ impl ApiKey {
         (secret.len() == 40 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric())).then(|| Self(text.into()))
     }
 
-    pub(super) fn digest(&self) -> [u8; 32] {
+    /// What is stored of it.
+    pub fn digest(&self) -> [u8; 32] {
         sha256(self.0.expose_secret())
     }
 

@@ -1,11 +1,14 @@
 //! Companies and their API keys: who may call the extension routes, and what for; and their accounts at payment [`gateways`].
 //!
 //! Writes `companies` and `api_keys`. A [`CallingCompany`] in a handler's parameters is the proof that a valid key came with the
-//! request; [`CallingCompany::may`] is the proof of its scope. Keys are kept as SHA-256 and shown once (decisions, section 2).
+//! request; [`CallingCompany::may`] is the proof of its scope. Keys are kept as SHA-256 and shown once (decisions, section 2). What a key
+//! may do, from where and until when is its [`Grant`]; no key makes one whose grant exceeds its own.
 
 mod access;
+mod allowed_networks;
 mod api_key;
 pub mod gateways;
+mod grant;
 mod queries;
 mod scopes;
 
@@ -14,11 +17,14 @@ use sqlx::{PgConnection, PgPool};
 
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId};
+use crate::kernel::lifecycle::Lifecycle;
 
 pub use access::{CallingCompany, bearer};
+pub use allowed_networks::{AllowedNetworks, NotNetworks};
 pub use api_key::ApiKey;
+pub use grant::{Excess, Grant};
 pub use queries::revoke_api_key;
-pub use scopes::{Scope, Scopes};
+pub use scopes::{NotAScope, Scope, Scopes};
 
 /// What the extractor needs.
 #[derive(Clone, Debug)]
@@ -27,6 +33,8 @@ pub struct Companies {
     pub pool: PgPool,
     /// The time.
     pub clock: Clock,
+    /// Keeps track of what is written off the request path.
+    pub lifecycle: Lifecycle,
 }
 
 /// Why an API key could not be created.
@@ -57,11 +65,11 @@ pub async fn create_api_key(
     conn: &mut PgConnection,
     company: CompanyId,
     name: &str,
-    scopes: Scopes,
+    grant: impl Into<Grant>,
     now: DateTime<Utc>,
 ) -> Result<(KeyId, ApiKey), CreateKeyError> {
     let (id, key) = (KeyId::new(now), ApiKey::generate());
-    match queries::insert_api_key(conn, id, company, name, &key.digest(), &scopes, now).await? {
+    match queries::insert_api_key(conn, id, company, name, &key.digest(), &grant.into(), now).await? {
         true => Ok((id, key)),
         false => Err(CreateKeyError::CompanyUnknown(company)),
     }

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::companies::Scopes;
+use crate::companies::Grant;
 use crate::kernel::ids::{CompanyId, KeyId};
 
 pub(super) async fn insert_company(conn: &mut PgConnection, id: CompanyId, name: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
@@ -22,17 +22,19 @@ pub(super) async fn insert_api_key(
     company: CompanyId,
     name: &str,
     digest: &[u8],
-    scopes: &Scopes,
+    grant: &Grant,
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
     let inserted = sqlx::query!(
-        "insert into api_keys (id, company_id, name, digest, scopes, created_at)
-         select $1, companies.id, $3, $4, $5, $6 from companies where companies.id = $2",
+        "insert into api_keys (id, company_id, version, name, digest, scopes, allowed_networks, expires_at, created_at, updated_at)
+         select $1, companies.id, 1, $3, $4, $5, $6, $7, $8, $8 from companies where companies.id = $2",
         id.uuid(),
         company.uuid(),
         name,
         digest,
-        &scopes.names(),
+        &grant.scopes.names(),
+        &grant.networks.texts(),
+        grant.until,
         now,
     )
     .execute(conn)
@@ -44,13 +46,17 @@ pub(super) struct ApiKeyRow {
     pub(super) id: KeyId,
     pub(super) company_id: CompanyId,
     pub(super) scopes: Vec<String>,
+    pub(super) allowed_networks: Vec<String>,
+    pub(super) expires_at: Option<DateTime<Utc>>,
+    pub(super) last_used_at: Option<DateTime<Utc>>,
 }
 
-/// The key with this digest, unless it is revoked.
+/// The key with this digest, unless it is revoked or has expired.
 pub(super) async fn find_api_key(conn: &mut PgConnection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<ApiKeyRow>, sqlx::Error> {
     sqlx::query_as!(
         ApiKeyRow,
-        "select id, company_id, scopes from api_keys where digest = $1 and (revoked_at is null or revoked_at > $2)",
+        "select id, company_id, scopes, allowed_networks, expires_at, last_used_at from api_keys
+         where digest = $1 and deleted_at is null and (revoked_at is null or revoked_at > $2) and (expires_at is null or expires_at > $2)",
         digest,
         now,
     )
@@ -60,9 +66,26 @@ pub(super) async fn find_api_key(conn: &mut PgConnection, digest: &[u8], now: Da
 
 /// Refuses a key from now on; `false` when there is none like it that is live.
 pub async fn revoke_api_key(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    let revoked =
-        sqlx::query!("update api_keys set revoked_at = $2 where id = $1 and (revoked_at is null or revoked_at > $2)", id.uuid(), now)
-            .execute(conn)
-            .await?;
+    let revoked = sqlx::query!(
+        "update api_keys set revoked_at = $2, version = version + 1, updated_at = $2
+         where id = $1 and deleted_at is null and (revoked_at is null or revoked_at > $2)",
+        id.uuid(),
+        now,
+    )
+    .execute(conn)
+    .await?;
     Ok(revoked.rows_affected() == 1)
+}
+
+/// Writes down that a key was used. It is no change of the record, so its version stays.
+pub(super) async fn note_use(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update api_keys set last_used_at = $2
+         where id = (select id from api_keys where id = $1 and (last_used_at is null or last_used_at < $2) for no key update skip locked)",
+        id.uuid(),
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// One permission of an API key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// Report payment events to `POST /webhooks`.
     Callbacks,
@@ -73,12 +73,18 @@ impl Scopes {
         self.0.contains(&scope) || self.0.contains(&Scope::Admin)
     }
 
+    /// The first of these scopes that a key with the scopes `other` does not have.
+    pub fn beyond(&self, other: &Self) -> Option<Scope> {
+        self.0.iter().copied().find(|scope| !other.allow(*scope))
+    }
+
     /// The names, for storage and answers.
     pub fn names(&self) -> Vec<String> {
         self.0.iter().map(Scope::to_string).collect()
     }
 
-    pub(super) fn from_names(names: &[String]) -> Self {
+    /// What was stored with [`Scopes::names`].
+    pub fn from_names(names: &[String]) -> Self {
         // A name this version does not know gives no permission.
         Self::new(names.iter().filter_map(|name| name.parse().ok()))
     }

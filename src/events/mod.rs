@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, EventId};
 
-pub use catalogue::{BadEventType, Catalogue, EventType, NameTaken, Publisher, Unfit, UnknownEvent, names};
+pub use catalogue::{BadEventType, Catalogue, EventType, NameTaken, Publisher, UnknownEvent, names};
 pub use envelope::{API_VERSION, Envelope};
 pub use name::{EventName, NotAnEventName};
 
@@ -43,6 +43,13 @@ pub struct NewEvent {
     pub data: Map<String, Value>,
 }
 
+impl NewEvent {
+    /// The bytes that are stored, signed and sent.
+    fn body(&self, id: EventId, now: DateTime<Utc>) -> Vec<u8> {
+        Envelope { id, api_version: API_VERSION, event: &self.name, created_at: now, data: &self.data }.to_bytes()
+    }
+}
+
 /// Publishes an event when, and only when, the caller's transaction commits.
 pub async fn publish(conn: &mut PgConnection, event: NewEvent, now: DateTime<Utc>) -> Result<EventId, sqlx::Error> {
     let ids = publish_all(conn, &[event], now).await?;
@@ -59,7 +66,7 @@ pub async fn publish_all(conn: &mut PgConnection, events: &[NewEvent], now: Date
         columns.companies.push(event.company.uuid());
         columns.names.push(event.name.as_str().to_owned());
         columns.subjects.push(event.subject);
-        columns.bodies.push(Envelope { id, api_version: API_VERSION, event: &event.name, created_at: now, data: &event.data }.to_bytes());
+        columns.bodies.push(event.body(id, now));
     }
     queries::insert_events(conn, &columns, now).await?;
     Ok(ids)

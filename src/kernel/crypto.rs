@@ -7,7 +7,7 @@ use chacha20poly1305::{XChaCha20Poly1305, XNonce};
 use hkdf::Hkdf;
 use hmac::{Hmac, Mac};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
-use sha2::Sha256;
+use sha2::{Sha256, Sha512};
 
 use crate::kernel::secrets::random_bytes;
 
@@ -84,11 +84,20 @@ impl std::fmt::Debug for ApplicationKey {
 
 /// HMAC-SHA256 over the concatenation of `parts`.
 pub fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
-    let mut mac = <Hmac<Sha256> as KeyInit>::new_from_slice(key).expect("HMAC takes keys of any length");
+    hmac::<Hmac<Sha256>>(key, parts).finalize().into_bytes().into()
+}
+
+/// HMAC-SHA512 over the concatenation of `parts`.
+pub fn hmac_sha512(key: &[u8], parts: &[&[u8]]) -> [u8; 64] {
+    hmac::<Hmac<Sha512>>(key, parts).finalize().into_bytes().into()
+}
+
+fn hmac<M: Mac + KeyInit>(key: &[u8], parts: &[&[u8]]) -> M {
+    let mut mac = <M as KeyInit>::new_from_slice(key).expect("HMAC takes keys of any length");
     for part in parts {
         mac.update(part);
     }
-    mac.finalize().into_bytes().into()
+    mac
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Postgres: the pool, the migrations, and what a database that does not answer means for a request.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Connection, PgPool};
 
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
@@ -22,9 +23,9 @@ pub struct Settings {
     #[serde(deserialize_with = "settings::optional")]
     pub url: Option<DatabaseUrl>,
     /// Connections this instance opens at most.
-    pub max_connections: u32,
+    pub max_connections: NonZeroU32,
     /// How long a request waits for a connection before it is answered 503.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub acquire_timeout: Duration,
 }
 
@@ -48,11 +49,26 @@ impl DatabaseUrl {
     }
 }
 
+/// A connection is not asked again whether it is one before this has passed: asking takes as long as a statement.
+const SURE_FOR: Duration = Duration::from_secs(1);
+
 /// A pool that connects when it is first used, so that the program starts, and says so, while the database is away.
 pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
     // Our statements run for a millisecond; compiling one of them takes three hundred.
     let options = url.options().application_name("portico").options([("timezone", "UTC"), ("jit", "off")]);
-    PgPoolOptions::new().max_connections(settings.max_connections).acquire_timeout(settings.acquire_timeout).connect_lazy_with(options)
+    PgPoolOptions::new()
+        .max_connections(settings.max_connections.get())
+        .acquire_timeout(settings.acquire_timeout)
+        .test_before_acquire(false)
+        .before_acquire(|conn, used| {
+            Box::pin(async move {
+                if used.idle_for >= SURE_FOR {
+                    conn.ping().await?;
+                }
+                Ok(true)
+            })
+        })
+        .connect_lazy_with(options)
 }
 
 /// Up to `connections` more to the same database, for work in the background that runs the same few statements over and over, and does
@@ -91,6 +107,11 @@ impl From<sqlx::Error> for Problem {
         if is_unavailable(&error) {
             tracing::warn!(error = chain(&error), "the database does not answer");
             return Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5);
+        }
+        // 40: Postgres gave this transaction up for another one that stood in its way; asked again, it goes through.
+        if matches!(&error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("40"))) {
+            tracing::warn!(error = chain(&error), "two transactions stood in each other's way");
+            return ProblemCode::Overloaded.into();
         }
         tracing::error!(error = chain(&error), "a statement failed");
         ProblemCode::Internal.into()

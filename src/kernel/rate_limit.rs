@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use axum::http::{HeaderName, HeaderValue};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
+
+use crate::kernel::problem::{Problem, ProblemCode};
 
 /// At most `limit` hits in any `window`.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +60,15 @@ pub async fn hit(conn: &mut PgConnection, bucket: &str, rule: Rule, now: DateTim
 
 /// Takes a hit made at `at` back: what it was counted for did not happen.
 pub async fn give_back(conn: &mut PgConnection, bucket: &str, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("update rate_limits set hits = array_remove(hits, $2) where bucket = $1", bucket, at).execute(conn).await?;
+    // One of them, should several have been made at the same instant.
+    sqlx::query!(
+        "update rate_limits set hits = hits[:array_position(hits, $2) - 1] || hits[array_position(hits, $2) + 1:]
+         where bucket = $1 and $2 = any(hits)",
+        bucket,
+        at,
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 
@@ -75,6 +85,13 @@ pub async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sq
 }
 
 impl Standing {
+    /// The answer to a hit that was not within the limit.
+    pub fn refusal(&self) -> Response {
+        let mut refusal = Problem::new(ProblemCode::RateLimited).retry_after(self.retry_after()).into_response();
+        self.show(&mut refusal);
+        refusal
+    }
+
     /// Whole seconds until there is room again, at least 1.
     pub fn retry_after(&self) -> u64 {
         self.reset.as_secs() + u64::from(self.reset.subsec_nanos() > 0).max(u64::from(self.reset.is_zero()))

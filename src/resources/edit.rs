@@ -4,10 +4,11 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, Postgres, Transaction};
 
+use crate::companies::CallingCompany;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::ids::{CompanyId, EventId};
-use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Announced, Change, Record, Resource, Room, Shown, queries};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::resources::{Announced, Change, Record, Resource, Room, Shown, no_such, queries, unique};
 
 /// An open transaction on the records of one company. Dropped without [`Edit::commit`], nothing has happened.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub struct Edit<M> {
     pub room: M,
     /// Whose records are changed.
     pub company: CompanyId,
+    /// Who asked for it, where somebody did with an API key.
+    pub caller: Option<CallingCompany>,
     /// The instant of everything that happens in it.
     pub now: DateTime<Utc>,
     transaction: Transaction<'static, Postgres>,
@@ -24,7 +27,13 @@ pub struct Edit<M> {
 impl<M: Room> Edit<M> {
     /// Opens the transaction. Nothing may be asked of the network until it ends.
     pub async fn begin(room: &M, company: CompanyId) -> Result<Self, sqlx::Error> {
-        Ok(Self { room: room.clone(), company, now: room.clock().now(), transaction: room.pool().begin().await? })
+        let transaction = room.pool().begin().await?;
+        Ok(Self { room: room.clone(), company, caller: None, now: room.clock().now(), transaction })
+    }
+
+    /// Opens the transaction of a request.
+    pub async fn by(room: &M, caller: &CallingCompany) -> Result<Self, sqlx::Error> {
+        Ok(Self { caller: Some(caller.clone()), ..Self::begin(room, caller.company).await? })
     }
 
     /// The connection, for statements of the room's own.
@@ -40,6 +49,19 @@ impl<M: Room> Edit<M> {
     /// The record, as it stays until this transaction ends: what depends on it can rely on it.
     pub async fn hold<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
         queries::hold(&mut self.transaction, self.company, id).await
+    }
+
+    /// Holds the record that `member` names and did not name before; refuses when it is not there.
+    pub async fn hold_link<R: Resource<Room = M>>(
+        &mut self,
+        member: &str,
+        before: Option<R::Id>,
+        after: Option<R::Id>,
+    ) -> Result<(), Problem> {
+        match after.filter(|id| before != Some(*id)) {
+            Some(id) if self.hold::<R>(id).await?.is_none() => Err(FieldErrors::one(member, no_such(R::SINGULAR))),
+            _ => Ok(()),
+        }
     }
 
     /// The record, as an answer tells it; refuses with `record_not_found`.
@@ -61,7 +83,7 @@ impl<M: Room> Edit<M> {
 
     /// Creates a record.
     pub async fn insert<R: Announced<Room = M>>(&mut self, id: R::Id, fields: R) -> Result<Shown<R>, Problem> {
-        let record = queries::insert(&mut self.transaction, self.company, id, &fields, self.now).await?;
+        let record = queries::insert(&mut self.transaction, self.company, id, &fields, self.now).await.map_err(unique::refusal::<R>)?;
         self.announce_change(Change::Created(&record)).await
     }
 
@@ -70,12 +92,15 @@ impl<M: Room> Edit<M> {
         if before.fields == after {
             return Ok(Shown::one(&mut self.transaction, before).await?);
         }
-        let after = queries::update(&mut self.transaction, before.id, &after, self.now).await?;
+        let after = queries::update(&mut self.transaction, before.id, &after, self.now).await.map_err(unique::refusal::<R>)?;
         self.announce_change(Change::Updated(&before, &after)).await
     }
 
-    /// Deletes a record that is locked; it is not found any more, but stays in the table.
+    /// Deletes a record that is locked and that no other needs; it is not found any more, but stays in the table.
     pub async fn delete<R: Announced<Room = M>>(&mut self, record: Record<R>) -> Result<Shown<R>, Problem> {
+        for needed_by in R::NEEDED_BY {
+            needed_by.check(&mut self.transaction, record.id.into()).await?;
+        }
         queries::mark_deleted::<R>(&mut self.transaction, record.id, self.now).await?;
         self.announce_change(Change::Deleted(&record)).await
     }
@@ -101,6 +126,22 @@ impl<M: Room> Edit<M> {
         self.publish(&shown, name, additional).await
     }
 
+    /// Publishes an event about each of the records, all by one statement.
+    pub async fn announce_all<R: Resource<Room = M>>(&mut self, records: Vec<Record<R>>, name: &EventName) -> Result<(), sqlx::Error> {
+        let (company, shown) = (self.company, Shown::many(&mut self.transaction, records).await?);
+        let told = |about: Shown<R>| NewEvent {
+            company,
+            name: name.clone(),
+            subject: Some(about.record.id.into()),
+            data: about.event_data(Map::new()),
+        };
+        let events: Vec<_> = shown.into_iter().map(told).collect();
+        if !events.is_empty() {
+            events::publish_all(&mut self.transaction, &events, self.now).await?;
+        }
+        Ok(())
+    }
+
     async fn publish<R: Resource>(
         &mut self,
         about: &Shown<R>,
@@ -114,6 +155,9 @@ impl<M: Room> Edit<M> {
 
     /// Makes it all happen.
     pub async fn commit(self) -> Result<(), sqlx::Error> {
-        self.transaction.commit().await
+        let committed = self.transaction.commit().await;
+        // Even after an error: the connection may have broken when all was done.
+        self.room.forget_what_changed();
+        committed
     }
 }

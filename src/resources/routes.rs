@@ -9,7 +9,7 @@ use axum::{Json, Router};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::companies::{CallingCompany, Companies, Scope};
+use crate::companies::{CallingCompany, Companies};
 use crate::kernel::ids::TypedId;
 use crate::kernel::json as kernel_json;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -29,6 +29,22 @@ where
     Router::new().route(&many, get(list::<R>)).route(&one, get(find::<R>))
 }
 
+/// What can be done with records beside listing and finding them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `POST /<plural>`
+    Create,
+    /// `PUT /<plural>/{uuid}`
+    Change,
+    /// `DELETE /<plural>/{uuid}`
+    Delete,
+}
+
+impl Operation {
+    /// All of them, which make five routes.
+    pub const ALL: &'static [Self] = &[Self::Create, Self::Change, Self::Delete];
+}
+
 /// All five routes.
 pub fn routes<R, S>() -> Router<S>
 where
@@ -37,12 +53,36 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let (many, one) = paths::<R>();
-    Router::new().route(&many, get(list::<R>).post(create::<R>)).route(&one, get(find::<R>).put(update::<R>).delete(delete::<R>))
+    routes_for::<R, S>(Operation::ALL)
+}
+
+/// The two `GET` routes, and those of these operations; other methods are not allowed.
+pub fn routes_for<R, S>(operations: &[Operation]) -> Router<S>
+where
+    R: Editable,
+    R::Room: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    let (mut many, mut one) = (get(list::<R>), get(find::<R>));
+    for operation in operations {
+        match operation {
+            Operation::Create => many = many.post(create::<R>),
+            Operation::Change => one = one.put(update::<R>),
+            Operation::Delete => one = one.delete(delete::<R>),
+        }
+    }
+    let (path_of_many, path_of_one) = paths::<R>();
+    Router::new().route(&path_of_many, many).route(&path_of_one, one)
+}
+
+/// The plural, as it stands in a path.
+pub(super) fn plural_path(plural: &str) -> String {
+    plural.replace('_', "-")
 }
 
 fn paths<R: Resource>() -> (String, String) {
-    let plural = R::PLURAL.replace('_', "-");
+    let plural = plural_path(R::PLURAL);
     (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
 }
 
@@ -60,7 +100,7 @@ impl<S: Send + Sync, I: TypedId> FromRequestParts<S> for PathId<I> {
 }
 
 async fn list<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, RawQuery(query): RawQuery) -> Result<Response, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may(R::READING)?;
     let parameters = ListParameters::parse::<R>(query.as_deref().unwrap_or_default())?;
     let mut conn = room.pool().acquire().await?;
     let horizon = queries::find_horizon::<R>(&mut conn, caller.company, &parameters).await?;
@@ -79,7 +119,7 @@ async fn list<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, 
 }
 
 async fn find<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, PathId(id): PathId<R::Id>) -> Result<Response, Problem> {
-    caller.may(Scope::Read)?;
+    caller.may(R::READING)?;
     let mut conn = room.pool().acquire().await?;
     let record = queries::find::<R>(&mut conn, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
     let details = R::details(&room, &mut conn, &record).await?;
@@ -93,10 +133,10 @@ async fn create<R: Editable>(
     caller: CallingCompany,
     kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
+    caller.may(R::WRITING)?;
     let body = body::read::<R>(&body)?;
     R::before_transaction(&room, &body).await?;
-    let mut edit = Edit::begin(&room, caller.company).await?;
+    let mut edit = Edit::by(&room, &caller).await?;
     let id = R::Id::fresh(edit.now);
     let new = R::create(&mut edit, id, body).await?;
     let mut shown = edit.insert(id, new.fields).await?;
@@ -112,10 +152,10 @@ async fn update<R: Editable>(
     if_match: IfMatch,
     kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
+    caller.may(R::WRITING)?;
     let body = body::read::<R>(&body)?;
     R::before_transaction(&room, &body).await?;
-    let mut edit = Edit::begin(&room, caller.company).await?;
+    let mut edit = Edit::by(&room, &caller).await?;
     let before = edit.lock::<R>(id).await?;
     if_match.check(before.version)?;
     let after = R::change(&mut edit, &before, body).await?;
@@ -130,8 +170,8 @@ async fn delete<R: Editable>(
     PathId(id): PathId<R::Id>,
     if_match: IfMatch,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
-    let mut edit = Edit::begin(&room, caller.company).await?;
+    caller.may(R::WRITING)?;
+    let mut edit = Edit::by(&room, &caller).await?;
     let record = edit.lock::<R>(id).await?;
     if_match.check(record.version)?;
     let shown = edit.delete(record).await?;
@@ -143,6 +183,7 @@ async fn delete<R: Editable>(
 mod tests {
     use super::*;
     use crate::kernel::clock::Clock;
+    use crate::kernel::lifecycle::Lifecycle;
     use crate::resources::example::{Shelf, Storage};
     use axum::body::Body;
     use axum::http::Request;
@@ -158,7 +199,7 @@ mod tests {
     async fn status(router: Router<AppState>, method: &str, path: &str) -> u16 {
         let pool = PgPool::connect_lazy("postgres://nobody@localhost/nothing").unwrap();
         let storage = Storage { pool: pool.clone(), clock: Clock::System };
-        let state = AppState { storage, companies: Companies { pool, clock: Clock::System } };
+        let state = AppState { storage, companies: Companies { pool, clock: Clock::System, lifecycle: Lifecycle::default() } };
         let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
         router.with_state(state).oneshot(request).await.unwrap().status().as_u16()
     }

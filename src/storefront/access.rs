@@ -1,24 +1,15 @@
 //! Who asks: the store behind the key, and the throttle every storefront request passes.
 
-use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use governor::clock::{Clock as _, DefaultClock};
-use governor::middleware::StateInformationMiddleware;
-use governor::state::keyed::DefaultKeyedStateStore;
-use governor::{Quota, RateLimiter};
-use ipnet::IpNet;
 
 use crate::companies::bearer;
 use crate::kernel::client_address::ClientAddress;
-use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::rate_limit::Standing;
 use crate::storefront::Storefront;
 use crate::storefront::stores::{Store, StoreKey, find_store};
 
@@ -43,11 +34,9 @@ pub(super) async fn admit(State(storefront): State<Storefront>, client: ClientAd
         Ok(store) => store,
         Err(problem) => return problem.into_response(),
     };
-    let standing = storefront.throttle.hit(store.key_id, client);
+    let standing = storefront.throttle.hit((store.key_id, client.network()));
     if !standing.allowed {
-        let mut refusal = Problem::new(ProblemCode::RateLimited).retry_after(standing.retry_after()).into_response();
-        standing.show(&mut refusal);
-        return refusal;
+        return standing.refusal();
     }
     request.extensions_mut().insert(CallingStore { store });
     let mut response = next.run(request).await;
@@ -60,52 +49,17 @@ pub(super) async fn admit(State(storefront): State<Storefront>, client: ClientAd
 
 async fn find(storefront: &Storefront, key: Option<StoreKey>) -> Result<Arc<Store>, Problem> {
     let digest = key.ok_or(ProblemCode::StoreKeyInvalid)?.digest();
-    let (now, epoch) = (storefront.clock.now(), storefront.recent.epoch());
-    if let Some(store) = storefront.recent.store(&digest, now) {
-        return Ok(store);
+    match storefront.recent.store(&digest, storefront.clock.now()) {
+        Some(store) => Ok(store),
+        // Boxed: what a statement needs would else be copied about with every request.
+        None => Box::pin(look_up(storefront, digest)).await,
     }
+}
+
+async fn look_up(storefront: &Storefront, digest: [u8; 32]) -> Result<Arc<Store>, Problem> {
+    let (now, epoch) = (storefront.clock.now(), storefront.recent.epoch());
     let mut conn = storefront.pool.acquire().await?;
     let store = Arc::new(find_store(&mut conn, &digest, now).await?.ok_or(ProblemCode::StoreKeyInvalid)?);
     storefront.recent.keep_store(epoch, digest, &store, now);
     Ok(store)
-}
-
-type Bucket = (KeyId, IpNet);
-type Limiter = RateLimiter<Bucket, DefaultKeyedStateStore<Bucket>, DefaultClock, StateInformationMiddleware>;
-
-/// The general throttle: so many requests a minute for one store key and address, counted by each instance for itself.
-#[derive(Clone, Debug)]
-pub(super) struct Throttle {
-    limiter: Arc<Limiter>,
-    limit: NonZeroU32,
-}
-
-impl Throttle {
-    pub(super) fn new(requests_per_minute: NonZeroU32) -> Self {
-        let quota = Quota::per_minute(requests_per_minute);
-        let limiter = RateLimiter::dashmap(quota).with_middleware::<StateInformationMiddleware>();
-        Self { limiter: Arc::new(limiter), limit: requests_per_minute }
-    }
-
-    fn hit(&self, key: KeyId, client: ClientAddress) -> Standing {
-        // One request is given back every so often; a full bucket takes a minute.
-        let one = Duration::from_secs(60) / self.limit.get();
-        match self.limiter.check_key(&(key, client.network())) {
-            Ok(state) => {
-                let remaining = state.remaining_burst_capacity();
-                let reset = one * (self.limit.get() - remaining);
-                Standing { limit: self.limit.get(), remaining, reset, allowed: true }
-            }
-            Err(refused) => {
-                let reset = refused.wait_time_from(DefaultClock::default().now());
-                Standing { limit: self.limit.get(), remaining: 0, reset, allowed: false }
-            }
-        }
-    }
-
-    /// Forgets the callers whose minute is over, so that memory follows the callers of the last minute alone.
-    pub(super) fn sweep(&self) {
-        self.limiter.retain_recent();
-        self.limiter.shrink_to_fit();
-    }
 }

@@ -141,7 +141,7 @@ impl Webhooks {
         let limits = Limits {
             deliveries: i32::try_from(limit).unwrap_or(i32::MAX),
             endpoints: ENDPOINTS,
-            in_flight: self.settings.endpoint_concurrency.min(i32::MAX.unsigned_abs()).cast_signed(),
+            in_flight: self.settings.endpoint_concurrency(),
             cool_down: self.settings.circuit.cool_down(),
         };
         let mut conn = self.engine.acquire().await?;

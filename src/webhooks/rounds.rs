@@ -67,7 +67,7 @@ pub(super) struct Rounds {
 impl Rounds {
     pub(super) fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, ended: mpsc::Sender<Ended>) -> Self {
         Self {
-            permits: Permits::new(webhooks.settings.concurrency),
+            permits: Permits::new(webhooks.settings.concurrency()),
             webhooks,
             lifecycle,
             wake,

@@ -38,8 +38,8 @@ pub(super) type Ended = (Attempt, Permit);
 impl Webhooks {
     /// Starts the worker. When the program is asked to stop it claims nothing more, finishes what is in flight, and ends.
     pub fn start_worker(&self, lifecycle: &Lifecycle) {
-        let (ended, results) = mpsc::channel(self.settings.concurrency);
         let wake = Arc::new(Wake::default());
+        let (ended, results) = mpsc::channel(self.settings.concurrency());
         lifecycle.spawn(listen(self.clone(), lifecycle.clone(), Arc::clone(&wake)));
         lifecycle.spawn(retention::keep_house(self.clone(), lifecycle.clone()));
         lifecycle.spawn(failing::watch(self.clone(), lifecycle.clone()));

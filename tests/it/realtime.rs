@@ -90,7 +90,8 @@ async fn nobody_follows_the_order_of_somebody_else() {
 #[tokio::test]
 async fn a_driver_and_a_vehicle_are_followed_while_they_serve_an_own_active_order() {
     let (world, login, ada) = ada(&[]).await;
-    let vehicle = "vehicle_01h455vb4pex5vsknk084sn02q";
+    let van = world.vehicle("Van").await;
+    let vehicle = id(&van);
     for end in ["completed", "cancelled", "failed"] {
         let driver = world.driver("Max").await;
         let channels = [format!("driver.{}", id(&driver)), format!("driver.{}", uuid(&driver)), format!("vehicle.{vehicle}")];
@@ -203,6 +204,13 @@ async fn a_revoked_sign_in_and_a_closed_account_are_signed_out() {
     assert_eq!(world.ask(&ada, &channel).await["allow"], true);
     sqlx::query("update customers set closed_at = now()").execute(&world.pool).await.unwrap();
     assert_eq!(world.ask(&ada, &channel).await, json!({ "allow": false, "ttl": 0, "reason": "signed_out" }));
+
+    // A deleted store has no customers.
+    let world = World::with_socket(&[]).await;
+    let login = world.register(PHONE).await;
+    let (ada, channel) = (world.socket_token(&token(&login)).await, format!("customer.{}", customer(&login)));
+    world.api(Method::DELETE, &format!("/storefront/int/v1/stores/{}", world.store)).send().await.ok(200);
+    assert_eq!(world.ask(&ada, &channel).await["reason"], "signed_out");
 }
 
 #[tokio::test]

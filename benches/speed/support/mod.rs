@@ -5,6 +5,8 @@ pub mod customers;
 pub mod database;
 pub mod hub;
 pub mod load;
+pub mod pgbench;
+pub mod publisher;
 pub mod sender;
 pub mod service;
 pub mod sink;

@@ -27,7 +27,8 @@ impl SecretKey {
         &self.0
     }
 
-    pub(super) fn seal(&self, key: &ApplicationKey, gateway: GatewayId) -> Vec<u8> {
+    /// Encrypts it for the row of its gateway alone.
+    pub fn seal(&self, key: &ApplicationKey, gateway: GatewayId) -> Vec<u8> {
         key.seal(&context(gateway), self.0.expose_secret().as_bytes())
     }
 

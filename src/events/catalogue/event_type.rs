@@ -2,10 +2,11 @@
 
 use std::sync::{Arc, OnceLock};
 
-use jsonschema::{PatternOptions, Validator};
+use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use crate::events::{API_VERSION, EventName};
+use crate::kernel::json_schema::{self, Unfit};
 
 /// One kind of event.
 #[derive(Clone, Debug)]
@@ -46,16 +47,6 @@ pub enum BadEventType {
     Sample(EventName, #[source] Unfit),
 }
 
-/// A `data` is not what the schema describes: where, and why, without the value itself.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{}", if path.is_empty() { reason.clone() } else { format!("{path}: {reason}") })]
-pub struct Unfit {
-    /// The member, as `payload.pickup`; empty for `data` itself.
-    pub path: String,
-    /// What is wrong with it.
-    pub reason: String,
-}
-
 impl EventType {
     pub(super) fn new(name: EventName, meaning: String, data_schema: Value, sample: Map<String, Value>, publisher: Publisher) -> Self {
         Self { name, meaning, data_schema, sample, publisher, validator: Arc::default() }
@@ -68,7 +59,7 @@ impl EventType {
         data_schema: Value,
         sample: Map<String, Value>,
     ) -> Result<Self, BadEventType> {
-        let validator = validator(&data_schema).map_err(|error| BadEventType::Schema(name.clone(), error.to_string()))?;
+        let validator = json_schema::validator(&data_schema).map_err(|error| BadEventType::Schema(name.clone(), error.to_string()))?;
         let declared =
             Self { validator: Arc::new(validator.into()), ..Self::new(name, meaning.into(), data_schema, sample, Publisher::Company) };
         match declared.check(&Value::Object(declared.sample.clone())) {
@@ -79,12 +70,8 @@ impl EventType {
 
     /// Whether `data` has the form that the schema describes.
     pub fn check(&self, data: &Value) -> Result<(), Unfit> {
-        let built_in = || validator(&self.data_schema).expect("a test builds the schema of every event of the program");
-        let validator = self.validator.get_or_init(built_in);
-        validator.validate(data).map_err(|error| Unfit {
-            path: error.instance_path().to_string().trim_start_matches('/').replace('/', "."),
-            reason: error.masked().to_string(),
-        })
+        let built_in = || json_schema::validator(&self.data_schema).expect("a test builds the schema of every event of the program");
+        json_schema::check(self.validator.get_or_init(built_in), data)
     }
 
     /// The JSON Schema of the whole body that a subscriber receives.
@@ -115,11 +102,6 @@ impl EventType {
             "data": self.sample,
         })
     }
-}
-
-/// Formats are checked, references lead nowhere outside, and a pattern takes no longer than its text is long.
-fn validator(schema: &Value) -> Result<Validator, jsonschema::ValidationError<'static>> {
-    jsonschema::draft202012::options().should_validate_formats(true).with_pattern_options(PatternOptions::regex()).offline().build(schema)
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use crate::events::EventName;
 
-pub use event_type::{BadEventType, EventType, Publisher, Unfit};
+pub use event_type::{BadEventType, EventType, Publisher};
 
 /// Every event that can happen in this deployment.
 #[derive(Clone, Debug)]

@@ -46,6 +46,9 @@ problem_codes! {
     CustomerTokenInvalid, 401, "customer_token_invalid", "Customer token invalid", "Please sign in again.";
     ApiKeyInvalid, 401, "api_key_invalid", "API key invalid", "The API key is missing, malformed, unknown or revoked.";
     ScopeMissing, 403, "scope_missing", "Scope missing", "This API key does not have the scope the request needs.";
+    AddressForbidden, 403, "address_forbidden", "Address forbidden", "This API key may not be used from this address.";
+    ApiKeyTooStrong, 403, "api_key_too_strong", "API key too strong", "An API key cannot make or change a key into one that may do more than itself.";
+    ApiKeyEnded, 422, "api_key_ended", "API key ended", "This API key is revoked or has expired already.";
     // codes
     CodeInvalid, 422, "code_invalid", "Code invalid", "This code is not valid.";
     CodeExpired, 422, "code_expired", "Code expired", "This code has expired. Please request a new one.";
@@ -82,6 +85,13 @@ problem_codes! {
     RecordChanged, 412, "record_changed", "Record changed", "The record has changed since it was read.";
     RecordInUse, 409, "record_in_use", "Record in use", "Another record still needs this one.";
     TransitionInvalid, 422, "transition_invalid", "Transition invalid", "The order cannot go from its status to this one.";
+    // gateways
+    CompanyMismatch, 403, "company_mismatch", "Company mismatch", "The callback names another company than the API key's.";
+    GatewayNotConfigured, 404, "gateway_not_configured", "Gateway not configured", "There is no active gateway here that takes callbacks.";
+    GatewayAmbiguous, 422, "gateway_ambiguous", "Gateway ambiguous", "Several gateways could have sent this. Name one with gateway_uuid or X-Gateway-ID.";
+    CallbackNotGenuine, 400, "callback_not_genuine", "Callback not genuine", "The signature of the callback is missing, wrong or too old.";
+    CallbackNotUnderstood, 400, "callback_not_understood", "Callback not understood", "The callback does not hold what the gateway's driver needs.";
+    CallbackRefused, 422, "callback_refused", "Callback refused", "This callback was refused as not genuine and is never processed.";
     // events
     IdempotencyKeyUsed, 409, "idempotency_key_used", "Idempotency key used", "This idempotency key stood for another event in the last 24 hours.";
     // webhooks

@@ -23,7 +23,7 @@ use crate::webhooks::subscription::{Subscription, lock_endpoint};
 
 pub(super) use queries::stop_replays;
 pub use replay::Replay;
-pub(super) use routes::routes;
+pub(super) use routes::extension;
 
 use replay::Wanted;
 

@@ -1,10 +1,9 @@
 //! The routes of replays, and the one that calls a delivery off.
 
 use axum::extract::{FromRef, State};
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::routing::post;
-use axum::{Json as Answer, Router};
+use axum::Json as Answer;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -12,22 +11,23 @@ use crate::companies::{CallingCompany, Companies, Scope};
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 use crate::kernel::json::Json;
 use crate::kernel::problem::Problem;
-use crate::resources::{Instant, PathId, read_only_routes};
+use crate::resources::{Extension, Instant, PathId};
 use crate::webhooks::Webhooks;
 use crate::webhooks::replays::Asked;
 use crate::webhooks::replays::replay::{Repeatable, Replay, Wanted};
 
-pub(in crate::webhooks) fn routes<S>() -> Router<S>
+pub(in crate::webhooks) fn extension<S>() -> Extension<S>
 where
     Webhooks: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    read_only_routes::<Replay, S>()
-        .route("/webhooks/{uuid}/replay", post(replay))
-        .route("/deliveries/{uuid}/replay", post(replay_delivery))
-        .route("/deliveries/{uuid}/cancel", post(cancel))
-        .route("/events/{uuid}/replay", post(replay_event))
+    Extension::new("developers")
+        .read_only::<Replay>()
+        .beside(Method::POST, "/webhooks/{uuid}/replay", "Repeat what a webhook was sent.", replay)
+        .beside(Method::POST, "/deliveries/{uuid}/replay", "Repeat a delivery.", replay_delivery)
+        .beside(Method::POST, "/deliveries/{uuid}/cancel", "Call a waiting delivery off.", cancel)
+        .beside(Method::POST, "/events/{uuid}/replay", "Send an event again to every webhook that wants it.", replay_event)
 }
 
 #[derive(Deserialize)]

@@ -31,7 +31,7 @@ pub use secret::SigningSecret;
 pub use status::{DisabledReason, Status};
 
 pub(super) use queries::lock_endpoint;
-pub(super) use routes::routes;
+pub(super) use routes::extension;
 
 columns! {
     /// What is kept of a subscription.

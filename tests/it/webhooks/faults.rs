@@ -1,18 +1,22 @@
 //! At least once, whatever fails: the worker, the database, and what endpoints answer (architecture, An event).
 
 use std::collections::BTreeSet;
+use std::process::Stdio;
 
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use portico::events;
 use portico::kernel::lifecycle::Lifecycle;
 use portico::kernel::secrets::random_bytes;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
+use tokio::process::Child;
 
 use crate::support::World;
 use crate::support::http2::{Refusal, refusing};
-use crate::support::receiver::{Receiver, Received, Reply};
-use crate::support::service::Service;
+use crate::support::program::portico;
+use crate::support::receiver::{Received, Receiver, Reply, authority};
 use crate::support::subscribers::last_attempt;
 
 fn ids(posts: &[Received]) -> BTreeSet<String> {
@@ -32,6 +36,17 @@ async fn publish_many(world: &World, count: usize) -> BTreeSet<String> {
     published
 }
 
+/// A worker on the world's database, in a process of its own.
+fn worker(world: &World) -> Child {
+    let settings = [
+        ("application_key", world.application_key_setting.as_str()),
+        ("database.url", &world.database),
+        ("webhooks.allowed_networks", "127.0.0.0/8"),
+        ("webhooks.extra_root_certificates", authority().certificate_path().to_str().unwrap()),
+    ];
+    portico(&["serve"], &settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
 #[tokio::test]
 async fn a_worker_killed_twenty_times_in_a_drain_delivers_everything_and_claims_nothing_that_did_not_arrive() {
     const EVENTS: usize = 5_000;
@@ -42,15 +57,16 @@ async fn a_worker_killed_twenty_times_in_a_drain_delivers_everything_and_claims_
     let published = publish_many(&world, EVENTS).await;
     for _ in 0..20 {
         let [more] = random_bytes();
-        let service = Service::start(&world);
+        let mut killed = worker(&world);
         receiver.waits_for((receiver.count() + 100 + usize::from(more % 125)).min(EVENTS)).await;
-        service.kill().await;
+        killed.kill().await.unwrap();
         // A minute passes, and its leases with it.
         sqlx::query("update in_flight set claimed_at = claimed_at - interval '1 minute'").execute(&world.pool).await.unwrap();
     }
-    let service = Service::start(&world);
+    let mut last = worker(&world);
     receiver.waits_until(|posts| posts.len() >= EVENTS && ids(posts) == published).await;
-    service.stop().await;
+    kill(Pid::from_raw(last.id().unwrap().cast_signed()), Signal::SIGTERM).unwrap();
+    assert!(last.wait().await.unwrap().success(), "it finishes what is in flight and ends");
 
     let delivered: Vec<uuid::Uuid> =
         sqlx::query_scalar("select event_id from deliveries where state = 'delivered'").fetch_all(&world.pool).await.unwrap();

@@ -1,0 +1,58 @@
+//! `POST api-keys/{uuid}/roll`: a new key in place of an old one, which stays valid for a while.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use chrono::TimeDelta;
+use serde::Deserialize;
+
+use crate::companies::{CallingCompany, Scope};
+use crate::developers::Developers;
+use crate::developers::api_keys::{ApiKeyRecord, check};
+use crate::kernel::ids::{KeyId, TypedId};
+use crate::kernel::json::Json;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::{Edit, Overlap, PathId, Shown};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Roll {
+    /// Seconds for which the old key stays valid.
+    #[serde(default)]
+    overlap: Overlap,
+}
+
+/// Answers the new key, with the key itself.
+pub(super) async fn roll(
+    State(developers): State<Developers>,
+    caller: CallingCompany,
+    PathId(id): PathId<KeyId>,
+    body: Result<Json<Roll>, Problem>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Admin)?;
+    let Json(Roll { overlap }) = body?;
+    let successor = developers.roll_api_key(&caller, id, overlap).await?;
+    Ok(successor.answer(StatusCode::CREATED))
+}
+
+impl Developers {
+    async fn roll_api_key(&self, caller: &CallingCompany, id: KeyId, overlap: Overlap) -> Result<Shown<ApiKeyRecord>, Problem> {
+        let mut edit = Edit::by(self, caller).await?;
+        let old = edit.lock::<ApiKeyRecord>(id).await?;
+        if old.fields.is_over(edit.now) {
+            return Err(ProblemCode::ApiKeyEnded.into());
+        }
+        // The caller is about to see the new key: it must not be more than the caller's own.
+        check(&edit, &old.fields.grant())?;
+
+        let new = ApiKeyRecord { replaces: Some(id), last_used_at: None, revoked_at: None, ..old.fields.clone() }.with_new_key();
+        let mut successor = edit.insert(KeyId::fresh(edit.now), new.fields).await?;
+        let until = edit.now + TimeDelta::from(overlap);
+        // A key that was rolled before and is rolled again does not live longer for it.
+        let ending = ApiKeyRecord { revoked_at: old.fields.revoked_at.into_iter().chain([until]).min(), ..old.fields.clone() };
+        edit.update(old, ending).await?;
+        edit.commit().await?;
+        successor.members.extend(new.shown_once);
+        Ok(successor)
+    }
+}

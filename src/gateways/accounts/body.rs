@@ -1,0 +1,111 @@
+//! What a request may do to a gateway.
+
+use secrecy::SecretString;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+use sqlx::types::Json;
+
+use crate::companies::gateways::SecretKey;
+use crate::gateways::Gateways;
+use crate::gateways::accounts::{Gateway, Status};
+use crate::gateways::driver::{BadSettings, Driver};
+use crate::gateways::drivers;
+use crate::gateways::signing_secret::SigningSecret;
+use crate::kernel::ids::GatewayId;
+use crate::kernel::problem::{FieldErrors, Problem};
+use crate::resources::{Edit, Editable, Line, Member, New, Record};
+
+/// The members of a gateway that can be sent.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct GatewayBody {
+    name: Member<Line<255>>,
+    driver: Member<KnownDriver>,
+    status: Member<Status>,
+    settings: Member<Map<String, Value>>,
+    secret_key: Member<Option<SecretKeyBody>>,
+    signing_secret: Member<Option<SigningSecret>>,
+}
+
+/// A driver that there is.
+#[derive(Clone, Copy, Debug)]
+struct KnownDriver(&'static dyn Driver);
+
+impl<'de> Deserialize<'de> for KnownDriver {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let unknown = || serde::de::Error::custom(format!("There is no driver {name:?}; drivers are {}.", drivers::names()));
+        drivers::named(&name).map(Self).ok_or_else(unknown)
+    }
+}
+
+#[derive(Debug)]
+struct SecretKeyBody(SecretKey);
+
+impl<'de> Deserialize<'de> for SecretKeyBody {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = SecretString::deserialize(deserializer)?;
+        SecretKey::parse(&text).map(Self).map_err(|refused| serde::de::Error::custom(format!("{refused}.")))
+    }
+}
+
+impl GatewayBody {
+    fn put(self, edit: &Edit<Gateways>, id: GatewayId, driver: &dyn Driver, gateway: &mut Gateway) -> Result<(), Problem> {
+        self.name.put(&mut gateway.name);
+        self.status.put(&mut gateway.status);
+        if let Member::Sent(settings) = self.settings {
+            gateway.settings = Json(settings);
+        }
+        // Sealing the same text twice gives different bytes: a credential that is sent is a change.
+        if let Member::Sent(secret_key) = self.secret_key {
+            gateway.secret_key = secret_key.map(|SecretKeyBody(secret_key)| secret_key.seal(&edit.room.key, id));
+        }
+        if let Member::Sent(signing_secret) = self.signing_secret {
+            gateway.signing_secret = signing_secret.map(|secret| secret.seal(&edit.room.key, id));
+        }
+        driver.check_settings(&gateway.settings).map_err(refused)
+    }
+}
+
+fn refused(bad: BadSettings) -> Problem {
+    let field = if bad.path.is_empty() { "settings".to_owned() } else { format!("settings.{}", bad.path) };
+    FieldErrors::one(&field, if bad.reason.ends_with('.') { bad.reason } else { format!("{}.", bad.reason) })
+}
+
+impl Editable for Gateway {
+    type Body = GatewayBody;
+
+    async fn create(edit: &mut Edit<Gateways>, id: GatewayId, body: GatewayBody) -> Result<New<Self>, Problem> {
+        let mut missing = FieldErrors::default();
+        if matches!(body.name, Member::Missing) {
+            missing.add("name", "name is required.");
+        }
+        let Member::Sent(KnownDriver(driver)) = body.driver else {
+            missing.add("driver", "driver is required.");
+            return Err(missing.finish().expect_err("an error was added"));
+        };
+        missing.finish()?;
+        let mut gateway = Self {
+            name: String::new(),
+            driver: driver.name().to_owned(),
+            status: Status::Active,
+            settings: Json::default(),
+            secret_key: None,
+            signing_secret: None,
+        };
+        body.put(edit, id, driver, &mut gateway)?;
+        Ok(gateway.into())
+    }
+
+    async fn change(edit: &mut Edit<Gateways>, before: &Record<Self>, body: GatewayBody) -> Result<Self, Problem> {
+        let mut gateway = before.fields.clone();
+        let driver = drivers::named(&gateway.driver).ok_or_else(|| FieldErrors::one("driver", "This version has no such driver."))?;
+        if let Member::Sent(KnownDriver(sent)) = body.driver
+            && sent.name() != driver.name()
+        {
+            return Err(FieldErrors::one("driver", "What a gateway speaks stays; create another gateway."));
+        }
+        body.put(edit, before.id, driver, &mut gateway)?;
+        Ok(gateway)
+    }
+}

@@ -1,0 +1,88 @@
+//! Gateways that take callbacks, with everything their driver has to know.
+
+use serde_json::{Map, Value};
+use sqlx::PgConnection;
+use sqlx::types::Json;
+
+use crate::gateways::accounts::account;
+use crate::gateways::driver::{Account, Driver};
+use crate::gateways::drivers;
+use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::ids::{CompanyId, GatewayId};
+use crate::kernel::problem::{Problem, ProblemCode};
+
+/// A company has a handful of gateways; who has more names the one they mean.
+const MOST: i64 = 50;
+
+/// A gateway as its callbacks need it.
+#[derive(Clone, Debug)]
+pub(in crate::gateways) struct Found {
+    pub(in crate::gateways) id: GatewayId,
+    pub(in crate::gateways) company: CompanyId,
+    pub(in crate::gateways) driver: &'static dyn Driver,
+    pub(in crate::gateways) account: Account,
+}
+
+struct Row {
+    id: GatewayId,
+    company_id: CompanyId,
+    driver: String,
+    settings: Json<Map<String, Value>>,
+    signing_secret: Option<Vec<u8>>,
+}
+
+impl Row {
+    /// `None` for one that takes no callbacks.
+    fn open(self, key: &ApplicationKey) -> Result<Option<Found>, Problem> {
+        let Some(driver) = drivers::named(&self.driver) else { return Ok(None) };
+        let account = account(key, self.id, self.settings.0, self.signing_secret.as_deref()).map_err(|error| {
+            tracing::error!(gateway = %self.id, %error, "the signing secret of a gateway cannot be used");
+            Problem::new(ProblemCode::Internal)
+        })?;
+        let takes_callbacks = driver.signature_header(&account.settings).is_some();
+        Ok(takes_callbacks.then_some(Found { id: self.id, company: self.company_id, driver, account }))
+    }
+}
+
+/// The active gateway of this id.
+pub(in crate::gateways) async fn find(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<Found>, Problem> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways
+           where id = $1 and status = 'active' and deleted_at is null"#,
+        id.uuid(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map_or(Ok(None), |row| row.open(key))
+}
+
+/// Every active gateway of a company.
+pub(in crate::gateways) async fn find_all(
+    conn: &mut PgConnection,
+    key: &ApplicationKey,
+    company: CompanyId,
+) -> Result<Vec<Found>, Problem> {
+    let rows = sqlx::query_as!(
+        Row,
+        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways
+           where company_id = $1 and status = 'active' and deleted_at is null order by created_at, id limit $2"#,
+        company.uuid(),
+        MOST,
+    )
+    .fetch_all(conn)
+    .await?;
+    rows.into_iter().filter_map(|row| row.open(key).transpose()).collect()
+}
+
+/// The gateway that a recorded callback came from, in use or not: what was believed once is processed all the same.
+pub(in crate::gateways) async fn find_any(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<Found>, Problem> {
+    let row = sqlx::query_as!(
+        Row,
+        r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways where id = $1"#,
+        id.uuid(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    row.map_or(Ok(None), |row| row.open(key))
+}

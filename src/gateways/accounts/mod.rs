@@ -1,0 +1,129 @@
+//! Gateways as records of `ledger/int/v1`: a company's accounts at payment gateways, and what their callbacks are verified with.
+//!
+//! Credentials are written and never read back: an answer says only whether they are there. Each is sealed for its own row. Not even a
+//! dump of the database, put into another row, opens them.
+
+mod body;
+mod find;
+mod test;
+
+use std::future::{Future, ready};
+
+use axum::extract::FromRef;
+use axum::http::Method;
+use serde_json::{Map, Value};
+use sqlx::PgConnection;
+use sqlx::types::Json;
+
+use crate::companies::Companies;
+use crate::events::EventName;
+use crate::gateways::Gateways;
+use crate::gateways::driver::Account;
+use crate::gateways::signing_secret::SigningSecret;
+use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::ids::GatewayId;
+use crate::members;
+use crate::resources::{Announced, Change, Extension, Filter, Presented, Record, Resource, Unique};
+
+pub(super) use find::{Found, find, find_all, find_any};
+
+crate::columns! {
+    /// What is kept of a gateway.
+    pub struct Gateway {
+        /// What its company calls it.
+        pub name: String,
+        /// How it speaks.
+        pub driver: String,
+        /// Whether it is in use.
+        pub status: Status,
+        /// What its driver has to be told.
+        pub settings: Json<Map<String, Value>>,
+        /// What calls to it are authenticated with, for `SecretKey::open`.
+        pub secret_key: Option<Vec<u8>>,
+        /// What it signs its callbacks with, for `SigningSecret::open`.
+        pub signing_secret: Option<Vec<u8>>,
+    }
+}
+
+/// Whether a gateway is in use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
+#[serde(rename_all = "snake_case")]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum Status {
+    /// Its callbacks are taken.
+    Active,
+    /// They are not.
+    Inactive,
+}
+
+impl Resource for Gateway {
+    type Id = GatewayId;
+    type Room = Gateways;
+
+    const SINGULAR: &'static str = "gateway";
+    const PLURAL: &'static str = "gateways";
+    const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::text("status")];
+    const SEARCH: &'static [&'static str] = &["name"];
+
+    fn present(_: &mut PgConnection, gateways: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
+        ready(Ok(gateways.iter().map(Self::members).collect()))
+    }
+}
+
+impl Gateway {
+    /// Everything but the credentials.
+    fn members(record: &Record<Self>) -> Map<String, Value> {
+        let fields = &record.fields;
+        members! {
+            "name": fields.name,
+            "driver": fields.driver,
+            "status": fields.status,
+            "settings": fields.settings,
+            "has_secret_key": fields.secret_key.is_some(),
+            "has_signing_secret": fields.signing_secret.is_some(),
+            "callback_path": format!("/webhooks/{}", record.id),
+        }
+    }
+}
+
+impl Announced for Gateway {
+    const UNIQUE: &'static [Unique] = &[
+        Unique {
+            constraint: "gateways_active_card",
+            member: "driver",
+            sentence: "There is an active gateway with this driver; a company has one.",
+        },
+        Unique { constraint: "gateways_card_has_key", member: "secret_key", sentence: "A gateway of the driver card needs a secret_key." },
+    ];
+
+    /// A gateway is nobody's event.
+    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
+        Vec::new()
+    }
+}
+
+/// What a driver is told of a stored gateway.
+fn account(
+    key: &ApplicationKey,
+    id: GatewayId,
+    settings: Map<String, Value>,
+    sealed_signing_secret: Option<&[u8]>,
+) -> Result<Account, CannotOpen> {
+    let signing_secret = sealed_signing_secret.map(|sealed| SigningSecret::open(key, id, sealed)).transpose()?;
+    Ok(Account { settings, signing_secret })
+}
+
+/// The five routes, and the one that tries a gateway out.
+pub(super) fn extension<S>() -> Extension<S>
+where
+    Gateways: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    Extension::new("ledger").editable::<Gateway>().beside(
+        Method::POST,
+        "/gateways/{uuid}/test",
+        "See what a gateway still needs, and what a sample would tell.",
+        test::test,
+    )
+}

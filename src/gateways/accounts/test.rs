@@ -1,0 +1,65 @@
+//! `POST gateways/{uuid}/test`: what the driver says of a gateway before the first callback comes.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::companies::{CallingCompany, Scope};
+use crate::gateways::Gateways;
+use crate::gateways::accounts::{Gateway, account};
+use crate::gateways::driver::{Finding, Reading, Telling};
+use crate::gateways::drivers;
+use crate::kernel::ids::GatewayId;
+use crate::kernel::json::Json;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::{Edit, PathId};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Test {
+    /// A body the gateway might send; it is read, not verified, and nothing is recorded.
+    sample: Option<Map<String, Value>>,
+}
+
+/// `{"ok":…,"checks":[…]}`, and what a sample would tell.
+pub(super) async fn test(
+    State(gateways): State<Gateways>,
+    caller: CallingCompany,
+    PathId(id): PathId<GatewayId>,
+    body: Result<Json<Test>, Problem>,
+) -> Result<Answer<Value>, Problem> {
+    caller.may(Scope::Write)?;
+    let Json(Test { sample }) = body?;
+    let mut edit = Edit::by(&gateways, &caller).await?;
+    let gateway = edit.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
+    let driver = drivers::named(&gateway.driver).ok_or(ProblemCode::RecordNotFound)?;
+    let mut findings = Vec::new();
+    let mut told = None;
+    match account(&gateways.key, id, gateway.settings.0, gateway.signing_secret.as_deref()) {
+        Ok(account) => {
+            findings = driver.check(&account, edit.now);
+            if let Some(sample) = sample {
+                let (finding, telling) = read_sample(driver.read(&account, &Value::Object(sample)));
+                findings.push(finding);
+                told = telling;
+            }
+        }
+        Err(error) => findings.push(Finding::bad("signing_secret", format!("The secret has to be set again: {error}."))),
+    }
+    Ok(Answer(json!({ "ok": findings.iter().all(|finding| finding.ok), "checks": findings, "told": told })))
+}
+
+fn read_sample(reading: Reading) -> (Finding, Option<Value>) {
+    match reading.told {
+        Ok(Some(telling)) => (Finding::good("sample", "The sample is understood."), Some(show(&telling))),
+        Ok(None) => (Finding::bad("sample", "Events of this type are ignored."), None),
+        Err(refused) => (Finding::bad("sample", refused.to_string()), None),
+    }
+}
+
+fn show(telling: &Telling) -> Value {
+    let facts: Vec<_> =
+        telling.facts.iter().map(|fact| json!({ "fact": fact.kind, "amount": fact.amount, "currency": fact.currency })).collect();
+    json!({ "gateway_transaction_id": telling.transaction, "facts": facts })
+}

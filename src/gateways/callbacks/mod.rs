@@ -1,0 +1,141 @@
+//! Callbacks: taken in at `POST /webhooks`, kept, and shown as records of `ledger/int/v1` that are only read.
+//!
+//! `receive` answers the gateways, `resolve` finds out which gateway one is, `record` keeps what is genuine and what is not, `process` lets
+//! a genuine one tell its payment, `retry` does so again where that failed.
+
+mod process;
+mod queries;
+mod receive;
+mod record;
+mod refusal;
+mod resolve;
+mod retry;
+
+use std::future::{Future, ready};
+
+use axum::Router;
+use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::http::Method;
+use axum::routing::post;
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+use sqlx::PgConnection;
+
+use crate::companies::Companies;
+use crate::gateways::Gateways;
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::{CallbackId, GatewayId};
+use crate::members;
+use crate::resources::{Extension, Filter, Presented, Record, Resource};
+
+/// Callbacks may be as long as this (decisions, section 1).
+const BODY_LIMIT: usize = 1024 * 1024;
+
+/// What became of a callback.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, sqlx::Type)]
+#[serde(rename_all = "snake_case")]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum Status {
+    /// It was not believed.
+    Refused,
+    /// It is genuine and tells nothing of use.
+    Ignored,
+    /// It is genuine and could not be processed yet.
+    Failed,
+    /// It has told its payment.
+    Processed,
+}
+
+crate::columns! {
+    /// A callback as the ledger shows it.
+    pub struct CallbackRecord {
+        /// Where it is from, or says so.
+        pub gateway_id: Option<GatewayId>,
+        /// What it is told apart by.
+        pub key: String,
+        /// The gateway's word for what happened.
+        pub kind: Option<String>,
+        /// What became of it.
+        pub status: Status,
+        /// Why it was refused or failed, in a word.
+        pub reason: Option<String>,
+        /// The same in a sentence.
+        pub detail: Option<String>,
+        /// Its length in bytes.
+        pub body_size: i32,
+        /// How often processing was tried.
+        pub attempts: i16,
+        /// When it is tried again.
+        pub due_at: Option<DateTime<Utc>>,
+    }
+}
+
+impl Resource for CallbackRecord {
+    type Id = CallbackId;
+    type Room = Gateways;
+
+    const SINGULAR: &'static str = "callback";
+    const PLURAL: &'static str = "callbacks";
+    const FILTERS: &'static [Filter] = &[
+        Filter::id::<GatewayId>("gateway").on("gateway_id"),
+        Filter::text("event_id").on("key"),
+        Filter::text("type").on("kind"),
+        Filter::text("status"),
+        Filter::text("reason"),
+    ];
+
+    fn present(_: &mut PgConnection, callbacks: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
+        ready(Ok(callbacks.iter().map(|callback| callback.fields.members()).collect()))
+    }
+
+    /// The body as it came, of a refused one its beginning; and the payments it told of.
+    async fn details(conn: &mut PgConnection, callback: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+        let body = queries::find_body(conn, callback.id).await?;
+        let payments = queries::list_payments(conn, callback.id).await?;
+        Ok(members! { "body": String::from_utf8_lossy(&body), "payments": payments })
+    }
+}
+
+impl CallbackRecord {
+    fn members(&self) -> Map<String, Value> {
+        members! {
+            "gateway": self.gateway_id,
+            "event_id": self.key,
+            "type": self.kind,
+            "status": self.status,
+            "reason": self.reason,
+            "detail": self.detail,
+            "body_size": self.body_size,
+            "attempts": self.attempts,
+            "next_attempt_at": self.due_at.map(timestamp),
+        }
+    }
+}
+
+/// `POST /webhooks` and `POST /webhooks/{gateway}`.
+pub(super) fn receiving_routes<S>() -> Router<S>
+where
+    Gateways: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    Router::new()
+        .route("/webhooks", post(receive::with_key))
+        .route("/webhooks/{gateway}", post(receive::without_key))
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+}
+
+/// What the ledger shows of them, and processing by hand.
+pub(super) fn extension<S>() -> Extension<S>
+where
+    Gateways: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    Extension::new("ledger").read_only::<CallbackRecord>().beside(
+        Method::POST,
+        "/callbacks/{uuid}/process",
+        "Process a callback that was genuine, now.",
+        retry::process,
+    )
+}

@@ -1,0 +1,120 @@
+//! Answering gateways: `POST /webhooks` with an API key, `POST /webhooks/{gateway}` on the strength of the signature alone.
+
+use axum::Json as Answer;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::response::{IntoResponse, Response};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::companies::{CallingCompany, Scope};
+use crate::gateways::callbacks::refusal::Refusal;
+use crate::gateways::callbacks::resolve::{self, Hints};
+use crate::gateways::{Gateways, accounts};
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::ids::GatewayId;
+use crate::kernel::problem::{Problem, ProblemCode};
+
+/// What the gateway is told (decisions, section 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// It is new.
+    Received,
+    /// It was here before.
+    Repeated,
+    /// It is genuine, and there is no use for it.
+    Ignored,
+}
+
+impl Taken {
+    fn message(self) -> &'static str {
+        match self {
+            Self::Received => "Webhook received.",
+            Self::Repeated => "Already processed.",
+            Self::Ignored => "Ignored.",
+        }
+    }
+}
+
+/// `POST /webhooks`: the company is the key's, the gateway one of the company's.
+pub(super) async fn with_key(
+    State(gateways): State<Gateways>,
+    caller: CallingCompany,
+    client: ClientAddress,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Callbacks)?;
+    let body = read(body)?;
+    gateways.throttled((caller.key.uuid(), client), gateways.take_from_company(&caller, &headers, &body)).await
+}
+
+/// `POST /webhooks/{gateway}`: for gateways that cannot send a key.
+pub(super) async fn without_key(
+    State(gateways): State<Gateways>,
+    Path(gateway): Path<String>,
+    client: ClientAddress,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Problem> {
+    let id: GatewayId = gateway.parse().map_err(|_| ProblemCode::GatewayNotConfigured)?;
+    let body = read(body)?;
+    gateways.throttled((id.uuid(), client), gateways.take_from_gateway(id, &headers, &body)).await
+}
+
+fn read(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
+    body.map_err(|refused| ProblemCode::of_status(refused.status()).into())
+}
+
+impl Gateways {
+    /// Does `taking` unless the caller has called too often, and shows how they stand.
+    async fn throttled(
+        &self,
+        (caller, client): (Uuid, ClientAddress),
+        taking: impl Future<Output = Result<Taken, Problem>>,
+    ) -> Result<Response, Problem> {
+        let standing = self.throttle.hit((caller, client.network()));
+        if !standing.allowed {
+            return Ok(standing.refusal());
+        }
+        let mut response = match taking.await {
+            Ok(taken) => Answer(json!({ "message": taken.message() })).into_response(),
+            Err(problem) => problem.into_response(),
+        };
+        standing.show(&mut response);
+        Ok(response)
+    }
+
+    async fn take_from_company(&self, caller: &CallingCompany, headers: &HeaderMap, body: &[u8]) -> Result<Taken, Problem> {
+        let hints = Hints::read(headers, body);
+        if hints.names_another_company(caller.company) {
+            return Err(self.refuse(caller.company, None, Refusal::CompanyMismatch, body).await?);
+        }
+        let mut conn = self.pool.acquire().await?;
+        let found = match hints.gateway {
+            None => resolve::choose(accounts::find_all(&mut conn, &self.key, caller.company).await?, headers),
+            Some(named) => match named.ok() {
+                Some(id) => accounts::find(&mut conn, &self.key, id).await?.filter(|found| found.company == caller.company),
+                None => None,
+            }
+            .ok_or(Refusal::GatewayNotConfigured),
+        };
+        drop(conn);
+        match found {
+            Ok(found) => self.take(found, headers, body).await,
+            Err(refusal) => Err(self.refuse(caller.company, None, refusal, body).await?),
+        }
+    }
+
+    async fn take_from_gateway(&self, id: GatewayId, headers: &HeaderMap, body: &[u8]) -> Result<Taken, Problem> {
+        let found = accounts::find(&mut *self.pool.acquire().await?, &self.key, id).await?;
+        // There is no company to keep this for.
+        let found = found.ok_or(ProblemCode::GatewayNotConfigured)?;
+        if Hints::read(headers, body).names_another_company(found.company) {
+            return Err(self.refuse(found.company, Some(found.id), Refusal::CompanyMismatch, body).await?);
+        }
+        self.take(found, headers, body).await
+    }
+}

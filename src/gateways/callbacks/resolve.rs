@@ -1,0 +1,56 @@
+//! Which gateway a callback is from: the one it names, else the one whose signature header it carries, else the only one there is.
+
+use axum::http::HeaderMap;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::gateways::accounts::Found;
+use crate::gateways::callbacks::refusal::Refusal;
+use crate::kernel::ids::{CompanyId, GatewayId, NotAnId};
+
+/// What a callback says about itself before anything is believed.
+#[derive(Debug, Default)]
+pub(super) struct Hints {
+    company: Option<Value>,
+    /// The gateway it names, if that is one.
+    pub(super) gateway: Option<Result<GatewayId, NotAnId>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Named {
+    company_uuid: Option<Value>,
+    gateway_uuid: Option<Value>,
+}
+
+impl Hints {
+    /// A body that is no object gives none.
+    pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Self {
+        let named: Named = serde_json::from_slice(body).unwrap_or_default();
+        let in_header = || headers.get("x-gateway-id").map(|value| value.to_str().unwrap_or_default().trim().parse());
+        let gateway = named.gateway_uuid.map(|value| value.as_str().unwrap_or_default().parse()).or_else(in_header);
+        Self { company: named.company_uuid, gateway }
+    }
+
+    /// What is no id of a company names another one than anybody's.
+    pub(super) fn names_another_company(&self, company: CompanyId) -> bool {
+        self.company.as_ref().is_some_and(|named| named.as_str().and_then(|text| text.parse().ok()) != Some(company))
+    }
+}
+
+/// Of all gateways of a company, the one that a callback with these headers is from.
+pub(super) fn choose(gateways: Vec<Found>, headers: &HeaderMap) -> Result<Found, Refusal> {
+    let (signing, others): (Vec<_>, Vec<_>) = gateways.into_iter().partition(|found| {
+        let header = found.driver.signature_header(&found.account.settings);
+        header.is_some_and(|header| headers.contains_key(header))
+    });
+    only(if signing.is_empty() { others } else { signing })
+}
+
+fn only(mut gateways: Vec<Found>) -> Result<Found, Refusal> {
+    match (gateways.pop(), gateways.is_empty()) {
+        (Some(found), true) => Ok(found),
+        (Some(_), false) => Err(Refusal::GatewayAmbiguous),
+        (None, _) => Err(Refusal::GatewayNotConfigured),
+    }
+}

@@ -1,0 +1,157 @@
+//! Trying again what was genuine and could not be processed: by itself, and by hand.
+
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use chrono::{DateTime, TimeDelta, Utc};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::companies::{CallingCompany, Scope};
+use crate::gateways::callbacks::queries::Open;
+use crate::gateways::callbacks::{CallbackRecord, Status, process as processing, queries, refusal};
+use crate::gateways::driver::NotUnderstood;
+use crate::gateways::{Gateways, accounts};
+use crate::kernel::database::is_unavailable;
+use crate::kernel::ids::CallbackId;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::telemetry::chain;
+use crate::resources::{Edit, PathId};
+
+/// How often the worker looks.
+const EVERY: Duration = Duration::from_secs(30);
+/// The waits between tries: most faults of ours are gone in a minute, most settings are mended within the day.
+const WAITS: [TimeDelta; 5] =
+    [TimeDelta::minutes(1), TimeDelta::minutes(5), TimeDelta::minutes(30), TimeDelta::hours(2), TimeDelta::hours(8)];
+
+/// When a callback that has failed `attempts` times is tried again; then it waits for somebody's hand.
+pub(super) fn next_attempt(attempts: i16, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    let wait = usize::try_from(attempts).ok().and_then(|attempts| WAITS.get(attempts.checked_sub(1)?));
+    wait.map(|wait| now + *wait)
+}
+
+/// Why a genuine callback could not be processed.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) reason: &'static str,
+    pub(super) detail: String,
+}
+
+impl From<NotUnderstood> for Failure {
+    fn from(not_understood: NotUnderstood) -> Self {
+        Self { reason: ProblemCode::CallbackNotUnderstood.as_str(), detail: not_understood.to_string() }
+    }
+}
+
+impl Failure {
+    /// A fault of the database, unless it is away: then nothing can be kept, and the sender has to try again.
+    pub(super) fn of(error: &sqlx::Error) -> Result<Self, Problem> {
+        if is_unavailable(error) {
+            tracing::warn!(error = chain(error), "the database does not answer");
+            return Err(Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5));
+        }
+        tracing::error!(error = chain(error), "a callback could not be processed");
+        Ok(Self { reason: ProblemCode::Internal.as_str(), detail: "Something went wrong on our side; it is tried again.".to_owned() })
+    }
+}
+
+/// `POST callbacks/{uuid}/process`: now, whatever the schedule says.
+pub(super) async fn process(
+    State(gateways): State<Gateways>,
+    caller: CallingCompany,
+    PathId(id): PathId<CallbackId>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Write)?;
+    gateways.process_by_hand(&caller, id).await?;
+    let mut edit = Edit::by(&gateways, &caller).await?;
+    Ok(edit.show::<CallbackRecord>(id).await?.answer(StatusCode::OK))
+}
+
+impl Gateways {
+    async fn process_by_hand(&self, caller: &CallingCompany, id: CallbackId) -> Result<(), Problem> {
+        let mut edit = Edit::by(self, caller).await?;
+        let callback = edit.lock::<CallbackRecord>(id).await?;
+        match callback.fields.status {
+            Status::Refused => Err(ProblemCode::CallbackRefused.into()),
+            Status::Processed => Ok(()),
+            // What was ignored may mean something by now.
+            Status::Failed | Status::Ignored => {
+                let open = queries::find_open(edit.conn(), id).await?;
+                drop(edit);
+                self.try_again(open).await
+            }
+        }
+    }
+
+    /// Starts the worker; it ends when the program is asked to stop.
+    pub fn start_worker(&self, lifecycle: &Lifecycle) {
+        let (this, stopping) = (self.clone(), lifecycle.stopping().clone());
+        lifecycle.spawn(async move {
+            let mut rounds = interval(EVERY);
+            rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            loop {
+                tokio::select! {
+                    () = stopping.cancelled() => return,
+                    _ = rounds.tick() => {}
+                }
+                if let Err(error) = this.run_due().await {
+                    tracing::warn!(error = chain(&error), "callbacks wait for the database");
+                }
+            }
+        });
+    }
+
+    /// Tries again what is due, once each, and forgets what was refused long ago: what a test has instead of a running worker. Answers how
+    /// many were tried.
+    pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
+        let now = self.clock.now();
+        self.throttle.sweep();
+        refusal::sweep(&mut *self.pool.acquire().await?, now).await?;
+        let mut tried = 0;
+        // Taken one at a time with its due moved on, so that a callback which breaks the program is not the first one again.
+        while let Some(open) = queries::claim_due(&mut *self.pool.acquire().await?, now, now + WAITS[0]).await? {
+            // A fault was logged, and what could be written down of it was.
+            let _ = self.try_again(open).await;
+            tried += 1;
+        }
+        Ok(tried)
+    }
+
+    /// One try, in a transaction of its own.
+    async fn try_again(&self, open: Open) -> Result<(), Problem> {
+        let now = self.clock.now();
+        if let Err(error) = self.try_in_transaction(&open, now).await {
+            let failure = Failure::of(&error)?;
+            let next = next_attempt(open.attempts + 1, now);
+            queries::record_failure(&mut *self.pool.acquire().await?, open.id, &failure, next, now).await?;
+        }
+        Ok(())
+    }
+
+    async fn try_in_transaction(&self, open: &Open, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+        let mut transaction = self.pool.begin().await?;
+        if !queries::lock_unprocessed(&mut transaction, open.id).await? {
+            return Ok(());
+        }
+        // Without a driver that reads it, a gateway's callback stays as it is.
+        if let Ok(Some(found)) = accounts::find_any(&mut transaction, &self.key, open.gateway).await {
+            let _ = processing::again(&mut transaction, &found, open, now).await?;
+        }
+        transaction.commit().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_callback_is_tried_six_times_over_half_a_day() {
+        let now = DateTime::UNIX_EPOCH;
+        let minutes: Vec<_> = (1..=6).map(|attempts| next_attempt(attempts, now).map(|at| (at - now).num_minutes())).collect();
+        assert_eq!(minutes, [Some(1), Some(5), Some(30), Some(120), Some(480), None]);
+        assert_eq!(next_attempt(0, now), None);
+    }
+}

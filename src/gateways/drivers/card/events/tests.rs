@@ -1,0 +1,105 @@
+//! Every type of event, with as much of its object as matters.
+
+use serde_json::json;
+
+use super::*;
+use crate::gateways::payments::FactKind::*;
+
+fn told(kind: &str, data: Value) -> Telling {
+    let event = json!({ "id": "evt_1", "type": kind, "data": data });
+    understand(kind, &Object::of(&event).unwrap()).unwrap().unwrap()
+}
+
+#[test]
+fn every_type_tells_its_fact_about_its_transaction() {
+    let intent = json!({ "id": "pi_1", "amount": 1000, "amount_received": 900, "currency": "usd" });
+    let charge = json!({ "id": "ch_1", "payment_intent": "pi_1", "amount": 1000, "currency": "usd" });
+    let lone = json!({ "id": "ch_1", "payment_intent": null, "amount": 1000, "currency": "usd" });
+    let refund = |status: &str| json!({ "id": "re_1", "charge": "ch_1", "payment_intent": "pi_1", "amount": 300, "currency": "usd", "status": status });
+    let dispute = |status: &str| json!({ "id": "dp_1", "charge": "ch_1", "payment_intent": "pi_1", "amount": 1000, "currency": "usd", "status": status });
+    let session =
+        |status: &str| json!({ "id": "cs_1", "payment_intent": "pi_1", "amount_total": 1000, "currency": "usd", "payment_status": status });
+    for (kind, object, transaction, fact, amount) in [
+        ("payment_intent.succeeded", intent.clone(), "pi_1", PaymentSucceeded, Some(900)),
+        ("payment_intent.payment_failed", intent.clone(), "pi_1", PaymentFailed, Some(1000)),
+        ("payment_intent.canceled", intent.clone(), "pi_1", PaymentFailed, Some(1000)),
+        ("payment_intent.processing", intent.clone(), "pi_1", PaymentPending, Some(1000)),
+        ("charge.succeeded", charge.clone(), "pi_1", PaymentSucceeded, Some(1000)),
+        ("charge.succeeded", lone, "ch_1", PaymentSucceeded, Some(1000)),
+        ("charge.captured", charge.clone(), "pi_1", PaymentSucceeded, Some(1000)),
+        ("charge.pending", charge.clone(), "pi_1", PaymentPending, Some(1000)),
+        ("charge.failed", charge, "pi_1", PaymentFailed, Some(1000)),
+        ("checkout.session.completed", session("paid"), "pi_1", PaymentSucceeded, Some(1000)),
+        ("checkout.session.completed", session("unpaid"), "pi_1", PaymentPending, Some(1000)),
+        ("checkout.session.async_payment_succeeded", session("paid"), "pi_1", PaymentSucceeded, Some(1000)),
+        ("checkout.session.async_payment_failed", session("unpaid"), "pi_1", PaymentFailed, Some(1000)),
+        ("checkout.session.expired", json!({ "id": "cs_1" }), "cs_1", PaymentFailed, None),
+        ("checkout.session.completed", json!({ "id": "cs_1", "mode": "setup", "setup_intent": "seti_1" }), "seti_1", SetupSucceeded, None),
+        ("refund.created", refund("pending"), "pi_1", RefundPending, Some(300)),
+        ("refund.created", refund("succeeded"), "pi_1", RefundProcessed, Some(300)),
+        ("refund.updated", refund("failed"), "pi_1", RefundFailed, Some(300)),
+        ("refund.failed", refund("failed"), "pi_1", RefundFailed, Some(300)),
+        ("charge.refund.updated", refund("canceled"), "pi_1", RefundFailed, Some(300)),
+        ("charge.dispute.created", dispute("needs_response"), "pi_1", DisputeCreated, Some(1000)),
+        ("charge.dispute.funds_withdrawn", dispute("needs_response"), "pi_1", DisputeUpdated, Some(1000)),
+        ("charge.dispute.closed", dispute("lost"), "pi_1", DisputeLost, Some(1000)),
+        ("charge.dispute.closed", dispute("won"), "pi_1", DisputeWon, Some(1000)),
+        ("setup_intent.succeeded", json!({ "id": "seti_1", "customer": "cus_1" }), "seti_1", SetupSucceeded, None),
+    ] {
+        let telling = told(kind, json!({ "object": object }));
+        let only = &telling.facts[0];
+        assert_eq!((telling.transaction.as_str(), only.kind, only.amount), (transaction, fact, amount), "{kind}");
+        assert!(only.amount.is_none() || only.currency.as_ref().unwrap().as_str() == "USD", "{kind}");
+    }
+}
+
+#[test]
+fn an_authorised_charge_is_not_paid_yet() {
+    let charge = json!({ "id": "ch_1", "amount": 1000, "currency": "usd", "captured": false });
+    assert_eq!(told("charge.succeeded", json!({ "object": charge })).facts[0].kind, PaymentPending);
+}
+
+#[test]
+fn a_refunded_charge_tells_its_refunds_or_what_they_come_to() {
+    let charge = |more: Value| {
+        let mut charge = json!({ "id": "ch_1", "amount": 1000, "amount_refunded": 500, "currency": "usd" });
+        charge.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        charge
+    };
+    let sum = told("charge.refunded", json!({ "object": charge(json!({})), "previous_attributes": { "amount_refunded": 200 } }));
+    assert_eq!((sum.facts[0].kind, sum.facts[0].amount, sum.facts[0].total), (RefundedInAll, Some(300), Some(500)));
+    let untold = told("charge.refunded", json!({ "object": charge(json!({})) }));
+    assert_eq!((untold.facts[0].amount, untold.facts[0].total), (None, Some(500)));
+    let refunds = json!([{ "id": "re_1", "amount": 200, "currency": "usd", "status": "succeeded" }, { "id": "re_2", "amount": 300, "currency": "usd" }]);
+    let shown = told("charge.refunded", json!({ "object": charge(json!({ "refunds": { "data": refunds } })) }));
+    let references: Vec<_> = shown.facts.iter().map(|fact| (fact.kind, fact.reference.as_str())).collect();
+    assert_eq!(references, [(RefundProcessed, "re_1"), (RefundProcessed, "re_2")]);
+}
+
+#[test]
+fn orders_and_customers_are_read_from_what_the_shop_attached() {
+    let order = "order_01h455vb4pex5vsknk084sn02q";
+    let intent = json!({ "id": "pi_1", "amount": 1, "currency": "usd", "customer": { "id": "cus_1" }, "metadata": {
+        "order_id": order, "customer_id": "01890a5d-ac96-774b-bcce-b302099a8057" } });
+    let telling = told("payment_intent.succeeded", json!({ "object": intent }));
+    assert_eq!(telling.facts[0].order, order.parse().ok());
+    assert_eq!(telling.facts[0].customer, "customer_01h455vb4pex5vsknk084sn02q".parse().ok());
+    assert_eq!(telling.payer.as_deref(), Some("cus_1"));
+}
+
+#[test]
+fn what_lacks_the_needful_is_not_understood_and_what_is_of_no_use_is_nothing() {
+    let read = |kind: &str, object: Value| understand(kind, &Object::inner(&object));
+    for (kind, object) in [
+        ("payment_intent.succeeded", json!({ "id": "pi_1", "currency": "usd" })),
+        ("payment_intent.succeeded", json!({ "id": "pi_1", "amount": 10 })),
+        ("payment_intent.succeeded", json!({ "amount": 10, "currency": "usd" })),
+        ("payment_intent.succeeded", json!({ "id": "pi_1", "amount": -10, "currency": "usd" })),
+        ("checkout.session.completed", json!({ "id": "cs_1", "amount_total": 10, "currency": "usd" })),
+        ("refund.created", json!({ "charge": "ch_1", "amount": 10, "currency": "usd" })),
+    ] {
+        assert!(read(kind, object.clone()).is_err(), "{kind} {object}");
+    }
+    assert_eq!(read("invoice.paid", json!({ "id": "in_1" })), Ok(None));
+    assert!(is_known("charge.failed") && !is_known("invoice.paid"));
+}

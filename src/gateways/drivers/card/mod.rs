@@ -1,0 +1,79 @@
+//! `card`: the card provider of [`crate::providers::card`], whose signatures carry their time (`t=…,v1=…`).
+
+mod events;
+mod object;
+mod signature;
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::gateways::driver::{self, Account, BadSettings, Driver, Finding, Incoming, NotGenuine, Reading};
+use crate::gateways::drivers::card::object::Object;
+use crate::gateways::drivers::hmac::HeaderSetting;
+
+#[derive(Debug)]
+pub(super) struct Card;
+
+/// What a gateway of this driver may be told.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct Settings {
+    /// The header the provider signs in.
+    header: HeaderSetting,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { header: HeaderSetting(HeaderName::from_static("card-signature")) }
+    }
+}
+
+impl Driver for Card {
+    fn name(&self) -> &'static str {
+        "card"
+    }
+
+    fn check_settings(&self, settings: &Map<String, Value>) -> Result<(), BadSettings> {
+        driver::settings::<Settings>(settings).map(drop)
+    }
+
+    fn signature_header(&self, settings: &Map<String, Value>) -> Option<HeaderName> {
+        driver::settings::<Settings>(settings).ok().map(|settings| settings.header.0)
+    }
+
+    fn verify(&self, account: &Account, incoming: &Incoming<'_>) -> Result<(), NotGenuine> {
+        let secret = account.secret()?;
+        let header = self.signature_header(&account.settings).ok_or(NotGenuine::SignatureMissing)?;
+        signature::verify(secret, incoming.header(&header)?, incoming.body, incoming.now)
+    }
+
+    fn read(&self, _: &Account, body: &Value) -> Reading {
+        let text = |member: &str| body.get(member).and_then(Value::as_str).map(str::to_owned);
+        let (id, kind) = (text("id"), text("type"));
+        let told = match (&kind, Object::of(body)) {
+            (Some(kind), Some(object)) => events::understand(kind, &object),
+            (None, _) => Err(object::lacks("type")),
+            (Some(kind), None) if events::is_known(kind) => Err(object::lacks("data.object")),
+            (Some(_), None) => Ok(None),
+        };
+        Reading { id, kind, told }
+    }
+
+    fn check(&self, account: &Account, now: DateTime<Utc>) -> Vec<Finding> {
+        let Some(header) = self.signature_header(&account.settings) else {
+            return vec![Finding::bad("settings", "The settings of this gateway cannot be read.")];
+        };
+        let Ok(secret) = account.secret() else {
+            return vec![Finding::bad("signing_secret", NotGenuine::SecretMissing.to_string())];
+        };
+        let body = b"{}";
+        let value = HeaderValue::from_str(&signature::sign(secret, body, now)).expect("digits and hex make a header value");
+        let headers = HeaderMap::from_iter([(header.clone(), value)]);
+        vec![match self.verify(account, &Incoming { headers: &headers, body, now }) {
+            Ok(()) => Finding::good("signing_secret", format!("Callbacks signed in {header} with this secret will be believed.")),
+            Err(refused) => Finding::bad("signing_secret", refused.to_string()),
+        }]
+    }
+}

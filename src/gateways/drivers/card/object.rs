@@ -1,0 +1,87 @@
+//! The object an event of the card provider is about, and where in it things stand.
+
+use serde_json::Value;
+
+use crate::gateways::driver::NotUnderstood;
+use crate::gateways::money::{Currency, Unit, minor_units};
+use crate::gateways::payments::{Fact, FactKind};
+use crate::kernel::ids::{CustomerId, OrderId};
+
+/// `data.object`, and what it was before.
+pub(super) struct Object<'a> {
+    object: &'a Value,
+    before: Option<&'a Value>,
+}
+
+pub(super) fn lacks(member: &str) -> NotUnderstood {
+    NotUnderstood(format!("The event has no usable {member}."))
+}
+
+impl<'a> Object<'a> {
+    pub(super) fn of(event: &'a Value) -> Option<Self> {
+        let data = event.get("data")?;
+        // Relays pass on the object alone.
+        let object = data.get("object").filter(|object| object.is_object()).or(Some(data)).filter(|object| object.is_object())?;
+        Some(Self { object, before: data.get("previous_attributes") })
+    }
+
+    pub(super) fn inner(object: &'a Value) -> Self {
+        Self { object, before: None }
+    }
+
+    pub(super) fn get(&self, pointer: &str) -> Option<&'a Value> {
+        self.object.pointer(pointer).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn text(&self, pointer: &str) -> Option<&'a str> {
+        self.get(pointer)?.as_str().filter(|text| !text.is_empty())
+    }
+
+    /// Another object: its id, or the object itself where the provider was asked to show it whole.
+    pub(super) fn id_of(&self, pointer: &str) -> Option<String> {
+        let value = self.get(pointer)?;
+        value.as_str().or_else(|| value.get("id")?.as_str()).filter(|id| !id.is_empty()).map(str::to_owned)
+    }
+
+    /// The name all events about one payment have in common: the payment intent's where there is one, else the charge's, else its own.
+    pub(super) fn transaction(&self) -> Result<String, NotUnderstood> {
+        self.id_of("/payment_intent").or_else(|| self.id_of("/charge")).or_else(|| self.id_of("/id")).ok_or_else(|| lacks("data.object.id"))
+    }
+
+    /// An amount, which the provider gives in minor units.
+    pub(super) fn amount(&self, pointers: &[&str]) -> Result<i64, NotUnderstood> {
+        let value = pointers.iter().find_map(|pointer| self.get(pointer)).ok_or_else(|| lacks(pointers[0]))?;
+        minor_units(value, &self.currency()?, Unit::Minor).map_err(|error| NotUnderstood(format!("{} {error}.", pointers[0])))
+    }
+
+    fn currency(&self) -> Result<Currency, NotUnderstood> {
+        self.text("/currency").and_then(|text| text.parse().ok()).ok_or_else(|| lacks("currency"))
+    }
+
+    /// What all refunds of a charge came to before the event.
+    pub(super) fn refunded_before(&self) -> Option<i64> {
+        self.before?.get("amount_refunded")?.as_i64()
+    }
+
+    /// A fact with an amount, without which it would tell nothing.
+    pub(super) fn sum(&self, kind: FactKind, pointers: &[&str]) -> Result<Fact, NotUnderstood> {
+        Ok(Fact { amount: Some(self.amount(pointers)?), currency: Some(self.currency()?), ..self.fact(kind) })
+    }
+
+    /// A fact with an amount if there is one.
+    pub(super) fn note(&self, kind: FactKind, pointers: &[&str]) -> Fact {
+        self.sum(kind, pointers).unwrap_or_else(|_| self.fact(kind))
+    }
+
+    /// A fact about the order and customer that the shop named when it made the payment.
+    pub(super) fn fact(&self, kind: FactKind) -> Fact {
+        let named = |names: &[&str]| names.iter().find_map(|name| self.text(name));
+        let order = named(&["/metadata/order_id", "/metadata/order_uuid", "/metadata/order", "/client_reference_id"]);
+        let customer = named(&["/metadata/customer_id", "/metadata/customer_uuid", "/metadata/customer"]);
+        Fact {
+            order: order.and_then(|id| id.parse::<OrderId>().ok()),
+            customer: customer.and_then(|id| id.parse::<CustomerId>().ok()),
+            ..Fact::new(kind)
+        }
+    }
+}

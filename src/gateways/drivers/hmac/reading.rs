@@ -1,0 +1,119 @@
+//! Reading a body by the pointers of the settings.
+
+use serde_json::Value;
+
+use crate::gateways::driver::{NotUnderstood, Reading, Telling};
+use crate::gateways::drivers::hmac::settings::{Meaning, Settings};
+use crate::gateways::money::{Currency, minor_units};
+use crate::gateways::payments::{Fact, FactKind, Normalised};
+
+/// Stands for types that are not listed, and for gateways that have none.
+const ANY: &str = "*";
+
+pub(super) fn read(settings: &Settings, body: &Value) -> Reading {
+    let (id, kind) = (settings.pointers.id.text(body), settings.pointers.kind.text(body));
+    let told = meaning(settings, kind.as_deref(), body).and_then(|meant| match meant {
+        Some(normalised) => telling(settings, normalised, body).map(Some),
+        None => Ok(None),
+    });
+    Reading { id, kind, told }
+}
+
+fn meaning(settings: &Settings, kind: Option<&str>, body: &Value) -> Result<Option<Normalised>, NotUnderstood> {
+    let listed = kind.and_then(|kind| settings.events.get(kind)).or_else(|| settings.events.get(ANY));
+    match (listed, kind) {
+        (Some(Meaning::Always(normalised)), _) => Ok(Some(*normalised)),
+        (Some(Meaning::ByStatus(statuses)), _) => match settings.pointers.status.text(body) {
+            Some(status) => Ok(statuses.get(&status).copied()),
+            None => Err(lacks("status")),
+        },
+        (None, Some(_)) => Ok(None),
+        (None, None) => Err(lacks("type")),
+    }
+}
+
+fn lacks(member: &str) -> NotUnderstood {
+    NotUnderstood(format!("There is no usable {member} where the settings point to."))
+}
+
+fn telling(settings: &Settings, normalised: Normalised, body: &Value) -> Result<Telling, NotUnderstood> {
+    let pointers = &settings.pointers;
+    let transaction = pointers.reference.text(body).ok_or_else(|| lacks("reference"))?;
+    let kind = normalised.fact();
+    let sum = match (sum(settings, body), kind) {
+        (Ok((amount, currency)), _) => (Some(amount), Some(currency)),
+        // Nobody was paid or paid back a sum that is not told.
+        (Err(refused), FactKind::PaymentSucceeded | FactKind::RefundProcessed | FactKind::RefundFailed) => return Err(refused),
+        (Err(_), _) => (None, None),
+    };
+    let fact = Fact {
+        reference: if kind.is_one_of_several() { pointers.part.text(body).unwrap_or_default() } else { String::new() },
+        amount: sum.0,
+        currency: sum.1,
+        message: pointers.message.text(body),
+        order: pointers.order.text(body).and_then(|id| id.parse().ok()),
+        customer: pointers.customer.text(body).and_then(|id| id.parse().ok()),
+        ..Fact::new(kind)
+    };
+    Ok(Telling { transaction, facts: vec![fact], payer: None })
+}
+
+fn sum(settings: &Settings, body: &Value) -> Result<(i64, Currency), NotUnderstood> {
+    let stated = settings.pointers.currency.text(body).and_then(|text| text.parse().ok());
+    let currency = stated.or_else(|| settings.currency.clone()).ok_or_else(|| lacks("currency"))?;
+    let value = settings.pointers.amount.find(body).ok_or_else(|| lacks("amount"))?;
+    let amount = minor_units(value, &currency, settings.amount_unit).map_err(|error| NotUnderstood(format!("The amount {error}.")))?;
+    Ok((amount, currency))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateways::driver;
+    use serde_json::json;
+
+    fn settings(more: Value) -> Settings {
+        let mut all = json!({ "signature": { "header": "x" } });
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        driver::settings(all.as_object().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_type_means_what_the_settings_say_alone_or_with_its_status() {
+        let settings = settings(json!({
+            "events": { "paid": "payment.succeeded", "changed": { "DONE": "payment.succeeded", "GONE": "payment.failed" } },
+            "pointers": { "status": "/data/status" },
+        }));
+        let told = |kind: &str, status: &str| {
+            let body = json!({ "id": 7, "type": kind, "data": { "id": "t1", "amount": 5, "currency": "EUR", "status": status } });
+            read(&settings, &body).told.map(|told| told.map(|telling| telling.facts[0].kind))
+        };
+        assert_eq!(told("paid", ""), Ok(Some(FactKind::PaymentSucceeded)));
+        assert_eq!(told("changed", "DONE"), Ok(Some(FactKind::PaymentSucceeded)));
+        assert_eq!(told("changed", "GONE"), Ok(Some(FactKind::PaymentFailed)));
+        assert_eq!(told("changed", "NEW"), Ok(None));
+        assert!(told("changed", "").is_err());
+        assert_eq!(told("payout", ""), Ok(None));
+    }
+
+    #[test]
+    fn gateways_without_types_have_a_star() {
+        let settings = settings(
+            json!({ "events": { "*": { "ok": "payment.succeeded" } }, "pointers": { "status": "/status" }, "currency": "NGN", "amount_unit": "major" }),
+        );
+        let reading = read(&settings, &json!({ "status": "ok", "data": { "id": "t1", "amount": "12.50" } }));
+        let telling = reading.told.unwrap().unwrap();
+        assert_eq!((telling.facts[0].amount, reading.id, reading.kind), (Some(1250), None, None));
+    }
+
+    #[test]
+    fn refunds_are_told_apart_and_payments_are_not() {
+        let events = json!({ "refund": "refund.processed", "paid": "payment.succeeded" });
+        let settings = settings(json!({ "events": events, "pointers": { "part": "/data/refund" } }));
+        let reference = |kind: &str| {
+            let data = json!({ "id": "t1", "amount": 5, "currency": "EUR", "refund": "r1" });
+            read(&settings, &json!({ "id": "e1", "type": kind, "data": data })).told.unwrap().unwrap().facts[0].reference.clone()
+        };
+        assert_eq!((reference("refund"), reference("paid")), ("r1".to_owned(), String::new()));
+    }
+}

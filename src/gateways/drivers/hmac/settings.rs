@@ -1,0 +1,238 @@
+//! What the driver `hmac` has to be told of a gateway; every refusal names the key.
+
+use std::collections::BTreeMap;
+
+use axum::http::HeaderName;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::gateways::money::{Currency, Unit};
+use crate::gateways::payments::Normalised;
+
+/// `settings` of a gateway.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Settings {
+    pub(super) signature: Signature,
+    #[serde(default)]
+    pub(super) pointers: Pointers,
+    /// What the gateway's words for events mean.
+    #[serde(default)]
+    pub(super) events: BTreeMap<String, Meaning>,
+    #[serde(default)]
+    pub(super) amount_unit: Unit,
+    /// Of amounts that stand without one.
+    pub(super) currency: Option<Currency>,
+}
+
+/// How callbacks are signed.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Signature {
+    pub(super) header: HeaderSetting,
+    /// What stands before the signature in its header, such as `sha256=`.
+    #[serde(default)]
+    pub(super) prefix: Visible,
+    #[serde(default)]
+    pub(super) encoding: Encoding,
+    #[serde(default)]
+    pub(super) algorithm: Algorithm,
+    /// What is signed.
+    #[serde(default)]
+    pub(super) signed: Signed,
+}
+
+/// The name of a header.
+#[derive(Debug)]
+pub(in crate::gateways::drivers) struct HeaderSetting(pub(in crate::gateways::drivers) HeaderName);
+
+impl<'de> Deserialize<'de> for HeaderSetting {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        text.parse().map(Self).map_err(|_| serde::de::Error::custom("This must be the name of a header."))
+    }
+}
+
+/// Text that can stand in a header.
+#[derive(Debug, Default, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Visible(pub(super) String);
+
+impl TryFrom<String> for Visible {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        let fits = text.len() <= 100 && text.bytes().all(|byte| byte.is_ascii_graphic());
+        fits.then_some(Self(text)).ok_or("This must be visible ASCII of at most 100 characters.")
+    }
+}
+
+/// How the bytes of a signature are written.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Encoding {
+    #[default]
+    Hex,
+    Base64,
+}
+
+/// The hash under the HMAC.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Algorithm {
+    #[default]
+    Sha256,
+    Sha512,
+}
+
+/// `{body}` with what the gateway puts around it, such as the address it calls.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct Signed {
+    pub(super) before: String,
+    pub(super) after: String,
+}
+
+impl Default for Signed {
+    fn default() -> Self {
+        Self { before: String::new(), after: String::new() }
+    }
+}
+
+impl TryFrom<String> for Signed {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        match text.split("{body}").collect::<Vec<_>>()[..] {
+            [before, after] if text.len() <= 1000 => Ok(Self { before: before.to_owned(), after: after.to_owned() }),
+            _ => Err("This must contain {body} once and have at most 1000 characters."),
+        }
+    }
+}
+
+/// Where things stand in a body.
+#[derive(Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Pointers {
+    /// The gateway's id of the event; none where events have no id that stays the same when they are sent again.
+    pub(super) id: Pointer,
+    /// Its word for what happened.
+    #[serde(rename = "type")]
+    pub(super) kind: Pointer,
+    /// Its word for how it stands, where the type alone does not say.
+    pub(super) status: Pointer,
+    /// Its name of the transaction.
+    pub(super) reference: Pointer,
+    /// Its name of the refund or dispute.
+    pub(super) part: Pointer,
+    pub(super) amount: Pointer,
+    pub(super) currency: Pointer,
+    pub(super) order: Pointer,
+    pub(super) customer: Pointer,
+    pub(super) message: Pointer,
+}
+
+impl Default for Pointers {
+    fn default() -> Self {
+        let at = |pointer: &str| Pointer(vec![pointer.to_owned()]);
+        let nowhere = || Pointer(Vec::new());
+        Self {
+            id: at("/id"),
+            kind: at("/type"),
+            status: nowhere(),
+            reference: at("/data/id"),
+            part: nowhere(),
+            amount: at("/data/amount"),
+            currency: at("/data/currency"),
+            order: nowhere(),
+            customer: nowhere(),
+            message: nowhere(),
+        }
+    }
+}
+
+/// A JSON pointer (RFC 6901), or several of which the first that leads to something counts; null or an empty list leads nowhere.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "PointerForm")]
+pub(super) struct Pointer(Vec<String>);
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "a JSON pointer such as /data/id, or a list of them")]
+enum PointerForm {
+    One(String),
+    Several(Vec<String>),
+    Nowhere(()),
+}
+
+impl TryFrom<PointerForm> for Pointer {
+    type Error = &'static str;
+
+    fn try_from(form: PointerForm) -> Result<Self, Self::Error> {
+        let pointers = match form {
+            PointerForm::One(pointer) => vec![pointer],
+            PointerForm::Several(pointers) => pointers,
+            PointerForm::Nowhere(()) => Vec::new(),
+        };
+        let fit = pointers.len() <= 10 && pointers.iter().all(|pointer| pointer.starts_with('/') && pointer.len() <= 200);
+        fit.then_some(Self(pointers)).ok_or("This must be a JSON pointer such as /data/id.")
+    }
+}
+
+impl Pointer {
+    pub(super) fn find<'a>(&self, body: &'a Value) -> Option<&'a Value> {
+        self.0.iter().find_map(|pointer| body.pointer(pointer).filter(|value| !value.is_null()))
+    }
+
+    /// A text, or a number as text: gateways write ids as both.
+    pub(super) fn text(&self, body: &Value) -> Option<String> {
+        match self.find(body)? {
+            Value::String(text) if !text.is_empty() => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        }
+    }
+}
+
+/// What a type of event means: always the same, or what its status says.
+#[derive(Debug, Deserialize)]
+#[serde(untagged, expecting = "a normalised event such as payment.succeeded, or one for each status")]
+pub(super) enum Meaning {
+    Always(Normalised),
+    ByStatus(BTreeMap<String, Normalised>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gateways::driver;
+    use serde_json::json;
+
+    fn refused(settings: Value) -> String {
+        driver::settings::<Settings>(settings.as_object().unwrap()).unwrap_err().path
+    }
+
+    #[test]
+    fn the_least_settings_are_a_header() {
+        let settings: Settings = driver::settings(json!({ "signature": { "header": "X-Signature" } }).as_object().unwrap()).unwrap();
+        assert_eq!(settings.signature.header.0, "x-signature");
+        assert_eq!(settings.pointers.reference.text(&json!({ "data": { "id": 7 } })).as_deref(), Some("7"));
+        assert!(settings.pointers.status.find(&json!({ "status": "x" })).is_none());
+    }
+
+    #[test]
+    fn refusals_name_the_key() {
+        let with = |key: &str, value: Value| {
+            let mut settings = json!({ "signature": { "header": "X-Signature" } });
+            settings.as_object_mut().unwrap().insert(key.to_owned(), value);
+            settings
+        };
+        assert_eq!(refused(json!({ "signature": { "header": "no header" } })), "signature.header");
+        assert_eq!(refused(json!({ "signature": { "header": "X-Signature", "encoding": "rot13" } })), "signature.encoding");
+        assert_eq!(refused(json!({ "signature": { "header": "X-Signature", "signed": "the body" } })), "signature.signed");
+        assert_eq!(refused(with("pointers", json!({ "amount": "data.amount" }))), "pointers.amount");
+        assert_eq!(refused(with("pointers", json!({ "sum": "/amount" }))), "pointers.sum");
+        assert_eq!(refused(with("events", json!({ "paid": "payment.paid" }))), "events.paid");
+        assert_eq!(refused(with("amount_unit", json!("cents"))), "amount_unit");
+        assert_eq!(refused(with("currency", json!("dollars"))), "currency");
+    }
+}

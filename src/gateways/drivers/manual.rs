@@ -1,0 +1,39 @@
+//! `manual`: money that no gateway tells of, such as cash on delivery. It takes no callbacks.
+
+use axum::http::HeaderName;
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+
+use crate::gateways::driver::{Account, BadSettings, Driver, Finding, Incoming, NotGenuine, NotUnderstood, Reading};
+
+#[derive(Debug)]
+pub(super) struct Manual;
+
+impl Driver for Manual {
+    fn name(&self) -> &'static str {
+        "manual"
+    }
+
+    fn check_settings(&self, settings: &Map<String, Value>) -> Result<(), BadSettings> {
+        match settings.keys().next() {
+            Some(key) => Err(BadSettings { path: key.clone(), reason: "A manual gateway has no settings.".to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    fn signature_header(&self, _: &Map<String, Value>) -> Option<HeaderName> {
+        None
+    }
+
+    fn verify(&self, _: &Account, _: &Incoming<'_>) -> Result<(), NotGenuine> {
+        Err(NotGenuine::SignatureMissing)
+    }
+
+    fn read(&self, _: &Account, _: &Value) -> Reading {
+        Reading { id: None, kind: None, told: Err(NotUnderstood("A manual gateway takes no callbacks.".to_owned())) }
+    }
+
+    fn check(&self, _: &Account, _: DateTime<Utc>) -> Vec<Finding> {
+        vec![Finding::good("callbacks", "A manual gateway takes no callbacks; there is nothing to set up.")]
+    }
+}

@@ -1,0 +1,20 @@
+//! The drivers there are, by name.
+
+mod card;
+mod hmac;
+mod manual;
+
+use crate::gateways::driver::Driver;
+
+/// Every kind of gateway. A new one is a new line.
+static DRIVERS: &[&dyn Driver] = &[&card::Card, &hmac::AnyHmac, &manual::Manual];
+
+/// The driver of this name.
+pub fn named(name: &str) -> Option<&'static dyn Driver> {
+    DRIVERS.iter().copied().find(|driver| driver.name() == name)
+}
+
+/// What the drivers are called, for the refusal of another name.
+pub fn names() -> String {
+    DRIVERS.iter().map(|driver| driver.name()).collect::<Vec<_>>().join(", ")
+}

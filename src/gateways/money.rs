@@ -1,0 +1,140 @@
+//! Amounts in minor units, and the currencies that say what a minor unit is (ISO 4217).
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde_json::Value;
+
+/// A currency: three upper-case letters.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, sqlx::Type)]
+#[serde(try_from = "String", into = "String")]
+#[sqlx(transparent)]
+pub struct Currency(String);
+
+/// The text names no currency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("A currency has three letters, such as USD.")]
+pub struct NotACurrency;
+
+/// The value is no amount of this currency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotAnAmount {
+    /// It is neither a number nor a text that reads like one, or below zero.
+    #[error("is not a number, or below zero")]
+    Number,
+    /// It has a part that is less than a minor unit.
+    #[error("has more decimals than the currency")]
+    Decimals,
+}
+
+/// What the gateway counts in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Cents: `1250`.
+    #[default]
+    Minor,
+    /// Dollars: `12.50`.
+    Major,
+}
+
+impl Currency {
+    /// How many decimals an amount has: most have two.
+    fn decimals(&self) -> usize {
+        match self.0.as_str() {
+            "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "VND" | "VUV" | "XAF" | "XOF"
+            | "XPF" => 0,
+            "BHD" | "IQD" | "JOD" | "KWD" | "LYD" | "OMR" | "TND" => 3,
+            _ => 2,
+        }
+    }
+
+    /// `USD`
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Currency {
+    type Err = NotACurrency;
+
+    fn from_str(text: &str) -> Result<Self, NotACurrency> {
+        let fits = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_alphabetic());
+        fits.then(|| Self(text.to_ascii_uppercase())).ok_or(NotACurrency)
+    }
+}
+
+impl TryFrom<String> for Currency {
+    type Error = NotACurrency;
+
+    fn try_from(text: String) -> Result<Self, NotACurrency> {
+        text.parse()
+    }
+}
+
+impl From<Currency> for String {
+    fn from(currency: Currency) -> Self {
+        currency.0
+    }
+}
+
+impl fmt::Display for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Reads an amount, given as a number or as text, into minor units. It is read digit by digit: no amount goes through binary fractions.
+pub fn minor_units(value: &Value, currency: &Currency, unit: Unit) -> Result<i64, NotAnAmount> {
+    let text = match value {
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        _ => return Err(NotAnAmount::Number),
+    };
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !digits(whole) || !digits(fraction) {
+        return Err(NotAnAmount::Number);
+    }
+    let decimals = if unit == Unit::Major { currency.decimals() } else { 0 };
+    let fraction = fraction.trim_end_matches('0');
+    if fraction.len() > decimals {
+        return Err(NotAnAmount::Decimals);
+    }
+    format!("{whole}{fraction:0<decimals$}").parse().map_err(|_| NotAnAmount::Number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn amounts_become_minor_units_exactly() {
+        for (value, currency, unit, minor) in [
+            (json!(1250), "usd", Unit::Minor, 1250),
+            (json!("1250"), "USD", Unit::Minor, 1250),
+            (json!(12.5), "USD", Unit::Major, 1250),
+            (json!("12.50"), "EUR", Unit::Major, 1250),
+            (json!(0.1), "EUR", Unit::Major, 10),
+            (json!("1.10"), "KWD", Unit::Major, 1100),
+            (json!("500.00"), "JPY", Unit::Major, 500),
+            (json!(0), "USD", Unit::Minor, 0),
+        ] {
+            assert_eq!(minor_units(&value, &currency.parse().unwrap(), unit), Ok(minor), "{value} {currency}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_amount_is_refused() {
+        let usd: Currency = "USD".parse().unwrap();
+        for bad in [json!(-1), json!("-1"), json!("1e3"), json!("1,5"), json!(""), json!("."), json!(null), json!([1]), json!(1e30)] {
+            assert_eq!(minor_units(&bad, &usd, Unit::Minor), Err(NotAnAmount::Number), "{bad}");
+        }
+        assert_eq!(minor_units(&json!("0.001"), &usd, Unit::Major), Err(NotAnAmount::Decimals));
+        assert_eq!(minor_units(&json!(12.5), &usd, Unit::Minor), Err(NotAnAmount::Decimals));
+        for bad in ["", "US", "USDT", "U$D", "ÜSD"] {
+            assert_eq!(bad.parse::<Currency>(), Err(NotACurrency), "{bad}");
+        }
+    }
+}

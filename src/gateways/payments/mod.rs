@@ -1,0 +1,122 @@
+//! Payments: the transactions of a company's gateways, as records of `ledger/int/v1` that are only read.
+//!
+//! Callbacks tell [`Fact`]s; [`apply`] adds them to their payment and publishes what they make due; [`State`] says where the payment
+//! stands. Nobody edits a payment.
+
+mod apply;
+mod facts;
+mod queries;
+mod state;
+
+use std::future::{Future, ready};
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value, json};
+use sqlx::PgConnection;
+
+use crate::gateways::Gateways;
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::{CallbackId, CustomerId, GatewayId, OrderId, PaymentId};
+use crate::members;
+use crate::resources::{Filter, Presented, Record, Resource};
+
+pub(super) use apply::{Source, apply};
+pub use facts::{Fact, FactKind, Normalised};
+pub use state::{Dispute, Kind, State, Status};
+
+crate::columns! {
+    /// A payment as the ledger shows it.
+    pub struct Payment {
+        /// Where.
+        pub gateway_id: GatewayId,
+        /// What the gateway calls it.
+        pub transaction_id: String,
+        /// What it is.
+        pub kind: Kind,
+        /// How far it has come.
+        pub status: Status,
+        /// What was to be paid, in minor units.
+        pub amount: Option<i64>,
+        /// What of it was given back.
+        pub refunded: i64,
+        /// What both are in.
+        pub currency: Option<String>,
+        /// How a dispute about it stands.
+        pub dispute: Option<Dispute>,
+        /// What it was for.
+        pub order_id: Option<OrderId>,
+        /// Who paid.
+        pub customer_id: Option<CustomerId>,
+    }
+}
+
+impl Resource for Payment {
+    type Id = PaymentId;
+    type Room = Gateways;
+
+    const SINGULAR: &'static str = "payment";
+    const PLURAL: &'static str = "payments";
+    const FILTERS: &'static [Filter] = &[
+        Filter::id::<GatewayId>("gateway").on("gateway_id"),
+        Filter::text("gateway_transaction_id").on("transaction_id"),
+        Filter::text("kind"),
+        Filter::text("status"),
+        Filter::text("currency"),
+        Filter::id::<OrderId>("order").on("order_id"),
+        Filter::id::<CustomerId>("customer").on("customer_id"),
+    ];
+    const SEARCH: &'static [&'static str] = &["transaction_id"];
+
+    fn present(_: &mut PgConnection, payments: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
+        ready(Ok(payments.iter().map(|payment| payment.fields.members()).collect()))
+    }
+
+    /// Every fact, the first one first.
+    async fn details(conn: &mut PgConnection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+        let history = queries::list_history(conn, payment.id).await?;
+        Ok(members! { "history": history.into_iter().map(Told::member).collect::<Vec<_>>() })
+    }
+}
+
+impl Payment {
+    fn members(&self) -> Map<String, Value> {
+        members! {
+            "gateway": self.gateway_id,
+            "gateway_transaction_id": self.transaction_id,
+            "kind": self.kind,
+            "status": self.status,
+            "amount": self.amount,
+            "refunded_amount": self.refunded,
+            "currency": self.currency,
+            "dispute": self.dispute,
+            "order": self.order_id,
+            "customer": self.customer_id,
+        }
+    }
+}
+
+/// A fact as the history shows it.
+#[derive(Debug)]
+pub(super) struct Told {
+    callback: CallbackId,
+    fact: FactKind,
+    reference: String,
+    amount: Option<i64>,
+    currency: Option<String>,
+    message: Option<String>,
+    recorded_at: DateTime<Utc>,
+}
+
+impl Told {
+    fn member(self) -> Value {
+        json!({
+            "fact": self.fact,
+            "reference": Some(self.reference).filter(|reference| !reference.is_empty()),
+            "amount": self.amount,
+            "currency": self.currency,
+            "message": self.message,
+            "callback": self.callback,
+            "at": timestamp(self.recorded_at),
+        })
+    }
+}

@@ -1,0 +1,54 @@
+//! So many requests a minute, counted by each instance for itself: what keeps one caller from taking the room of all others.
+
+use std::hash::Hash;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use governor::clock::{Clock as _, DefaultClock};
+use governor::middleware::StateInformationMiddleware;
+use governor::state::keyed::DefaultKeyedStateStore;
+use governor::{Quota, RateLimiter};
+
+use crate::kernel::rate_limit::Standing;
+
+type Limiter<K> = RateLimiter<K, DefaultKeyedStateStore<K>, DefaultClock, StateInformationMiddleware>;
+
+/// A limit for each caller, told apart by `K`. Clones count together.
+#[derive(Clone, Debug)]
+pub struct Throttle<K: Hash + Eq + Clone> {
+    limiter: Arc<Limiter<K>>,
+    limit: NonZeroU32,
+}
+
+impl<K: Hash + Eq + Clone> Throttle<K> {
+    /// A limit of so many requests a minute, all of which may come at once.
+    pub fn new(requests_per_minute: NonZeroU32) -> Self {
+        let quota = Quota::per_minute(requests_per_minute);
+        let limiter = RateLimiter::dashmap(quota).with_middleware::<StateInformationMiddleware>();
+        Self { limiter: Arc::new(limiter), limit: requests_per_minute }
+    }
+
+    /// Counts a request of `caller`.
+    pub fn hit(&self, caller: K) -> Standing {
+        // One request is given back every so often; a full bucket takes a minute.
+        let one = Duration::from_secs(60) / self.limit.get();
+        match self.limiter.check_key(&caller) {
+            Ok(state) => {
+                let remaining = state.remaining_burst_capacity();
+                let reset = one * (self.limit.get() - remaining);
+                Standing { limit: self.limit.get(), remaining, reset, allowed: true }
+            }
+            Err(refused) => {
+                let reset = refused.wait_time_from(DefaultClock::default().now());
+                Standing { limit: self.limit.get(), remaining: 0, reset, allowed: false }
+            }
+        }
+    }
+
+    /// Forgets the callers whose minute is over, so that memory follows the callers of the last minute alone.
+    pub fn sweep(&self) {
+        self.limiter.retain_recent();
+        self.limiter.shrink_to_fit();
+    }
+}

@@ -1,0 +1,9 @@
+//! Gateways and the ledger: interface 2, `POST /webhooks`; decisions, section 8.
+
+mod calling_back;
+mod documented;
+mod ledger;
+mod order_of_arrival;
+mod refusals;
+mod trying_again;
+mod which_gateway;

@@ -1,0 +1,132 @@
+//! What was genuine and could not be processed is kept, and processed again by itself, by the gateway's repetition, and by hand.
+
+use chrono::TimeDelta;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::gateways::{SIGNING_SECRET, event, paid, sha256_hex};
+use crate::support::{Answer, World};
+
+/// A gateway whose settings look for the amount where it is not.
+async fn misguided(world: &World) -> Value {
+    let settings = settings("/data/sum");
+    world.gateway(json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": settings })).await
+}
+
+fn settings(amount: &str) -> Value {
+    json!({ "signature": { "header": "X-Signature" }, "events": { "paid": "payment.succeeded" }, "pointers": { "amount": amount } })
+}
+
+async fn post(world: &World, gateway: &Value) -> Answer {
+    let body = json!({ "id": "evt_1", "type": "paid", "data": { "id": "t_1", "amount": 500, "currency": "EUR" } });
+    let signature = sha256_hex(SIGNING_SECRET, &body.to_string());
+    world.request(Method::POST, gateway["callback_path"].as_str().unwrap()).header("x-signature", &signature).json(&body).send().await
+}
+
+async fn mend(world: &World, gateway: &Value) {
+    let path = format!("gateways/{}", gateway["id"].as_str().unwrap());
+    world.ledger(Method::PUT, &path).json(&json!({ "settings": settings("/data/amount") })).send().await.ok(200);
+}
+
+#[tokio::test]
+async fn it_is_processed_by_itself_when_its_time_comes() {
+    let world = World::new().await;
+    let gateway = misguided(&world).await;
+    post(&world, &gateway).await.refused(400, "callback_not_understood");
+    let callback = world.last_callback().await;
+    assert_eq!((&callback["status"], &callback["reason"]), (&json!("failed"), &json!("callback_not_understood")));
+    assert_eq!((&callback["event_id"], &callback["attempts"]), (&json!("evt_1"), &json!(1)));
+    assert_eq!(callback["next_attempt_at"], "2026-05-21T10:16:00.000+00:00");
+
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 0, "it is not time yet");
+    world.pass(TimeDelta::minutes(1));
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
+    let callback = world.last_callback().await;
+    assert_eq!((&callback["attempts"], &callback["next_attempt_at"]), (&json!(2), &json!("2026-05-21T10:21:00.000+00:00")));
+
+    mend(&world, &gateway).await;
+    world.pass(TimeDelta::minutes(5));
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
+    let callback = world.last_callback().await;
+    assert_eq!((&callback["status"], &callback["next_attempt_at"], &callback["reason"]), (&json!("processed"), &json!(null), &json!(null)));
+    assert_eq!(world.payment().await["amount"], 500);
+    assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn it_is_processed_when_the_gateway_sends_it_again() {
+    let world = World::new().await;
+    let gateway = misguided(&world).await;
+    for _ in 0..2 {
+        post(&world, &gateway).await.refused(400, "callback_not_understood");
+    }
+    assert_eq!(world.last_callback().await["attempts"], 2);
+    mend(&world, &gateway).await;
+    assert_eq!(post(&world, &gateway).await.ok(200)["message"], "Webhook received.");
+    assert_eq!(post(&world, &gateway).await.ok(200)["message"], "Already processed.");
+    assert_eq!(world.count("select count(*) from callbacks").await, 1);
+    assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
+}
+
+#[tokio::test]
+async fn it_is_processed_by_hand_and_so_is_what_was_ignored() {
+    let world = World::new().await;
+    let gateway = misguided(&world).await;
+    post(&world, &gateway).await.refused(400, "callback_not_understood");
+    let path = format!("callbacks/{}/process", world.last_callback().await["id"].as_str().unwrap());
+    let still = world.ledger(Method::POST, &path).send().await.ok(200);
+    assert_eq!((&still["callback"]["status"], &still["callback"]["attempts"]), (&json!("failed"), &json!(2)));
+    mend(&world, &gateway).await;
+    for _ in 0..2 {
+        let done = world.ledger(Method::POST, &path).send().await.ok(200);
+        assert_eq!((&done["callback"]["status"], &done["callback"]["attempts"]), (&json!("processed"), &json!(3)));
+    }
+    assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
+
+    world.pass(TimeDelta::seconds(1));
+    let card = world.card().await;
+    world.call_back(&card, &event("evt_9", "invoice.paid", json!({ "id": "in_1" }))).await.ok(200);
+    let path = format!("callbacks/{}/process", world.last_callback().await["id"].as_str().unwrap());
+    let ignored = world.ledger(Method::POST, &path).send().await.ok(200);
+    assert_eq!(ignored["callback"]["status"], "ignored");
+}
+
+#[tokio::test]
+async fn a_fault_of_ours_loses_nothing() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    sqlx::query("alter table payments add constraint broken check (amount < 0)").execute(&world.pool).await.unwrap();
+    assert_eq!(world.call_back(&gateway, &paid("evt_1")).await.ok(200)["message"], "Webhook received.");
+    let callback = world.last_callback().await;
+    assert_eq!((&callback["status"], &callback["reason"]), (&json!("failed"), &json!("internal_error")));
+    assert_eq!(world.payment_event_names().await, [""; 0]);
+    world.pass(TimeDelta::minutes(1));
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
+    assert_eq!(world.last_callback().await["attempts"], 2);
+
+    sqlx::query("alter table payments drop constraint broken").execute(&world.pool).await.unwrap();
+    world.pass(TimeDelta::minutes(5));
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
+    assert_eq!(world.last_callback().await["status"], "processed");
+    assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
+}
+
+#[tokio::test]
+async fn bodies_that_no_driver_understands_are_answered_so() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    for (number, body) in
+        ["", "x", "[]", "{}", "{\"type\":\"charge.succeeded\"}", "{\"type\":5}", "{\"type\":\"a\\u0000\"}"].into_iter().enumerate()
+    {
+        let signature = crate::support::gateways::card_signature(SIGNING_SECRET, body, world.clock.now());
+        let request = world.request(Method::POST, gateway["callback_path"].as_str().unwrap()).header("card-signature", &signature);
+        request.body(body).send().await.refused(400, "callback_not_understood");
+        assert_eq!(
+            world.count("select count(*) from callbacks where status = 'failed'").await,
+            i64::try_from(number).unwrap() + 1,
+            "{body}"
+        );
+    }
+    assert_eq!(world.count("select count(*) from payments").await, 0);
+}
