@@ -148,6 +148,7 @@ async fn what_failed_since_a_time_is_counted_first_and_then_repeated() {
     let since = world.clock.now();
     let arrived_since = world.fail(&receiver, "order.updated").await;
     world.fail(&receiver, "order.dispatched").await;
+    world.pass(TimeDelta::hours(1));
     world.post(&format!("deliveries/{}/replay", id(&arrived_since)), json!({})).await.ok(201);
     world.publish("order.started").await;
     world.deliver().await;
