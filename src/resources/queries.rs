@@ -83,7 +83,7 @@ pub(super) async fn mark_deleted<R: Resource>(conn: &mut PgConnection, id: R::Id
 const SCANNED: i64 = 5000;
 
 /// Selects what `parameters` narrow a list to, but for the words they look for.
-fn narrowed<R: Resource>(mut sql: QueryBuilder<Postgres>, parameters: &ListParameters) -> QueryBuilder<Postgres> {
+fn narrowed(mut sql: QueryBuilder<Postgres>, parameters: &ListParameters) -> QueryBuilder<Postgres> {
     for (column, operand) in &parameters.filters {
         sql.push(format!(" and {column} = "));
         operand.push_to(&mut sql);
@@ -117,7 +117,7 @@ pub(super) async fn find_horizon<R: Resource>(
     }
     let mut sql = QueryBuilder::new(format!("select created_at, id from {} where deleted_at is null and company_id = ", R::TABLE));
     sql.push_bind(company.uuid());
-    let mut sql = narrowed::<R>(sql, parameters);
+    let mut sql = narrowed(sql, parameters);
     let order = parameters.direction.order();
     sql.push(format!(" order by created_at {order}, id {order} limit 1 offset ")).push_bind(SCANNED - 1);
     let row: Option<(DateTime<Utc>, Uuid)> = sql.build_query_as().fetch_optional(conn).await?;
@@ -131,7 +131,7 @@ pub(super) async fn list<R: Resource>(
     parameters: &ListParameters,
     horizon: Option<Cursor>,
 ) -> Result<Vec<Record<R>>, sqlx::Error> {
-    let mut sql = narrowed::<R>(select::<R>(company), parameters);
+    let mut sql = narrowed(select::<R>(company), parameters);
     if let Some(horizon) = horizon {
         push_key(&mut sql, parameters.direction.comparison_until(), horizon);
     }

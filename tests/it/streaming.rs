@@ -126,7 +126,9 @@ async fn a_client_that_saw_nothing_yet_knows_where_to_go_on() {
     let last = world.publish("order.created").await.to_string();
     let mut response = world.stream_of(&world.api_key, "", None).await;
     let greeting = timeout(PATIENCE, response.chunk()).await.unwrap().unwrap().unwrap();
-    assert_eq!(std::str::from_utf8(&greeting).unwrap(), format!("id: {last}\n\n"));
+    // Alone, or with the event itself where a transaction beside it, of another story, is still open: either tells the place.
+    let greeting = std::str::from_utf8(&greeting).unwrap();
+    assert_eq!(greeting.lines().next(), Some(format!("id: {last}").as_str()), "{greeting}");
 }
 
 #[tokio::test]
@@ -240,12 +242,8 @@ async fn a_company_has_twenty_streams_and_one_that_ends_makes_room() {
 async fn streams_end_when_the_service_stops() {
     let world = World::new().await;
     let mut stream = world.stream("", None).await;
-    let stopping = tokio::spawn({
-        let lifecycle = world.lifecycle.clone();
-        async move { lifecycle.stop().await }
-    });
-    assert_eq!(stream.next().await, None);
-    timeout(PATIENCE, stopping).await.unwrap().unwrap();
+    let (next, ()) = timeout(PATIENCE, futures::future::join(stream.next(), world.lifecycle.stop())).await.unwrap();
+    assert_eq!(next, None);
 }
 
 /// The program, as a developer starts it.
@@ -315,6 +313,7 @@ async fn portico_listen_forwards_like_the_real_thing_and_prints_the_answers() {
 async fn way_to(service: SocketAddr) -> (SocketAddr, Arc<Notify>) {
     let (listener, cut) = (TcpListener::bind("127.0.0.1:0").await.unwrap(), Arc::<Notify>::default());
     let (address, scissors) = (listener.local_addr().unwrap(), cut.clone());
+    #[expect(clippy::disallowed_methods, reason = "it ends with the story's runtime")]
     tokio::spawn(async move {
         while let Ok((mut client, _)) = listener.accept().await {
             let mut service = TcpStream::connect(service).await.unwrap();

@@ -20,7 +20,8 @@ pub(super) async fn list_partitions(conn: &mut PgConnection, table: Table) -> Re
     .await
 }
 
-/// Makes the partition of a day, unless somebody did meanwhile, or rows of that day are in the default partition: then they stay there.
+/// Makes the partition of a day, unless somebody did meanwhile, or rows of that day are in the default partition, even since it was looked
+/// at: then they stay there.
 ///
 /// It is made first and then attached: whoever reads or writes other days does not wait.
 pub(super) async fn make_partition(conn: &mut PgConnection, table: Table, day: NaiveDate) -> Result<(), sqlx::Error> {
@@ -30,8 +31,11 @@ pub(super) async fn make_partition(conn: &mut PgConnection, table: Table, day: N
     let is_there = is_there(&partition);
     let make = format!(
         "if not {is_there} and not exists (select from {name}_default where {key} >= '{from}' and {key} < '{until}') then
-             create table {partition} (like {name} including all);
-             alter table {name} attach partition {partition} for values from ('{from}') to ('{until}');
+             begin
+                 create table {partition} (like {name} including all);
+                 alter table {name} attach partition {partition} for values from ('{from}') to ('{until}');
+             exception when check_violation then null;
+             end;
          end if;"
     );
     in_one_message(conn, &make).await
