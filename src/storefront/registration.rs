@@ -156,9 +156,8 @@ pub(super) async fn register(
 
 async fn create_account(storefront: &Storefront, store: &Store, request: &RegistrationRequest) -> Result<SignedIn, Problem> {
     let registration = request.parse()?;
-    let right =
-        codes::check(storefront, store.id, Purpose::CreateAccount, Target::Identities(&registration.candidates), request.code.as_ref())
-            .await?;
+    let target = Target::Identities(registration.candidates);
+    let right = codes::check(storefront, store.id, Purpose::CreateAccount, target, request.code.as_ref()).await?;
     let password_hash = match registration.password {
         Some(password) => match storefront.hashing.hash(password).await {
             Ok(hash) => Some(hash),

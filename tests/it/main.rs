@@ -27,6 +27,7 @@ mod fleet_tracking;
 mod fleet_vehicles;
 mod gateways;
 mod generated_bodies;
+mod guessing;
 mod identities;
 mod instances;
 mod layers;

@@ -61,17 +61,17 @@ pub(in crate::storefront) async fn check(
     storefront: &Storefront,
     store: StoreId,
     purpose: Purpose,
-    target: Target<'_>,
+    target: Target,
     guess: Option<&SubmittedCode>,
 ) -> Result<RightCode, CheckError> {
     let guess = guess.ok_or(CheckError::Missing)?;
     // What is not six digits cannot be right, so it is not a guess either: a client's slip costs its customer nothing.
     let SubmittedCode(Some(digits)) = guess else { return Err(CheckError::Invalid { attempts_left: None }) };
     let now = storefront.clock.now();
-    let counted = {
-        let mut conn = storefront.pool.acquire().await?;
-        queries::count_guess(&mut conn, store, purpose, target, now).await?
-    };
+    let pool = storefront.pool.clone();
+    // Whoever guesses and hangs up has guessed.
+    let counting = async move { queries::count_guess(&mut *pool.acquire().await?, store, purpose, target, now).await };
+    let counted = storefront.lifecycle.finish(counting).await?;
     let guessed = counted.code.as_ref().map(|code| Guessed {
         guesses: code.guesses,
         expires_at: code.expires_at,

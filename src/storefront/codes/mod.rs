@@ -43,10 +43,10 @@ impl Purpose {
 }
 
 /// Where a guess looks for its code.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Target<'a> {
+#[derive(Clone, Debug)]
+pub(super) enum Target {
     /// Among the codes of signed-out people, by the keys of identities (at least one).
-    Identities(&'a [String]),
+    Identities(Vec<String>),
     /// At the last code this customer asked for while signed in.
     RequestedBy(CustomerId),
 }

@@ -128,12 +128,12 @@ pub(super) async fn count_guess(
     conn: &mut PgConnection,
     store: StoreId,
     purpose: Purpose,
-    target: Target<'_>,
+    target: Target,
     now: DateTime<Utc>,
 ) -> Result<Counted, sqlx::Error> {
     let (identities, requested_by) = match target {
         Target::Identities(identities) => (identities, None),
-        Target::RequestedBy(customer) => (&[customer.to_string()][..], Some(customer)),
+        Target::RequestedBy(customer) => (vec![customer.to_string()], Some(customer)),
     };
     // `tally` reads `guessed`, so that the code's row is always locked before the identity's, here and where a code is consumed: two
     // statements that locked them in different orders would wait for each other.
@@ -176,7 +176,7 @@ pub(super) async fn count_guess(
          from tally left join guessed on true"#,
         store.uuid(),
         purpose.as_str(),
-        identities,
+        &identities,
         requested_by.map(CustomerId::uuid),
         now,
         now - rules::FORGIVEN_AFTER,
