@@ -181,6 +181,7 @@ async fn create_account(storefront: &Storefront, store: &Store, request: &Regist
         password_hash,
     };
     let mut tx = storefront.pool.begin().await?;
+    customers::lock_claims(&mut tx, &newcomer).await?;
     right.consume(&mut tx, now).await?;
     let (customer, lost) = customers::open_account(&mut tx, store.company_id, &newcomer, now).await.map_err(refuse_taken)?;
     let token = storefront.issue_token(&mut tx, customer.id, now).await?;

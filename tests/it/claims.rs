@@ -5,6 +5,7 @@ use futures::future::join;
 use serde_json::{Value, json};
 
 use crate::support::World;
+use crate::support::identity_provider::{APP, IdentityProvider, claims_of_b, rsa, with};
 use crate::support::people::{EMAIL, PHONE, token, wrong};
 
 const OTHER: &str = "+12025550199";
@@ -111,6 +112,49 @@ async fn two_customers_who_prove_what_the_other_one_typed_do_not_wait_in_a_circl
         let (adas, bobs) = join(confirm(&ada, &codes[0]), confirm(&bob, &codes[1])).await;
         assert_eq!(adas.ok(200)["customer"]["phone"], OTHER);
         assert_eq!(bobs.ok(200)["customer"]["phone"], PHONE);
+    }
+}
+
+#[tokio::test]
+async fn who_registers_with_a_number_and_who_verifies_it_do_not_wait_in_a_circle() {
+    for _ in 0..10 {
+        let world = World::new().await;
+        world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
+        let bob = token(&world.register("bob@example.com").await);
+        world.storefront("customers/request-phone-verification").token(&bob).json(&json!({ "phone": PHONE })).send().await.ok(200);
+        let bobs = json!({ "code": world.last_code() });
+        world.pass(TimeDelta::seconds(30));
+        let code = world.creation_code(PHONE).await;
+        let verified = world.storefront("customers/verify-phone-number").token(&bob).json(&bobs).send();
+        let (registered, verified) = join(world.open_account(PHONE, &code), verified).await;
+        match registered.status {
+            201 => verified.refused(422, "phone_taken"),
+            _ => {
+                registered.refused(422, "account_exists");
+                verified.ok(200)
+            }
+        };
+        assert_eq!(world.count("select count(*) from customers where phone is not null").await, 1);
+    }
+}
+
+#[tokio::test]
+async fn who_registers_with_an_address_and_who_is_vouched_for_do_not_wait_in_a_circle() {
+    let idp = IdentityProvider::start().await;
+    for _ in 0..10 {
+        let world = idp.world(&[]).await;
+        world.register_with(PHONE, json!({ "email": EMAIL })).await;
+        let code = world.creation_code(EMAIL).await;
+        let claims = with(&claims_of_b(&world, "7"), json!({ "email": EMAIL, "email_verified": true }));
+        let body = json!({ "idToken": rsa().sign(&claims), "clientId": APP });
+        let vouched = world.storefront("customers/login-with-idp-b").json(&body).send();
+        let (registered, vouched) = join(world.open_account(EMAIL, &code), vouched).await;
+        let vouched = vouched.ok(200);
+        match registered.status {
+            201 => assert_eq!(vouched["customer"]["id"], registered.body["customer"]["id"]),
+            _ => drop(registered.refused(422, "account_exists")),
+        }
+        assert_eq!(world.count("select count(*) from customers where email is not null").await, 1);
     }
 }
 

@@ -111,15 +111,25 @@ impl NewCustomer {
     }
 }
 
+/// Locks the accounts that will lose a claim to the newcomer, before anything else is: whoever proves the same identity to another account
+/// locks them first, too, and then waits for the code and for the identity itself.
+pub(super) async fn lock_claims(conn: &mut PgConnection, newcomer: &NewCustomer) -> Result<(), sqlx::Error> {
+    for identity in newcomer.proven() {
+        queries::lock_claimants(conn, newcomer.store, newcomer.id, &identity).await?;
+    }
+    Ok(())
+}
+
 /// Opens an account: what the newcomer has proven leaves every account that merely typed it, and `customer.created` is published.
 ///
-/// No other account's row may be locked by the caller: those that lose a claim are locked here.
+/// No other account's row may be locked by the caller, but by [`lock_claims`].
 pub(super) async fn open_account(
     conn: &mut PgConnection,
     company: CompanyId,
     newcomer: &NewCustomer,
     now: DateTime<Utc>,
 ) -> Result<(Customer, LostClaims), sqlx::Error> {
+    lock_claims(conn, newcomer).await?;
     let customer = queries::insert_customer(conn, newcomer, now).await?;
     let mut lost = Vec::new();
     for identity in newcomer.proven() {
