@@ -37,7 +37,7 @@ pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
-        explain(&path, error.inner())
+        misread::<T>(error.inner(), bytes).unwrap_or_else(|| explain(&path, error.inner()))
     })?;
     json.end().map_err(|error| Problem::new(ProblemCode::JsonInvalid).detail(format!("The body is not valid JSON: {error}.")))?;
     Ok(value)
@@ -49,6 +49,13 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
         let path = error.path().to_string();
         explain(&path, error.inner())
     })
+}
+
+/// The parser calls null in the place of a word broken JSON, and says so where it stands. In a body that is no broken JSON it is a wrong
+/// member.
+fn misread<T: DeserializeOwned>(error: &serde_json::Error, bytes: &[u8]) -> Option<Problem> {
+    let body: Value = serde_json::from_slice(bytes).ok().filter(|_| !error.is_data())?;
+    from_value::<T>(body).err()
 }
 
 fn explain(path: &str, error: &serde_json::Error) -> Problem {
@@ -109,6 +116,29 @@ mod tests {
         assert_eq!(refused(b"{}")["fields"]["name"][0], "name is required.");
         assert_eq!(refused(b"{\"name\":\"a\",\"nam\":1}")["fields"]["nam"][0], "nam is not known here.");
         assert_eq!(refused(b"{\"name\":5}")["fields"]["name"][0], "name: invalid type: integer `5`, expected a string.");
+    }
+
+    #[test]
+    fn null_for_a_word_is_a_wrong_member_and_no_broken_json() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum Colour {
+            Red,
+        }
+        #[derive(Debug, serde::Deserialize)]
+        struct Painted {
+            #[serde(rename = "colour")]
+            _colour: Colour,
+        }
+        for wrong in ["null", "5", "true", "[]", "\"blue\""] {
+            let refusal = parse::<Painted>(format!("{{\"colour\":{wrong}}}").as_bytes()).unwrap_err().body("r");
+            assert_eq!(refusal["code"], "body_invalid", "{wrong}");
+            assert!(refusal["fields"]["colour"].is_array(), "{wrong}: {refusal}");
+        }
+        assert!(parse::<Painted>(br#"{"colour":"red"}"#).is_ok());
+        assert_eq!(parse::<Painted>(br#"{"colour":null"#).unwrap_err().body("r")["code"], "json_invalid");
+        let twice = parse::<Painted>(br#"{"colour":null,"colour":"red"}"#).unwrap_err().body("r");
+        assert_eq!(twice["status"], 400);
     }
 
     #[test]
