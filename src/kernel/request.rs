@@ -25,9 +25,13 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Wraps a whole router. Nothing outside of this layer answers anything.
 pub fn layer(router: Router, trusted_proxies: TrustedProxies) -> Router {
+    layer_within(TIME_LIMIT, router, trusted_proxies)
+}
+
+fn layer_within(time_limit: Duration, router: Router, trusted_proxies: TrustedProxies) -> Router {
     router
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, TIME_LIMIT))
+        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, time_limit))
         .layer(CatchPanicLayer::custom(answer_panic))
         .layer(middleware::from_fn_with_state(trusted_proxies, accompany))
 }
@@ -73,4 +77,40 @@ fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
     let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     tracing::error!(message = message.unwrap_or("without a message"), "a handler panicked");
     Problem::new(ProblemCode::Internal).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::body::to_bytes;
+    use axum::routing::get;
+    use serde_json::Value;
+    use tower::ServiceExt;
+
+    async fn answer(router: Router) -> (Response<()>, Value) {
+        let request = Request::get("/").body(Body::empty()).unwrap();
+        let layered = layer_within(Duration::from_millis(50), router, TrustedProxies::default());
+        let (parts, body) = layered.oneshot(request).await.unwrap().into_parts();
+        let body = serde_json::from_slice(&to_bytes(body, BODY_LIMIT).await.unwrap()).unwrap();
+        (Response::from_parts(parts, ()), body)
+    }
+
+    #[tokio::test]
+    async fn a_panic_is_a_problem_and_says_nothing_of_itself() {
+        async fn panics() {
+            panic!("at the disco")
+        }
+        let (answer, body) = answer(Router::new().route("/", get(panics))).await;
+        assert_eq!((answer.status().as_u16(), &body["code"]), (500, &Value::from("internal_error")));
+        assert_eq!(answer.headers()["content-type"], "application/problem+json");
+        assert_eq!(answer.headers()["x-request-id"], body["request_id"].as_str().unwrap());
+        assert!(!body.to_string().contains("disco"));
+    }
+
+    #[tokio::test]
+    async fn what_takes_longer_than_the_limit_is_given_up() {
+        let (answer, body) = answer(Router::new().route("/", get(std::future::pending::<()>))).await;
+        assert_eq!((answer.status().as_u16(), &body["code"]), (503, &Value::from("overloaded")));
+        assert_eq!(answer.headers()["retry-after"], "1");
+    }
 }
