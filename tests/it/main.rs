@@ -13,6 +13,7 @@ mod commands;
 mod database_away;
 mod devices;
 mod event_types;
+mod every_code;
 mod every_resource;
 mod fleet_delivery;
 mod fleet_drivers;
