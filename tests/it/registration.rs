@@ -7,6 +7,22 @@ use serde_json::json;
 use crate::support::World;
 use crate::support::people::{EMAIL, PASSWORD, PHONE, token};
 
+/// Of a customer, wherever one is shown: decisions, section 3.
+const FIELDS: [&str; 12] = [
+    "id",
+    "uuid",
+    "name",
+    "email",
+    "phone",
+    "email_verified",
+    "phone_verified",
+    "title",
+    "photo_url",
+    "meta",
+    "created_at",
+    "updated_at",
+];
+
 #[tokio::test]
 async fn a_customer_registers_by_mail_and_is_signed_in() {
     let world = World::new().await;
@@ -18,6 +34,8 @@ async fn a_customer_registers_by_mail_and_is_signed_in() {
     assert_eq!((&customer["email_verified"], &customer["phone_verified"]), (&json!(true), &json!(false)));
     assert_eq!((&customer["title"], &customer["photo_url"], &customer["meta"]), (&json!(null), &json!(null), &json!({})));
     assert_eq!(customer["created_at"], "2026-05-21T10:15:00.000+00:00");
+    let fields: Vec<_> = customer.as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(fields, FIELDS);
     let me = world.storefront_get("customers/me").token(&token(&login)).send().await.ok(200);
     assert_eq!(&me, customer);
     assert_eq!(world.count("select count(*) from events where name = 'customer.created'").await, 1);

@@ -14,6 +14,10 @@ async fn ask(world: &World, number: &str) -> crate::support::Answer {
 #[tokio::test]
 async fn numbers_that_cannot_receive_a_text_are_refused() {
     let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    let sign_in = |number: &str| world.storefront("customers/login-with-sms").json(&json!({ "phone": number })).send();
+    let verification =
+        |number: &str| world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": number })).send();
     for text in [
         "",
         "hello",
@@ -32,6 +36,8 @@ async fn numbers_that_cannot_receive_a_text_are_refused() {
         "+1٢015550123",
     ] {
         ask(&world, text).await.refused(422, "number_invalid");
+        verification(text).await.refused(422, "number_invalid");
+        sign_in(text).await.refused(422, "number_invalid");
     }
     // fixed, toll-free, premium, satellite, international toll-free and premium, a pager, a fixed line with a leading zero
     for number in [
@@ -45,9 +51,12 @@ async fn numbers_that_cannot_receive_a_text_are_refused() {
         "+390612345678",
     ] {
         ask(&world, number).await.refused(422, "number_unreachable");
+        verification(number).await.refused(422, "number_unreachable");
+        sign_in(number).await.refused(422, "customer_not_found");
     }
+    assert_eq!(world.messages().len(), 1, "the one Ada registered with");
     ask(&world, "+225 07 01 23 45 67").await.ok(200);
-    assert_eq!(world.messages().len(), 1);
+    assert_eq!(world.messages()[0].to, "+2250701234567");
 }
 
 #[tokio::test]

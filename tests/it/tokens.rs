@@ -86,8 +86,18 @@ async fn every_signed_in_route_refuses_without_a_token() {
 #[tokio::test]
 async fn open_routes_ignore_a_bad_token() {
     let world = World::new().await;
+    let closed = token(&world.register("bob@example.com").await);
+    sqlx::query("update customers set closed_at = now()").execute(&world.pool).await.unwrap();
+    for token in ["garbage", "", &closed] {
+        for (method, path) in OPEN {
+            let ask = || world.request(method.clone(), &format!("/storefront/v1/{path}")).key(&world.store_key).json(&json!({}));
+            let (without, with) = (ask().send().await, ask().token(token).send().await);
+            assert!(without.body["code"].is_string(), "{path}: {without:?}");
+            assert_eq!((with.status, &with.body["detail"]), (without.status, &without.body["detail"]), "{path}");
+        }
+    }
     let body = json!({ "identity": EMAIL });
-    world.storefront("customers/request-creation-code").token("garbage").json(&body).send().await.ok(200);
+    world.storefront("customers/request-creation-code").token(&closed).json(&body).send().await.ok(200);
 }
 
 #[tokio::test]
