@@ -80,6 +80,9 @@ pub use resources::extension as operator_extension;
 pub use stores::{StoreKey, create_store, create_store_key, revoke_store_key};
 pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
 
+/// The SMS guard counts the texts to a number for a day, whoever closes the account meanwhile.
+const ERASED_AFTER_AT_LEAST: TimeDelta = TimeDelta::days(1);
+
 /// `[storefront]`
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -87,7 +90,7 @@ pub struct Settings {
     /// How long a customer stays signed in without using the service.
     #[serde(deserialize_with = "settings::time")]
     pub token_lifetime: Duration,
-    /// How long after its closure an account's personal fields are blanked.
+    /// How long after its closure an account's personal fields are blanked, and what the logs tell of it; a day at least.
     #[serde(with = "humantime_serde")]
     pub erase_after: Duration,
     /// Whether a login response also has the customer's fields at its top level, for clients that read them there.
@@ -177,7 +180,7 @@ impl Storefront {
         }))
     }
 
-    /// Forgets what is over: limits that no longer count, the personal fields of accounts closed longer than `storefront.erase_after` ago,
+    /// Forgets what is over: limits that no longer count, what tells who had the accounts closed longer than `storefront.erase_after` ago,
     /// sign-ins and texts older than 90 days. To be called every minute or so.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
@@ -186,12 +189,12 @@ impl Storefront {
         rate_limit::sweep(&mut conn, now).await?;
         // A code that expired and a tally that was forgiven mean nothing a day later.
         codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
-        let erase_after = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX);
+        let erase_after = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX).max(ERASED_AFTER_AT_LEAST);
         if let Some(closed_before) = now.checked_sub_signed(erase_after) {
             let mut tx = conn.begin().await?;
-            if customers::erase_closed(&mut tx, closed_before, now).await? > 0 {
-                audit::forget_identity(&mut tx).await?;
-            }
+            audit::forget_leavers(&mut tx, closed_before).await?;
+            texts::forget_leavers(&mut tx, closed_before).await?;
+            customers::erase_closed(&mut tx, closed_before, now).await?;
             tx.commit().await?;
         }
         audit::forget_sign_ins(&mut conn, now - audit::KEPT_FOR).await?;

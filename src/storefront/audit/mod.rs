@@ -17,7 +17,7 @@ use crate::storefront::Storefront;
 use crate::storefront::sign_in::SignedIn;
 use crate::storefront::stores::Store;
 
-pub(super) use queries::{forget_identity, forget_sign_ins};
+pub(super) use queries::{forget_leavers, forget_sign_ins};
 
 /// How long an entry is kept.
 pub(super) const KEPT_FOR: TimeDelta = TimeDelta::days(90);

@@ -41,11 +41,24 @@ pub(in crate::storefront) async fn forget_sign_ins(conn: &mut PgConnection, befo
     Ok(())
 }
 
-/// Blanks what identifies the customers whose accounts were erased.
-pub(in crate::storefront) async fn forget_identity(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+/// Blanks what the entries tell of whoever closed an account before `closed_before` and is about to be erased: their own, and those in which
+/// somebody was refused with an identity of theirs while the account was open.
+pub(in crate::storefront) async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update sign_ins set identity = null, address = '', user_agent = null
-         from customers where customers.id = sign_ins.customer_id and customers.erased_at is not null and sign_ins.address <> ''",
+         from customers
+         where customers.closed_at <= $1 and customers.erased_at is null and sign_ins.customer_id = customers.id",
+        closed_before,
+    )
+    .execute(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "update sign_ins set identity = null, address = '', user_agent = null
+         from customers
+         where customers.closed_at <= $1 and customers.erased_at is null and sign_ins.store_id = customers.store_id
+           and sign_ins.identity in (customers.email_key, customers.phone) and sign_ins.customer_id is null
+           and sign_ins.created_at <= customers.closed_at",
+        closed_before,
     )
     .execute(conn)
     .await?;

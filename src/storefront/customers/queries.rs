@@ -250,8 +250,8 @@ pub(in crate::storefront) async fn erase_closed(
     conn: &mut PgConnection,
     closed_before: DateTime<Utc>,
     now: DateTime<Utc>,
-) -> Result<u64, sqlx::Error> {
-    let erased = sqlx::query!(
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
         "update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
              photo_url = null, meta = '{}', password_hash = null, erased_at = $2
          where closed_at <= $1 and erased_at is null",
@@ -260,5 +260,5 @@ pub(in crate::storefront) async fn erase_closed(
     )
     .execute(conn)
     .await?;
-    Ok(erased.rows_affected())
+    Ok(())
 }

@@ -23,7 +23,7 @@ crate::columns! {
     /// A text as operators see it.
     pub struct TextRecord {
         pub store_id: StoreId,
-        pub number: String,
+        pub number: Option<String>,
         pub number_range: String,
         pub country: Option<String>,
         pub status: String,

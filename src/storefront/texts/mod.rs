@@ -16,7 +16,7 @@ use crate::kernel::ids::StoreId;
 use crate::kernel::problem::Problem;
 use crate::storefront::Storefront;
 
-pub(super) use queries::{forget_texts, give_back, list_conversion, note_code_used};
+pub(super) use queries::{forget_leavers, forget_texts, give_back, list_conversion, note_code_used};
 pub(super) use rules::{Recipient, Refusal};
 
 /// Reads the number that somebody asks for a text to. The first rule comes first here too: while texts are paused, no number is looked at.

@@ -154,6 +154,20 @@ pub(in crate::storefront) async fn list_conversion(
     .await
 }
 
+/// Blanks the numbers of whoever closed an account before `closed_before` and is about to be erased, in what was texted while it was open.
+pub(in crate::storefront) async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update texts set number = null
+         from customers
+         where customers.closed_at <= $1 and customers.erased_at is null and texts.store_id = customers.store_id
+           and texts.number = customers.phone and texts.created_at <= customers.closed_at",
+        closed_before,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Drops the texts written down before `before`.
 pub(in crate::storefront) async fn forget_texts(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from texts where created_at < $1", before).execute(conn).await?;
