@@ -87,13 +87,40 @@ async fn the_guard_pauses_a_store_whose_codes_nobody_uses_and_an_operator_lifts_
     let store = list(&world, "stores").await["stores"][0].clone();
     assert_eq!(store["texts_paused"], true);
     assert_eq!(store["texts_paused_reason"], "50 codes were texted within ten minutes and only 0 of them used");
+    let path = format!("/storefront/int/v1/stores/{}", store["id"].as_str().unwrap());
+    let lift = || world.api(Method::PUT, &path).json(&json!({ "texts_paused": false })).send();
+    let lifted = lift().await.ok(200);
+    assert_eq!((&lifted["store"]["texts_paused"], &lifted["store"]["texts_paused_reason"]), (&json!(false), &Value::Null));
+    // What led to the pause leads to no second one; what is texted from now on may.
+    for number in 51..101 {
+        world.pass(TimeDelta::seconds(1));
+        ask(number).await.ok(200);
+    }
+    ask(101).await.refused(423, "texts_paused");
     // The pause stays when the ten minutes are over, until somebody lifts it.
     world.pass(TimeDelta::minutes(11));
-    ask(51).await.refused(423, "texts_paused");
-    let path = format!("/storefront/int/v1/stores/{}", store["id"].as_str().unwrap());
-    let lifted = world.api(Method::PUT, &path).json(&json!({ "texts_paused": false })).send().await.ok(200);
-    assert_eq!((&lifted["store"]["texts_paused"], &lifted["store"]["texts_paused_reason"]), (&json!(false), &Value::Null));
-    ask(52).await.ok(200);
+    ask(102).await.refused(423, "texts_paused");
+    lift().await.ok(200);
+    ask(103).await.ok(200);
+}
+
+#[tokio::test]
+async fn an_operator_pauses_a_stores_texts_with_a_reason_and_mails_go_on() {
+    let world = World::new().await;
+    let path = format!("/storefront/int/v1/stores/{}", world.store);
+    let put = |body: Value| world.api(Method::PUT, &path).json(&body).send();
+    assert_eq!(put(json!({ "texts_paused": true })).await.ok(200)["store"]["texts_paused_reason"], "paused by hand");
+    put(json!({ "texts_paused": true, "texts_paused_reason": "a campaign" })).await.ok(200);
+    let store = list(&world, &format!("stores/{}", world.store)).await["store"].clone();
+    assert_eq!((&store["texts_paused_reason"], &store["texts_paused_at"]), (&json!("a campaign"), &json!("2026-05-21T10:15:00.000+00:00")));
+    let ask = |mode: &str, identity: &str| {
+        world.storefront("customers/request-creation-code").json(&json!({ "mode": mode, "identity": identity })).send()
+    };
+    let refusal = ask("sms", PHONE).await.refused(423, "texts_paused");
+    assert!(refusal["retry_after"].as_u64().unwrap() >= 60);
+    ask("email", EMAIL).await.ok(200);
+    put(json!({ "texts_paused": false })).await.ok(200);
+    ask("sms", PHONE).await.ok(200);
 }
 
 #[tokio::test]

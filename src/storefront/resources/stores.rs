@@ -30,6 +30,7 @@ crate::columns! {
         pub texts_per_day: i32,
         pub texts_paused_at: Option<DateTime<Utc>>,
         pub texts_paused_reason: Option<String>,
+        pub texts_resumed_at: Option<DateTime<Utc>>,
     }
 }
 
@@ -46,6 +47,7 @@ impl Default for StoreRecord {
             texts_per_day: 1_000,
             texts_paused_at: None,
             texts_paused_reason: None,
+            texts_resumed_at: None,
         }
     }
 }
@@ -153,8 +155,10 @@ impl StoreBody {
             Member::Sent(true) if store.texts_paused_at.is_none() => {
                 (store.texts_paused_at, store.texts_paused_reason) = (Some(now), Some(PAUSED_BY_HAND.to_owned()));
             }
-            Member::Sent(false) => (store.texts_paused_at, store.texts_paused_reason) = (None, None),
-            Member::Sent(true) | Member::Missing => {}
+            Member::Sent(false) if store.texts_paused_at.is_some() => {
+                (store.texts_paused_at, store.texts_paused_reason, store.texts_resumed_at) = (None, None, Some(now));
+            }
+            Member::Sent(_) | Member::Missing => {}
         }
         if let (Member::Sent(Some(reason)), Some(_)) = (self.texts_paused_reason, store.texts_paused_at) {
             store.texts_paused_reason = Some(reason.into());

@@ -38,7 +38,7 @@ pub(super) async fn reserve(
     now: DateTime<Utc>,
 ) -> Result<Result<(), Refusal>, sqlx::Error> {
     let limits = queries::lock_limits(conn, store).await?;
-    let history = queries::count_texts(conn, store, &recipient.number, now).await?;
+    let history = queries::count_texts(conn, store, &recipient.number, &limits, now).await?;
     if let Err(refusal) = rules::judge(&limits, &history, recipient, storefront.sms.is_available(), now) {
         return Ok(Err(refusal));
     }

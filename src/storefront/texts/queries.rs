@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::contact::PhoneNumber;
 use crate::kernel::ids::{CompanyId, StoreId, TextId};
-use crate::storefront::texts::rules::{History, Limits, PUMPING_WINDOW, RANGE_WINDOW};
+use crate::storefront::texts::rules::{History, Limits, RANGE_WINDOW};
 
 /// Whether the store's texts are paused.
 pub(super) async fn is_paused(conn: &mut PgConnection, store: StoreId) -> Result<bool, sqlx::Error> {
@@ -18,7 +18,7 @@ pub(super) async fn is_paused(conn: &mut PgConnection, store: StoreId) -> Result
 /// The store's limits; until the transaction ends, no other text of the store is judged.
 pub(super) async fn lock_limits(conn: &mut PgConnection, store: StoreId) -> Result<Limits, sqlx::Error> {
     let row = sqlx::query!(
-        r#"select texts_paused_at is not null as "is_paused!", text_countries, seconds_between_texts, texts_per_number_and_hour,
+        r#"select texts_paused_at is not null as "is_paused!", texts_resumed_at, text_countries, seconds_between_texts, texts_per_number_and_hour,
                   texts_per_number_and_day, numbers_per_range, texts_per_day
            from stores where id = $1 for no key update"#,
         store.uuid(),
@@ -27,6 +27,7 @@ pub(super) async fn lock_limits(conn: &mut PgConnection, store: StoreId) -> Resu
     .await?;
     Ok(Limits {
         is_paused: row.is_paused,
+        resumed_at: row.texts_resumed_at,
         countries: row.text_countries,
         between_texts: TimeDelta::seconds(row.seconds_between_texts.into()),
         per_number_and_hour: usize::try_from(row.texts_per_number_and_hour).unwrap_or(0),
@@ -41,6 +42,7 @@ pub(super) async fn count_texts(
     conn: &mut PgConnection,
     store: StoreId,
     number: &PhoneNumber,
+    limits: &Limits,
     now: DateTime<Utc>,
 ) -> Result<History, sqlx::Error> {
     let row = sqlx::query!(
@@ -57,7 +59,7 @@ pub(super) async fn count_texts(
         number.range(),
         now - TimeDelta::days(1),
         now - RANGE_WINDOW,
-        now - PUMPING_WINDOW,
+        limits.pumping_since(now),
     )
     .fetch_one(conn)
     .await?;

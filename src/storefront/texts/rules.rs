@@ -7,7 +7,7 @@ use crate::kernel::clock::seconds_until;
 use crate::kernel::problem::{Problem, ProblemCode};
 
 /// Suspicion of SMS pumping looks back this far.
-pub(super) const PUMPING_WINDOW: TimeDelta = TimeDelta::minutes(10);
+const PUMPING_WINDOW: TimeDelta = TimeDelta::minutes(10);
 /// Numbers of one range are counted over this time.
 pub(super) const RANGE_WINDOW: TimeDelta = TimeDelta::minutes(10);
 /// Codes texted within the window before their use is looked at.
@@ -21,12 +21,21 @@ const PAUSE_SECONDS: u64 = 600;
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     pub(super) is_paused: bool,
+    /// When a pause was lifted last.
+    pub(super) resumed_at: Option<DateTime<Utc>>,
     pub(super) countries: Vec<String>,
     pub(super) between_texts: TimeDelta,
     pub(super) per_number_and_hour: usize,
     pub(super) per_number_and_day: usize,
     pub(super) numbers_per_range: i64,
     pub(super) per_day: i64,
+}
+
+impl Limits {
+    /// Codes texted since then tell whether somebody is pumping: what led to a pause that was lifted leads to no second one.
+    pub(super) fn pumping_since(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        self.resumed_at.unwrap_or(DateTime::<Utc>::MIN_UTC).max(now - PUMPING_WINDOW)
+    }
 }
 
 /// What was let through in the last day.
@@ -40,7 +49,7 @@ pub(super) struct History {
     /// All texts of the store, and the first of them.
     pub(super) today: i64,
     pub(super) today_since: Option<DateTime<Utc>>,
-    /// Codes texted within [`PUMPING_WINDOW`], and how many of them were used.
+    /// Codes texted since [`Limits::pumping_since`], and how many of them were used.
     pub(super) texted: i64,
     pub(super) used: i64,
 }
@@ -176,6 +185,7 @@ mod tests {
     fn limits() -> Limits {
         Limits {
             is_paused: false,
+            resumed_at: None,
             countries: Vec::new(),
             between_texts: TimeDelta::seconds(30),
             per_number_and_hour: 6,
