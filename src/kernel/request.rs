@@ -53,7 +53,8 @@ async fn accompany(State(trusted_proxies): State<TrustedProxies>, mut request: R
     finish(answer.instrument(span).await, &id)
 }
 
-/// Writes the problem of a failing answer, and the request's id on every answer.
+/// Writes the problem of a failing answer, and on every answer the request's id and that nobody on its way may keep it: answers hold
+/// tokens, keys and customers.
 fn finish(mut response: Response, id: &RequestId) -> Response {
     let failed = response.status().is_client_error() || response.status().is_server_error();
     if failed {
@@ -69,6 +70,7 @@ fn finish(mut response: Response, id: &RequestId) -> Response {
         parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         response = Response::from_parts(parts, Body::from(problem.body(&id.0).to_string()));
     }
+    response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     response.headers_mut().insert(REQUEST_ID, HeaderValue::from_str(&id.0).expect("hex digits make a header value"));
     response
 }

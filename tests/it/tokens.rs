@@ -84,6 +84,17 @@ async fn every_signed_in_route_refuses_without_a_token() {
 }
 
 #[tokio::test]
+async fn nobody_on_its_way_may_keep_an_answer() {
+    let world = World::new().await;
+    let code = world.creation_code(EMAIL).await;
+    let login = world.open_account(EMAIL, &code).await;
+    assert_eq!(login.header("cache-control"), Some("no-store"));
+    let me = |token: &str| world.storefront_get("customers/me").token(token).send();
+    assert_eq!(me(&token(&login.body)).await.header("cache-control"), Some("no-store"));
+    assert_eq!(me("garbage").await.header("cache-control"), Some("no-store"));
+}
+
+#[tokio::test]
 async fn open_routes_ignore_a_bad_token() {
     let world = World::new().await;
     let closed = token(&world.register("bob@example.com").await);
