@@ -62,4 +62,20 @@ mod tests {
         let code = random_six_digits();
         assert!(code.expose_secret().len() == 6 && code.expose_secret().bytes().all(|byte| byte.is_ascii_digit()));
     }
+
+    #[test]
+    fn every_digit_of_a_code_is_as_likely_as_any_other_the_first_one_too() {
+        let codes: Vec<_> = (0..10_000).map(|_| random_six_digits()).collect();
+        for place in 0..6 {
+            for digit in b'0'..=b'9' {
+                let often = codes.iter().filter(|code| code.expose_secret().as_bytes()[place] == digit).count();
+                // A thousand times, give or take seven standard deviations of thirty.
+                assert!((790..=1_210).contains(&often), "{often} times {digit} at {place}");
+            }
+        }
+        let mut different: Vec<_> = codes.iter().map(|code| code.expose_secret().to_owned()).collect();
+        different.sort_unstable();
+        different.dedup();
+        assert!(different.len() > 9_800, "about fifty meet by chance");
+    }
 }

@@ -151,6 +151,21 @@ async fn orders_stay_when_their_customer_has_gone() {
 }
 
 #[tokio::test]
+async fn a_code_on_its_way_when_the_account_closes_lets_nobody_in() {
+    let world = World::new().await;
+    let ada = token(&world.register(PHONE).await);
+    world.pass(TimeDelta::minutes(2));
+    let on_its_way = world.sign_in_code(PHONE).await;
+    world.pass(TimeDelta::seconds(30));
+    close(&world, &ada).await;
+    world.verify(PHONE, on_its_way.clone()).await.refused(422, "code_invalid");
+    // Nor does it open the account of whoever registers with the number next.
+    world.pass(TimeDelta::seconds(30));
+    world.register(PHONE).await;
+    world.verify(PHONE, on_its_way).await.refused(422, "code_invalid");
+}
+
+#[tokio::test]
 async fn one_confirmation_of_many_at_once_closes_the_account() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);

@@ -2,6 +2,7 @@
 //! (interface 1, States and transitions; decisions, section 4).
 
 use chrono::TimeDelta;
+use portico::storefront::create_store_key;
 use serde_json::json;
 
 use crate::support::people::{PHONE, token, wrong};
@@ -141,6 +142,12 @@ async fn the_four_routes_that_send_share_five_requests_a_minute() {
         assert_eq!(refusal.header("ratelimit-remaining"), Some("0"));
         assert_eq!(refusal.refused(429, "rate_limited")["retry_after"], 60, "{last:?}");
         assert_ne!(story.ask(last, "203.0.113.10").await.body["code"], "rate_limited");
+        // The limit is that of the key, not of its store.
+        let mut conn = story.world.pool.acquire().await.unwrap();
+        let (_, another) = create_store_key(&mut conn, story.world.store, story.world.clock.now()).await.unwrap().unwrap();
+        let body = json!({ "identity": "another@example.com" });
+        let request = story.world.storefront("customers/request-creation-code").key(another.reveal()).from("203.0.113.9");
+        request.json(&body).send().await.ok(200);
     }
 }
 

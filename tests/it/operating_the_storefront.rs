@@ -249,10 +249,15 @@ async fn an_export_tells_everything_and_lets_nobody_in() {
     let ada = token(&login);
     let device = json!({ "platform": "ios", "token": "apns" });
     world.storefront("customers/register-device").token(&ada).json(&device).send().await.ok(200);
+    world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": PHONE })).send().await.ok(200);
+    let code = json!({ "code": world.last_code() });
+    world.storefront("customers/verify-phone-number").token(&ada).json(&code).send().await.ok(200);
     let id: CustomerId = login["customer"]["id"].as_str().unwrap().parse().unwrap();
     let exported = export_customer(&mut world.pool.acquire().await.unwrap(), id).await.unwrap().unwrap();
     assert_eq!((&exported["customer"]["email"], &exported["customer"]["has_password"]), (&json!(EMAIL), &json!(true)));
     assert_eq!((&exported["devices"][0]["token"], &exported["sign_ins"][0]["method"]), (&json!("apns"), &json!("registration")));
+    assert_eq!((&exported["texts"][0]["number"], &exported["texts"][0]["status"]), (&json!(PHONE), &json!("sent")));
+    assert_eq!(exported["sessions"].as_array().unwrap().len(), 1);
     let text = exported.to_string();
     assert!(!text.contains("argon2") && !text.contains("digest") && !text.contains(ada.split_once('|').unwrap().1));
     let nobody: CustomerId = "customer_01h455vb4pex5vsknk084sn02q".parse().unwrap();

@@ -106,6 +106,43 @@ async fn a_refused_text_becomes_a_mail_to_the_proven_address() {
     world.verify(EMAIL, world.last_code()).await.ok(200);
 }
 
+/// What makes the guard refuse a text to a number that was texted twenty seconds ago, and how it is answered.
+const REFUSALS: [(&str, u16, &str); 6] = [
+    ("texts_paused_at = now(), texts_paused_reason = 'by hand'", 423, "texts_paused"),
+    ("text_countries = '{GB}'", 422, "number_unreachable"),
+    ("seconds_between_texts = 30", 429, "number_cooldown"),
+    ("texts_per_number_and_day = 0", 429, "number_cooldown"),
+    ("numbers_per_range = 0, seconds_between_texts = 0", 429, "range_cooldown"),
+    ("texts_per_day = 0, seconds_between_texts = 0", 429, "text_budget_used"),
+];
+
+#[tokio::test]
+async fn every_refusal_of_the_guard_becomes_a_mail_where_there_is_a_proven_address() {
+    for (limits, status, code) in REFUSALS {
+        let world = World::new().await;
+        let ada = token(&world.register(PHONE).await);
+        sqlx::query("update customers set email = $1, email_verified_at = now()").bind(EMAIL).execute(&world.pool).await.unwrap();
+        world.pass(TimeDelta::seconds(if code == "range_cooldown" { 601 } else { 20 }));
+        sqlx::query(sqlx::AssertSqlSafe(format!("update stores set {limits}"))).execute(&world.pool).await.unwrap();
+        for (path, body) in [("login-with-sms", json!({ "phone": PHONE })), ("account-closure", json!({}))] {
+            let sent = world.storefront(&format!("customers/{path}")).token(&ada).json(&body).send().await.ok(200);
+            assert_eq!((&sent["method"], world.messages()[0].to.as_str()), (&json!("email"), EMAIL), "{path}: {limits}");
+        }
+        // Nobody knows an address of whoever owns a new number: there the refusal is the answer.
+        let number = if code == "number_cooldown" && limits.contains("30") { PHONE } else { "+12015550177" };
+        let body = json!({ "phone": number });
+        world.storefront("customers/request-phone-verification").token(&ada).json(&body).send().await.refused(status, code);
+        if number != PHONE {
+            ask(&world, number).await.refused(status, code);
+        }
+        sqlx::query("update customers set email = null, email_verified_at = null").execute(&world.pool).await.unwrap();
+        world.pass(TimeDelta::seconds(61));
+        sqlx::query("update stores set seconds_between_texts = 3600 where seconds_between_texts = 30").execute(&world.pool).await.unwrap();
+        let body = json!({ "phone": PHONE });
+        world.storefront("customers/login-with-sms").json(&body).send().await.refused(status, code);
+    }
+}
+
 #[tokio::test]
 async fn a_pause_is_423_where_there_is_no_mail() {
     let world = World::new().await;

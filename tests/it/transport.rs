@@ -5,6 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use crate::support::World;
+use crate::support::people::{EMAIL, token};
 
 #[tokio::test]
 async fn who_does_not_finish_the_head_of_a_request_is_hung_up_on() {
@@ -59,4 +60,26 @@ async fn a_body_without_end_is_cut_off_at_the_limit() {
         () = async { pouring.await; std::future::pending().await } => {}
     }
     assert_eq!(&answer, b"HTTP/1.1 413");
+}
+
+#[tokio::test]
+async fn a_key_or_a_token_that_stands_there_twice_is_none() {
+    let world = World::new().await;
+    let (key, good) = (world.store_key.clone(), token(&world.register(EMAIL).await));
+    let status = async |headers: &[(&str, &str)]| {
+        let mut stream = TcpStream::connect(world.address).await.unwrap();
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let request = format!("GET /storefront/v1/customers/me HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer["HTTP/1.1 ".len()..][..3].to_owned()
+    };
+    let bearer = format!("Bearer {key}");
+    let (right, wrong) = (("authorization", bearer.as_str()), ("authorization", "Bearer store_0"));
+    let (valid, invalid) = (("customer-token", good.as_str()), ("Customer-Token", "1|x"));
+    assert_eq!(status(&[right, valid]).await, "200");
+    for twice in [[right, right, valid], [wrong, right, valid], [right, valid, valid], [right, invalid, valid], [right, valid, invalid]] {
+        assert_eq!(status(&twice).await, "401", "{twice:?}");
+    }
 }
