@@ -90,6 +90,15 @@ mod tests {
     }
 
     #[test]
+    fn an_address_has_254_bytes_at_most() {
+        let domain = format!("{}.{}.{}.example", "a".repeat(63), "b".repeat(63), "c".repeat(53));
+        let longest = format!("{}@{domain}", "d".repeat(254 - 1 - domain.len()));
+        assert_eq!(longest.len(), 254);
+        assert!(EmailAddress::parse(&longest).is_ok());
+        assert!(EmailAddress::parse(&format!("d{longest}")).is_err());
+    }
+
+    #[test]
     fn what_is_not_an_address_is_refused() {
         let long = format!("{}@example.com", "a".repeat(250));
         for text in [

@@ -35,6 +35,59 @@ async fn bodies_that_cannot_be_read_are_problems_and_store_nothing() {
 }
 
 #[tokio::test]
+async fn a_request_has_an_id_that_its_client_does_not_choose() {
+    let world = World::new().await;
+    let ask = || world.request(Method::GET, "/healthz").header("x-request-id", "0123456789abcdef0123456789abcdef").send();
+    let (first, second) = (ask().await, ask().await);
+    let ids = [first.header("x-request-id").unwrap(), second.header("x-request-id").unwrap()];
+    assert!(ids[0] != ids[1] && !ids.contains(&"0123456789abcdef0123456789abcdef"), "{ids:?}");
+}
+
+#[tokio::test]
+async fn a_body_has_256_kibibytes_and_no_more() {
+    let world = World::new().await;
+    let post = |length: usize| {
+        let frame = r#"{"identity":"ada@example.com","mode":"email","more":""}"#;
+        let body = frame.replace("\"\"", &format!("\"{}\"", "x".repeat(length - frame.len())));
+        world.storefront("customers/request-creation-code").header("content-type", "application/json").body(body).send()
+    };
+    post(256 * 1024).await.ok(200);
+    post(256 * 1024 + 1).await.refused(413, "body_too_large");
+}
+
+#[tokio::test]
+async fn a_member_of_a_wrong_type_is_named_even_where_a_word_is_meant() {
+    let world = World::new().await;
+    for mode in ["null", "5", "true", "[]", "{}", "\"fax\"", "\"SMS\""] {
+        let body = format!(r#"{{"identity":"ada@example.com","mode":{mode}}}"#);
+        let request = world.storefront("customers/request-creation-code").header("content-type", "application/json").body(body);
+        let refusal = request.send().await.refused(422, "body_invalid");
+        assert!(refusal["fields"]["mode"].is_array(), "{mode}: {refusal}");
+    }
+    // A version of the format of webhooks, an algorithm of a gateway: words of other rooms.
+    for (path, body, member) in [
+        ("/developers/int/v1/webhooks", r#"{"url":"https://127.0.0.1:9443/","signature_format":null}"#, "signature_format"),
+        ("/developers/int/v1/webhooks", r#"{"url":"https://127.0.0.1:9443/","ordering":null}"#, "ordering"),
+        ("/developers/int/v1/webhooks", r#"{"url":"https://127.0.0.1:9443/","api_version":null}"#, "api_version"),
+    ] {
+        let request = world.api(Method::POST, path).header("content-type", "application/json").body(body);
+        let refusal = request.send().await.refused(422, "body_invalid");
+        assert!(refusal["fields"][member].is_array(), "{body}: {refusal}");
+    }
+    assert_eq!(world.messages().len(), 0);
+}
+
+#[tokio::test]
+async fn the_general_limit_is_shown_on_every_route_of_the_storefront() {
+    let world = World::new().await;
+    for left in ["599", "598"] {
+        let answer = world.storefront_get("customers/me").from("203.0.113.9").send().await;
+        assert_eq!((answer.header("ratelimit-limit"), answer.header("ratelimit-remaining")), (Some("600"), Some(left)));
+        assert!(answer.header("ratelimit-reset").unwrap().parse::<u64>().unwrap() <= 60);
+    }
+}
+
+#[tokio::test]
 async fn every_problem_is_documented_where_its_type_points() {
     let world = World::new().await;
     let list = world.request(Method::GET, "/problems").send().await.ok(200);

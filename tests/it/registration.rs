@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
+use portico::kernel::secrets::sha256;
 use serde_json::json;
 
 use crate::support::World;
@@ -36,7 +37,13 @@ async fn a_customer_registers_by_mail_and_is_signed_in() {
     assert_eq!(customer["created_at"], "2026-05-21T10:15:00.000+00:00");
     let fields: Vec<_> = customer.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(fields, FIELDS);
-    let me = world.storefront_get("customers/me").token(&token(&login)).send().await.ok(200);
+    let token = token(&login);
+    let (number, secret) = token.split_once('|').unwrap();
+    assert!(number.bytes().all(|byte| byte.is_ascii_digit()) && secret.len() == 40, "{token}");
+    assert!(secret.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{token}");
+    let kept: Vec<u8> = sqlx::query_scalar("select digest from customer_tokens").fetch_one(&world.pool).await.unwrap();
+    assert_eq!(kept, sha256(secret), "of the secret only its digest is kept");
+    let me = world.storefront_get("customers/me").token(&token).send().await.ok(200);
     assert_eq!(&me, customer);
     assert_eq!(world.count("select count(*) from events where name = 'customer.created'").await, 1);
 }
