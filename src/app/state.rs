@@ -149,7 +149,7 @@ impl AppState {
         });
         Ok(Self(Arc::new(Rooms {
             companies,
-            developers: Developers::new(pool.clone(), clock.clone(), catalogue, &lifecycle),
+            developers: Developers::new(pool.clone(), clock.clone(), catalogue, config.streams, &lifecycle),
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },

@@ -22,6 +22,8 @@ use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::resources::{Extension, Room};
 
+pub use stream::Settings as StreamsSettings;
+
 /// What the routes need.
 #[derive(Clone, Debug)]
 pub struct Developers {
@@ -34,8 +36,8 @@ pub struct Developers {
 
 impl Developers {
     /// Streams end when `lifecycle` does.
-    pub fn new(pool: PgPool, clock: Clock, catalogue: Catalogue, lifecycle: &Lifecycle) -> Self {
-        Self { pool, clock, catalogue, streams: Streams::new(lifecycle.clone()) }
+    pub fn new(pool: PgPool, clock: Clock, catalogue: Catalogue, streams: StreamsSettings, lifecycle: &Lifecycle) -> Self {
+        Self { pool, clock, catalogue, streams: Streams::new(streams, lifecycle.clone()) }
     }
 }
 

@@ -244,3 +244,50 @@ async fn streams_end_when_the_service_stops() {
     let (next, ()) = timeout(PATIENCE, futures::future::join(stream.next(), world.lifecycle.stop())).await.unwrap();
     assert_eq!(next, None);
 }
+
+#[tokio::test]
+async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
+    let world = World::with(&[("streams.heartbeat", "50ms"), ("streams.lifetime", "500ms")]).await;
+    let last = world.publish("order.created").await.to_string();
+    world.everything_is_settled().await;
+    let mut response = world.stream_of(&world.api_key, "", None).await;
+    // Ends because the service ends it; the story waits for that alone.
+    let whole = async {
+        let mut whole = String::new();
+        while let Some(chunk) = response.chunk().await.unwrap() {
+            whole.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+        whole
+    };
+    let whole = timeout(PATIENCE, whole).await.expect("the stream ends");
+    let heartbeats = whole.strip_prefix(&format!("id: {last}\n\n")).unwrap();
+    assert!(heartbeats.split_inclusive("\n\n").all(|heartbeat| heartbeat.starts_with(':')), "{heartbeats:?}");
+    assert!(heartbeats.matches("\n\n").count() >= 2, "{heartbeats:?}");
+    // Whoever comes back has missed nothing.
+    world.publish("order.updated").await;
+    assert_eq!(world.stream("", Some(&last)).await.names(1).await, ["order.updated"]);
+}
+
+#[tokio::test]
+async fn a_stream_ends_after_a_while_however_much_there_is_to_tell() {
+    let world = World::with(&[("streams.lifetime", "300ms")]).await;
+    let mut stream = world.stream("", None).await;
+    let told = async { while stream.next().await.is_some() {} };
+    let telling = async {
+        loop {
+            world.publish("driver.online").await;
+        }
+    };
+    let ended = async { tokio::select! { () = told => {}, () = telling => {} } };
+    timeout(PATIENCE, ended).await.expect("the stream ends");
+}
+
+#[tokio::test]
+async fn a_key_that_was_revoked_comes_back_to_no_stream() {
+    let world = World::with(&[("streams.lifetime", "300ms")]).await;
+    let key = world.key_of(world.company, &[Scope::Read]).await;
+    let mut open = world.stream_of(&key, "", None).await;
+    sqlx::query("update api_keys set revoked_at = $1").bind(world.clock.now()).execute(&world.pool).await.unwrap();
+    while timeout(PATIENCE, open.chunk()).await.expect("the stream ends").unwrap().is_some() {}
+    Answer::read(world.stream_of(&key, "", None).await).await.refused(401, "api_key_invalid");
+}

@@ -20,8 +20,6 @@ use crate::kernel::problem::Problem;
 use crate::kernel::telemetry::chain;
 use crate::webhooks::EventsWanted;
 
-/// How long one stream lasts; then its client comes back with its key.
-const LIFETIME: Duration = Duration::from_mins(15);
 /// How often a stream looks when nothing wakes it.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How soon it looks again after something happened: who committed at the same moment was silent, or had to wait for an older transaction.
@@ -68,7 +66,7 @@ impl Feed {
             lively: false,
             news: streams.listening.subscribe(&developers.pool, &streams.lifecycle),
             stopping: streams.lifecycle.stopping().clone(),
-            ends_at: Instant::now() + LIFETIME,
+            ends_at: Instant::now() + streams.settings.lifetime,
         })
     }
 

@@ -7,7 +7,7 @@
 //!
 //! A stream holds no connection of the pool while it waits, and in memory no more than one page; who reads slowly is read for slowly. One
 //! connection of each instance listens for commits and wakes all of its streams; that only hurries what they would find by looking. The
-//! number of streams is bounded. A stream ends after a quarter of an hour, and when the service stops: clients come back by themselves,
+//! number of streams is bounded. A stream ends after a while (`streams.lifetime`), and when the service stops: clients come back by themselves,
 //! with an API key that is looked at again.
 
 mod feed;
@@ -33,23 +33,35 @@ use crate::developers::stream::listening::Listening;
 use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::settings;
 use crate::webhooks::EventsWanted;
 
-/// A silent stream says that it is still there.
-const HEARTBEAT: Duration = Duration::from_secs(15);
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+/// `[streams]`
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// A silent stream says so often that it is still there.
+    #[serde(deserialize_with = "settings::time")]
+    pub heartbeat: Duration,
+    /// How long one stream lasts; then its client comes back with its key.
+    #[serde(deserialize_with = "settings::time")]
+    pub lifetime: Duration,
+}
 
 /// What all streams of this instance share.
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
+    settings: Settings,
     gate: Arc<Gate>,
     listening: Arc<Listening>,
     lifecycle: Lifecycle,
 }
 
 impl Streams {
-    pub(super) fn new(lifecycle: Lifecycle) -> Self {
-        Self { gate: Arc::default(), listening: Arc::default(), lifecycle }
+    pub(super) fn new(settings: Settings, lifecycle: Lifecycle) -> Self {
+        Self { settings, gate: Arc::default(), listening: Arc::default(), lifecycle }
     }
 }
 
@@ -76,7 +88,7 @@ pub(super) async fn stream(
     let after = last_event_id(&headers, parameters.after)?;
     let begins = developers.beginning(&caller, after).await?;
     let feed = Feed::open(&developers, caller.company, wanted, begins)?;
-    let keep_alive = KeepAlive::new().interval(HEARTBEAT).text("");
+    let keep_alive = KeepAlive::new().interval(developers.streams.settings.heartbeat).text("");
     // A proxy that gathers what is said would keep it until much more has been said.
     Ok(([("x-accel-buffering", "no")], Sse::new(feed.into_stream()).keep_alive(keep_alive)))
 }
