@@ -4,7 +4,8 @@
 //! come; a row for which there is none goes into the default partition, so nothing ever waits for housekeeping. A day that is over for
 //! longer than `webhooks.retention` is forgotten by dropping its tables. The few rows of it that are still needed go into the default
 //! partition first: deliveries that failed, which stay for `webhooks.failed_retention`, and the attempts and events of whatever is still
-//! in the log. So every delivery in the log has its event, and an event goes with the last of its deliveries.
+//! in the log. So every delivery in the log has its event, and an event goes with the last of its deliveries. Replays that are finished go
+//! when nothing is left that they could have repeated.
 //!
 //! Any number of instances may keep house at once: each step is a transaction of its own, which sees what has been done already.
 
@@ -82,7 +83,8 @@ impl Webhooks {
                 }
             }
         }
-        queries::sweep_default(&mut conn, kept_since, failed_since).await
+        queries::sweep_default(&mut conn, kept_since, failed_since).await?;
+        queries::forget_replays(&mut conn, failed_since).await
     }
 }
 

@@ -100,6 +100,12 @@ pub(super) async fn sweep_default(
     transaction.commit().await
 }
 
+/// Deletes the replays that ended before `before`: few rows, each of which somebody asked for.
+pub(super) async fn forget_replays(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from replays where finished_at < $1", before).execute(conn).await?;
+    Ok(())
+}
+
 /// Does one step of housekeeping while nobody else does any. It is one message, which Postgres takes as one transaction: whatever becomes of
 /// this program meanwhile, no lock on a table outlives the step. It would rather be tried again than hold up others by waiting for them.
 async fn in_one_message(conn: &mut PgConnection, step: &str) -> Result<(), sqlx::Error> {

@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
+use reqwest::Method;
 use serde_json::json;
 
 use crate::support::World;
@@ -74,6 +75,26 @@ async fn a_failed_delivery_is_kept_for_ninety_days_with_its_event_and_attempts()
     world.pass(TimeDelta::days(11));
     keep_house(&world).await;
     assert_eq!(kept(&world).await, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn a_replay_that_ended_is_forgotten_with_the_last_of_what_it_repeated() {
+    let world = World::new().await;
+    let (_receiver, webhook) = world.subscriber("shop.test").await;
+    let path = format!("webhooks/{}/replay", webhook["id"].as_str().unwrap());
+    let since = json!({ "since": "2026-05-21T00:00:00Z" });
+    for _ in 0..2 {
+        world.developers(Method::POST, &path, since.clone()).await.ok(202);
+    }
+    assert!(world.state.webhooks.work_off_replay().await.unwrap());
+    let replays = "select count(*) from replays";
+    world.pass(TimeDelta::days(90));
+    keep_house(&world).await;
+    assert_eq!(world.count(replays).await, 2);
+    world.pass(TimeDelta::seconds(1));
+    keep_house(&world).await;
+    assert_eq!(world.count(replays).await, 1, "one has not even been begun");
+    assert!(world.state.webhooks.work_off_replay().await.unwrap());
 }
 
 #[tokio::test]
