@@ -81,6 +81,13 @@ impl World {
     }
 }
 
+/// How a delivery ended that no answer ever came to: the error of its last attempt, and that it will be made again.
+#[track_caller]
+pub fn will_be_retried_after(delivery: &Value, error: &str) {
+    assert_eq!((last_attempt(delivery), delivery["status"].as_str()), ((None, Some(error)), Some("retrying")), "{delivery}");
+    assert!(delivery["next_attempt_at"].is_string());
+}
+
 /// How the last attempt of a delivery ended: its status and its error.
 pub fn last_attempt(delivery: &Value) -> (Option<i64>, Option<&str>) {
     let attempt = delivery["attempts"].as_array().unwrap().last().expect("there was an attempt");

@@ -6,7 +6,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::subscribers::last_attempt;
+use crate::support::subscribers::will_be_retried_after;
 
 /// A world where even loopback is closed.
 async fn closed_world() -> World {
@@ -73,7 +73,7 @@ async fn a_name_that_changes_its_address_after_registration_gains_nothing() {
         world.names.point("rebound.test", &addresses(private));
         world.publish("order.created").await;
         world.deliver().await;
-        assert_eq!(last_attempt(&world.last_delivery().await), (None, Some("blocked")), "{private:?}");
+        will_be_retried_after(&world.last_delivery().await, "blocked");
     }
     assert!(receiver.received().is_empty());
 }
@@ -88,7 +88,7 @@ async fn an_address_that_was_allowed_once_is_looked_at_before_every_attempt() {
     sqlx::query("update subscriptions set url = $1").bind(receiver.url()).execute(&world.pool).await.unwrap();
     world.publish("order.created").await;
     world.deliver().await;
-    assert_eq!(last_attempt(&world.last_delivery().await), (None, Some("blocked")));
+    will_be_retried_after(&world.last_delivery().await, "blocked");
     assert!(receiver.received().is_empty());
 }
 
@@ -104,13 +104,25 @@ async fn of_several_addresses_only_the_allowed_ones_are_connected_to() {
 }
 
 #[tokio::test]
+async fn a_name_with_addresses_of_both_kinds_is_reached_at_the_one_that_answers() {
+    let world = World::with(&[("webhooks.allowed_networks", "127.0.0.0/8,::1/128,fd00::/8")]).await;
+    let receiver = world.endpoint("both.test").await;
+    // Nobody listens at the address of the newer kind.
+    world.names.point("both.test", &addresses(&["::1", "127.0.0.1"]));
+    world.subscribe(&receiver, json!({})).await;
+    world.publish("order.created").await;
+    world.deliver().await;
+    assert_eq!((receiver.received().len(), world.last_delivery().await["status"].as_str()), (1, Some("delivered")));
+}
+
+#[tokio::test]
 async fn a_name_that_leads_nowhere_any_more_is_a_failure() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
     sqlx::query("update subscriptions set url = 'https://gone.test/'").execute(&world.pool).await.unwrap();
     world.publish("order.created").await;
     world.deliver().await;
-    assert_eq!(last_attempt(&world.last_delivery().await), (None, Some("dns")));
+    will_be_retried_after(&world.last_delivery().await, "dns");
     assert!(receiver.received().is_empty());
 }
 
