@@ -7,13 +7,12 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::contact::Identity;
+use crate::contact::{EmailAddress, Identity};
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::json::Json;
 use crate::kernel::password_hashing::Comparison;
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::kernel::rate_limit;
-use crate::kernel::secrets::sha256;
 use crate::storefront::access::CallingStore;
 use crate::storefront::audit::{Method, Origin, audited};
 use crate::storefront::codes::{self, Order, Purpose, SubmittedCode, Target};
@@ -44,10 +43,13 @@ impl SignedIn {
 /// `POST customers/login-with-sms`
 #[derive(Debug, Deserialize)]
 pub(super) struct SmsLoginRequest {
-    phone: String,
+    phone: Option<String>,
+    /// Instead of the number: an address, of somebody who may have no number.
+    identity: Option<String>,
 }
 
-/// `POST customers/login-with-sms`: sends a code and says how; the token comes from `verify-code`.
+/// `POST customers/login-with-sms`: sends a code and says how; the token comes from `verify-code`. Who registered by mail and has neither a
+/// number nor a password comes back with their address, which the code is then mailed to.
 pub(super) async fn login_with_sms(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
@@ -56,13 +58,50 @@ pub(super) async fn login_with_sms(
     body: Result<Json<SmsLoginRequest>, Problem>,
 ) -> Response {
     let flow = async {
-        let method = send_sign_in_code(&storefront, &store, &languages, &body?.0.phone).await?;
+        let method = send_sign_in_code(&storefront, &store, &languages, &body?.0).await?;
         Ok(Answer(json!({ "status": "ok", "method": method })))
     };
     sending::limited(&storefront, &store, client, flow).await
 }
 
 async fn send_sign_in_code(
+    storefront: &Storefront,
+    store: &Store,
+    languages: &AcceptedLanguages,
+    request: &SmsLoginRequest,
+) -> Result<codes::Method, Problem> {
+    match (&request.phone, &request.identity) {
+        (None, Some(address)) if address.contains('@') => mail_sign_in_code(storefront, store, languages, address).await,
+        (Some(phone), _) | (None, Some(phone)) => text_sign_in_code(storefront, store, languages, phone).await,
+        (None, None) => Err(FieldErrors::one("phone", "phone is required.")),
+    }
+}
+
+/// Mails a code to an address that is proven: whoever reads an address that an account merely lists must not get in.
+async fn mail_sign_in_code(
+    storefront: &Storefront,
+    store: &Store,
+    languages: &AcceptedLanguages,
+    address: &str,
+) -> Result<codes::Method, Problem> {
+    let address = EmailAddress::parse(address).map_err(|error| FieldErrors::one("identity", error.to_string()))?;
+    let identity = Identity::Email(address);
+    let customer = customers::find_proven(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
+    let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
+    let order = Order {
+        store,
+        purpose: Purpose::SignIn,
+        languages,
+        identity: &identity,
+        requested_by: None,
+        customer: Some(customer.id),
+        text: None,
+        mail: customer.proven_email(),
+    };
+    Ok(codes::issue(storefront, order).await?)
+}
+
+async fn text_sign_in_code(
     storefront: &Storefront,
     store: &Store,
     languages: &AcceptedLanguages,
@@ -142,10 +181,8 @@ pub(super) async fn login(
 
 async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: &PasswordLoginRequest) -> Result<SignedIn, Problem> {
     let identity = Identity::parse(&request.identity).ok();
-    // What is no identity at all still costs the same work, and is limited under what was typed. A digest, because that may be a password
-    // in the wrong field.
-    let key = identity.as_ref().map_or_else(|| request.identity.clone(), Identity::key);
-    let bucket = format!("passwords:{}:{}", store.id, hex::encode(sha256(key)));
+    // What is no identity at all still costs the same work, and is limited under what was typed.
+    let bucket = passwords::bucket(store.id, &identity.as_ref().map_or_else(|| request.identity.clone(), Identity::key));
     let now = storefront.clock.now();
     let customer = {
         let mut conn = storefront.pool.acquire().await?;

@@ -63,7 +63,7 @@ problem_codes! {
     ProviderNotConfigured, 404, "provider_not_configured", "Provider not configured", "This shop does not offer this sign-in.";
     ProviderUnavailable, 503, "provider_unavailable", "Provider unavailable", "This sign-in is not available at the moment. Please try again or use another one.";
     ContactMissing, 422, "contact_missing", "Contact missing", "This account has no verified phone number or email address to send a code to.";
-    CustomerNotFound, 422, "customer_not_found", "Customer not found", "There is no account with this number.";
+    CustomerNotFound, 422, "customer_not_found", "Customer not found", "There is no account with this number or address.";
     // texts and mail
     NumberInvalid, 422, "number_invalid", "Number invalid", "This is not a valid phone number.";
     NumberUnreachable, 422, "number_unreachable", "Number unreachable", "This number cannot receive a text.";
