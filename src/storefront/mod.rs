@@ -12,8 +12,8 @@
 //!   whoever proves it. So nobody can wait in an account that somebody else will one day believe to be theirs.
 //! * [`social`] signs in with identity providers and alone writes `provider_links`; what a provider vouches for counts as proven.
 //! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
-//! * [`registration`], [`sign_in`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the flows: what the routes
-//!   do, step by step.
+//! * [`registration`], [`sign_in`], [`password_reset`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the
+//!   flows: what the routes do, step by step.
 //! * [`audit`] writes down who signed in, how and from where, and what was refused; [`resources`] shows it, and the rest, to operators.
 //!
 //! [`recent`] remembers for a second what most requests look up. What an instance changes it forgets at once, so a sign-in revoked there ends
@@ -34,6 +34,7 @@ mod customers;
 mod devices;
 mod export;
 mod messages;
+mod password_reset;
 mod passwords;
 mod phone_change;
 mod profile;
@@ -216,6 +217,7 @@ where
         .route("/customers/login", post(sign_in::login))
         .route("/customers/login-with-sms", post(sign_in::login_with_sms))
         .route("/customers/verify-code", post(sign_in::verify_code))
+        .route("/customers/reset-password", post(password_reset::reset))
         .route("/customers/request-phone-verification", post(phone_change::request))
         .route("/customers/verify-phone-number", post(phone_change::confirm))
         .route("/customers/account-closure", post(closure::request))

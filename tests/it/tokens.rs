@@ -39,6 +39,7 @@ pub const OPEN: &[(Method, &str)] = &[
     (Method::POST, "customers/login-with-idp-b"),
     (Method::POST, "customers/login-with-idp-c"),
     (Method::POST, "customers/verify-code"),
+    (Method::POST, "customers/reset-password"),
 ];
 
 /// The router cannot be asked for its routes, but its source can: a new route has to be put into one of the two tables.

@@ -17,7 +17,7 @@ use crate::members;
 
 pub(super) use claims::{LostClaims, settle_claims};
 pub(super) use queries::{
-    close_customer, erase_closed, find_by_identity, find_customer, find_proven, lock_claimants, lock_customer, set_password_hash,
+    close_customer, erase_closed, find_by_identity, find_customer, find_proven, lock_claimants, lock_customer, reset_password, set_password_hash,
     set_phone, update_profile,
 };
 

@@ -172,6 +172,12 @@ pub(in crate::storefront) async fn set_password_hash(
     Ok(())
 }
 
+/// Sets a password, whatever was there.
+pub(in crate::storefront) async fn reset_password(conn: &mut PgConnection, id: CustomerId, hash: &HashedPassword) -> Result<(), sqlx::Error> {
+    sqlx::query!("update customers set password_hash = $2 where id = $1", id.uuid(), hash.expose()).execute(conn).await?;
+    Ok(())
+}
+
 /// The open account, locked against other changes until the transaction ends.
 pub(in crate::storefront) async fn lock_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(

@@ -6,10 +6,17 @@ use std::sync::LazyLock;
 use chrono::TimeDelta;
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::kernel::ids::StoreId;
 use crate::kernel::rate_limit::Rule;
+use crate::kernel::secrets::sha256;
 
 /// Ten wrong passwords for one identity within fifteen minutes (decisions, section 3).
 pub(super) const WRONG_PASSWORDS: Rule = Rule { limit: 10, window: TimeDelta::minutes(15) };
+
+/// Where the wrong passwords for an identity are counted. A digest, because what is typed there may be a password in the wrong field.
+pub(super) fn bucket(store: StoreId, identity: &str) -> String {
+    format!("passwords:{store}:{}", hex::encode(sha256(identity)))
+}
 
 /// Those of the 10,000 most common passwords that are long enough to be chosen, lower-case (from the frequency list of zxcvbn, MIT).
 static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common.txt").lines().collect());

@@ -1,0 +1,71 @@
+//! A new password, for whoever forgot theirs, never had one, or would like another: it takes a sign-in code, and ends every other sign-in.
+//!
+//! A token alone never sets a password: whoever finds a phone unlocked could stay for ever.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::contact::Identity;
+use crate::kernel::json::Json;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::rate_limit;
+use crate::storefront::access::CallingStore;
+use crate::storefront::audit::{Method, Origin, audited};
+use crate::storefront::codes::{self, Purpose, SubmittedCode, Target};
+use crate::storefront::sign_in::SignedIn;
+use crate::storefront::stores::Store;
+use crate::storefront::tokens::revoke_all_tokens;
+use crate::storefront::{Storefront, customers, passwords};
+
+/// `POST customers/reset-password`
+#[derive(Debug, Deserialize)]
+pub(super) struct ResetRequest {
+    identity: String,
+    #[serde(default, deserialize_with = "codes::submitted")]
+    code: Option<SubmittedCode>,
+    password: SecretString,
+}
+
+/// `POST customers/reset-password`: the code is the one that `login-with-sms` sends, and works here or at `verify-code`.
+pub(super) async fn reset(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    origin: Origin,
+    Json(request): Json<ResetRequest>,
+) -> Result<Answer<Value>, Problem> {
+    let entry = (Method::PasswordReset, Some(request.identity.as_str()), origin);
+    let signed_in = audited(&storefront, &store, entry, set_password(&storefront, &store, &request)).await?;
+    Ok(Answer(signed_in.answer(&storefront.settings)))
+}
+
+async fn set_password(storefront: &Storefront, store: &Store, request: &ResetRequest) -> Result<SignedIn, Problem> {
+    // A password nobody may choose costs no guess.
+    let password = passwords::parse(&request.password).map_err(|error| FieldErrors::one("password", error.to_string()))?;
+    let key = Identity::parse(&request.identity).map_err(|_| ProblemCode::CodeInvalid)?.key();
+    let target = Target::Identities(vec![key.clone()]);
+    let right = codes::check(storefront, store.id, Purpose::SignIn, target, request.code.as_ref()).await?;
+    let id = right.customer.ok_or(ProblemCode::CodeInvalid)?;
+    let hash = match storefront.hashing.hash(password).await {
+        Ok(hash) => hash,
+        Err(busy) => {
+            right.set_aside(&mut *storefront.pool.acquire().await?).await?;
+            return Err(busy.into());
+        }
+    };
+
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    let customer = customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::CodeInvalid)?;
+    right.consume(&mut tx, now).await?;
+    customers::reset_password(&mut tx, id, &hash).await?;
+    revoke_all_tokens(&mut tx, id, now).await?;
+    // Who forgot a password has mostly tried others first.
+    rate_limit::forget(&mut tx, &passwords::bucket(store.id, &key)).await?;
+    let token = storefront.issue_token(&mut tx, id, now).await?;
+    tx.commit().await?;
+    storefront.recent.forget_customer(id);
+    Ok(SignedIn { token, customer })
+}
