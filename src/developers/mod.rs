@@ -16,6 +16,7 @@ use axum::http::Method;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
+use crate::developers::publishing::Singles;
 use crate::developers::stream::Streams;
 use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
@@ -29,15 +30,27 @@ pub use stream::Settings as StreamsSettings;
 pub struct Developers {
     pool: PgPool,
     clock: Clock,
+    /// Believes the keys that are changed here.
+    companies: Companies,
     /// Every kind of event.
     pub catalogue: Catalogue,
     streams: Streams,
+    /// Publishes what comes one by one.
+    singles: Singles,
 }
 
 impl Developers {
     /// Streams end when `lifecycle` does.
-    pub fn new(pool: PgPool, clock: Clock, catalogue: Catalogue, streams: StreamsSettings, lifecycle: &Lifecycle) -> Self {
-        Self { pool, clock, catalogue, streams: Streams::new(streams, lifecycle.clone()) }
+    pub fn new(
+        pool: PgPool,
+        clock: Clock,
+        companies: Companies,
+        catalogue: Catalogue,
+        streams: StreamsSettings,
+        lifecycle: &Lifecycle,
+    ) -> Self {
+        let singles = publishing::singles(&pool, &clock, lifecycle);
+        Self { pool, clock, companies, catalogue, streams: Streams::new(streams, lifecycle.clone()), singles }
     }
 }
 
@@ -48,6 +61,10 @@ impl Room for Developers {
 
     fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    fn forget_what_changed(&self) {
+        self.companies.forget_keys();
     }
 }
 

@@ -148,7 +148,8 @@ pub(super) async fn verify_code(
 
 async fn sign_in_by_code(storefront: &Storefront, store: &Store, request: &CodeLoginRequest) -> Result<SignedIn, Problem> {
     let identity = Identity::parse(&request.identity).map_err(|_| ProblemCode::CodeInvalid)?;
-    let right = codes::check(storefront, store.id, Purpose::SignIn, Target::Identities(vec![identity.key()]), request.code.as_ref()).await?;
+    let right =
+        codes::check(storefront, store.id, Purpose::SignIn, Target::Identities(vec![identity.key()]), request.code.as_ref()).await?;
     let id = right.customer.ok_or(ProblemCode::CodeInvalid)?;
 
     let now = storefront.clock.now();

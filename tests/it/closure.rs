@@ -87,11 +87,23 @@ async fn nothing_tells_who_an_erased_customer_was() {
     let profile = json!({ "title": "Countess", "photo_url": "https://example.com/ada.jpg", "meta": { "born": "in London" } });
     let path = format!("/storefront/v1/customers/{id}");
     world.request(Method::PUT, &path).key(&world.store_key).token(&ada).json(&profile).send().await.ok(200);
-    world.storefront("customers/register-device").token(&ada).json(&json!({ "platform": "ios", "token": "apns of ada" })).send().await.ok(200);
+    world
+        .storefront("customers/register-device")
+        .token(&ada)
+        .json(&json!({ "platform": "ios", "token": "apns of ada" }))
+        .send()
+        .await
+        .ok(200);
     // She was refused by password and by code, and the guard refused her a text; each time that was written down.
     for identity in [PHONE, EMAIL] {
         let body = json!({ "identity": identity, "password": "wrong password" });
-        world.storefront("customers/login").header("user-agent", "Ada's phone").json(&body).send().await.refused(401, "credentials_invalid");
+        world
+            .storefront("customers/login")
+            .header("user-agent", "Ada's phone")
+            .json(&body)
+            .send()
+            .await
+            .refused(401, "credentials_invalid");
         world.verify(identity, "123456").await.refused(422, "code_invalid");
     }
     world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.refused(429, "number_cooldown");
@@ -102,11 +114,22 @@ async fn nothing_tells_who_an_erased_customer_was() {
     world.pass(TimeDelta::days(31));
     world.state.storefront.sweep().await.unwrap();
     let mut conn = world.pool.acquire().await.unwrap();
-    for what in ["customers", "customer_tokens", "sign_ins", "texts", "devices", "verification_codes", "wrong_codes", "provider_links", "rate_limits"] {
-        let dump: String = sqlx::query_scalar(sqlx::AssertSqlSafe(format!("select coalesce(string_agg({what}::text, ' '), '') from {what}")))
-            .fetch_one(&mut *conn)
-            .await
-            .unwrap();
+    for what in [
+        "customers",
+        "customer_tokens",
+        "sign_ins",
+        "texts",
+        "devices",
+        "verification_codes",
+        "wrong_codes",
+        "provider_links",
+        "rate_limits",
+    ] {
+        let dump: String =
+            sqlx::query_scalar(sqlx::AssertSqlSafe(format!("select coalesce(string_agg({what}::text, ' '), '') from {what}")))
+                .fetch_one(&mut *conn)
+                .await
+                .unwrap();
         for personal in [PHONE, "Lovelace", "ada@", "Countess", "ada.jpg", "London", "apns of ada", "Ada's phone"] {
             assert!(!dump.contains(personal), "{what} still tells {personal}: {dump}");
         }

@@ -9,20 +9,8 @@ use crate::support::World;
 use crate::support::people::{EMAIL, PASSWORD, PHONE, token};
 
 /// Of a customer, wherever one is shown: decisions, section 3.
-const FIELDS: [&str; 12] = [
-    "id",
-    "uuid",
-    "name",
-    "email",
-    "phone",
-    "email_verified",
-    "phone_verified",
-    "title",
-    "photo_url",
-    "meta",
-    "created_at",
-    "updated_at",
-];
+const FIELDS: [&str; 12] =
+    ["id", "uuid", "name", "email", "phone", "email_verified", "phone_verified", "title", "photo_url", "meta", "created_at", "updated_at"];
 
 #[tokio::test]
 async fn a_customer_registers_by_mail_and_is_signed_in() {

@@ -278,7 +278,9 @@ async fn a_stream_ends_after_a_while_however_much_there_is_to_tell() {
             world.publish("driver.online").await;
         }
     };
-    let ended = async { tokio::select! { () = told => {}, () = telling => {} } };
+    let ended = async {
+        tokio::select! { () = told => {}, () = telling => {} }
+    };
     timeout(PATIENCE, ended).await.expect("the stream ends");
 }
 

@@ -173,7 +173,11 @@ pub(in crate::storefront) async fn set_password_hash(
 }
 
 /// Sets a password, whatever was there.
-pub(in crate::storefront) async fn reset_password(conn: &mut PgConnection, id: CustomerId, hash: &HashedPassword) -> Result<(), sqlx::Error> {
+pub(in crate::storefront) async fn reset_password(
+    conn: &mut PgConnection,
+    id: CustomerId,
+    hash: &HashedPassword,
+) -> Result<(), sqlx::Error> {
     sqlx::query!("update customers set password_hash = $2 where id = $1", id.uuid(), hash.expose()).execute(conn).await?;
     Ok(())
 }

@@ -22,12 +22,6 @@ const LONGEST_LIFETIME: TimeDelta = TimeDelta::days(365_000);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenId(i64);
 
-impl TokenId {
-    pub(super) fn number(self) -> i64 {
-        self.0
-    }
-}
-
 impl std::fmt::Display for TokenId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         self.0.fmt(f)
