@@ -182,7 +182,7 @@ impl Storefront {
     }
 
     /// Forgets what is over: limits that no longer count, what tells who had the accounts closed longer than `storefront.erase_after` ago,
-    /// sign-ins and texts older than 90 days. To be called every minute or so.
+    /// sign-ins and texts older than 90 days, and tokens that ended so long ago. To be called every minute or so.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
         let now = self.clock.now();
@@ -199,6 +199,7 @@ impl Storefront {
             tx.commit().await?;
         }
         audit::forget_sign_ins(&mut conn, now - audit::KEPT_FOR).await?;
+        tokens::forget_ended(&mut conn, now - audit::KEPT_FOR).await?;
         texts::forget_texts(&mut conn, now - audit::KEPT_FOR).await
     }
 }

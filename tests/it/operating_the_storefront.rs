@@ -229,6 +229,28 @@ async fn an_operator_ends_sign_ins() {
 }
 
 #[tokio::test]
+async fn a_sign_in_that_ended_is_shown_as_long_as_the_audit_and_then_forgotten() {
+    let world = World::new().await;
+    let first = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
+    let body = json!({ "identity": EMAIL, "password": PASSWORD });
+    let second = token(&world.storefront("customers/login").json(&body).send().await.ok(200));
+    world.storefront("customers/logout").token(&first).send().await.ok(200);
+    let sweep = async || world.state.storefront.sweep().await.unwrap();
+    let shown = async || list(&world, "tokens").await["tokens"].as_array().unwrap().len();
+    world.pass(TimeDelta::days(90));
+    sweep().await;
+    assert_eq!(shown().await, 2);
+    world.pass(TimeDelta::seconds(1));
+    sweep().await;
+    assert_eq!(shown().await, 1);
+    world.storefront_get("customers/me").token(&second).send().await.ok(200);
+    // It has not been used for longer than it lives, and for longer than what ended is kept.
+    world.pass(TimeDelta::days(500));
+    sweep().await;
+    assert_eq!(shown().await, 0);
+}
+
+#[tokio::test]
 async fn customers_are_found_by_who_looks_after_them() {
     let world = World::new().await;
     let ada = world.register(EMAIL).await;

@@ -12,8 +12,8 @@ use crate::kernel::secrets::{random_base62_40, sha256};
 use crate::storefront::Storefront;
 
 pub use access::SignedInCustomer;
+pub(super) use queries::{forget_ended, list_tokens, revoke_all_tokens, revoke_token};
 pub use queries::{is_signed_in, revoke_customer, revoke_session};
-pub(super) use queries::{list_tokens, revoke_all_tokens, revoke_token};
 
 /// A thousand years: further than any setting means, and within what Postgres can tell.
 const LONGEST_LIFETIME: TimeDelta = TimeDelta::days(365_000);

@@ -164,6 +164,12 @@ pub(in crate::storefront) async fn revoke_all_tokens(
     Ok(())
 }
 
+/// Drops the sign-ins that ended before `before`.
+pub(in crate::storefront) async fn forget_ended(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from customer_tokens where least(expires_at, revoked_at) < $1", before).execute(conn).await?;
+    Ok(())
+}
+
 /// Ends a sign-in by the name operators know it by; `None` when the company has none like it that is live.
 pub async fn revoke_session(
     conn: &mut PgConnection,
