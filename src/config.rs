@@ -13,7 +13,7 @@ use url::Url;
 use crate::dev::data_dir::default_data_dir;
 use crate::kernel::{database, settings, telemetry};
 use crate::providers::{self, mail, sms};
-use crate::{gateways, realtime, storefront, webhooks};
+use crate::{declared, gateways, realtime, storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
 
@@ -42,6 +42,8 @@ pub struct Config {
     pub providers: providers::Settings,
     /// `[webhooks]`
     pub webhooks: webhooks::Settings,
+    /// `[extensions]`
+    pub extensions: declared::Settings,
     /// `[gateways]`
     pub gateways: gateways::Settings,
     /// `[socket]`

@@ -3,7 +3,7 @@
 //! ```text
 //!  8   cli  serve  app  config  dev                       the composition root: knows everyone
 //!  6   realtime                                           socket tokens, channel authorization
-//!  5   storefront   fleet   gateways   developers         what the outside can ask for
+//!  5   storefront   fleet   gateways   developers   declared   what the outside can ask for
 //!  4   webhooks                                           the delivery hub
 //!  3   resources                                          the five-route convention
 //!  2   events     companies     operators    providers    shared business, the outside world
@@ -20,6 +20,7 @@ pub mod cli;
 pub mod companies;
 pub mod config;
 pub mod contact;
+pub mod declared;
 pub mod dev;
 pub mod developers;
 pub mod events;

@@ -1,5 +1,6 @@
 //! The service put together: its state from the settings, its router from the rooms.
 
+mod extensions;
 mod health;
 mod problems;
 mod state;
@@ -29,6 +30,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
         .nest("/developers/int/v1", webhooks::routes().merge(developers::routes()))
         .nest("/ledger/int/v1", gateways::routes())
         .merge(gateways::callback_routes())
+        .merge(state.declared.routes(&state.companies))
         .merge(realtime::routes())
         .route("/problems", get(problems::list))
         .route("/problems/{code}", get(problems::show))

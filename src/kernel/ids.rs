@@ -1,7 +1,7 @@
 //! Every id has its own type: a UUIDv7 inside, a TypeID (`customer_01h455vb4pex5vsknk084sn02q`) outside.
 
 use chrono::{DateTime, Utc};
-use type_safe_id::{StaticType, TypeSafeId};
+use type_safe_id::{DynamicType, StaticType, TypeSafeId};
 use uuid::{NoContext, Timestamp, Uuid};
 
 /// What all ids have in common, for code that serves many kinds of records.
@@ -29,6 +29,18 @@ pub struct NotAnId {
 fn uuid_v7(now: DateTime<Utc>) -> Uuid {
     let seconds = u64::try_from(now.timestamp()).expect("the service does not run before 1970");
     Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, now.timestamp_subsec_nanos()))
+}
+
+/// Reads an id whose kind is only known while the program runs, in any of its forms; gives it in the form that is shown, too.
+pub fn read_id(prefix: &str, text: &str) -> Option<(Uuid, String)> {
+    let kind = DynamicType::new(prefix).ok()?;
+    let uuid = match Uuid::try_parse(text) {
+        Ok(uuid) => uuid,
+        // Longer texts, and those of other letters, are no ids of anything; the parser breaks on some of them.
+        Err(_) if text.len() > 90 || !text.is_ascii() => return None,
+        Err(_) => text.parse::<TypeSafeId<DynamicType>>().ok().filter(|id| id.type_prefix() == prefix)?.uuid(),
+    };
+    Some((uuid, TypeSafeId::from_type_and_uuid(kind, uuid).to_string()))
 }
 
 macro_rules! typed_ids {
@@ -130,6 +142,8 @@ typed_ids! {
     CallbackId, "callback";
     /// A transaction at a payment gateway.
     PaymentId, "payment";
+    /// A record of a kind that a file declares.
+    DeclaredId, "record";
 }
 
 #[cfg(test)]

@@ -43,18 +43,18 @@ impl<M: Room> Edit<M> {
 
     /// The record, as it is at this moment.
     pub async fn find<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
-        queries::find(&mut self.transaction, self.company, id).await
+        queries::find(&mut self.transaction, &R::terms(&self.room), self.company, id).await
     }
 
     /// The record, as it stays until this transaction ends: what depends on it can rely on it.
     pub async fn hold<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
-        queries::hold(&mut self.transaction, self.company, id).await
+        queries::hold(&mut self.transaction, &R::terms(&self.room), self.company, id).await
     }
 
     /// The record, as an answer tells it; refuses with `record_not_found`.
     pub async fn show<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Shown<R>, Problem> {
         let record = self.find(id).await?.ok_or(ProblemCode::RecordNotFound)?;
-        Ok(Shown::one(&mut self.transaction, record).await?)
+        Ok(Shown::one(&mut self.transaction, &R::terms(&self.room), record).await?)
     }
 
     /// The record, locked against other changes until this transaction ends; refuses with `record_not_found`.
@@ -65,7 +65,7 @@ impl<M: Room> Edit<M> {
 
     /// Those of the records that exist, all locked.
     pub async fn lock_all<R: Resource<Room = M>>(&mut self, ids: &[R::Id]) -> Result<Vec<Record<R>>, sqlx::Error> {
-        queries::lock(&mut self.transaction, self.company, ids).await
+        queries::lock(&mut self.transaction, &R::terms(&self.room), self.company, ids).await
     }
 
     /// Creates a record.
@@ -77,7 +77,7 @@ impl<M: Room> Edit<M> {
     /// Changes a record that is locked; what stays as it was is not written and publishes nothing.
     pub async fn update<R: Announced<Room = M>>(&mut self, before: Record<R>, after: R) -> Result<Shown<R>, Problem> {
         if before.fields == after {
-            return Ok(Shown::one(&mut self.transaction, before).await?);
+            return Ok(Shown::one(&mut self.transaction, &R::terms(&self.room), before).await?);
         }
         let after = queries::update(&mut self.transaction, before.id, &after, self.now).await.map_err(unique::refusal::<R>)?;
         self.announce_change(Change::Updated(&before, &after)).await
@@ -92,8 +92,8 @@ impl<M: Room> Edit<M> {
     async fn announce_change<R: Announced<Room = M>>(&mut self, change: Change<'_, R>) -> Result<Shown<R>, Problem> {
         R::follow_up(self, &change).await?;
         // Presented after what follows from the change, which may be part of what is shown.
-        let shown = Shown::one(&mut self.transaction, change.record().clone()).await?;
-        for name in R::events(&change) {
+        let shown = Shown::one(&mut self.transaction, &R::terms(&self.room), change.record().clone()).await?;
+        for name in R::events_in(&self.room, &change) {
             self.publish(&shown, name, Map::new()).await?;
         }
         Ok(shown)
@@ -106,7 +106,7 @@ impl<M: Room> Edit<M> {
         name: EventName,
         additional: Map<String, Value>,
     ) -> Result<EventId, sqlx::Error> {
-        let shown = Shown::one(&mut self.transaction, record).await?;
+        let shown = Shown::one(&mut self.transaction, &R::terms(&self.room), record).await?;
         self.publish(&shown, name, additional).await
     }
 

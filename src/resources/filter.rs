@@ -21,12 +21,14 @@ pub struct Filter {
 }
 
 /// A value that was understood.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
     /// Text, compared exactly.
     Text(String),
     /// An id.
     Id(Uuid),
+    /// A number.
+    Number(f64),
     /// A yes or no.
     Boolean(bool),
 }
@@ -49,6 +51,12 @@ impl Filter {
         Self { name, column: name, expected: "the id of a record", read }
     }
 
+    /// A number.
+    pub const fn number(name: &'static str) -> Self {
+        let read = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Operand::Number);
+        Self { name, column: name, expected: "a number", read }
+    }
+
     /// `true` or `false`.
     pub const fn boolean(name: &'static str) -> Self {
         Self { name, column: name, expected: "true or false", read: |text| text.parse().ok().map(Operand::Boolean) }
@@ -65,6 +73,7 @@ impl Operand {
         match self {
             Self::Text(text) => sql.push_bind(text),
             Self::Id(id) => sql.push_bind(id),
+            Self::Number(number) => sql.push_bind(number),
             Self::Boolean(yes) => sql.push_bind(yes),
         };
     }

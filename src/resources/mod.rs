@@ -4,6 +4,7 @@
 //! listed, is its [`Resource`]; what its changes mean to others is its [`Announced`]; what a body may do to it is its [`Editable`].
 //! From the first come `GET` routes ([`read_only_routes`]), from the last all five ([`routes`]). The statements are put together here
 //! from the names the resource gives: a resource has no SQL of its own for being listed, found, created, changed and deleted.
+//! A type may stand for many kinds, which its room tells apart by their [`Terms`]: so do the kinds that files declare.
 //! `example.rs` is the smallest resource there can be.
 //!
 //! Every table has the columns `id`, `company_id`, `version`, `created_at`, `updated_at`, `deleted_at` beside the resource's own, and an
@@ -35,6 +36,7 @@ mod queries;
 mod record;
 mod resource;
 mod routes;
+mod terms;
 mod unique;
 mod values;
 
@@ -45,6 +47,7 @@ pub use filter::Filter;
 pub use member::Member;
 pub use record::{Record, Shown};
 pub use resource::{Announced, Change, Editable, New, Resource, Room};
-pub use routes::{PathId, read_only_routes, routes};
+pub use routes::{PathId, read_only_routes, routes, routes_of};
+pub use terms::Terms;
 pub use unique::Unique;
 pub use values::{Instant, Line, Meta, NotAText, NotAnInstant, NotAnOverlap, OutOfRange, Overlap, Reference, Text, Within};

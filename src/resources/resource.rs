@@ -11,7 +11,7 @@ use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Columns, Edit, Filter, Record, Unique};
+use crate::resources::{Columns, Edit, Filter, Record, Terms, Unique};
 
 /// The state of the room a resource belongs to.
 pub trait Room: Clone + Send + Sync + 'static {
@@ -43,6 +43,11 @@ pub trait Resource: Columns {
     const READING: Scope = Scope::Read;
     /// What a key needs to create, change and delete them.
     const WRITING: Scope = Scope::Write;
+
+    /// What the kind is called in this room. A type that stands for one kind says it above.
+    fn terms(_: &Self::Room) -> Terms {
+        Terms::of::<Self>()
+    }
 
     /// The resource's own members of each record, in the same order. `id`, `uuid`, `created_at` and `updated_at` are added to them, and
     /// `meta` where they have none. Takes many, so that what is shown of other records costs one statement a list.
@@ -82,8 +87,15 @@ pub trait Announced: Resource {
     /// What no two records have in common.
     const UNIQUE: &'static [Unique] = &[];
 
-    /// The events that tell of `change`, each published once with the record as `data`.
-    fn events(change: &Change<'_, Self>) -> Vec<EventName>;
+    /// The events that tell of `change`, each published once with the record as `data`; none, where it means nothing to others.
+    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
+        Vec::new()
+    }
+
+    /// The same, of a type that stands for many kinds.
+    fn events_in(_: &Self::Room, change: &Change<'_, Self>) -> Vec<EventName> {
+        Self::events(change)
+    }
 
     /// What else `change` brings about, in the same transaction and before its events are published. A refusal undoes the change.
     fn follow_up(_: &mut Edit<Self::Room>, _: &Change<'_, Self>) -> impl Future<Output = Result<(), Problem>> + Send {

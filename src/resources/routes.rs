@@ -25,7 +25,7 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let (many, one) = paths::<R>();
+    let (many, one) = paths(R::PLURAL);
     Router::new().route(&many, get(list::<R>)).route(&one, get(find::<R>))
 }
 
@@ -37,12 +37,23 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let (many, one) = paths::<R>();
+    routes_of::<R, S>(R::PLURAL)
+}
+
+/// All five routes of a kind whose plural the type does not say.
+pub fn routes_of<R, S>(plural: &str) -> Router<S>
+where
+    R: Editable,
+    R::Room: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    let (many, one) = paths(plural);
     Router::new().route(&many, get(list::<R>).post(create::<R>)).route(&one, get(find::<R>).put(update::<R>).delete(delete::<R>))
 }
 
-fn paths<R: Resource>() -> (String, String) {
-    let plural = R::PLURAL.replace('_', "-");
+fn paths(plural: &str) -> (String, String) {
+    let plural = plural.replace('_', "-");
     (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
 }
 
@@ -61,26 +72,28 @@ impl<S: Send + Sync, I: TypedId> FromRequestParts<S> for PathId<I> {
 
 async fn list<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     caller.may(R::READING)?;
-    let parameters = ListParameters::parse::<R>(query.as_deref().unwrap_or_default())?;
+    let terms = R::terms(&room);
+    let parameters = ListParameters::parse(&terms, query.as_deref().unwrap_or_default())?;
     let mut conn = room.pool().acquire().await?;
-    let mut records = queries::list::<R>(&mut conn, caller.company, &parameters).await?;
+    let mut records = queries::list::<R>(&mut conn, &terms, caller.company, &parameters).await?;
     let more = records.len() > usize::from(parameters.limit);
     records.truncate(parameters.limit.into());
     let next = records
         .last()
         .filter(|_| more)
         .map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() }.encode());
-    let shown = Shown::many(&mut conn, records).await?;
+    let shown = Shown::many(&mut conn, &terms, records).await?;
     let members: Vec<_> = shown.into_iter().map(|shown| shown.members).collect();
-    Ok(Json(json!({ R::PLURAL: members, "meta": { "per_page": parameters.limit, "next": next } })).into_response())
+    Ok(Json(json!({ terms.plural: members, "meta": { "per_page": parameters.limit, "next": next } })).into_response())
 }
 
 async fn find<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, PathId(id): PathId<R::Id>) -> Result<Response, Problem> {
     caller.may(R::READING)?;
+    let terms = R::terms(&room);
     let mut conn = room.pool().acquire().await?;
-    let record = queries::find::<R>(&mut conn, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
+    let record = queries::find::<R>(&mut conn, &terms, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
     let details = R::details(&mut conn, &record).await?;
-    let mut shown = Shown::one(&mut conn, record).await?;
+    let mut shown = Shown::one(&mut conn, &terms, record).await?;
     shown.members.extend(details);
     Ok(shown.answer(StatusCode::OK))
 }
@@ -91,7 +104,7 @@ async fn create<R: Editable>(
     kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
 ) -> Result<Response, Problem> {
     caller.may(R::WRITING)?;
-    let body = body::read::<R>(&body)?;
+    let body = body::read::<R>(R::terms(&room).singular, &body)?;
     R::before_transaction(&room, &body).await?;
     let mut edit = Edit::by(&room, &caller).await?;
     let id = R::Id::fresh(edit.now);
@@ -110,7 +123,7 @@ async fn update<R: Editable>(
     kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
 ) -> Result<Response, Problem> {
     caller.may(R::WRITING)?;
-    let body = body::read::<R>(&body)?;
+    let body = body::read::<R>(R::terms(&room).singular, &body)?;
     R::before_transaction(&room, &body).await?;
     let mut edit = Edit::by(&room, &caller).await?;
     let before = edit.lock::<R>(id).await?;
@@ -133,7 +146,7 @@ async fn delete<R: Editable>(
     if_match.check(record.version)?;
     let shown = edit.delete(record).await?;
     edit.commit().await?;
-    Ok(Json(json!({ R::SINGULAR: shown.members })).into_response())
+    Ok(Json(json!({ R::terms(&room).singular: shown.members })).into_response())
 }
 
 #[cfg(test)]

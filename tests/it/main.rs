@@ -9,6 +9,7 @@ mod card;
 mod closure;
 mod codes;
 mod database_away;
+mod declared;
 mod devices;
 mod event_types;
 mod fleet_drivers;

@@ -1,0 +1,5 @@
+//! Declared extensions: decisions, section 9. A file, and no Rust.
+
+mod files;
+mod records;
+mod starting;
