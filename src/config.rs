@@ -80,7 +80,7 @@ pub struct Http {
     /// Address and port to listen on.
     pub listen: SocketAddr,
     /// How long the head of a request may take to arrive.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub header_timeout: Duration,
     /// Networks of proxies whose `X-Forwarded-For` is believed.
     #[serde(deserialize_with = "settings::list")]
@@ -184,7 +184,7 @@ mod tests {
         .unwrap();
         assert_eq!(config.http.listen.port(), 9000);
         assert_eq!(config.http.trusted_proxies.len(), 2);
-        assert_eq!((config.database.max_connections, config.environment()), (5, Environment::Production));
+        assert_eq!((config.database.max_connections.get(), config.environment()), (5, Environment::Production));
         assert!(config.database.url.is_none());
     }
 
@@ -196,5 +196,35 @@ mod tests {
         assert!(refused("PORTICO_HTTP__LISTEN", "nowhere").contains("http.listen"));
         assert!(refused("PORTICO_ENVIRONMENT", "staging").contains("development"));
         assert!(refused("PORTICO_HTTP__TRUSTED_PROXIES", "10.0.0.0/99").contains("10.0.0.0/99"));
+    }
+
+    #[test]
+    fn nothing_is_refused_where_the_service_would_stand_still() {
+        for (key, nothing) in [
+            ("http.header_timeout", "0s"),
+            ("database.max_connections", "0"),
+            ("database.acquire_timeout", "0s"),
+            ("storefront.token_lifetime", "0s"),
+            ("storefront.requests_per_minute", "0"),
+            ("sms.breaker.opens_after", "0"),
+            ("sms.twilio.timeout", "0s"),
+            ("sms.vonage.timeout", "0s"),
+            ("sms.http.timeout", "0s"),
+            ("providers.idp_a.timeout", "0s"),
+            ("providers.idp_b.timeout", "0s"),
+            ("providers.idp_c.timeout", "0s"),
+            ("providers.card.timeout", "0s"),
+            ("webhooks.concurrency", "0"),
+            ("webhooks.endpoint_concurrency", "0"),
+            ("webhooks.poll_interval", "0s"),
+            ("socket.lifetime", "999ms"),
+            ("socket.answer_lifetime", "0s"),
+            ("http.header_timeout", "2000y"),
+        ] {
+            let refusal = Config::with(&[(key, nothing)]).unwrap_err().to_string();
+            assert!(refusal.contains(key), "{key}: {refusal}");
+        }
+        // At once is a time too.
+        assert!(Config::with(&[("storefront.erase_after", "0s"), ("sms.breaker.cool_down", "0s")]).is_ok());
     }
 }

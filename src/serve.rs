@@ -98,7 +98,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
     let listener = TcpListener::bind(listen).map_err(|source| ServeError::Bind { address: listen, source })?;
     let address = listener.local_addr().map_err(ServeError::Server)?;
 
-    let lifecycle = Lifecycle::default();
+    let lifecycle = Lifecycle::until(asked_to_stop());
     let outside = Outside {
         pool: set_up.pool.clone(),
         clock: Clock::System,
@@ -120,7 +120,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
     }
     tracing::info!(%address, "listening");
 
-    let answered = listening::answer(listener, app::router(state, config), config.http.header_timeout, asked_to_stop()).await;
+    let answered = listening::answer(listener, app::router(state, config), config.http.header_timeout, lifecycle.stopping().clone()).await;
     if timeout(PATIENCE, lifecycle.stop()).await.is_err() {
         tracing::warn!("some work did not end in time");
     }
@@ -138,8 +138,10 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
                 () = stopping.cancelled() => return,
                 _ = minutes.tick() => {}
             }
-            if let Err(error) = state.storefront.sweep().await {
-                tracing::warn!(error = chain(&error), "what is over was not swept");
+            for swept in [state.storefront.sweep().await, state.developers.sweep().await] {
+                if let Err(error) = swept {
+                    tracing::warn!(error = chain(&error), "what is over was not swept");
+                }
             }
         }
     });

@@ -63,7 +63,7 @@ impl SetUp {
         if let Some(url) = PrivatePostgres::running(&data_dir, DATABASE) {
             return Ok(Self { pool: database::pool(&parsed(&url), &config.database), private: None });
         }
-        let max_connections = u16::try_from(config.database.max_connections).unwrap_or(u16::MAX).saturating_add(SPARE_CONNECTIONS);
+        let max_connections = u16::try_from(config.database.max_connections.get()).unwrap_or(u16::MAX).saturating_add(SPARE_CONNECTIONS);
         let settings = Settings { data_dir, durable: true, max_connections };
         let starting = tokio::task::spawn_blocking(move || PrivatePostgres::start(&settings));
         let private = starting.await.expect("starting does not panic, and a blocking task that runs is not cancelled")?;

@@ -22,7 +22,7 @@ pub fn measure(figures: &mut Figures) {
     let gateway = json!({ "name": "Cards", "driver": "card", "secret_key": "sk_test_12345678", "signing_secret": SECRET }).to_string();
     let create = request("POST", "/ledger/int/v1/gateways", &[("authorization", &service.api_key())], &gateway);
     let path = Caller::connect(service.address).ask(201, &create)["gateway"]["callback_path"].as_str().unwrap().to_owned();
-    let pgbench = Pgbench::prepare(&service);
+    let pgbench = Pgbench::prepare(&service, CALLERS);
 
     let mut number = 0_u64;
     let mut next = || {
@@ -34,7 +34,7 @@ pub fn measure(figures: &mut Figures) {
     let time = figures.time(5);
     let (mut callbacks, mut inserts) = (0.0, 0.0);
     for _ in 0..ROUNDS {
-        inserts += pgbench.inserts_per_second(CALLERS, time) / ROUNDS as f64;
+        inserts += pgbench.inserts_per_second(time) / ROUNDS as f64;
         callbacks += rate(service.address, CALLERS, time, 200, &mut next) / ROUNDS as f64;
     }
     let mut database = Database::of(&service);

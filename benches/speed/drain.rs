@@ -23,9 +23,10 @@ fn drain(figures: &mut Figures, endpoints: usize) {
     let deliveries = figures.many(50_000, 2_000);
     let service = Service::start(&[]);
     let sink = Sink::open(&service, endpoints);
-    hub::subscribe(&service, &sink.urls);
+    hub::subscribe(&service, &sink.urls, "*");
     let service = service.restart(&["--no-worker"]);
-    hub::publish_and_fan_out(&service, deliveries / endpoints);
+    hub::publish(&service, deliveries / endpoints);
+    hub::fan_out(&service);
 
     let service = service.restart(&[]);
     sink.await_arrivals(deliveries);

@@ -13,9 +13,15 @@
 mod callbacks;
 mod codes;
 mod drain;
+mod fan_out;
 mod figures;
+mod hang;
+mod latency;
 mod limiter;
 mod me;
+mod memory;
+mod pings;
+mod publish;
 mod sign_in;
 mod support;
 mod timing;
@@ -37,6 +43,12 @@ enum Bench {
     Timing,
     Drain,
     Callbacks,
+    Publish,
+    Latency,
+    FanOut,
+    Hang,
+    Pings,
+    Memory,
 }
 
 impl Bench {
@@ -49,6 +61,12 @@ impl Bench {
             Self::Timing => timing::measure(figures),
             Self::Drain => drain::measure(figures),
             Self::Callbacks => callbacks::measure(figures),
+            Self::Publish => publish::measure(figures),
+            Self::Latency => latency::measure(figures),
+            Self::FanOut => fan_out::measure(figures),
+            Self::Hang => hang::measure(figures),
+            Self::Pings => pings::measure(figures),
+            Self::Memory => memory::measure(figures),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! `GET customers/me` against what Postgres itself could answer: requests/s ÷ `pgbench -S -M prepared` transactions/s on the same
 //! server, in turns, with as many connections.
 //!
-//! Two thousand customers whose apps are open ask in turns: what `storefront::recent` is for. The second figure is for customers who ask
+//! Five hundred customers whose apps are open ask in turns: what `storefront::recent` is for. The second figure is for customers who ask
 //! once in a long while, each of whom is looked up.
 
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::support::{customers, usage};
 const CALLERS: usize = 8;
 const ROUNDS: usize = 4;
 /// Customers whose apps are open.
-const ACTIVE: usize = 2_000;
+const ACTIVE: usize = 500;
 
 pub fn measure(figures: &mut Figures) {
     let service = Service::start(&[]);
@@ -28,12 +28,12 @@ pub fn measure(figures: &mut Figures) {
         let mut turns = requests[..customers].iter().cycle();
         rate(service.address, CALLERS, time, 200, || turns.next().unwrap())
     };
-    let pgbench = Pgbench::prepare(&service);
+    let pgbench = Pgbench::prepare(&service, CALLERS);
 
     let time = figures.time(5);
     let (mut active, mut everybody, mut postgres) = (0.0, 0.0, 0.0);
     for _ in 0..ROUNDS {
-        postgres += pgbench.selects_per_second(CALLERS, time) / ROUNDS as f64;
+        postgres += pgbench.selects_per_second(time) / ROUNDS as f64;
         active += asked_by(ACTIVE, time) / ROUNDS as f64;
         everybody += asked_by(requests.len(), time) / ROUNDS as f64;
     }

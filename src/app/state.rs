@@ -1,5 +1,8 @@
 //! The state of every room, built from the settings and the few things that come from outside.
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use axum::extract::FromRef;
 use sqlx::PgPool;
 
@@ -24,9 +27,23 @@ use crate::realtime::{self, Realtime};
 use crate::storefront::{self, BadMessages, Messages, Storefront};
 use crate::webhooks::{self, Names, Webhooks};
 
-/// What handlers can ask for, each room by itself.
-#[derive(Clone, FromRef)]
-pub struct AppState {
+/// Writes the struct of the rooms, and lets handlers take each of them out of the state.
+macro_rules! rooms {
+    ($($(#[$doc:meta])* pub $name:ident: $room:ty,)*) => {
+        /// What handlers can ask for, each room by itself.
+        pub struct Rooms {
+            $($(#[$doc])* pub $name: $room,)*
+        }
+
+        $(impl FromRef<AppState> for $room {
+            fn from_ref(state: &AppState) -> Self {
+                state.$name.clone()
+            }
+        })*
+    };
+}
+
+rooms! {
     /// The database, for the routes that look after it.
     pub pool: PgPool,
     /// Who may call for a company.
@@ -47,6 +64,18 @@ pub struct AppState {
     pub developers: Developers,
     /// Where texts and mails go in development.
     pub mailbox: Mailbox,
+}
+
+/// All rooms. The router clones it several times a request, so a clone must cost nothing.
+#[derive(Clone)]
+pub struct AppState(Arc<Rooms>);
+
+impl Deref for AppState {
+    type Target = Rooms;
+
+    fn deref(&self) -> &Rooms {
+        &self.0
+    }
 }
 
 /// What the rooms are given from outside: tests give a moved clock and a database of their own.
@@ -122,7 +151,7 @@ impl AppState {
             clock: clock.clone(),
             application_key,
             identity_providers: IdentityProviders::new(&config.providers, &clock, &lifecycle)?,
-            lifecycle,
+            lifecycle: lifecycle.clone(),
             hashing: PasswordHashing::start(),
             sms: Sms::new(&config.sms, mailbox.clone())?,
             mail: Mail::new(&config.mail, mailbox.clone())?,
@@ -130,9 +159,9 @@ impl AppState {
             card: Card::new(&config.providers.card)?,
             settings: config.storefront.clone(),
         });
-        Ok(Self {
+        Ok(Self(Arc::new(Rooms {
             companies,
-            developers: Developers { pool: pool.clone(), clock: clock.clone(), catalogue },
+            developers: Developers::new(pool.clone(), clock.clone(), catalogue, &lifecycle),
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },
@@ -141,6 +170,6 @@ impl AppState {
             webhooks,
             mailbox: mailbox.unwrap_or_default(),
             pool,
-        })
+        })))
     }
 }

@@ -5,6 +5,7 @@ mod customers;
 mod doctor;
 mod gateway;
 mod healthcheck;
+mod listen;
 mod output;
 
 use std::path::PathBuf;
@@ -53,6 +54,8 @@ enum Command {
     Healthcheck,
     /// Receive deliveries over HTTPS, verify their signatures and print them
     Receive(dev::receive::Arguments),
+    /// Pass the events of a running service on to an address of this machine, signed like deliveries
+    Listen(listen::Arguments),
     /// Companies
     #[command(subcommand)]
     Company(create::CompanyCommand),
@@ -106,6 +109,7 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
             let authority = dev::authority::Authority::open(&config.data_dir())?;
             dev::receive::run(arguments, &authority, || Clock::System.now(), serve::asked_to_stop()).await?;
         }
+        Command::Listen(arguments) => listen::run(arguments, serve::asked_to_stop()).await?,
         Command::Company(command) => command.run(&config).await?,
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,

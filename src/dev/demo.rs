@@ -21,7 +21,7 @@ use crate::operators::{self, CreateOperatorError, Role};
 use crate::storefront;
 
 /// Everything a newcomer needs to know; also the form of `demo.json`.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Deserialize, Serialize)]
 pub struct Demo {
     /// Where the service answers.
     pub url: String,
@@ -40,7 +40,7 @@ pub struct Demo {
 }
 
 /// The demonstration operator.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Deserialize, Serialize)]
 pub struct DemoOperator {
     /// What they sign in with.
     pub email: String,

@@ -2,8 +2,9 @@
 
 use std::future::{Future, ready};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use crate::columns;
 use crate::developers::Developers;
@@ -15,6 +16,8 @@ columns! {
     pub struct LoggedEvent {
         /// The envelope: the bytes every subscriber gets.
         pub body: Vec<u8>,
+        /// The record it is about.
+        pub subject_id: Option<Uuid>,
     }
 }
 
@@ -25,14 +28,21 @@ impl Resource for LoggedEvent {
     const SINGULAR: &'static str = "event";
     const PLURAL: &'static str = "events";
     const TABLE: &'static str = "event_log";
-    const FILTERS: &'static [Filter] = &[Filter::text("event")];
+    const FILTERS: &'static [Filter] = &[Filter::text("event"), Filter::any_id("subject").on("subject_id")];
 
-    /// The members of the envelope.
     fn present(
         _: &mut PgConnection,
         records: &[Record<Self>],
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
-        let envelope = |record: &Record<Self>| serde_json::from_slice(&record.fields.body).expect("events are published as JSON objects");
-        ready(Ok(records.iter().map(envelope).collect()))
+        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    }
+}
+
+impl LoggedEvent {
+    /// The members of the envelope, and what the event is about.
+    fn members(&self) -> Map<String, Value> {
+        let mut members: Map<String, Value> = serde_json::from_slice(&self.body).expect("events are published as JSON objects");
+        members.insert("subject".to_owned(), json!(self.subject_id));
+        members
     }
 }

@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, EventId};
 
-pub use catalogue::{BadEventType, Catalogue, EventType, NameTaken, Publisher, names};
+pub use catalogue::{BadEventType, Catalogue, EventType, NameTaken, Publisher, UnknownEvent, names};
 pub use envelope::{API_VERSION, Envelope};
 pub use name::{EventName, NotAnEventName};
 
@@ -28,7 +28,7 @@ pub use name::{EventName, NotAnEventName};
 pub const PUBLISHED: &str = "portico_published";
 
 /// Something that happened to a record of a company.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct NewEvent {
     /// Whose event it is; only this company's subscriptions see it.
     pub company: CompanyId,
@@ -42,8 +42,18 @@ pub struct NewEvent {
 
 /// Publishes an event when, and only when, the caller's transaction commits.
 pub async fn publish(conn: &mut PgConnection, event: NewEvent, now: DateTime<Utc>) -> Result<EventId, sqlx::Error> {
-    let id = EventId::new(now);
-    let body = Envelope { id, api_version: API_VERSION, event: &event.name, created_at: now, data: &event.data }.to_bytes();
-    queries::insert_event(conn, id, &event, &body, now).await?;
-    Ok(id)
+    let ids = publish_all(conn, &[event], now).await?;
+    Ok(ids[0])
+}
+
+/// Publishes many events when, and only when, the caller's transaction commits. Answers their ids, in the same order.
+pub async fn publish_all(conn: &mut PgConnection, events: &[NewEvent], now: DateTime<Utc>) -> Result<Vec<EventId>, sqlx::Error> {
+    let mut ids = Vec::with_capacity(events.len());
+    for event in events {
+        let id = EventId::new(now);
+        let body = Envelope { id, api_version: API_VERSION, event: &event.name, created_at: now, data: &event.data }.to_bytes();
+        queries::insert_event(conn, id, event, &body, now).await?;
+        ids.push(id);
+    }
+    Ok(ids)
 }

@@ -1,5 +1,6 @@
 //! Postgres: the pool, the migrations, and what a database that does not answer means for a request.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -22,9 +23,9 @@ pub struct Settings {
     #[serde(deserialize_with = "settings::optional")]
     pub url: Option<DatabaseUrl>,
     /// Connections this instance opens at most.
-    pub max_connections: u32,
+    pub max_connections: NonZeroU32,
     /// How long a request waits for a connection before it is answered 503.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub acquire_timeout: Duration,
 }
 
@@ -52,7 +53,10 @@ impl DatabaseUrl {
 pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
     // Our statements run for a millisecond; compiling one of them takes three hundred.
     let options = url.options().application_name("portico").options([("timezone", "UTC"), ("jit", "off")]);
-    PgPoolOptions::new().max_connections(settings.max_connections).acquire_timeout(settings.acquire_timeout).connect_lazy_with(options)
+    PgPoolOptions::new()
+        .max_connections(settings.max_connections.get())
+        .acquire_timeout(settings.acquire_timeout)
+        .connect_lazy_with(options)
 }
 
 /// Whether the fault is the database being away, rather than what was asked of it.

@@ -1,5 +1,7 @@
 //! Every id has its own type: a UUIDv7 inside, a TypeID (`customer_01h455vb4pex5vsknk084sn02q`) outside.
 
+use std::str::FromStr;
+
 use chrono::{DateTime, Utc};
 use type_safe_id::{DynamicType, StaticType, TypeSafeId};
 use uuid::{NoContext, Timestamp, Uuid};
@@ -146,6 +148,46 @@ typed_ids! {
     DeclaredId, "record";
 }
 
+/// The id of a record of any kind: its UUID, however it was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(try_from = "String")]
+pub struct AnyId(Uuid);
+
+/// The text is neither a UUID nor a TypeID.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("This must be the id of a record, such as order_01h455vb4pex5vsknk084sn02q.")]
+pub struct NotAnyId;
+
+/// Prefix, `_` and the UUID.
+const LONGEST_TYPE_ID: usize = 63 + 1 + 26;
+
+impl AnyId {
+    /// The UUID inside.
+    pub fn uuid(self) -> Uuid {
+        self.0
+    }
+}
+
+impl FromStr for AnyId {
+    type Err = NotAnyId;
+
+    fn from_str(text: &str) -> Result<Self, NotAnyId> {
+        if !text.is_ascii() || text.len() > LONGEST_TYPE_ID {
+            return Err(NotAnyId);
+        }
+        let type_id = || text.parse::<TypeSafeId<DynamicType>>().map(|id| id.uuid());
+        Uuid::try_parse(text).or_else(|_| type_id()).map(Self).map_err(|_| NotAnyId)
+    }
+}
+
+impl TryFrom<String> for AnyId {
+    type Error = NotAnyId;
+
+    fn try_from(text: String) -> Result<Self, NotAnyId> {
+        text.parse()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,5 +200,17 @@ mod tests {
         assert_eq!(id.to_string().parse(), Ok(id));
         assert_eq!(uuid.to_string().parse(), Ok(id));
         assert_eq!("order_01h455vb4pex5vsknk084sn02q".parse::<CustomerId>(), Err(NotAnId { expected: "customer" }));
+    }
+
+    #[test]
+    fn an_id_of_any_kind_is_read_by_its_form() {
+        let uuid: Uuid = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+        for text in ["01890a5d-ac96-774b-bcce-b302099a8057", "parcel_01h455vb4pex5vsknk084sn02q", "big_parcel_01h455vb4pex5vsknk084sn02q"] {
+            assert_eq!(text.parse::<AnyId>().unwrap().uuid(), uuid, "{text}");
+        }
+        let long = format!("{}_01h455vb4pex5vsknk084sn02q", "a".repeat(64));
+        for text in ["", "parcel", "parcel_1", "Parcel_01h455vb4pex5vsknk084sn02q", "ä_01h455vb4pex5vsknk084sn02q", &long] {
+            assert_eq!(text.parse::<AnyId>(), Err(NotAnyId), "{text}");
+        }
     }
 }

@@ -14,6 +14,12 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
+    /// A program that goes on until `asked_to_stop` is cancelled: whatever lasts as long as the program is told at once, so that answering
+    /// what is under way waits for nothing that would never end.
+    pub fn until(asked_to_stop: CancellationToken) -> Self {
+        Self { stopping: asked_to_stop, tasks: TaskTracker::new() }
+    }
+
     /// Runs `task` until it ends by itself; it should end soon after [`Lifecycle::stopping`].
     pub fn spawn<F>(&self, task: F)
     where

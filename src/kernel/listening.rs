@@ -18,18 +18,20 @@ use tokio_util::sync::CancellationToken;
 const PATIENCE: Duration = Duration::from_secs(15);
 /// The shortest method and its blank: `GET `.
 const FIRST_WORD: usize = 4;
+/// The longest head of a request, in bytes: honest ones have a few hundred, and everybody who connects may make us hold as much.
+const HEAD_LIMIT: usize = 64 * 1024;
 /// How often a connection that has sent less is looked at again.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Answers HTTP/1 on `listener` until `stopping` is cancelled and the requests under way have ended.
 ///
-/// Who does not send the whole head of a request within `header_timeout` is hung up on; an idle connection is one that has not begun.
+/// Who does not send the whole head of a request within `header_timeout` is hung up on, and who sends too long a one (431); an idle connection is one that has not begun.
 pub async fn answer(listener: TcpListener, router: Router, header_timeout: Duration, stopping: CancellationToken) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let handle = Handle::new();
     let acceptor = FirstWord { within: header_timeout, stopping: stopping.clone() };
     let mut server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle.clone());
-    server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(header_timeout);
+    server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(header_timeout).max_buf_size(HEAD_LIMIT);
     let serving = server.serve(router.into_make_service_with_connect_info::<SocketAddr>());
     let stopped = async {
         stopping.cancelled().await;

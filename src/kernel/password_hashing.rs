@@ -33,6 +33,24 @@ impl From<HashingBusy> for Problem {
     }
 }
 
+/// What is stored of a password: a PHC string. It is shown to nobody.
+#[derive(Clone, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct HashedPassword(String);
+
+impl HashedPassword {
+    /// The PHC string.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for HashedPassword {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HashedPassword(…)")
+    }
+}
+
 /// What came of comparing a password with a stored hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
@@ -67,8 +85,8 @@ impl PasswordHashing {
         Self { jobs }
     }
 
-    /// The PHC string to store for `password`.
-    pub async fn hash(&self, password: SecretString) -> Result<String, HashingBusy> {
+    /// What to store for `password`.
+    pub async fn hash(&self, password: SecretString) -> Result<HashedPassword, HashingBusy> {
         self.run(move |memory| {
             let salt = random_bytes::<16>();
             let params = today();
@@ -80,15 +98,15 @@ impl PasswordHashing {
                 salt: Some(Salt::new(&salt).expect("16 bytes are a salt")),
                 hash: Some(Output::new(&output).expect("32 bytes are an output")),
             };
-            hash.to_string()
+            HashedPassword(hash.to_string())
         })
         .await
     }
 
-    /// Compares `password` with a stored PHC string. With none, it does the same work and says [`Comparison::Wrong`], so that time
+    /// Compares `password` with what is stored. With nothing, it does the same work and says [`Comparison::Wrong`], so that time
     /// does not tell whether an account was found.
-    pub async fn compare(&self, password: SecretString, stored: Option<String>) -> Result<Comparison, HashingBusy> {
-        self.run(move |memory| compare(password.expose_secret().as_bytes(), stored.as_deref(), memory)).await
+    pub async fn compare(&self, password: SecretString, stored: Option<HashedPassword>) -> Result<Comparison, HashingBusy> {
+        self.run(move |memory| compare(password.expose_secret().as_bytes(), stored.as_ref().map(HashedPassword::expose), memory)).await
     }
 
     async fn run<T: Send + 'static>(&self, job: impl FnOnce(&mut Vec<Block>) -> T + Send + 'static) -> Result<T, HashingBusy> {
@@ -153,7 +171,8 @@ mod tests {
     async fn a_password_is_told_from_another_and_from_none() {
         let hashing = PasswordHashing::start();
         let hash = hashing.hash("correct horse".into()).await.unwrap();
-        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
+        assert!(hash.expose().starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
+        assert_eq!(format!("{hash:?}"), "HashedPassword(…)");
         assert_eq!(hashing.compare("correct horse".into(), Some(hash.clone())).await.unwrap(), Comparison::Right);
         assert_eq!(hashing.compare("battery staple".into(), Some(hash)).await.unwrap(), Comparison::Wrong);
         assert_eq!(hashing.compare("correct horse".into(), None).await.unwrap(), Comparison::Wrong);
@@ -163,8 +182,19 @@ mod tests {
     async fn an_older_hash_is_right_but_outdated() {
         use argon2::password_hash::PasswordHasher;
         let older = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
-        let hash = older.hash_password(b"correct horse").unwrap().to_string();
+        let hash = HashedPassword(older.hash_password(b"correct horse").unwrap().to_string());
         let compared = PasswordHashing::start().compare("correct horse".into(), Some(hash)).await.unwrap();
         assert_eq!(compared, Comparison::RightButOutdated);
+    }
+
+    #[tokio::test]
+    async fn a_flood_is_refused_at_once_beyond_the_queue() {
+        let hashing = PasswordHashing::start();
+        let flood = futures::future::join_all((0..400).map(|_| hashing.compare("correct horse".into(), None))).await;
+        let compared = flood.iter().filter(|result| result.is_ok()).count();
+        // While the flood was poured in, the threads may have finished a few.
+        let at_work = thread::available_parallelism().map_or(1, usize::from);
+        assert!((QUEUE..=QUEUE + 4 * at_work).contains(&compared), "{compared}");
+        assert!(hashing.compare("correct horse".into(), None).await.is_ok(), "when it is over, there is room again");
     }
 }

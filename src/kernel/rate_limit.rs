@@ -60,7 +60,15 @@ pub async fn hit(conn: &mut PgConnection, bucket: &str, rule: Rule, now: DateTim
 
 /// Takes a hit made at `at` back: what it was counted for did not happen.
 pub async fn give_back(conn: &mut PgConnection, bucket: &str, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!("update rate_limits set hits = array_remove(hits, $2) where bucket = $1", bucket, at).execute(conn).await?;
+    // One of them, should several have been made at the same instant.
+    sqlx::query!(
+        "update rate_limits set hits = hits[:array_position(hits, $2) - 1] || hits[array_position(hits, $2) + 1:]
+         where bucket = $1 and $2 = any(hits)",
+        bucket,
+        at,
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 

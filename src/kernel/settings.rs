@@ -1,7 +1,8 @@
-//! How settings are read: empty text is "not set", lists are arrays or comma-separated text.
+//! How settings are read: empty text is "not set", lists are arrays or comma-separated text, times are longer than nothing.
 
 use std::fmt::Display;
 use std::str::FromStr;
+use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -14,6 +15,25 @@ where
 {
     let text = String::deserialize(deserializer)?;
     if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(D::Error::custom) }
+}
+
+/// Further than any setting means, and within what every clock here can add.
+const LONGEST: Duration = Duration::from_secs(1_000 * 366 * 24 * 60 * 60);
+
+/// `#[serde(deserialize_with = "settings::time")]`: "30s", "365d". Nothing at all would mean that what waits this long never waits, or never
+/// ends, which nobody sets on purpose.
+pub fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    match humantime_serde::deserialize(deserializer)? {
+        Duration::ZERO => Err(D::Error::custom("a time here is longer than nothing")),
+        time if time > LONGEST => Err(D::Error::custom("a time here is shorter than a thousand years")),
+        time => Ok(time),
+    }
+}
+
+/// `#[serde(deserialize_with = "settings::seconds")]`: a time that others are told in whole seconds.
+pub fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let time = time(deserializer)?;
+    if time.as_secs() == 0 { Err(D::Error::custom("a time here is a second at least")) } else { Ok(time) }
 }
 
 /// `#[serde(deserialize_with = "settings::list")]`: an array, or text separated by commas as an environment variable has it.

@@ -58,7 +58,7 @@ pub async fn create_operator(
 ) -> Result<OperatorId, CreateOperatorError> {
     let hash = hashing.hash(password).await?;
     let id = OperatorId::new(now);
-    match queries::insert_operator(conn, id, company, &email.key(), &hash, role, now).await {
+    match queries::insert_operator(conn, id, company, &email.key(), hash.expose(), role, now).await {
         Ok(()) => Ok(id),
         Err(error) if violated_constraint(&error) == Some("operators_email_key") => Err(CreateOperatorError::EmailTaken),
         Err(error) => Err(CreateOperatorError::Database(error)),

@@ -34,7 +34,6 @@ pub enum BadSettings {
 }
 
 /// One mail to one address.
-#[derive(Debug)]
 pub struct Letter<'a> {
     /// Where it goes.
     pub to: &'a EmailAddress,
@@ -79,6 +78,16 @@ impl Mail {
     /// Whether there is anything to send with.
     pub fn is_available(&self) -> bool {
         self.transport.is_some() || self.mailbox.is_some()
+    }
+
+    /// Whether the server answers and takes our name and password; `None` where there is no server.
+    pub async fn greet(&self) -> Option<Result<(), SendMailError>> {
+        let greeted = self.transport.as_ref()?.test_connection().await;
+        Some(match greeted {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(SendMailError("the mail server hangs up".into())),
+            Err(error) => Err(SendMailError(error.into())),
+        })
     }
 
     /// Hands the mail to the server.

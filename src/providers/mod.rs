@@ -4,9 +4,11 @@ pub mod card;
 pub mod identity;
 pub mod mail;
 pub mod mailbox;
+mod reach;
 mod route_name;
 pub mod sms;
 
+pub use reach::{NobodyThere, reach};
 pub use route_name::{NotARouteName, RouteName};
 
 /// `[providers]`

@@ -29,6 +29,7 @@ use sqlx::PgPool;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::settings;
 use crate::realtime::key::SocketKey;
 use crate::storefront::Storefront;
 
@@ -45,10 +46,10 @@ pub struct Settings {
     /// The `aud` of socket tokens.
     pub audience: String,
     /// How long a socket token is valid.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::seconds")]
     pub lifetime: Duration,
     /// How long the socket server may rely on an answer.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::seconds")]
     pub answer_lifetime: Duration,
 }
 

@@ -16,7 +16,7 @@ use crate::realtime::key::SocketKey;
 const TOLERANCE: TimeDelta = TimeDelta::seconds(300);
 
 /// May the holder of the token listen to the channel?
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 pub(super) struct Question {
     pub(super) token: String,
     pub(super) channel: String,

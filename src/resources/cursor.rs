@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Datelike, Utc};
 use uuid::Uuid;
 
 use crate::kernel::secrets::sha256;
@@ -58,7 +58,9 @@ impl Cursor {
             _ => return None,
         };
         let micros = i64::from_be_bytes(body[1..9].try_into().ok()?);
-        Some(Self { direction, created_at: DateTime::from_timestamp_micros(micros)?, id: Uuid::from_slice(&body[9..]).ok()? })
+        // Postgres and we do not reach the same years; no record was made outside of these.
+        let created_at = DateTime::from_timestamp_micros(micros).filter(|at| (1..=9999).contains(&at.year()))?;
+        Some(Self { direction, created_at, id: Uuid::from_slice(&body[9..]).ok()? })
     }
 }
 
@@ -82,6 +84,14 @@ mod tests {
         }
         for nonsense in ["", "x", &text[1..], &format!("{text}A")] {
             assert_eq!(Cursor::decode(nonsense), None, "{nonsense:?}");
+        }
+    }
+
+    #[test]
+    fn a_forged_year_is_no_place_in_a_list() {
+        for at in [DateTime::<Utc>::MIN_UTC, DateTime::<Utc>::MAX_UTC, DateTime::from_timestamp(-62_135_596_801, 0).unwrap()] {
+            let forged = Cursor { direction: Direction::OldestFirst, created_at: at, id: Uuid::nil() };
+            assert_eq!(Cursor::decode(&forged.encode()), None, "{at}");
         }
     }
 }

@@ -123,6 +123,9 @@ impl<M: Room> Edit<M> {
 
     /// Makes it all happen.
     pub async fn commit(self) -> Result<(), sqlx::Error> {
-        self.transaction.commit().await
+        let committed = self.transaction.commit().await;
+        // Even after an error: the connection may have broken when all was done.
+        self.room.forget_what_changed();
+        committed
     }
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
-use crate::kernel::ids::TypedId;
+use crate::kernel::ids::{AnyId, TypedId};
 
 /// A parameter of a list that a column must equal.
 #[derive(Clone, Copy, Debug)]
@@ -55,6 +55,12 @@ impl Filter {
     pub const fn number(name: &'static str) -> Self {
         let read = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Operand::Number);
         Self { name, column: name, expected: "a number", read }
+    }
+
+    /// The id of a record of any kind, as UUID or TypeID.
+    pub const fn any_id(name: &'static str) -> Self {
+        let read = |text: &str| text.parse::<AnyId>().ok().map(|id| Operand::Id(id.uuid()));
+        Self { name, column: name, expected: "the id of a record", read }
     }
 
     /// `true` or `false`.

@@ -19,6 +19,10 @@ pub trait Room: Clone + Send + Sync + 'static {
     fn pool(&self) -> &PgPool;
     /// The time.
     fn clock(&self) -> &Clock;
+
+    /// Called once an [`Edit`] has been committed, for what the room remembers of its records. Earlier would be too early: what is
+    /// looked up before the commit is still as it was.
+    fn forget_what_changed(&self) {}
 }
 
 /// A kind of record that is listed and found by `GET`.

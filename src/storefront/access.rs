@@ -49,10 +49,15 @@ pub(super) async fn admit(State(storefront): State<Storefront>, client: ClientAd
 
 async fn find(storefront: &Storefront, key: Option<StoreKey>) -> Result<Arc<Store>, Problem> {
     let digest = key.ok_or(ProblemCode::StoreKeyInvalid)?.digest();
-    let (now, epoch) = (storefront.clock.now(), storefront.recent.epoch());
-    if let Some(store) = storefront.recent.store(&digest, now) {
-        return Ok(store);
+    match storefront.recent.store(&digest, storefront.clock.now()) {
+        Some(store) => Ok(store),
+        // Boxed: what a statement needs would else be copied about with every request.
+        None => Box::pin(look_up(storefront, digest)).await,
     }
+}
+
+async fn look_up(storefront: &Storefront, digest: [u8; 32]) -> Result<Arc<Store>, Problem> {
+    let (now, epoch) = (storefront.clock.now(), storefront.recent.epoch());
     let mut conn = storefront.pool.acquire().await?;
     let store = Arc::new(find_store(&mut conn, &digest, now).await?.ok_or(ProblemCode::StoreKeyInvalid)?);
     storefront.recent.keep_store(epoch, digest, &store, now);

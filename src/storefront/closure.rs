@@ -12,6 +12,7 @@ use crate::kernel::json::Json;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::codes::{self, CodeRequest, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::texts::Recipient;
 use crate::storefront::tokens::{SignedInCustomer, revoke_all_tokens};
 use crate::storefront::{Storefront, customers, devices, sending, social};
 
@@ -39,7 +40,7 @@ async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, languages
         identity: &identity,
         requested_by: Some(caller.customer.id),
         customer: Some(caller.customer.id),
-        text: phone.map(Ok),
+        text: phone.map(Recipient::of),
         mail: email,
     };
     Ok(codes::issue(storefront, order).await?)
@@ -61,6 +62,8 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: Option<
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
+    // The account's row first and its codes after it, here and wherever both are needed: nobody waits in a circle.
+    customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     right.consume(&mut tx, now).await?;
     let customer = customers::close_customer(&mut tx, id, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     revoke_all_tokens(&mut tx, id, now).await?;

@@ -8,8 +8,8 @@
 //! * [`texts`] is the SMS guard every text passes. It alone writes `texts`, which is its log and its counters in one.
 //! * [`messages`] has the words of texts and mails, in every language and for every store.
 //! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an identity
-//!   provider; one that is merely typed is kept and shown, never gets its owner's code, and gives way to whoever proves it. So nobody can
-//!   wait in an account that somebody else will one day believe to be theirs.
+//!   provider; one that is merely typed is kept and shown, never gets its owner's code, forgives nobody's wrong guesses, and gives way to
+//!   whoever proves it. So nobody can wait in an account that somebody else will one day believe to be theirs.
 //! * [`social`] signs in with identity providers and alone writes `provider_links`; what a provider vouches for counts as proven.
 //! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
 //! * [`registration`], [`sign_in`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the flows: what the routes
@@ -18,6 +18,9 @@
 //!
 //! [`recent`] remembers for a second what most requests look up. What an instance changes it forgets at once, so a sign-in revoked there ends
 //! there at once, and within a second on every other instance.
+//!
+//! Where several rows are locked, accounts come first, in the order of their ids, then their codes, then what was counted of them: nobody
+//! waits in a circle.
 //!
 //! What is not guaranteed: a text that a provider accepted may still not arrive, and the general throttle is counted by each instance
 //! for itself; all other limits are counted in Postgres and hold for any number of instances.
@@ -46,6 +49,8 @@ mod texts;
 mod tokens;
 
 use std::num::NonZeroU32;
+use std::ops::Deref;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -62,6 +67,7 @@ use crate::kernel::ids::KeyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::rate_limit;
+use crate::kernel::settings;
 use crate::kernel::throttle::Throttle;
 use crate::providers::card::Card;
 use crate::providers::identity::IdentityProviders;
@@ -79,7 +85,7 @@ pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revok
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     /// How long a customer stays signed in without using the service.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub token_lifetime: Duration,
     /// How long after its closure an account's personal fields are blanked.
     #[serde(with = "humantime_serde")]
@@ -90,9 +96,13 @@ pub struct Settings {
     pub requests_per_minute: NonZeroU32,
 }
 
-/// What the storefront's handlers work with.
+/// What the storefront's handlers work with. A clone costs nothing: every request takes several.
 #[derive(Clone, Debug)]
-pub struct Storefront {
+pub struct Storefront(Arc<Shared>);
+
+/// What all clones of a storefront have in common.
+#[derive(Debug)]
+pub struct Shared {
     pool: PgPool,
     clock: Clock,
     application_key: ApplicationKey,
@@ -136,13 +146,35 @@ pub struct Parts {
     pub settings: Settings,
 }
 
+impl Deref for Storefront {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
 impl Storefront {
     /// Puts the parts together.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
         let throttle = Throttle::new(settings.requests_per_minute);
         let recent = recent::Recent::new();
-        Self { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings, throttle, recent }
+        Self(Arc::new(Shared {
+            pool,
+            clock,
+            application_key,
+            lifecycle,
+            hashing,
+            sms,
+            mail,
+            messages,
+            identity_providers,
+            card,
+            settings,
+            throttle,
+            recent,
+        }))
     }
 
     /// Forgets what is over: limits that no longer count, the personal fields of accounts closed longer than `storefront.erase_after` ago,

@@ -15,6 +15,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::codes::{self, CodeRequest, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::texts::{self, Recipient};
 use crate::storefront::tokens::SignedInCustomer;
 use crate::storefront::{Storefront, sending};
 
@@ -45,7 +46,7 @@ async fn send_code(
     languages: &AcceptedLanguages,
     phone: &str,
 ) -> Result<Method, Problem> {
-    let number = PhoneNumber::parse(phone).map_err(|_| ProblemCode::NumberInvalid)?;
+    let number = texts::read_number(storefront, caller.store.id, phone).await?;
     let identity = Identity::Phone(number.clone());
     let owner = customers::find_proven(&mut *storefront.pool.acquire().await?, caller.store.id, &identity).await?;
     if owner.is_some_and(|owner| owner.id != caller.customer.id) {
@@ -58,7 +59,7 @@ async fn send_code(
         identity: &identity,
         requested_by: Some(caller.customer.id),
         customer: Some(caller.customer.id),
-        text: Some(Ok(number)),
+        text: Some(Recipient::of(number)),
         mail: None,
     };
     Ok(codes::issue(storefront, order).await?)
@@ -79,14 +80,18 @@ async fn save_number(storefront: &Storefront, caller: &SignedInCustomer, code: O
     let right = codes::check(storefront, caller.store.id, Purpose::VerifyPhone, target, code).await?;
     let number = PhoneNumber::parse(right.identity()).map_err(|_| ProblemCode::Internal)?;
 
-    let now = storefront.clock.now();
+    let (now, identity) = (storefront.clock.now(), Identity::Phone(number.clone()));
     let mut tx = storefront.pool.begin().await?;
+    customers::lock_claimants(&mut tx, caller.store.id, caller.customer.id, &identity).await?;
     right.consume(&mut tx, now).await?;
+    // A code on its way to the number the customer is leaving must let nobody in who reads it there.
+    codes::forget_open_codes(&mut tx, caller.customer.id).await?;
     let saved = customers::set_phone(&mut tx, caller.customer.id, &number, now).await.map_err(refuse_taken)?;
     let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
-    customers::remove_unproven_claims(&mut tx, caller.store.id, customer.id, &Identity::Phone(number), now).await?;
+    let lost = customers::settle_claims(&mut tx, (caller.store.company_id, caller.store.id), customer.id, &identity, now).await?;
     customers::publish(&mut tx, caller.store.company_id, CUSTOMER_UPDATED, &customer, now).await?;
     tx.commit().await?;
+    lost.forget(&storefront.recent);
     storefront.recent.forget_customer(customer.id);
     Ok(customer)
 }

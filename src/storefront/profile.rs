@@ -2,6 +2,8 @@
 
 use axum::Json as Answer;
 use axum::extract::{Path, State};
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -20,8 +22,8 @@ use crate::storefront::tokens::SignedInCustomer;
 const META_MAX_LEN: usize = 16 * 1024;
 
 /// `GET customers/me`
-pub(super) async fn me(SignedInCustomer { customer, .. }: SignedInCustomer) -> Answer<Value> {
-    Answer(Value::Object(customer.present()))
+pub(super) async fn me(SignedInCustomer { shown, .. }: SignedInCustomer) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], shown).into_response()
 }
 
 /// `GET customers/{id}`: one's own id only; for all others there is no such record.

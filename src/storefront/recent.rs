@@ -8,6 +8,7 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use axum::body::Bytes;
 use chrono::{DateTime, TimeDelta, Utc};
 use quick_cache::sync::Cache;
 
@@ -50,6 +51,8 @@ pub(super) struct Session {
     pub(super) digest: Vec<u8>,
     pub(super) last_used_at: DateTime<Utc>,
     pub(super) customer: Arc<Customer>,
+    /// The customer as JSON, which most requests ask for.
+    pub(super) shown: Bytes,
 }
 
 impl Recent {
@@ -97,7 +100,12 @@ impl Recent {
 
     /// A customer has changed, or all their sign-ins have ended.
     pub(super) fn forget_customer(&self, customer: CustomerId) {
-        self.forget(|rows| rows.sessions.retain(|_, (_, session)| session.customer.id != customer));
+        self.forget_customers(&[customer]);
+    }
+
+    /// Several customers have changed.
+    pub(super) fn forget_customers(&self, customers: &[CustomerId]) {
+        self.forget(|rows| rows.sessions.retain(|_, (_, session)| !customers.contains(&session.customer.id)));
     }
 
     /// Something wider has changed.

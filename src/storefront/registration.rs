@@ -21,6 +21,7 @@ use crate::storefront::customers::{self, NewCustomer};
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::sign_in::SignedIn;
 use crate::storefront::stores::Store;
+use crate::storefront::texts::{self, Recipient};
 use crate::storefront::{Storefront, passwords, sending};
 
 /// `POST customers/request-creation-code`
@@ -61,7 +62,7 @@ async fn send_creation_code(
     request: CreationCodeRequest,
 ) -> Result<Method, Problem> {
     let identity = match request.mode {
-        Mode::Sms => Identity::Phone(PhoneNumber::parse(&request.identity).map_err(|_| ProblemCode::NumberInvalid)?),
+        Mode::Sms => Identity::Phone(texts::read_number(storefront, store.id, &request.identity).await?),
         Mode::Email => {
             Identity::Email(EmailAddress::parse(&request.identity).map_err(|error| FieldErrors::one("identity", error.to_string()))?)
         }
@@ -71,7 +72,7 @@ async fn send_creation_code(
         return Err(ProblemCode::AccountExists.into());
     }
     let (text, mail) = match &identity {
-        Identity::Phone(number) => (Some(Ok(number.clone())), None),
+        Identity::Phone(number) => (Some(Recipient::of(number.clone())), None),
         Identity::Email(address) => (None, Some(address.clone())),
     };
     let order =
@@ -182,9 +183,10 @@ async fn create_account(storefront: &Storefront, store: &Store, request: &Regist
     };
     let mut tx = storefront.pool.begin().await?;
     right.consume(&mut tx, now).await?;
-    let customer = customers::open_account(&mut tx, store.company_id, &newcomer, now).await.map_err(refuse_taken)?;
+    let (customer, lost) = customers::open_account(&mut tx, store.company_id, &newcomer, now).await.map_err(refuse_taken)?;
     let token = storefront.issue_token(&mut tx, customer.id, now).await?;
     tx.commit().await?;
+    lost.forget(&storefront.recent);
     Ok(SignedIn { token, customer })
 }
 

@@ -7,19 +7,20 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::contact::{Identity, PhoneNumber};
+use crate::contact::Identity;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::json::Json;
 use crate::kernel::password_hashing::Comparison;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit;
+use crate::kernel::secrets::sha256;
 use crate::storefront::access::CallingStore;
 use crate::storefront::audit::{Method, Origin, audited};
 use crate::storefront::codes::{self, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::stores::Store;
-use crate::storefront::texts::Refusal;
+use crate::storefront::texts::{self, Recipient};
 use crate::storefront::{Settings, Storefront, passwords, sending};
 
 /// A customer with the token they have just been given.
@@ -67,11 +68,11 @@ async fn send_sign_in_code(
     languages: &AcceptedLanguages,
     phone: &str,
 ) -> Result<codes::Method, Problem> {
-    let identity = Identity::Phone(PhoneNumber::parse(phone).map_err(|_| ProblemCode::NumberInvalid)?);
+    let number = texts::read_number(storefront, store.id, phone).await?;
+    let identity = Identity::Phone(number.clone());
     let customer = customers::find_by_identity(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
-    // A number that was merely typed may be anybody's: whoever reads its texts must not get into this account.
-    let text = customer.proven_phone().ok_or(Refusal::NumberUnproven);
+    let text = Recipient { number, is_unproven: customer.proven_phone().is_none() };
     let mail = customer.proven_email();
     let order = Order {
         store,
@@ -141,9 +142,10 @@ pub(super) async fn login(
 
 async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: &PasswordLoginRequest) -> Result<SignedIn, Problem> {
     let identity = Identity::parse(&request.identity).ok();
-    // What is no identity at all still costs the same work, and is limited under what was typed.
-    let key = identity.as_ref().map_or_else(|| request.identity.chars().take(254).collect(), Identity::key);
-    let bucket = format!("passwords:{}:{key}", store.id);
+    // What is no identity at all still costs the same work, and is limited under what was typed. A digest, because that may be a password
+    // in the wrong field.
+    let key = identity.as_ref().map_or_else(|| request.identity.clone(), Identity::key);
+    let bucket = format!("passwords:{}:{}", store.id, hex::encode(sha256(key)));
     let now = storefront.clock.now();
     let customer = {
         let mut conn = storefront.pool.acquire().await?;
@@ -170,7 +172,8 @@ async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: &P
         return Err(ProblemCode::CredentialsInvalid.into());
     };
     let rehashed = match compared {
-        Comparison::RightButOutdated => Some(storefront.hashing.hash(request.password.clone()).await?),
+        // Some other time will do, if there is no room for it now.
+        Comparison::RightButOutdated => storefront.hashing.hash(request.password.clone()).await.ok(),
         _ => None,
     };
 

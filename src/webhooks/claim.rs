@@ -45,7 +45,7 @@ impl Webhooks {
             return Ok(Vec::new());
         }
         let mut conn = self.pool.acquire().await?;
-        queries::claim_due(&mut conn, limit, self.settings.endpoint_concurrency, self.clock.now()).await
+        queries::claim_due(&mut conn, limit, self.settings.endpoint_concurrency.get(), self.clock.now()).await
     }
 
     /// Makes deliveries due again whose lease has run out, and logs the attempts that were lost with it.

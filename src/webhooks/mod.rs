@@ -35,6 +35,7 @@ mod claim;
 mod delivery;
 mod delivery_log;
 mod fan_out;
+mod forwarding;
 mod outcome;
 mod queries;
 mod record;
@@ -61,9 +62,10 @@ use crate::resources::{Room, read_only_routes};
 
 pub use claim::Claimed;
 pub use delivery_log::Delivery;
+pub use forwarding::Forwarder;
 pub use sending::Attempt;
 pub use settings::Settings;
-pub use subscription::{DisabledReason, SigningSecret, Subscription};
+pub use subscription::{DisabledReason, EventsWanted, SigningSecret, Subscription};
 pub use targets::{EndpointUrl, Names};
 
 use sending::Sender;

@@ -19,7 +19,7 @@ use crate::webhooks::signature::SigningSecrets;
 use crate::webhooks::subscription::SigningSecret;
 use crate::webhooks::targets::Targets;
 
-const USER_AGENT: &str = concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION"));
+pub(super) const USER_AGENT: &str = concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION"));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Many servers close a connection that was silent for five seconds; a POST must not meet that moment.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);

@@ -1,5 +1,6 @@
 //! `[webhooks]`: how much is sent at once, and where to.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -18,10 +19,10 @@ pub struct Settings {
     #[serde(deserialize_with = "settings::list")]
     pub extra_root_certificates: Vec<PathBuf>,
     /// Deliveries one instance has in flight at most.
-    pub concurrency: usize,
+    pub concurrency: NonZeroU32,
     /// Deliveries in flight to one endpoint at most, by all instances together.
-    pub endpoint_concurrency: u32,
+    pub endpoint_concurrency: NonZeroU32,
     /// How often an instance looks for due deliveries when nothing wakes it.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub poll_interval: Duration,
 }

@@ -35,12 +35,13 @@ type Ended = (Attempt, OwnedSemaphorePermit);
 impl Webhooks {
     /// Starts the worker. When the program is asked to stop it claims nothing more, finishes what is in flight, and ends.
     pub fn start_worker(&self, lifecycle: &Lifecycle) {
-        let (ended, results) = mpsc::channel(self.settings.concurrency);
+        let concurrency = usize::try_from(self.settings.concurrency.get()).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS);
+        let (ended, results) = mpsc::channel(concurrency);
         let rounds = Rounds {
             webhooks: self.clone(),
             lifecycle: lifecycle.clone(),
             wake: Arc::new(Notify::new()),
-            permits: Arc::new(Semaphore::new(self.settings.concurrency)),
+            permits: Arc::new(Semaphore::new(concurrency)),
             ended,
         };
         lifecycle.spawn(listen(self.clone(), lifecycle.clone(), Arc::clone(&rounds.wake)));

@@ -38,6 +38,8 @@ const RESOURCES: &[(&str, &str, Kind)] = &[
 
 /// Every route beside the five.
 const BESIDE: &[(Method, &str, &str)] = &[
+    (Method::POST, "developers", "/events"),
+    (Method::GET, "developers", "/events/stream"),
     (Method::GET, "developers", "/event-types"),
     (Method::GET, "developers", "/event-types/{name}"),
     (Method::POST, "developers", "/webhooks/{uuid}/enable"),
@@ -93,11 +95,16 @@ async fn every_route_refuses_without_its_key() {
 #[tokio::test]
 async fn every_route_refuses_without_its_scope() {
     let world = World::new().await;
-    let gateway = world.key_of(world.company, &[Scope::Callbacks, Scope::Events]).await;
+    let gateway = world.key_of(world.company, &[Scope::Callbacks]).await;
+    let publisher = world.key_of(world.company, &[Scope::Events]).await;
     let reader = world.key_of(world.company, &[Scope::Read]).await;
     for (method, path) in all_routes() {
         let request = || world.request(method.clone(), &path).header("content-type", "application/json").body("{}");
         request().key(&gateway).send().await.refused(403, "scope_missing");
+        match (&method, &*path) {
+            (&Method::POST, "/developers/int/v1/events") => request().key(&publisher).send().await.refused(422, "body_invalid"),
+            _ => request().key(&publisher).send().await.refused(403, "scope_missing"),
+        };
         if method != Method::GET {
             request().key(&reader).send().await.refused(403, "scope_missing");
         }

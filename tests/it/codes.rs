@@ -118,6 +118,43 @@ async fn wrong_codes_count_without_any_code_and_for_every_spelling() {
 }
 
 #[tokio::test]
+async fn guesses_split_over_routes_and_purposes_count_together() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": PHONE })).send().await.ok(200);
+    let of_verification = world.last_code();
+    world.pass(TimeDelta::seconds(30));
+    let of_creation = world.creation_code(PHONE).await;
+    let confirm = |code: &str| world.storefront("customers/verify-phone-number").token(&ada).json(&json!({ "code": code })).send();
+    for _ in 0..3 {
+        confirm(&wrong(&of_verification)).await.refused(422, "code_invalid");
+        world.open_account(PHONE, &wrong(&of_creation)).await.refused(422, "code_invalid");
+        // There is no code to guess at here, but the number is the same.
+        world.verify(PHONE, "123456").await.refused(422, "code_invalid");
+    }
+    world.verify("1 (201) 555-0123", "123456").await.refused(429, "identity_locked_out");
+    confirm(&of_verification).await.refused(429, "identity_locked_out");
+    world.open_account(PHONE, &of_creation).await.refused(429, "identity_locked_out");
+    // Neither was used up by that.
+    world.pass(TimeDelta::minutes(15));
+    world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": PHONE })).send().await.ok(200);
+    confirm(&world.last_code()).await.ok(200);
+}
+
+#[tokio::test]
+async fn guesses_in_another_store_reach_no_code_of_this_one() {
+    let world = World::new().await;
+    let code = world.creation_code(PHONE).await;
+    let (_, other) = world.another_store().await;
+    let body = json!({ "name": "Eve", "identity": PHONE, "code": code });
+    for _ in 0..9 {
+        world.storefront("customers").key(&other).json(&body).send().await.refused(422, "code_invalid");
+    }
+    world.storefront("customers").key(&other).json(&body).send().await.refused(429, "identity_locked_out");
+    world.open_account(PHONE, &code).await.ok(201);
+}
+
+#[tokio::test]
 async fn two_hundred_wrong_guesses_at_once_are_all_counted_and_five_compared() {
     let world = registered().await;
     let code = world.sign_in_code(PHONE).await;
@@ -234,6 +271,11 @@ async fn only_six_ascii_digits_in_a_string_are_a_guess() {
         json!("1234567"),
         json!(full_width),
         json!({ "$ne": 1 }),
+        json!({ "$gt": "" }),
+        json!([[code]]),
+        json!(number as f64),
+        json!(format!("{code}\n")),
+        json!(format!("+{}", &code[1..])),
         json!(true),
         json!(padded),
     ] {

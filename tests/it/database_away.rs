@@ -41,7 +41,7 @@ impl Database {
 async fn requests_are_answered_503_until_the_database_is_back() {
     let mut database = Database::start().await;
     migrate(&database.url()).await;
-    let world = World::on(&database.url().parse().unwrap(), &[("database.acquire_timeout", "300ms")]).await;
+    let world = World::on(&database.url(), &[("database.acquire_timeout", "300ms")]).await;
     let signed_in = token(&world.register(EMAIL).await);
     let me = || world.storefront_get("customers/me").token(&signed_in).send();
     me().await.ok(200);

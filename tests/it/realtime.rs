@@ -203,6 +203,13 @@ async fn a_revoked_sign_in_and_a_closed_account_are_signed_out() {
     assert_eq!(world.ask(&ada, &channel).await["allow"], true);
     sqlx::query("update customers set closed_at = now()").execute(&world.pool).await.unwrap();
     assert_eq!(world.ask(&ada, &channel).await, json!({ "allow": false, "ttl": 0, "reason": "signed_out" }));
+
+    // A deleted store has no customers.
+    let world = World::with_socket(&[]).await;
+    let login = world.register(PHONE).await;
+    let (ada, channel) = (world.socket_token(&token(&login)).await, format!("customer.{}", customer(&login)));
+    world.api(Method::DELETE, &format!("/storefront/int/v1/stores/{}", world.store)).send().await.ok(200);
+    assert_eq!(world.ask(&ada, &channel).await["reason"], "signed_out");
 }
 
 #[tokio::test]

@@ -2,9 +2,12 @@
 
 use std::collections::HashSet;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
 use reqwest::Method;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use crate::support::World;
 use crate::support::fleet::id;
@@ -41,6 +44,28 @@ async fn a_list_is_paged_through_without_losing_or_repeating_anything() {
     orders[1].reverse();
     assert_eq!(orders[0][1..], orders[1]);
     assert_eq!(names(&world.fleet_list("drivers?limit=1").await)[0].split('.').next(), Some("Driver 2"), "the newest come first");
+}
+
+#[tokio::test]
+async fn a_forged_place_in_a_list_is_refused() {
+    let world = World::new().await;
+    for year in [
+        i64::MIN,
+        i64::MIN / 2,
+        -8_334_601_228_800_000_000,
+        -62_135_596_800_000_001,
+        253_402_300_800_000_000,
+        8_210_266_876_799_999_999,
+        i64::MAX,
+    ] {
+        let mut place = vec![0];
+        place.extend(year.to_be_bytes());
+        place.extend([7; 16]);
+        let check = Sha256::digest(&place);
+        place.extend(&check[..4]);
+        let path = format!("/fleet/int/v1/drivers?after={}", URL_SAFE_NO_PAD.encode(place));
+        world.api(Method::GET, &path).send().await.refused(422, "parameter_invalid");
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use serde_json::json;
 
 use crate::support::World;
-use crate::support::people::{EMAIL, PHONE};
+use crate::support::people::{EMAIL, PHONE, token};
 
 async fn ask(world: &World, number: &str) -> crate::support::Answer {
     let body = json!({ "mode": "sms", "identity": number });
@@ -14,10 +14,36 @@ async fn ask(world: &World, number: &str) -> crate::support::Answer {
 #[tokio::test]
 async fn numbers_that_cannot_receive_a_text_are_refused() {
     let world = World::new().await;
-    for text in ["", "hello", "+999123456789", "++12015550123", "0012015550123", "+1 800 FLOWERS", "+1\u{200b}2015550123"] {
+    for text in [
+        "",
+        "hello",
+        "+999123456789",
+        "++12015550123",
+        "0012015550123",
+        "+1 800 FLOWERS",
+        "+1\u{200b}2015550123",
+        "\u{200f}+12015550123",
+        "+1\u{202e}2015550123",
+        "+12015550123 ext. 5",
+        "+12015550123;ext=5",
+        "+12015550123,5",
+        "+12015550123#5",
+        "tel:+12015550123",
+        "+1٢015550123",
+    ] {
         ask(&world, text).await.refused(422, "number_invalid");
     }
-    for number in ["+442079460018", "+18002345678", "+19002345678", "+881612345678"] {
+    // fixed, toll-free, premium, satellite, international toll-free and premium, a pager, a fixed line with a leading zero
+    for number in [
+        "+442079460018",
+        "+18002345678",
+        "+19002345678",
+        "+881612345678",
+        "+80012345678",
+        "+979123456789",
+        "+447640123456",
+        "+390612345678",
+    ] {
         ask(&world, number).await.refused(422, "number_unreachable");
     }
     ask(&world, "+225 07 01 23 45 67").await.ok(200);
@@ -80,6 +106,55 @@ async fn a_pause_is_423_where_there_is_no_mail() {
 }
 
 #[tokio::test]
+async fn a_pause_comes_before_whatever_is_wrong_with_a_number() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    world.register_with("bob@example.com", json!({ "phone": PHONE })).await;
+    sqlx::query("update customers set email_verified_at = null where email like 'bob%'").execute(&world.pool).await.unwrap();
+    let creation = |number: &str| {
+        let body = json!({ "mode": "sms", "identity": number });
+        world.storefront("customers/request-creation-code").json(&body).send()
+    };
+    let verification =
+        |number: &str| world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": number })).send();
+    let sign_in = |number: &str| world.storefront("customers/login-with-sms").json(&json!({ "phone": number })).send();
+
+    creation("hello").await.refused(422, "number_invalid");
+    verification("hello").await.refused(422, "number_invalid");
+    sign_in("hello").await.refused(422, "number_invalid");
+    creation("+442079460018").await.refused(422, "number_unreachable");
+    verification("+442079460018").await.refused(422, "number_unreachable");
+    sign_in(PHONE).await.refused(422, "number_unproven");
+    sqlx::query("update stores set texts_paused_at = now(), texts_paused_reason = 'by hand'").execute(&world.pool).await.unwrap();
+    for number in ["hello", "+442079460018"] {
+        creation(number).await.refused(423, "texts_paused");
+        verification(number).await.refused(423, "texts_paused");
+    }
+    sign_in("hello").await.refused(423, "texts_paused");
+    sign_in(PHONE).await.refused(423, "texts_paused");
+}
+
+#[tokio::test]
+async fn a_burst_over_the_edge_of_a_minute_gains_nothing() {
+    let world = World::new().await;
+    let burst = async |first: u32| {
+        let requests = (first..first + 10).map(|number| {
+            let body = json!({ "identity": format!("customer{number}@example.com") });
+            world.storefront("customers/request-creation-code").json(&body).from("203.0.113.9").send()
+        });
+        futures::future::join_all(requests).await.iter().filter(|answer| answer.status == 200).count()
+    };
+    world.pass(TimeDelta::seconds(59));
+    assert_eq!(burst(0).await, 5);
+    world.pass(TimeDelta::seconds(2));
+    assert_eq!(burst(10).await, 0, "another minute of the clock is not another minute of the limit");
+    world.pass(TimeDelta::seconds(57));
+    assert_eq!(burst(20).await, 0);
+    world.pass(TimeDelta::seconds(1));
+    assert_eq!(burst(30).await, 5);
+}
+
+#[tokio::test]
 async fn an_unknown_number_has_no_account() {
     let world = World::new().await;
     let body = json!({ "phone": PHONE });
@@ -137,7 +212,17 @@ async fn a_client_cannot_choose_its_address() {
     for number in 0..6 {
         let body = json!({ "identity": format!("customer{number}@example.com") });
         let request = world.storefront("customers/request-creation-code").json(&body).from(&format!("203.0.113.{number}"));
-        let answer = request.header("forwarded", "for=203.0.113.1").header("x-real-ip", "203.0.113.1").send().await;
+        let liars = [
+            "forwarded",
+            "x-real-ip",
+            "x-client-ip",
+            "true-client-ip",
+            "cf-connecting-ip",
+            "x-cluster-client-ip",
+            "x-original-forwarded-for",
+        ];
+        let request = liars.into_iter().fold(request, |request, name| request.header(name, &format!("203.0.113.{number}")));
+        let answer = request.send().await;
         assert_eq!(answer.status, if number < 5 { 200 } else { 429 });
     }
 }

@@ -3,12 +3,14 @@
 use chrono::TimeDelta;
 use reqwest::Method;
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::support::World;
 use crate::support::people::{EMAIL, token};
 
 /// Every storefront route that needs a signed-in customer.
-const SIGNED_IN: &[(Method, &str)] = &[
+pub const SIGNED_IN: &[(Method, &str)] = &[
     (Method::GET, "customers/me"),
     (Method::GET, "customers/{id}"),
     (Method::PUT, "customers/{id}"),
@@ -27,7 +29,7 @@ const SIGNED_IN: &[(Method, &str)] = &[
     (Method::POST, "customers/logout-all"),
 ];
 /// Every other storefront route.
-const OPEN: &[(Method, &str)] = &[
+pub const OPEN: &[(Method, &str)] = &[
     (Method::POST, "customers"),
     (Method::POST, "customers/request-creation-code"),
     (Method::POST, "customers/login"),
@@ -114,6 +116,12 @@ async fn bad_forms_of_a_good_token_are_refused() {
         "|".to_owned(),
         format!("99999999999999999999|{secret}"),
         "x".repeat(10_000),
+        format!("{number}|{secret}|{secret}"),
+        format!("{number}|{number}|{secret}"),
+        format!("00{number}|{secret}"),
+        format!("{number}.0|{secret}"),
+        format!("{number}|{}", "0".repeat(40)),
+        format!("{number}%7C{secret}"),
     ] {
         world.storefront_get("customers/me").token(&bad).send().await.refused(401, "customer_token_invalid");
     }
@@ -212,4 +220,41 @@ async fn a_sign_in_revoked_while_it_is_in_use_ends_at_once() {
         sqlx::query("update customer_tokens set revoked_at = null").execute(&world.pool).await.unwrap();
         world.pass(TimeDelta::seconds(1));
     }
+}
+
+#[tokio::test]
+async fn a_token_of_a_megabyte_is_hung_up_on() {
+    let world = World::new().await;
+    let (answers, mut questions) = TcpStream::connect(world.address).await.unwrap().into_split();
+    let head = format!("GET /storefront/v1/customers/me HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n", world.store_key);
+    let token = format!("customer-token: {}\r\n\r\n", "1".repeat(1_000_000));
+    let asking = async {
+        questions.write_all(head.as_bytes()).await.unwrap();
+        // It need not be listened to until its end.
+        let _ = questions.write_all(token.as_bytes()).await;
+    };
+    let listening = async {
+        let mut answer = Vec::new();
+        // The rest of the answer may be lost with the connection; its beginning is not.
+        let _ = answers.take(12).read_to_end(&mut answer).await;
+        answer
+    };
+    let ((), answer) = tokio::join!(asking, listening);
+    assert!(answer.is_empty() || answer == b"HTTP/1.1 431", "{}", String::from_utf8_lossy(&answer));
+    world.request(Method::GET, "/healthz").send().await.ok(200);
+}
+
+#[tokio::test]
+async fn a_sign_in_is_ended_by_its_number_in_one_spelling() {
+    let world = World::new().await;
+    let good = token(&world.register(EMAIL).await);
+    let (number, _) = good.split_once('|').unwrap();
+    let end = |id: &str| {
+        world.request(Method::DELETE, &format!("/storefront/v1/customers/sessions/{id}")).key(&world.store_key).token(&good).send()
+    };
+    for spelling in [format!("+{number}"), format!("0{number}"), format!("%20{number}"), "-1".to_owned(), "99999999999999999999".to_owned()]
+    {
+        end(&spelling).await.refused(404, "record_not_found");
+    }
+    end(number).await.ok(200);
 }

@@ -19,11 +19,11 @@ use super::service::Service;
 /// Work in the background that takes longer will not end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Subscribes every endpoint to everything.
-pub fn subscribe(service: &Service, urls: &[String]) {
+/// Subscribes every endpoint to an event, a group of them or everything.
+pub fn subscribe(service: &Service, urls: &[String], events: &str) {
     let mut caller = Caller::connect(service.address);
     for url in urls {
-        let body = json!({ "url": url, "events": ["*"] }).to_string();
+        let body = json!({ "url": url, "events": [events] }).to_string();
         let key = service.api_key();
         caller.ask(201, &request("POST", "/developers/int/v1/webhooks", &[("authorization", &key)], &body));
     }
@@ -41,8 +41,8 @@ pub fn order(number: usize) -> Map<String, Value> {
     members
 }
 
-/// Publishes so many events as the service does, and makes their deliveries, all due. The service must run without a worker.
-pub fn publish_and_fan_out(service: &Service, events: usize) {
+/// Publishes so many events as the service does.
+pub fn publish(service: &Service, events: usize) {
     let company = service.demo.company;
     Database::of(service).with(async |conn| {
         let mut tx = conn.begin().await.unwrap();
@@ -52,11 +52,10 @@ pub fn publish_and_fan_out(service: &Service, events: usize) {
         }
         tx.commit().await.unwrap();
     });
-    fan_out(service);
 }
 
-/// Turns every waiting event into deliveries.
-fn fan_out(service: &Service) {
+/// Turns every published event into deliveries, all of which are due. The service must run without a worker.
+pub fn fan_out(service: &Service) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let config = Config::with(&[]).unwrap();

@@ -6,6 +6,7 @@ pub mod database;
 pub mod hub;
 pub mod load;
 pub mod pgbench;
+pub mod publisher;
 pub mod sender;
 pub mod service;
 pub mod sink;

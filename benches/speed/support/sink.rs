@@ -1,12 +1,14 @@
 //! A receiver of webhooks: HTTPS on loopback, one thread, as little work for each delivery as there can be.
 
+use std::collections::HashMap;
+use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum_server::Handle;
@@ -15,6 +17,15 @@ use portico::dev::authority::Authority;
 use portico::kernel::clock::Clock;
 
 use super::service::Service;
+
+/// What an endpoint answers.
+#[derive(Clone, Copy, Debug)]
+pub enum Answer {
+    AtOnce,
+    After(Duration),
+    /// With a body of so many MiB.
+    Long(usize),
+}
 
 /// A running receiver; it ends with this value.
 pub struct Sink {
@@ -37,11 +48,17 @@ pub struct Received {
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Sink {
-    /// Opens so many endpoints, each on a port of its own, with certificates that the service trusts.
+    /// Opens so many endpoints that take everything at once.
     pub fn open(service: &Service, endpoints: usize) -> Self {
+        Self::answering(service, &vec![Answer::AtOnce; endpoints])
+    }
+
+    /// Opens endpoints, each on a port of its own, with certificates that the service trusts.
+    pub fn answering(service: &Service, answers: &[Answer]) -> Self {
         let authority = Authority::open(service.directory()).unwrap();
         let issued = authority.issue(&["localhost", "127.0.0.1", "::1"], Clock::System.now()).unwrap();
-        let listeners: Vec<_> = (0..endpoints).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
+        let listeners: Vec<_> = answers.iter().map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()).collect();
+        let answers = answers.to_vec();
         let urls = listeners.iter().map(|listener| format!("https://localhost:{}/", listener.local_addr().unwrap().port())).collect();
         let this = Self { urls, received: Arc::default(), stop: Handle::new() };
         let (received, stop) = (Arc::clone(&this.received), this.stop.clone());
@@ -49,9 +66,9 @@ impl Sink {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(async {
                 let tls = RustlsConfig::from_pem(issued.chain_pem.into(), issued.key_pem.into()).await.unwrap();
-                let serving = listeners.into_iter().map(|listener| {
+                let serving = listeners.into_iter().zip(answers).map(|(listener, answer)| {
                     listener.set_nonblocking(true).unwrap();
-                    let routes = Router::new().fallback(receive).with_state(Arc::clone(&received));
+                    let routes = Router::new().fallback(receive).with_state((Arc::clone(&received), answer));
                     let server = axum_server::from_tcp_rustls(listener, tls.clone()).unwrap();
                     server.handle(stop.clone()).serve(routes.into_make_service())
                 });
@@ -79,6 +96,20 @@ impl Sink {
         }
     }
 
+    /// Forgets what has arrived.
+    pub fn forget(&self) {
+        *self.received() = Received::default();
+    }
+
+    /// When the events arrived, by their ids; of one that arrived more than once, the first time.
+    pub fn arrivals(&self) -> HashMap<String, Instant> {
+        let mut arrivals = HashMap::new();
+        for (id, at) in &self.received().arrivals {
+            arrivals.entry(id.clone()).or_insert(*at);
+        }
+        arrivals
+    }
+
     /// From the first arrival to the last.
     pub fn span(&self) -> (Instant, Instant) {
         let received = self.received();
@@ -93,10 +124,23 @@ impl Drop for Sink {
     }
 }
 
-async fn receive(State(received): State<Arc<Mutex<Received>>>, headers: HeaderMap, body: Bytes) {
+async fn receive(State((received, answer)): State<(Arc<Mutex<Received>>, Answer)>, headers: HeaderMap, body: Bytes) -> Body {
     let at = Instant::now();
     let id = headers.get("webhook-id").and_then(|id| id.to_str().ok()).unwrap_or_default().to_owned();
-    let mut received = received.lock().unwrap();
-    received.arrivals.push((id, at));
-    received.first.get_or_insert_with(|| (headers, body));
+    {
+        let mut received = received.lock().unwrap();
+        received.arrivals.push((id, at));
+        received.first.get_or_insert_with(|| (headers, body));
+    }
+    match answer {
+        Answer::AtOnce => Body::empty(),
+        Answer::After(wait) => {
+            tokio::time::sleep(wait).await;
+            Body::empty()
+        }
+        Answer::Long(mebibytes) => {
+            let chunk = Bytes::from(vec![b'x'; 1 << 20]);
+            Body::from_stream(futures::stream::iter((0..mebibytes).map(move |_| Ok::<_, Infallible>(chunk.clone()))))
+        }
+    }
 }

@@ -89,6 +89,22 @@ pub async fn find_card_gateway(
     Ok(Some(ActiveGateway { id: row.id, secret_key: SecretKey::open(key, row.id, &row.secret_key)? }))
 }
 
+/// The card gateways of all companies, as somebody who looks for what is wrong counts them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CardGateways {
+    /// Those in use.
+    pub active: usize,
+    /// Those of them whose secret key this application key does not open.
+    pub sealed: usize,
+}
+
+/// Counts the card gateways that are in use.
+pub async fn count_card_gateways(conn: &mut PgConnection, key: &ApplicationKey) -> Result<CardGateways, sqlx::Error> {
+    let rows = queries::list_card_gateways(conn).await?;
+    let sealed = rows.iter().filter(|row| SecretKey::open(key, row.id, &row.secret_key).is_err()).count();
+    Ok(CardGateways { active: rows.len(), sealed })
+}
+
 /// Creates an active gateway of `company`.
 pub async fn create_gateway(
     conn: &mut PgConnection,

@@ -22,6 +22,16 @@ pub(super) async fn find_card_gateway(conn: &mut PgConnection, company: CompanyI
     .await
 }
 
+/// Those of every company.
+pub(super) async fn list_card_gateways(conn: &mut PgConnection) -> Result<Vec<CardGatewayRow>, sqlx::Error> {
+    sqlx::query_as!(
+        CardGatewayRow,
+        r#"select id, secret_key as "secret_key!" from gateways where driver = 'card' and status = 'active' and deleted_at is null"#,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 /// `false` when there is no such company.
 pub(super) async fn insert_gateway(
     conn: &mut PgConnection,

@@ -29,6 +29,11 @@ pub struct Catalogue(Arc<[EventType]>);
 #[error("{0} cannot be declared: the name is taken or belongs to a group of the service's own")]
 pub struct NameTaken(pub EventName);
 
+/// The catalogue does not know this name or group.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("There is no event {0:?}; GET /developers/int/v1/event-types lists them.")]
+pub struct UnknownEvent(pub String);
+
 impl Catalogue {
     /// What the service itself emits.
     pub fn built_in() -> Self {
@@ -51,6 +56,11 @@ impl Catalogue {
     /// The kind of this name.
     pub fn find(&self, name: &str) -> Option<&EventType> {
         self.iter().find(|event_type| event_type.name.as_str() == name)
+    }
+
+    /// The kind of this name, or the refusal that says there is none.
+    pub fn named(&self, name: &str) -> Result<&EventType, UnknownEvent> {
+        self.find(name).ok_or_else(|| UnknownEvent(name.to_owned()))
     }
 
     /// Whether any event belongs to `group`, the word before the dot.

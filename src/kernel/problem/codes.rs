@@ -92,6 +92,8 @@ problem_codes! {
     CallbackNotGenuine, 400, "callback_not_genuine", "Callback not genuine", "The signature of the callback is missing, wrong or too old.";
     CallbackNotUnderstood, 400, "callback_not_understood", "Callback not understood", "The callback does not hold what the gateway's driver needs.";
     CallbackRefused, 422, "callback_refused", "Callback refused", "This callback was refused as not genuine and is never processed.";
+    // events
+    IdempotencyKeyUsed, 409, "idempotency_key_used", "Idempotency key used", "This idempotency key stood for another event in the last 24 hours.";
     // webhooks
     EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are sent to public addresses only, and none was found for this endpoint.";
     WebhookDisabled, 422, "webhook_disabled", "Webhook disabled", "This webhook is disabled. Enable it first.";

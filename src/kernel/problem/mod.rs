@@ -54,6 +54,16 @@ impl Problem {
         self
     }
 
+    /// The same refusal of a body that is a part of another one: `path` says which part.
+    pub fn within(mut self, path: &str) -> Self {
+        let fields = std::mem::take(&mut self.0.fields);
+        if fields.is_empty() {
+            self.0.detail = format!("{path}: {}", self.0.detail);
+        }
+        self.0.fields = fields.into_iter().map(|(field, messages)| (format!("{path}.{field}"), messages)).collect();
+        self
+    }
+
     /// The closed name of this refusal.
     pub fn code(&self) -> ProblemCode {
         self.0.code

@@ -44,6 +44,11 @@ impl Card {
         &self.name
     }
 
+    /// Where the provider is.
+    pub fn address(&self) -> &Url {
+        &self.base_url
+    }
+
     /// Sends a form until the provider has an answer that stays.
     pub(super) async fn post<T: DeserializeOwned>(
         &self,

@@ -12,6 +12,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use url::Url;
 
+use crate::kernel::settings;
 use crate::providers::RouteName;
 
 pub use answer::{CardCustomerId, EphemeralKey, SetupIntent};
@@ -29,7 +30,7 @@ pub struct Settings {
     /// The version asked for, unless an app names its own for an ephemeral key.
     pub api_version: ApiVersion,
     /// How long one call may take.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 

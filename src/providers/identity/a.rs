@@ -15,7 +15,7 @@ use crate::providers::identity::claims::{Claims, Flaw};
 use crate::providers::identity::code_exchange::CodeExchange;
 use crate::providers::identity::settings::{address, all_or_none, required};
 use crate::providers::identity::tokens::IdentityTokens;
-use crate::providers::identity::{BadSettings, Provider, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{BadSettings, NoAnswer, Provider, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_a]`
 #[derive(Clone, Debug, Deserialize)]
@@ -41,7 +41,7 @@ pub struct IdpASettings {
     #[serde(deserialize_with = "settings::optional")]
     pub token_url: Option<Url>,
     /// How long its answers are waited for.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
@@ -91,6 +91,11 @@ impl IdpA {
             None
         };
         Ok(Some(Self { tokens, exchange }))
+    }
+
+    /// How many of the keys that it publishes now can be used; it is asked.
+    pub async fn count_keys(&self) -> Result<usize, NoAnswer> {
+        self.tokens.count_keys().await
     }
 
     /// Whom the proof is about.

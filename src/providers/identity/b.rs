@@ -13,7 +13,7 @@ use crate::providers::RouteName;
 use crate::providers::identity::claims::Flaw;
 use crate::providers::identity::settings::{address, all_or_none};
 use crate::providers::identity::tokens::IdentityTokens;
-use crate::providers::identity::{BadSettings, Provider, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{BadSettings, NoAnswer, Provider, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_b]`
 #[derive(Clone, Debug, Deserialize)]
@@ -31,7 +31,7 @@ pub struct IdpBSettings {
     #[serde(deserialize_with = "settings::optional")]
     pub jwks_url: Option<Url>,
     /// How long its answers are waited for.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
@@ -66,6 +66,11 @@ impl IdpB {
         let jwks_url = address("providers.idp_b.jwks_url", jwks_url.as_ref())?;
         let tokens = IdentityTokens::new((issuers, client_ids, jwks_url), *timeout, clock, lifecycle)?;
         Ok(Some(Self { tokens }))
+    }
+
+    /// How many of the keys that it publishes now can be used; it is asked.
+    pub async fn count_keys(&self) -> Result<usize, NoAnswer> {
+        self.tokens.count_keys().await
     }
 
     /// Whom the proof is about.

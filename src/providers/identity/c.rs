@@ -12,7 +12,7 @@ use crate::providers::RouteName;
 use crate::providers::identity::claims::{Flaw, Subject};
 use crate::providers::identity::graph::Graph;
 use crate::providers::identity::settings::{address, required};
-use crate::providers::identity::{BadSettings, Provider, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{BadSettings, NoAnswer, Provider, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_c]`
 #[derive(Clone, Debug, Deserialize)]
@@ -32,7 +32,7 @@ pub struct IdpCSettings {
     /// The secret of that app.
     pub app_secret: SecretString,
     /// How long its answers are waited for.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
@@ -89,6 +89,14 @@ impl IdpC {
                 let graph = Graph::new(&graph_url, app_id, app_secret, settings.timeout, clock.clone())?;
                 Ok(Some(Self { graph: Some(graph) }))
             }
+        }
+    }
+
+    /// How ids are verified. Where the provider is asked about them, it is asked whether it knows our app.
+    pub async fn introduce(&self) -> Result<Verification, NoAnswer> {
+        match &self.graph {
+            Some(graph) => graph.introduce().await.map(|()| Verification::Graph),
+            None => Ok(Verification::None),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use reqwest::{Client, StatusCode};
+use reqwest::{Client, RequestBuilder, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
@@ -68,12 +68,26 @@ impl Graph {
         }
     }
 
-    async fn inspect(&self, access_token: &SecretString) -> Result<Inspected, NoAnswer> {
+    /// Whether the provider knows our app: it is shown the app's own token, as one to look at and as the one to look with.
+    pub(super) async fn introduce(&self) -> Result<(), NoAnswer> {
+        let answer = ask(self.question(&self.app_token())).await?.success()?;
+        read::<Inspection>(&answer).map(|_| ())
+    }
+
+    fn app_token(&self) -> SecretString {
+        format!("{}|{}", self.app_id, self.app_secret.expose_secret()).into()
+    }
+
+    fn question(&self, access_token: &SecretString) -> RequestBuilder {
         let mut url = self.debug_token.clone();
         url.query_pairs_mut()
             .append_pair("input_token", access_token.expose_secret())
-            .append_pair("access_token", &format!("{}|{}", self.app_id, self.app_secret.expose_secret()));
-        let answer = ask(self.client.get(url)).await?;
+            .append_pair("access_token", self.app_token().expose_secret());
+        self.client.get(url)
+    }
+
+    async fn inspect(&self, access_token: &SecretString) -> Result<Inspected, NoAnswer> {
+        let answer = ask(self.question(access_token)).await?;
         if answer.status == StatusCode::BAD_REQUEST {
             tracing::warn!("provider C will not look at an access token: it is none, or providers.idp_c.app_id or app_secret is wrong");
             return Ok(Inspected::default());

@@ -86,6 +86,11 @@ impl Jwks {
         landing.await.ok();
     }
 
+    /// How many of the keys that are published now can be used.
+    pub(super) async fn count(&self) -> Result<usize, NoAnswer> {
+        Ok(self.fetch().await?.len())
+    }
+
     async fn fetch(&self) -> Result<Vec<Key>, NoAnswer> {
         let document = ask(self.client.get(self.url.clone())).await?.success()?;
         read_keys(&document).ok_or(NoAnswer::NotUnderstood)

@@ -35,6 +35,7 @@ pub use b::{IdpB, IdpBProof, IdpBSettings};
 pub use c::{IdpC, IdpCProof, IdpCSettings, Verification};
 pub use claims::{Flaw, Subject};
 pub use member::user_id_member;
+pub use outgoing::NoAnswer;
 pub use settings::BadSettings;
 
 /// Whose word it is. The same subject may be different people to different providers.

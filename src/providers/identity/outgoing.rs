@@ -12,7 +12,6 @@ use crate::providers::identity::BadSettings;
 const ANSWER_LIMIT: usize = 256 * 1024;
 
 /// What came back.
-#[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Vec<u8>,
@@ -20,14 +19,17 @@ pub(super) struct Answer {
 
 /// Nothing usable came back.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum NoAnswer {
+pub enum NoAnswer {
+    /// It could not be sent, or broke off.
     #[error("the request failed")]
     Failed(#[source] reqwest::Error),
+    /// Nobody means that well.
     #[error("the answer is longer than {ANSWER_LIMIT} bytes")]
     TooLong,
+    /// A refusal.
     #[error("the answer has status {0}")]
     Status(StatusCode),
-    /// Without what the parser says: that may quote a token.
+    /// Something else than was asked for. Without what the parser says: that may quote a token.
     #[error("the answer is not what it should be")]
     NotUnderstood,
 }

@@ -12,7 +12,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::identity::claims::{Claims, Flaw, Subject};
 use crate::providers::identity::jwks::Jwks;
-use crate::providers::identity::outgoing::client;
+use crate::providers::identity::outgoing::{NoAnswer, client};
 use crate::providers::identity::{BadSettings, Provider, VerifiedIdentity, VerifyError};
 
 /// Verifies the tokens of one provider.
@@ -49,6 +49,11 @@ impl IdentityTokens {
         let claims = key.open(token)?;
         claims.judge(&self.issuers, &self.apps, self.clock.now())?;
         Ok(claims)
+    }
+
+    /// How many of the keys that the provider publishes now can be used.
+    pub(super) async fn count_keys(&self) -> Result<usize, NoAnswer> {
+        self.keys.count().await
     }
 
     /// The client the provider is asked with.

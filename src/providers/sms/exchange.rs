@@ -13,7 +13,6 @@ const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
 const LONGEST_ANSWER: usize = 64 * 1024;
 
 /// What a provider answered.
-#[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Vec<u8>,

@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use secrecy::{ExposeSecret, SecretString};
+use url::Url;
 
 use crate::contact::PhoneNumber;
 use crate::providers::mailbox::{Channel, Kept, Mailbox};
@@ -34,7 +35,6 @@ pub use twilio::Settings as TwilioSettings;
 pub use vonage::Settings as VonageSettings;
 
 /// One text to one number.
-#[derive(Debug)]
 pub struct Text<'a> {
     /// Where it goes.
     pub to: &'a PhoneNumber,
@@ -80,6 +80,11 @@ impl Sms {
     /// Whether there is anything to send with.
     pub fn is_available(&self) -> bool {
         !self.providers.is_empty() || self.mailbox.is_some()
+    }
+
+    /// The providers in their order, each with its address; a log has none.
+    pub fn addresses(&self) -> impl Iterator<Item = (ProviderName, Option<Url>)> {
+        self.providers.iter().map(|provider| (provider.name(), provider.address()))
     }
 
     /// Hands the text to the first provider that takes it.

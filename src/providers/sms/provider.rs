@@ -3,6 +3,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Utc};
+use url::Url;
 
 use crate::providers::sms::breaker::Breaker;
 use crate::providers::sms::exchange::Receipt;
@@ -33,6 +34,20 @@ impl Provider {
             ProviderName::Log => Client::Log,
         };
         Ok(Self { name, client, breaker: Mutex::new(Breaker::new(settings.breaker)) })
+    }
+
+    pub(super) fn name(&self) -> ProviderName {
+        self.name
+    }
+
+    /// Where it is asked.
+    pub(super) fn address(&self) -> Option<Url> {
+        match &self.client {
+            Client::Twilio(twilio) => Some(twilio.address()),
+            Client::Vonage(vonage) => Some(vonage.address()),
+            Client::Http(http) => http.address(),
+            Client::Log => None,
+        }
     }
 
     /// Whether its breaker lets a text through now.

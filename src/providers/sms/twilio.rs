@@ -31,7 +31,7 @@ pub struct Settings {
     #[serde(deserialize_with = "settings::optional")]
     pub from: Option<String>,
     /// How long its answer is waited for; a text without an answer counts as sent.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
@@ -62,6 +62,10 @@ impl Twilio {
             .map_err(|error| BadSettings { setting: "sms.twilio.base_url", reason: error.to_string() })?;
         let client = exchange::client(settings.timeout, "sms.twilio.timeout")?;
         Ok(Self { client, messages, account_sid, auth_token: settings.auth_token.clone(), from })
+    }
+
+    pub(super) fn address(&self) -> Url {
+        self.messages.clone()
     }
 
     pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {

@@ -36,7 +36,7 @@ pub struct Settings {
     #[serde(deserialize_with = "settings::optional")]
     pub from: Option<String>,
     /// How long its answer is waited for; a text without an answer counts as sent.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
@@ -76,6 +76,10 @@ impl Vonage {
         let messages = messages.map_err(|error| BadSettings { setting: "sms.vonage.base_url", reason: error.to_string() })?;
         let client = exchange::client(settings.timeout, "sms.vonage.timeout")?;
         Ok(Self { client, messages, api_key, api_secret: settings.api_secret.clone(), from: without_plus(&from).to_owned() })
+    }
+
+    pub(super) fn address(&self) -> Url {
+        self.messages.clone()
     }
 
     pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {

@@ -51,6 +51,7 @@ pub(in crate::storefront) struct RightCode {
     id: Uuid,
     store: StoreId,
     identity: String,
+    proves_identity: bool,
     /// The account the code was issued for, where it was for one.
     pub(in crate::storefront) customer: Option<CustomerId>,
 }
@@ -79,7 +80,10 @@ pub(in crate::storefront) async fn check(
     });
     let tally = Tally { wrong: counted.wrong, locked_out_until: counted.locked_out_until };
     match (judge(guessed, tally, now), counted.code) {
-        (Verdict::Right, Some(code)) => Ok(RightCode { id: code.id, store, identity: counted.identity, customer: code.customer }),
+        (Verdict::Right, Some(code)) => {
+            let proves_identity = code.proves_identity;
+            Ok(RightCode { id: code.id, store, identity: counted.identity, proves_identity, customer: code.customer })
+        }
         (Verdict::Right, None) => unreachable!("no guess is right without a code"),
         (Verdict::Wrong { attempts_left }, _) => Err(CheckError::Invalid { attempts_left }),
         (Verdict::Expired, _) => Err(CheckError::Expired),
@@ -97,17 +101,26 @@ impl RightCode {
     /// Takes the guess back: the code was right, and what it was for can only be done later.
     pub(in crate::storefront) async fn set_aside(self, conn: &mut PgConnection) -> Result<(), CheckError> {
         queries::take_guess_back(conn, self.id).await?;
-        queries::forgive(conn, self.store, &self.identity).await?;
-        Ok(())
+        self.forgive(conn).await
     }
 
-    /// Uses the code up in the caller's transaction and lets the identity start over.
+    /// Uses the code up in the caller's transaction and lets the identity start over, if it is now known whose it is.
     pub(in crate::storefront) async fn consume(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), CheckError> {
         if !queries::consume_code(conn, self.id, now).await? {
             return Err(CheckError::Invalid { attempts_left: None });
         }
-        queries::forgive(conn, self.store, &self.identity).await?;
+        self.forgive(conn).await?;
         texts::note_code_used(conn, self.id, now).await?;
+        Ok(())
+    }
+
+    /// A code for a number that an account merely typed was mailed to that account: knowing it says nothing of the number, and whoever
+    /// guesses the codes of its owner must not be able to start over by a right code of their own.
+    async fn forgive(&self, conn: &mut PgConnection) -> Result<(), CheckError> {
+        match self.proves_identity {
+            true => queries::forgive(conn, self.store, &self.identity).await?,
+            false => queries::take_wrong_back(conn, self.store, &self.identity).await?,
+        }
         Ok(())
     }
 }

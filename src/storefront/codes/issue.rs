@@ -13,12 +13,12 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::secrets::random_six_digits;
 use crate::providers::mail::Letter;
 use crate::providers::sms::{SendTextError, Text};
-use crate::storefront::Storefront;
 use crate::storefront::codes::queries::NewCode;
 use crate::storefront::codes::{Purpose, digest, queries};
 use crate::storefront::messages::{AcceptedLanguages, Occasion};
 use crate::storefront::stores::Store;
-use crate::storefront::texts::{self, Refusal};
+use crate::storefront::texts::{self, Recipient, Refusal};
+use crate::storefront::{Storefront, customers};
 
 /// A code somebody asks for.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ pub(in crate::storefront) struct Order<'a> {
     pub(in crate::storefront) requested_by: Option<CustomerId>,
     /// The account it is for, where there is one.
     pub(in crate::storefront) customer: Option<CustomerId>,
-    /// The number to text, or why it may not be.
-    pub(in crate::storefront) text: Option<Result<PhoneNumber, Refusal>>,
+    /// Whom to text.
+    pub(in crate::storefront) text: Option<Recipient>,
     /// The address to mail, if the text is refused or there is none.
     pub(in crate::storefront) mail: Option<EmailAddress>,
 }
@@ -89,8 +89,7 @@ pub(in crate::storefront) async fn issue(storefront: &Storefront, order: Order<'
     let now = storefront.clock.now();
     let by_text = match &order.text {
         None => None,
-        Some(Err(refusal)) => Some(IssueError::Refused(refusal.clone())),
-        Some(Ok(number)) => match by_text(storefront, &order, number, now).await {
+        Some(recipient) => match by_text(storefront, &order, recipient, now).await {
             Ok(method) => return Ok(method),
             Err(IssueError::Database(error)) => return Err(error.into()),
             Err(refused) => Some(refused),
@@ -103,13 +102,14 @@ pub(in crate::storefront) async fn issue(storefront: &Storefront, order: Order<'
     }
 }
 
-async fn by_text(storefront: &Storefront, order: &Order<'_>, number: &PhoneNumber, now: DateTime<Utc>) -> Result<Method, IssueError> {
+async fn by_text(storefront: &Storefront, order: &Order<'_>, recipient: &Recipient, now: DateTime<Utc>) -> Result<Method, IssueError> {
+    let number = &recipient.number;
     let (id, digits) = (CodeId::new(now).uuid(), random_six_digits());
     let mut tx = storefront.pool.begin().await?;
     if !replace(storefront, &mut tx, order, id, &digits, (Method::Sms, number.as_str()), now).await? {
         return standing(&mut tx, order, Method::Sms).await;
     }
-    if let Err(refusal) = texts::reserve(storefront, &mut tx, order.store.id, number, id, now).await? {
+    if let Err(refusal) = texts::reserve(storefront, &mut tx, order.store.id, recipient, id, now).await? {
         // The older code stays what it was; only the refusal is written down.
         tx.rollback().await?;
         texts::note_refusal(storefront, order.store.id, number, &refusal, now).await?;
@@ -185,6 +185,10 @@ async fn replace(
         customer: order.customer,
         digest: digest(&storefront.application_key, id, digits),
     };
+    if let Some(customer) = order.requested_by {
+        // Two requests of one customer at once touch the same codes: one after the other, and after whoever closes the account.
+        customers::lock_customer(tx, customer).await?;
+    }
     let replaced = queries::replace_code(tx, &code, now).await?;
     if replaced && order.requested_by.is_some() {
         queries::forget_other_codes(tx, &code).await?;

@@ -19,7 +19,7 @@ use crate::kernel::ids::CustomerId;
 
 pub(super) use check::check;
 pub(super) use issue::{Method, Order, issue};
-pub(super) use queries::{forget_codes, sweep_codes};
+pub(super) use queries::{forget_codes, forget_open_codes, sweep_codes};
 pub(super) use rules::LIFETIME;
 
 /// What a code is for; it works for nothing else.

@@ -68,6 +68,14 @@ pub(in crate::storefront) async fn forget_codes(conn: &mut PgConnection, custome
     Ok(())
 }
 
+/// Forgets the codes of an account that have not been used.
+pub(in crate::storefront) async fn forget_open_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from verification_codes where (requested_by = $1 or customer_id = $1) and used_at is null", customer.uuid())
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 /// The channel of the code that stands, to answer a repeated request with.
 pub(super) async fn find_channel(
     conn: &mut PgConnection,
@@ -110,6 +118,8 @@ pub(super) struct CountedCode {
     pub(super) expires_at: DateTime<Utc>,
     pub(super) is_used: bool,
     pub(super) customer: Option<CustomerId>,
+    /// Whether a right guess proves the identity: the code was sent there, or the account it is for has proven the number before.
+    pub(super) proves_identity: bool,
 }
 
 /// Counts a guess at the latest code of the target: on the code, and on the identity as a wrong one. Run it outside of any
@@ -136,7 +146,11 @@ pub(super) async fn count_guess(
              order by issued_at desc limit 1
          ), guessed as (
              update verification_codes set guesses = guesses + 1 where id = (select id from latest)
-             returning id, identity, digest, guesses, expires_at, used_at is not null as is_used, customer_id
+             returning id, identity, digest, guesses, expires_at, used_at is not null as is_used, customer_id,
+                       sent_to = identity or exists (
+                           select from customers
+                           where customers.id = customer_id and customers.phone = identity and customers.phone_verified_at is not null
+                       ) as proves_identity
          ), tally as (
              insert into wrong_codes as kept (store_id, identity, wrong, last_wrong_at)
              values ($1, coalesce((select identity from guessed), ($3::text[])[1]), 1, $5)
@@ -152,7 +166,7 @@ pub(super) async fn count_guess(
          )
          select tally.identity, tally.wrong, tally.locked_out_until,
                 guessed.id as "id?", guessed.digest as "digest?", guessed.guesses as "guesses?", guessed.expires_at as "expires_at?",
-                guessed.is_used as "is_used?", guessed.customer_id as "customer_id?"
+                guessed.is_used as "is_used?", guessed.customer_id as "customer_id?", guessed.proves_identity as "proves_identity?"
          from tally left join guessed on true"#,
         store.uuid(),
         purpose.as_str(),
@@ -167,7 +181,8 @@ pub(super) async fn count_guess(
     .await?;
     let code = match (row.id, row.digest, row.guesses, row.expires_at, row.is_used) {
         (Some(id), Some(digest), Some(guesses), Some(expires_at), Some(is_used)) => {
-            Some(CountedCode { id, digest, guesses, expires_at, is_used, customer: row.customer_id.map(Into::into) })
+            let proves_identity = row.proves_identity.unwrap_or_default();
+            Some(CountedCode { id, digest, guesses, expires_at, is_used, customer: row.customer_id.map(Into::into), proves_identity })
         }
         _ => None,
     };
@@ -178,6 +193,20 @@ pub(super) async fn count_guess(
 pub(super) async fn consume_code(conn: &mut PgConnection, id: Uuid, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let used = sqlx::query!("update verification_codes set used_at = $2 where id = $1 and used_at is null", id, now).execute(conn).await?;
     Ok(used.rows_affected() == 1)
+}
+
+/// Counts a right guess as a wrong one no more. What was counted before it stays: whoever guessed has not shown that the identity is theirs.
+pub(super) async fn take_wrong_back(conn: &mut PgConnection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update wrong_codes set wrong = wrong - 1, locked_out_until = case when wrong > $3 then locked_out_until end
+         where store_id = $1 and identity = $2",
+        store.uuid(),
+        identity,
+        rules::WRONG_CODES,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// Takes a right guess back that could not be followed by what it was for.

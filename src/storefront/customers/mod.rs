@@ -1,5 +1,6 @@
 //! Customers: the accounts of one store, and what of them is shown.
 
+mod claims;
 mod queries;
 
 use chrono::{DateTime, Utc};
@@ -11,10 +12,12 @@ use crate::events::names::CUSTOMER_CREATED;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CompanyId, CustomerId, EventId, StoreId};
+use crate::kernel::password_hashing::HashedPassword;
 use crate::members;
 
+pub(super) use claims::{LostClaims, settle_claims};
 pub(super) use queries::{
-    close_customer, erase_closed, find_by_identity, find_customer, find_proven, lock_customer, remove_unproven_claims, set_password_hash,
+    close_customer, erase_closed, find_by_identity, find_customer, find_proven, lock_claimants, lock_customer, set_password_hash,
     set_phone, update_profile,
 };
 
@@ -30,7 +33,7 @@ pub(super) struct Customer {
     pub(super) title: Option<String>,
     pub(super) photo_url: Option<String>,
     pub(super) meta: Value,
-    pub(super) password_hash: Option<String>,
+    pub(super) password_hash: Option<HashedPassword>,
     pub(super) created_at: DateTime<Utc>,
     pub(super) updated_at: DateTime<Utc>,
 }
@@ -96,7 +99,7 @@ pub(super) struct NewCustomer {
     pub(super) email_is_proven: bool,
     pub(super) phone: Option<PhoneNumber>,
     pub(super) phone_is_proven: bool,
-    pub(super) password_hash: Option<String>,
+    pub(super) password_hash: Option<HashedPassword>,
 }
 
 impl NewCustomer {
@@ -109,18 +112,21 @@ impl NewCustomer {
 }
 
 /// Opens an account: what the newcomer has proven leaves every account that merely typed it, and `customer.created` is published.
+///
+/// No other account's row may be locked by the caller: those that lose a claim are locked here.
 pub(super) async fn open_account(
     conn: &mut PgConnection,
     company: CompanyId,
     newcomer: &NewCustomer,
     now: DateTime<Utc>,
-) -> Result<Customer, sqlx::Error> {
+) -> Result<(Customer, LostClaims), sqlx::Error> {
     let customer = queries::insert_customer(conn, newcomer, now).await?;
+    let mut lost = Vec::new();
     for identity in newcomer.proven() {
-        queries::remove_unproven_claims(conn, newcomer.store, customer.id, &identity, now).await?;
+        lost.push(settle_claims(conn, (company, newcomer.store), customer.id, &identity, now).await?);
     }
     publish(conn, company, CUSTOMER_CREATED, &customer, now).await?;
-    Ok(customer)
+    Ok((customer, lost.into_iter().collect()))
 }
 
 /// The text cannot be a customer's name.

@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 
 use crate::contact::{Identity, PhoneNumber};
 use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Customer, NewCustomer};
 
 pub(in crate::storefront) async fn insert_customer(
@@ -14,9 +15,10 @@ pub(in crate::storefront) async fn insert_customer(
 ) -> Result<Customer, sqlx::Error> {
     sqlx::query_as!(
         Customer,
-        "insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at)
+        r#"insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at)
          values ($1, $2, $3, $4, case when $5 then $9::timestamptz end, $6, case when $7 then $9::timestamptz end, $8, $9, $9)
-         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at",
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
         customer.id.uuid(),
         customer.store.uuid(),
         customer.name,
@@ -24,7 +26,7 @@ pub(in crate::storefront) async fn insert_customer(
         customer.email_is_proven,
         customer.phone.as_ref().map(|phone| phone.as_str()),
         customer.phone_is_proven,
-        customer.password_hash,
+        customer.password_hash.as_ref().map(HashedPassword::expose),
         now,
     )
     .fetch_one(conn)
@@ -39,8 +41,9 @@ pub(in crate::storefront) async fn find_customer(
 ) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
-        "select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at
-         from customers where store_id = $1 and id = $2 and closed_at is null",
+        r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at
+         from customers where store_id = $1 and id = $2 and closed_at is null"#,
         store.uuid(),
         id.uuid(),
     )
@@ -81,17 +84,15 @@ fn is_proven(customer: &Customer, identity: &Identity) -> bool {
 
 /// Open accounts that list `identity`: the one it belongs to first, and enough others to know whether there are several.
 async fn list_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Identity) -> Result<Vec<Customer>, sqlx::Error> {
-    let (email, phone) = match identity {
-        Identity::Email(email) => (Some(email.key()), None),
-        Identity::Phone(phone) => (None, Some(phone.as_str())),
-    };
+    let (email, phone) = columns(identity);
     sqlx::query_as!(
         Customer,
-        "select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at
+        r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at
          from customers
          where store_id = $1 and closed_at is null and (email_key = $2 or phone = $3)
          order by coalesce(case when $2::text is null then phone_verified_at else email_verified_at end, 'infinity')
-         limit 3",
+         limit 3"#,
         store.uuid(),
         email,
         phone,
@@ -100,51 +101,72 @@ async fn list_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Id
     .await
 }
 
-/// Takes `identity` out of every other account that merely typed it.
-pub(in crate::storefront) async fn remove_unproven_claims(
+/// Locks the account of `owner` and every account that lists `identity` until the transaction ends, always in the order of their ids: two
+/// customers who prove what the other one typed would else wait for each other.
+pub(in crate::storefront) async fn lock_claimants(
+    conn: &mut PgConnection,
+    store: StoreId,
+    owner: CustomerId,
+    identity: &Identity,
+) -> Result<(), sqlx::Error> {
+    let (email, phone) = columns(identity);
+    sqlx::query!(
+        "select id from customers where store_id = $1 and closed_at is null and (id = $2 or email_key = $3 or phone = $4)
+         order by id for no key update",
+        store.uuid(),
+        owner.uuid(),
+        email,
+        phone,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(())
+}
+
+/// Takes `identity` out of every other account that merely typed it; gives those accounts as they are now.
+pub(super) async fn remove_unproven_claims(
     conn: &mut PgConnection,
     store: StoreId,
     owner: CustomerId,
     identity: &Identity,
     now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
+) -> Result<Vec<Customer>, sqlx::Error> {
+    lock_claimants(conn, store, owner, identity).await?;
+    let (email, phone) = columns(identity);
+    sqlx::query_as!(
+        Customer,
+        r#"update customers set email = case when $3::text is null then email end, phone = case when $4::text is null then phone end,
+             updated_at = $5
+         where store_id = $1 and id <> $2 and closed_at is null
+           and (email_key = $3 and email_verified_at is null or phone = $4 and phone_verified_at is null)
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
+        store.uuid(),
+        owner.uuid(),
+        email,
+        phone,
+        now,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// What `identity` is compared with: `email_key` or `phone`.
+fn columns(identity: &Identity) -> (Option<String>, Option<&str>) {
     match identity {
-        Identity::Email(email) => {
-            sqlx::query!(
-                "update customers set email = null, updated_at = $4
-                 where store_id = $1 and email_key = $2 and email_verified_at is null and closed_at is null and id <> $3",
-                store.uuid(),
-                email.key(),
-                owner.uuid(),
-                now,
-            )
-            .execute(conn)
-            .await?
-        }
-        Identity::Phone(phone) => {
-            sqlx::query!(
-                "update customers set phone = null, updated_at = $4
-                 where store_id = $1 and phone = $2 and phone_verified_at is null and closed_at is null and id <> $3",
-                store.uuid(),
-                phone.as_str(),
-                owner.uuid(),
-                now,
-            )
-            .execute(conn)
-            .await?
-        }
-    };
-    Ok(())
+        Identity::Email(email) => (Some(email.key()), None),
+        Identity::Phone(phone) => (None, Some(phone.as_str())),
+    }
 }
 
 /// Replaces a password's hash, made with older parameters, unless the password has been changed meanwhile.
 pub(in crate::storefront) async fn set_password_hash(
     conn: &mut PgConnection,
     id: CustomerId,
-    older: &str,
-    newer: &str,
+    older: &HashedPassword,
+    newer: &HashedPassword,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!("update customers set password_hash = $3 where id = $1 and password_hash = $2", id.uuid(), older, newer)
+    sqlx::query!("update customers set password_hash = $3 where id = $1 and password_hash = $2", id.uuid(), older.expose(), newer.expose())
         .execute(conn)
         .await?;
     Ok(())
@@ -154,8 +176,9 @@ pub(in crate::storefront) async fn set_password_hash(
 pub(in crate::storefront) async fn lock_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
-        "select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at
-         from customers where id = $1 and closed_at is null for no key update",
+        r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at
+         from customers where id = $1 and closed_at is null for no key update"#,
         id.uuid(),
     )
     .fetch_optional(conn)
@@ -170,8 +193,9 @@ pub(in crate::storefront) async fn update_profile(
 ) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
-        "update customers set name = $2, title = $3, photo_url = $4, meta = $5, updated_at = $6 where id = $1 and closed_at is null
-         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at",
+        r#"update customers set name = $2, title = $3, photo_url = $4, meta = $5, updated_at = $6 where id = $1 and closed_at is null
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
         customer.id.uuid(),
         customer.name,
         customer.title,
@@ -192,8 +216,9 @@ pub(in crate::storefront) async fn set_phone(
 ) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
-        "update customers set phone = $2, phone_verified_at = $3, updated_at = $3 where id = $1 and closed_at is null
-         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at",
+        r#"update customers set phone = $2, phone_verified_at = $3, updated_at = $3 where id = $1 and closed_at is null
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
         id.uuid(),
         phone.as_str(),
         now,
@@ -210,8 +235,9 @@ pub(in crate::storefront) async fn close_customer(
 ) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
-        "update customers set closed_at = $2, updated_at = $2 where id = $1 and closed_at is null
-         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta, password_hash, created_at, updated_at",
+        r#"update customers set closed_at = $2, updated_at = $2 where id = $1 and closed_at is null
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
         id.uuid(),
         now,
     )

@@ -16,11 +16,11 @@ use crate::storefront::tokens::SignedInCustomer;
 
 pub(super) use queries::forget_devices;
 
-/// Longest token, in bytes.
+/// Longest token, in characters.
 const TOKEN_MAX_LEN: usize = 4_096;
 
 /// `POST customers/register-device`
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 pub(super) struct DeviceRequest {
     #[serde(alias = "os")]
     platform: String,
@@ -53,7 +53,7 @@ impl DeviceRequest {
         if !matches!(platform.as_str(), "ios" | "android" | "web") {
             errors.add("platform", "The platform must be ios, android or web.");
         }
-        if self.token.trim().is_empty() || self.token.len() > TOKEN_MAX_LEN {
+        if self.token.trim().is_empty() || self.token.chars().count() > TOKEN_MAX_LEN {
             errors.add("token", format!("The token must have 1 to {TOKEN_MAX_LEN} characters."));
         }
         errors.finish()?;
@@ -62,7 +62,7 @@ impl DeviceRequest {
 }
 
 /// `POST customers/unregister-device`: by the id that registering answered, or by the token.
-#[derive(Debug, Deserialize)]
+#[derive(Deserialize)]
 pub(super) struct DeviceRemoval {
     device: Option<DeviceId>,
     token: Option<String>,

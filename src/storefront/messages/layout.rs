@@ -36,7 +36,7 @@ impl FromStr for Placeholder {
 }
 
 /// What a page says.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(super) struct Content<'a> {
     pub(super) language: &'a str,
     pub(super) store: &'a str,

@@ -19,7 +19,6 @@ pub(super) struct Phrasebook {
 }
 
 /// A mail's three parts.
-#[derive(Debug)]
 pub(in crate::storefront) struct Mail {
     pub(in crate::storefront) subject: String,
     pub(in crate::storefront) text: String,

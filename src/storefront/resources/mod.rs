@@ -24,6 +24,11 @@ impl Room for Storefront {
     fn clock(&self) -> &Clock {
         &self.clock
     }
+
+    /// Stores are all that is edited here: a deleted one is closed to its apps at once.
+    fn forget_what_changed(&self) {
+        self.recent.forget_everything();
+    }
 }
 
 /// Everything below `/storefront/int/v1`.

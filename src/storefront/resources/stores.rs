@@ -83,15 +83,10 @@ impl StoreRecord {
     }
 }
 
-/// Nobody outside is told of stores; a deleted one is closed to its apps.
+/// Nobody outside is told of stores.
 impl Announced for StoreRecord {
     fn events(_: &Change<'_, Self>) -> Vec<EventName> {
         Vec::new()
-    }
-
-    async fn follow_up(edit: &mut Edit<Storefront>, _: &Change<'_, Self>) -> Result<(), Problem> {
-        edit.room.recent.forget_everything();
-        Ok(())
     }
 }
 

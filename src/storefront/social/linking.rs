@@ -9,7 +9,7 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::providers::identity::VerifiedIdentity;
 use crate::storefront::Storefront;
-use crate::storefront::customers::{self, Customer, NewCustomer};
+use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer};
 use crate::storefront::sign_in::SignedIn;
 use crate::storefront::social::queries;
 use crate::storefront::stores::Store;
@@ -54,15 +54,18 @@ async fn try_to_sign_in(
 ) -> Result<Option<SignedIn>, sqlx::Error> {
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
-    let customer = match queries::find_linked(&mut tx, store.id, identity).await? {
-        Some(customer) => customer,
+    let (customer, lost) = match queries::find_linked(&mut tx, store.id, identity).await? {
+        Some(customer) => (customer, None),
         None => match find_or_open(&mut tx, store, identity, typed, now).await? {
-            Some(customer) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => customer,
+            Some((customer, lost)) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => (customer, lost),
             _ => return Ok(None),
         },
     };
     let token = storefront.issue_token(&mut tx, customer.id, now).await?;
     tx.commit().await?;
+    if let Some(lost) = lost {
+        lost.forget(&storefront.recent);
+    }
     Ok(Some(SignedIn { token, customer }))
 }
 
@@ -73,15 +76,15 @@ async fn find_or_open(
     identity: &VerifiedIdentity,
     typed: &Typed,
     now: DateTime<Utc>,
-) -> Result<Option<Customer>, sqlx::Error> {
+) -> Result<Option<(Customer, Option<LostClaims>)>, sqlx::Error> {
     if let Some(email) = identity.vouched_email()
         && let Some(owner) = customers::find_proven(tx, store.id, &Identity::Email(email.clone())).await?
     {
-        return Ok(Some(owner));
+        return Ok(Some((owner, None)));
     }
     match customers::open_account(tx, store.company_id, &newcomer(store, identity, typed, now), now).await {
         Err(error) if violated_constraint(&error) == Some("customers_proven_email") => Ok(None),
-        opened => opened.map(Some),
+        opened => opened.map(|(customer, lost)| Some((customer, Some(lost)))),
     }
 }
 

@@ -8,6 +8,13 @@ use crate::contact::PhoneNumber;
 use crate::kernel::ids::{CompanyId, StoreId, TextId};
 use crate::storefront::texts::rules::{History, Limits, PUMPING_WINDOW, RANGE_WINDOW};
 
+/// Whether the store's texts are paused.
+pub(super) async fn is_paused(conn: &mut PgConnection, store: StoreId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(r#"select texts_paused_at is not null as "is_paused!" from stores where id = $1"#, store.uuid())
+        .fetch_one(conn)
+        .await
+}
+
 /// The store's limits; until the transaction ends, no other text of the store is judged.
 pub(super) async fn lock_limits(conn: &mut PgConnection, store: StoreId) -> Result<Limits, sqlx::Error> {
     let row = sqlx::query!(

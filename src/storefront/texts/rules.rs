@@ -45,6 +45,21 @@ pub(super) struct History {
     pub(super) used: i64,
 }
 
+/// Whom a text would go to.
+#[derive(Clone, Debug)]
+pub(in crate::storefront) struct Recipient {
+    pub(in crate::storefront) number: PhoneNumber,
+    /// Whether the account the text is for merely typed the number. It may then be anybody's, and whoever reads its texts must not get in.
+    pub(in crate::storefront) is_unproven: bool,
+}
+
+impl Recipient {
+    /// Somebody who says that the number is theirs, or has proven it.
+    pub(in crate::storefront) fn of(number: PhoneNumber) -> Self {
+        Self { number, is_unproven: false }
+    }
+}
+
 /// Why a text is not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::storefront) enum Refusal {
@@ -52,6 +67,8 @@ pub(in crate::storefront) enum Refusal {
     Paused,
     #[error("{texted} codes texted, {used} used: this looks like SMS pumping")]
     Pumping { texted: i64, used: i64 },
+    #[error("this is not a number")]
+    NumberInvalid,
     #[error("no text arrives at this number, or the store does not text its country")]
     NumberUnreachable,
     #[error("nobody has proven to own this number")]
@@ -70,6 +87,7 @@ impl Refusal {
     fn code(&self) -> ProblemCode {
         match self {
             Self::Paused | Self::Pumping { .. } => ProblemCode::TextsPaused,
+            Self::NumberInvalid => ProblemCode::NumberInvalid,
             Self::NumberUnreachable => ProblemCode::NumberUnreachable,
             Self::NumberUnproven => ProblemCode::NumberUnproven,
             Self::NumberCooldown { .. } => ProblemCode::NumberCooldown,
@@ -93,16 +111,16 @@ impl From<Refusal> for Problem {
             Refusal::NumberCooldown { seconds } | Refusal::RangeCooldown { seconds } | Refusal::BudgetUsed { seconds } => {
                 problem.retry_after(seconds)
             }
-            Refusal::NumberUnreachable | Refusal::NumberUnproven | Refusal::Unavailable => problem,
+            Refusal::NumberInvalid | Refusal::NumberUnreachable | Refusal::NumberUnproven | Refusal::Unavailable => problem,
         }
     }
 }
 
-/// Whether one more text may go to `number`; the first rule that refuses decides.
+/// Whether one more text may go to the recipient; the first rule that refuses decides.
 pub(super) fn judge(
     limits: &Limits,
     history: &History,
-    number: &PhoneNumber,
+    Recipient { number, is_unproven }: &Recipient,
     has_provider: bool,
     now: DateTime<Utc>,
 ) -> Result<(), Refusal> {
@@ -115,7 +133,10 @@ pub(super) fn judge(
     if number.line() == Line::NotForTexts || !is_served(&limits.countries, number) {
         return Err(Refusal::NumberUnreachable);
     }
-    if let Some(until) = cooling_until(limits, &history.to_number).filter(|until| *until > now) {
+    if *is_unproven {
+        return Err(Refusal::NumberUnproven);
+    }
+    if let Some(until) = cooling_until(limits, &history.to_number, now).filter(|until| *until > now) {
         return Err(Refusal::NumberCooldown { seconds: seconds_until(until, now) });
     }
     if history.to_number.first().is_none_or(|last| *last <= now - RANGE_WINDOW) && history.others_in_range >= limits.numbers_per_range {
@@ -134,9 +155,12 @@ fn is_served(countries: &[String], number: &PhoneNumber) -> bool {
 }
 
 /// The end of the longest of a number's three cooldowns.
-fn cooling_until(limits: &Limits, texts: &[DateTime<Utc>]) -> Option<DateTime<Utc>> {
-    // The n-th last text has to leave the window before there is room for another.
-    let room = |per_window: usize, window| texts.get(per_window.saturating_sub(1)).map(|at| *at + window);
+fn cooling_until(limits: &Limits, texts: &[DateTime<Utc>], now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    // The n-th last text has to leave the window before there is room for another; where none is allowed, there never is.
+    let room = |per_window: usize, window| match per_window.checked_sub(1) {
+        Some(nth) => texts.get(nth).map(|at| *at + window),
+        None => Some(now + window),
+    };
     let between = texts.first().map(|last| *last + limits.between_texts);
     let hour = room(limits.per_number_and_hour, TimeDelta::hours(1));
     let day = room(limits.per_number_and_day, TimeDelta::days(1));
@@ -162,7 +186,11 @@ mod tests {
     }
 
     fn refusal(limits: &Limits, history: &History, number: &str) -> Option<&'static str> {
-        judge(limits, history, &PhoneNumber::parse(number).unwrap(), true, NOW).err().map(|refusal| refusal.name())
+        judge(limits, history, &to(number), true, NOW).err().map(|refusal| refusal.name())
+    }
+
+    fn to(number: &str) -> Recipient {
+        Recipient::of(PhoneNumber::parse(number).unwrap())
     }
 
     const MOBILE: &str = "+12015550123";
@@ -196,14 +224,35 @@ mod tests {
         ] {
             assert_eq!(refusal(limits, history, number), expected, "{what}");
         }
-        let nobody = judge(&limits(), &none, &PhoneNumber::parse(MOBILE).unwrap(), false, NOW);
+        let nobody = judge(&limits(), &none, &to(MOBILE), false, NOW);
         assert_eq!(nobody, Err(Refusal::Unavailable));
+        let unproven = |limits: &Limits| judge(limits, &none, &Recipient { is_unproven: true, ..to(MOBILE) }, true, NOW);
+        assert_eq!((unproven(&limits()), unproven(&paused)), (Err(Refusal::NumberUnproven), Err(Refusal::Paused)));
+    }
+
+    #[test]
+    fn a_limit_of_none_lets_none_through() {
+        let none = History::default();
+        for (limits, refused) in [
+            (Limits { per_number_and_hour: 0, ..limits() }, Refusal::NumberCooldown { seconds: 3_600 }),
+            (Limits { per_number_and_day: 0, ..limits() }, Refusal::NumberCooldown { seconds: 86_400 }),
+            (Limits { numbers_per_range: 0, ..limits() }, Refusal::RangeCooldown { seconds: 600 }),
+            (Limits { per_day: 0, ..limits() }, Refusal::BudgetUsed { seconds: 86_400 }),
+        ] {
+            assert_eq!(judge(&limits, &none, &to(MOBILE), true, NOW), Err(refused));
+        }
+        let unlimited = Limits { between_texts: TimeDelta::zero(), ..limits() };
+        assert_eq!(
+            judge(&unlimited, &History { to_number: vec![NOW], ..none }, &to(MOBILE), true, NOW),
+            Ok(()),
+            "no time between texts is no limit"
+        );
     }
 
     #[test]
     fn a_cooling_number_is_told_how_long() {
         let history = History { to_number: vec![NOW - TimeDelta::seconds(12)], ..History::default() };
-        let refused = judge(&limits(), &history, &PhoneNumber::parse(MOBILE).unwrap(), true, NOW);
+        let refused = judge(&limits(), &history, &to(MOBILE), true, NOW);
         assert_eq!(refused, Err(Refusal::NumberCooldown { seconds: 18 }));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use axum::body::Bytes;
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use chrono::TimeDelta;
@@ -26,6 +27,8 @@ pub struct SignedInCustomer {
     pub(in crate::storefront) store: Arc<Store>,
     pub(in crate::storefront) customer: Arc<Customer>,
     pub(in crate::storefront) token: TokenId,
+    /// The customer as JSON.
+    pub(in crate::storefront) shown: Bytes,
 }
 
 impl SignedInCustomer {
@@ -67,24 +70,27 @@ where
         if session.last_used_at + USE_NOTED_EVERY <= storefront.clock.now() {
             storefront.note_use(presented.id);
         }
-        Ok(Self { store, customer: Arc::clone(&session.customer), token: presented.id })
+        Ok(Self { store, customer: Arc::clone(&session.customer), token: presented.id, shown: session.shown.clone() })
     }
 }
 
 impl Storefront {
     /// The live sign-in with this number in this store, from the last second's memory or from the database.
     async fn find_session(&self, token: TokenId, store: &Store) -> Result<Arc<Session>, Problem> {
-        let (now, epoch) = (self.clock.now(), self.recent.epoch());
-        let session = match self.recent.session(token, now) {
+        let session = match self.recent.session(token, self.clock.now()) {
             Some(session) => session,
-            None => {
-                let found = queries::find_token(&mut *self.pool.acquire().await?, token, now).await?;
-                let session = Arc::new(found.ok_or(ProblemCode::CustomerTokenInvalid)?);
-                self.recent.keep_session(epoch, token, &session, now);
-                session
-            }
+            // Boxed: what a statement needs would else be copied about with every request.
+            None => Box::pin(self.look_up_session(token)).await?,
         };
         if session.store == store.id { Ok(session) } else { Err(ProblemCode::CustomerTokenInvalid.into()) }
+    }
+
+    async fn look_up_session(&self, token: TokenId) -> Result<Arc<Session>, Problem> {
+        let (now, epoch) = (self.clock.now(), self.recent.epoch());
+        let found = queries::find_token(&mut *self.pool.acquire().await?, token, now).await?;
+        let session = Arc::new(found.ok_or(ProblemCode::CustomerTokenInvalid)?);
+        self.recent.keep_session(epoch, token, &session, now);
+        Ok(session)
     }
 
     /// Writes down that a token was used, off the request's path, and lets its lifetime begin anew.

@@ -28,11 +28,18 @@ impl std::fmt::Display for TokenId {
     }
 }
 
-impl std::str::FromStr for TokenId {
-    type Err = std::num::ParseIntError;
+/// The text is no token's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the number of a token has digits alone, and no zero in front")]
+pub struct NotATokenId;
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
+impl std::str::FromStr for TokenId {
+    type Err = NotATokenId;
+
+    /// One spelling for one number: no signs, no spaces, no leading zeros.
+    fn from_str(text: &str) -> Result<Self, NotATokenId> {
+        let is_number = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse().ok().filter(|_| is_number).map(Self).ok_or(NotATokenId)
     }
 }
 
@@ -44,13 +51,11 @@ struct Presented {
 }
 
 impl Presented {
-    /// One spelling for one token: no spaces, signs or leading zeros in the number, one bar, 40 base62 characters.
+    /// One spelling for one token: the number in its own, one bar, 40 base62 characters.
     fn parse(text: &str) -> Option<Self> {
         let (number, secret) = text.split_once('|')?;
-        let is_number = !number.is_empty() && !number.starts_with('0') && number.bytes().all(|byte| byte.is_ascii_digit());
         let is_secret = secret.len() == 40 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        (is_number && is_secret).then_some(())?;
-        Some(Self { id: TokenId(number.parse().ok()?), secret: secret.into() })
+        Some(Self { id: number.parse().ok().filter(|_| is_secret)?, secret: secret.into() })
     }
 
     fn digest(&self) -> [u8; 32] {

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
+use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::Customer;
 use crate::storefront::recent::Session;
 use crate::storefront::tokens::TokenId;
@@ -33,20 +35,17 @@ pub(super) async fn insert_token(
 /// The live sign-in with this number, with its customer, if the account is open.
 pub(super) async fn find_token(conn: &mut PgConnection, id: TokenId, now: DateTime<Utc>) -> Result<Option<Session>, sqlx::Error> {
     let row = sqlx::query!(
-        "select t.digest, t.last_used_at, c.store_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
-                c.meta, c.password_hash, c.created_at, c.updated_at
+        r#"select t.digest, t.last_used_at, c.store_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
+                c.meta, c.password_hash as "password_hash: HashedPassword", c.created_at, c.updated_at
          from customer_tokens t join customers c on c.id = t.customer_id
-         where t.id = $1 and t.revoked_at is null and t.expires_at > $2 and c.closed_at is null",
+         where t.id = $1 and t.revoked_at is null and t.expires_at > $2 and c.closed_at is null"#,
         id.0,
         now,
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| Session {
-        store: row.store_id.into(),
-        digest: row.digest,
-        last_used_at: row.last_used_at,
-        customer: Arc::new(Customer {
+    Ok(row.map(|row| {
+        let customer = Customer {
             id: row.id.into(),
             name: row.name,
             email: row.email,
@@ -59,11 +58,13 @@ pub(super) async fn find_token(conn: &mut PgConnection, id: TokenId, now: DateTi
             password_hash: row.password_hash,
             created_at: row.created_at,
             updated_at: row.updated_at,
-        }),
+        };
+        let shown = Value::Object(customer.present()).to_string().into();
+        Session { store: row.store_id.into(), digest: row.digest, last_used_at: row.last_used_at, customer: Arc::new(customer), shown }
     }))
 }
 
-/// Whether the sign-in is still the customer's: not revoked, not over, the account open.
+/// Whether the sign-in is still the customer's: not revoked, not over, the account and its store open.
 pub async fn is_signed_in(
     conn: &mut PgConnection,
     customer: CustomerId,
@@ -72,8 +73,8 @@ pub async fn is_signed_in(
 ) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select exists (
-             select from customer_tokens t join customers c on c.id = t.customer_id
-             where t.id = $1 and c.id = $2 and t.revoked_at is null and t.expires_at > $3 and c.closed_at is null
+             select from customer_tokens t join customers c on c.id = t.customer_id join stores s on s.id = c.store_id
+             where t.id = $1 and c.id = $2 and t.revoked_at is null and t.expires_at > $3 and c.closed_at is null and s.deleted_at is null
            ) as "is_signed_in!""#,
         sign_in.0,
         customer.uuid(),

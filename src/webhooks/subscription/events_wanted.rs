@@ -1,7 +1,6 @@
 //! The events a subscription wants: single names, whole groups, or all.
 
-use crate::events::Catalogue;
-use crate::kernel::problem::{FieldErrors, Problem};
+use crate::events::{Catalogue, UnknownEvent};
 
 /// Most entries one subscription can list.
 const MAX_ENTRIES: usize = 100;
@@ -18,20 +17,9 @@ pub struct EventsWanted(Vec<String>);
 #[error("A webhook lists at most {MAX_ENTRIES} events; * is all of them.")]
 pub struct TooManyEvents;
 
-/// The catalogue does not know this name or group.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("There is no event {0:?}; GET /developers/int/v1/event-types lists them.")]
-pub struct NoSuchEvent(pub(super) String);
-
-impl From<NoSuchEvent> for Problem {
-    fn from(error: NoSuchEvent) -> Self {
-        FieldErrors::one("events", error.to_string())
-    }
-}
-
 impl EventsWanted {
     /// Refuses what the catalogue does not know.
-    pub(super) fn check(&self, catalogue: &Catalogue) -> Result<(), NoSuchEvent> {
+    pub fn check(&self, catalogue: &Catalogue) -> Result<(), UnknownEvent> {
         let is_known = |entry: &str| match entry.strip_suffix(".*") {
             _ if entry == "*" => true,
             Some(group) => catalogue.has_group(group),
@@ -39,7 +27,7 @@ impl EventsWanted {
         };
         match self.0.iter().find(|entry| !is_known(entry)) {
             None => Ok(()),
-            Some(unknown) => Err(NoSuchEvent(unknown.clone())),
+            Some(unknown) => Err(UnknownEvent(unknown.clone())),
         }
     }
 }
@@ -84,7 +72,7 @@ mod tests {
     fn what_the_catalogue_does_not_know_is_refused() {
         for entry in ["", "order", "order.", "order.made", "orders.*", "*.created", "order.**", ".*", "Order.created", "**"] {
             let refused = parse(&["order.created", entry]).unwrap().check(&Catalogue::built_in());
-            assert_eq!(refused, Err(NoSuchEvent(entry.to_owned())));
+            assert_eq!(refused, Err(UnknownEvent(entry.to_owned())));
         }
         assert_eq!(parse(&["*"; 101]), Err(TooManyEvents));
     }

@@ -114,7 +114,7 @@ impl Editable for Subscription {
 
     async fn before_transaction(webhooks: &Webhooks, body: &Body) -> Result<(), Problem> {
         if let Member::Sent(events) = &body.events {
-            events.check(&webhooks.catalogue)?;
+            events.check(&webhooks.catalogue).map_err(|unknown| FieldErrors::one("events", unknown.to_string()))?;
         }
         match &body.url {
             Member::Sent(url) => Ok(webhooks.targets.check(url).await?),

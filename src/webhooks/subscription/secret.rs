@@ -1,5 +1,7 @@
 //! Signing secrets: `whsec_` and base64 of 32 bytes, encrypted at rest.
 
+use std::str::FromStr;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
@@ -22,7 +24,7 @@ impl SigningSecret {
 
     #[cfg(test)]
     pub(in crate::webhooks) fn known(text: &str) -> Self {
-        Self(text.into())
+        text.parse().unwrap()
     }
 
     /// The secret as the subscriber sees it: the key of `X-Service-Signature`.
@@ -47,6 +49,24 @@ impl SigningSecret {
     }
 }
 
+/// The text is no signing secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a signing secret is whsec_ and base64 behind it")]
+pub struct NotASigningSecret;
+
+impl FromStr for SigningSecret {
+    type Err = NotASigningSecret;
+
+    /// Reads a secret that somebody was shown before.
+    fn from_str(text: &str) -> Result<Self, NotASigningSecret> {
+        let encoded = text.strip_prefix(PREFIX).ok_or(NotASigningSecret)?;
+        match STANDARD.decode(encoded) {
+            Ok(key) if !key.is_empty() => Ok(Self(text.into())),
+            _ => Err(NotASigningSecret),
+        }
+    }
+}
+
 fn context(subscription: SubscriptionId) -> String {
     format!("signing secret of {subscription}")
 }
@@ -65,5 +85,14 @@ mod tests {
         assert!(SigningSecret::open(&key, other, &sealed).is_err());
         assert_eq!(secret.decoded().len(), 32);
         assert_eq!(format!("{secret:?}").find("whsec_"), None);
+    }
+
+    #[test]
+    fn a_secret_that_was_shown_is_read_and_nothing_else() {
+        let secret = SigningSecret::generate();
+        assert_eq!(secret.reveal().parse::<SigningSecret>().unwrap().decoded(), secret.decoded());
+        for text in ["", "whsec_", "whsec_?", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
+            assert_eq!(text.parse::<SigningSecret>().unwrap_err(), NotASigningSecret, "{text:?}");
+        }
     }
 }

@@ -8,7 +8,6 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{Edit, Record, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
-use crate::webhooks::subscription::events_wanted::NoSuchEvent;
 use crate::webhooks::subscription::{Status, Subscription, queries};
 
 impl Webhooks {
@@ -32,8 +31,7 @@ impl Webhooks {
     }
 
     async fn publish_sample(&self, edit: &mut Edit<Self>, name: &str) -> Result<EventId, Problem> {
-        let unknown = || FieldErrors::one("event", NoSuchEvent(name.to_owned()).to_string());
-        let event_type = self.catalogue.find(name).ok_or_else(unknown)?;
+        let event_type = self.catalogue.named(name).map_err(|unknown| FieldErrors::one("event", unknown.to_string()))?;
         let mut data = event_type.sample.clone();
         data.entry("additionalData").or_insert_with(|| json!({}))["test"] = json!(true);
         // About no record: nothing that really happens waits for a test, and no test for it.

@@ -50,6 +50,11 @@ impl CardProvider {
         world
     }
 
+    /// Where it answers.
+    pub fn url(&self) -> String {
+        self.server.uri()
+    }
+
     /// Answers the next requests like this, whatever they ask.
     pub fn answer_next(&self, answers: impl IntoIterator<Item = ResponseTemplate>) {
         self.desk.lock().unwrap().instead.extend(answers);

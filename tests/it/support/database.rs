@@ -5,14 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
 use portico::dev::postgres::PrivatePostgres;
-use portico::kernel::database::{self, DatabaseUrl};
+use portico::kernel::database;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 
 static POSTGRES: OnceLock<PrivatePostgres> = OnceLock::new();
 static STORIES: AtomicU32 = AtomicU32::new(0);
 
 /// The address of a fresh database with every migration.
-pub async fn fresh() -> DatabaseUrl {
+pub async fn fresh() -> String {
     let postgres = POSTGRES.get_or_init(|| {
         // A thread of its own: the first story's runtime must not be blocked by, or own, what all stories share.
         thread::spawn(start).join().expect("the private PostgreSQL starts")
@@ -21,7 +21,7 @@ pub async fn fresh() -> DatabaseUrl {
     let mut conn = PgConnection::connect(&postgres.url("postgres")).await.unwrap();
     conn.execute(AssertSqlSafe(format!("create database {name} template migrated"))).await.unwrap();
     conn.close().await.unwrap();
-    postgres.url(&name).parse().unwrap()
+    postgres.url(&name)
 }
 
 /// Starts the server and makes the database all others are copied from.

@@ -9,6 +9,7 @@ pub mod gateways;
 pub mod http_texts;
 pub mod identity_provider;
 pub mod people;
+pub mod program;
 pub mod receiver;
 pub mod request;
 pub mod smtp;

@@ -3,13 +3,13 @@
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use chrono::{DateTime, TimeDelta};
+use chrono::{DateTime, TimeDelta, Utc};
 use portico::app::{self, AppState, Outside};
 use portico::companies::{self, Scope, Scopes};
 use portico::config::{Config, Environment};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
-use portico::kernel::database::{self, DatabaseUrl};
+use portico::kernel::database;
 use portico::kernel::ids::{CompanyId, StoreId};
 use portico::kernel::lifecycle::Lifecycle;
 use portico::kernel::listening;
@@ -17,6 +17,7 @@ use portico::providers::mailbox::{Kept, Mailbox};
 use portico::storefront;
 use portico::webhooks::Names;
 use reqwest::Method;
+use secrecy::ExposeSecret;
 use sqlx::PgPool;
 
 use crate::support::database as databases;
@@ -28,9 +29,14 @@ const BEGINNING: i64 = 1_779_358_500;
 
 /// A running service, its outside, and one company with one store.
 pub struct World {
+    /// Where the service keeps everything.
+    pub database: String,
+    changes: Vec<(String, String)>,
     pub clock: Clock,
     pub pool: PgPool,
     pub application_key: ApplicationKey,
+    /// The same as the setting has it.
+    pub application_key_setting: String,
     pub state: AppState,
     pub company: CompanyId,
     pub store: StoreId,
@@ -47,6 +53,25 @@ pub struct World {
     clients: AtomicU32,
 }
 
+/// Who the service works for.
+struct Tenant {
+    company: CompanyId,
+    store: StoreId,
+    store_key: String,
+    api_key: String,
+}
+
+impl Tenant {
+    async fn create(pool: &PgPool, now: DateTime<Utc>) -> Self {
+        let mut conn = pool.acquire().await.unwrap();
+        let company = companies::create_company(&mut conn, "Acme", now).await.unwrap();
+        let store = storefront::create_store(&mut conn, company, "Acme Shop", now).await.unwrap().unwrap();
+        let (_, store_key) = storefront::create_store_key(&mut conn, store, now).await.unwrap().unwrap();
+        let (_, api_key) = companies::create_api_key(&mut conn, company, "test", Scopes::all(), now).await.unwrap();
+        Self { company, store, store_key: store_key.reveal().to_owned(), api_key: api_key.reveal().to_owned() }
+    }
+}
+
 impl World {
     /// A world with the default settings.
     pub async fn new() -> Self {
@@ -59,7 +84,28 @@ impl World {
     }
 
     /// A world on a database of the story's own, which has every migration.
-    pub async fn on(database: &DatabaseUrl, changes: &[(&str, &str)]) -> Self {
+    pub async fn on(database: &str, changes: &[(&str, &str)]) -> Self {
+        let clock = Clock::standing_at(DateTime::from_timestamp(BEGINNING, 0).unwrap());
+        let application_key = ApplicationKey::generate().expose_secret().to_owned();
+        let pool = PgPool::connect(database).await.unwrap();
+        let tenant = Tenant::create(&pool, clock.now()).await;
+        pool.close().await;
+        Self::start(database, changes, clock, application_key, tenant)
+    }
+
+    /// Another instance of this service: the same database, settings, time and keys, and a memory of its own. What the service is after a
+    /// restart, too.
+    pub fn another_instance(&self) -> Self {
+        let changes: Vec<_> = self.changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        let tenant = Tenant { company: self.company, store: self.store, store_key: self.store_key.clone(), api_key: self.api_key.clone() };
+        let other = Self::start(&self.database, &changes, self.clock.clone(), self.application_key_setting.clone(), tenant);
+        // Its clients are other people.
+        other.clients.store(self.clients.load(Ordering::Relaxed) + 0x1_0000, Ordering::Relaxed);
+        other
+    }
+
+    fn start(database: &str, changes: &[(&str, &str)], clock: Clock, application_key_setting: String, tenant: Tenant) -> Self {
+        let application_key = ApplicationKey::parse(&application_key_setting.as_str().into()).unwrap();
         let usual = [
             ("environment", "development"),
             // Requests come from the address their story says, as if from behind a proxy.
@@ -69,19 +115,18 @@ impl World {
             ("webhooks.extra_root_certificates", receiver::authority().certificate_path().to_str().unwrap()),
         ];
         let config = Config::with(&[&usual, changes].concat()).unwrap();
-        let pool = database::pool(database, &config.database);
-        let clock = Clock::standing_at(DateTime::from_timestamp(BEGINNING, 0).unwrap());
+        let pool = database::pool(&database.parse().unwrap(), &config.database);
         let mailbox = Mailbox::default();
         let names = Names::table();
         let outside = Outside {
             pool: pool.clone(),
             clock: clock.clone(),
-            application_key: ApplicationKey::parse(&ApplicationKey::generate()).unwrap(),
+            application_key: application_key.clone(),
             names: names.clone(),
             lifecycle: Lifecycle::default(),
             mailbox: (config.environment() == Environment::Development).then(|| mailbox.clone()),
         };
-        let (lifecycle, application_key) = (outside.lifecycle.clone(), outside.application_key.clone());
+        let lifecycle = outside.lifecycle.clone();
         let state = AppState::new(&config, outside).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
@@ -89,22 +134,19 @@ impl World {
             listening::answer(listener, app::router(state.clone(), &config), config.http.header_timeout, lifecycle.stopping().clone());
         lifecycle.spawn(async move { answering.await.unwrap() });
 
-        let now = clock.now();
-        let mut conn = pool.acquire().await.unwrap();
-        let company = companies::create_company(&mut conn, "Acme", now).await.unwrap();
-        let store = storefront::create_store(&mut conn, company, "Acme Shop", now).await.unwrap().unwrap();
-        let (_, store_key) = storefront::create_store_key(&mut conn, store, now).await.unwrap().unwrap();
-        let (_, api_key) = companies::create_api_key(&mut conn, company, "test", Scopes::all(), now).await.unwrap();
-        drop(conn);
+        let Tenant { company, store, store_key, api_key } = tenant;
         Self {
+            database: database.to_owned(),
+            changes: changes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             clock,
             pool,
             application_key,
+            application_key_setting,
             state,
             company,
             store,
-            store_key: store_key.reveal().to_owned(),
-            api_key: api_key.reveal().to_owned(),
+            store_key,
+            api_key,
             names,
             lifecycle,
             mailbox,

@@ -140,7 +140,7 @@ async fn a_database_that_goes_away_and_comes_back_loses_nothing() {
     MIGRATIONS.run(&mut conn).await.unwrap();
     conn.close().await.unwrap();
 
-    let world = World::on(&url.parse().unwrap(), &[("webhooks.endpoint_concurrency", "2")]).await;
+    let world = World::on(&url, &[("webhooks.endpoint_concurrency", "2")]).await;
     let (receiver, _) = world.subscriber("shop.test").await;
     let mut published = BTreeSet::new();
     for _ in 0..40 {

@@ -7,3 +7,4 @@ mod retrying;
 mod rotating;
 mod subscribing;
 mod targets;
+mod verifying;

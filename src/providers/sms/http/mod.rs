@@ -9,6 +9,7 @@ use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use secrecy::SecretString;
 use serde::Deserialize;
+use url::Url;
 
 use crate::kernel::settings;
 use crate::providers::sms::exchange::{self, Answer, Receipt};
@@ -41,7 +42,7 @@ pub struct Settings {
     /// Answers that say that no text arrives at this number; looked at first.
     pub unreachable: Sign,
     /// How long the answer is waited for; a text without an answer counts as sent.
-    #[serde(with = "humantime_serde")]
+    #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
@@ -92,6 +93,10 @@ impl Http {
             taken: settings.taken.clone(),
             unreachable: settings.unreachable.clone(),
         })
+    }
+
+    pub(super) fn address(&self) -> Option<Url> {
+        self.shape.sample_url()
     }
 
     pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {

@@ -91,6 +91,11 @@ pub(super) struct Values<'a> {
 const AWKWARD: Values<'static> = Values { to: "+12015550123", from: "Acme \"Shop\" & Co", text: "\"\\\r\n</a>&=%{to}€" };
 
 impl Shape {
+    /// The address of some text.
+    pub(super) fn sample_url(&self) -> Option<Url> {
+        self.url(AWKWARD).ok()
+    }
+
     /// Reads the templates and tries them once, so that a request that no service could read is found at the start.
     pub(super) fn new(url: &SecretString, body: &SecretString, format: Format) -> Result<Self, BadSettings> {
         let bad = |setting, reason: String| BadSettings { setting, reason };

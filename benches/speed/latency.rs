@@ -1,0 +1,27 @@
+//! From the sending of `POST events` to the event's arrival at its subscriber.
+
+use crate::figures::{Aim, Figures, millis};
+use crate::support::hub;
+use crate::support::publisher::{Publisher, percentile};
+use crate::support::service::Service;
+use crate::support::sink::Sink;
+use crate::support::usage::resident_mib;
+
+const EVENT: &str = "order.created";
+
+pub fn measure(figures: &mut Figures) {
+    let service = Service::start(&[]);
+    let sink = Sink::open(&service, 1);
+    hub::subscribe(&service, &sink.urls, EVENT);
+    let publisher = Publisher::of(&service);
+    publisher.latencies(&service, &sink, EVENT, 200, figures.time(2));
+    for per_second in [200, 500] {
+        let times = publisher.latencies(&service, &sink, EVENT, per_second, figures.time(60));
+        let parts = format!("ms from publishing to arrival, {} events", times.len());
+        for (share, aim) in [(0.50, 1.5), (0.99, 5.0)] {
+            let name = format!("latency at {per_second}/s, p{:.0}", share * 100.0);
+            figures.show(&name, millis(percentile(&times, share)), Aim::AtMost(aim), &parts);
+        }
+    }
+    figures.show("latency, memory in MiB", resident_mib(&service), Aim::AtMost(100.0), "the service's process afterwards");
+}

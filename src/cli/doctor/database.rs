@@ -1,0 +1,43 @@
+//! Whether the database answers, is of this version, and has the same time.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::PgPool;
+
+use crate::cli::doctor::Finding::{self, Bad, Good};
+use crate::kernel::clock::Clock;
+use crate::kernel::database;
+use crate::kernel::telemetry::chain;
+
+/// The service's clock and the database's may differ by this much.
+const CLOCK_TOLERANCE: TimeDelta = TimeDelta::seconds(5);
+
+pub(super) async fn look(pool: &PgPool) -> Vec<(&'static str, Finding)> {
+    let version = match sqlx::query_scalar!(r#"select current_setting('server_version') as "version!""#).fetch_one(pool).await {
+        Ok(version) => Good(format!("PostgreSQL {version} answers")),
+        Err(error) => return vec![("database", Bad(format!("does not answer: {}", chain(&error))))],
+    };
+    vec![("database", version), ("migrations", migrations(pool).await), ("clock", clock(pool).await)]
+}
+
+async fn migrations(pool: &PgPool) -> Finding {
+    match database::missing_migrations(pool).await {
+        Ok(0) => Good("the database is of this version".to_owned()),
+        Ok(missing) => Bad(format!("the database lacks {missing} migrations: run portico migrate")),
+        Err(error) => Bad(chain(&error)),
+    }
+}
+
+async fn clock(pool: &PgPool) -> Finding {
+    match sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(pool).await {
+        Ok(theirs) => compare(theirs, Clock::System.now()),
+        Err(error) => Bad(chain(&error)),
+    }
+}
+
+fn compare(theirs: DateTime<Utc>, ours: DateTime<Utc>) -> Finding {
+    let difference = ours - theirs;
+    match difference.abs() <= CLOCK_TOLERANCE {
+        true => Good("agrees with the database's".to_owned()),
+        false => Bad(format!("differs from the database's by {} seconds", difference.num_seconds())),
+    }
+}

@@ -1,0 +1,119 @@
+//! Whether the services of others that are configured are there and take us for who we are.
+
+use sqlx::PgPool;
+
+use crate::cli::doctor::Finding::{self, Bad, Good, Note};
+use crate::companies::gateways::{CardGateways, count_card_gateways};
+use crate::config::{Config, Environment};
+use crate::kernel::clock::Clock;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::telemetry::chain;
+use crate::providers::card::Card;
+use crate::providers::identity::{IdentityProviders, NoAnswer, Verification};
+use crate::providers::mail::Mail;
+use crate::providers::reach;
+use crate::providers::sms::Sms;
+use crate::set_up::application_key;
+
+pub(super) fn certificates() -> Finding {
+    match reqwest::Client::builder().build() {
+        Ok(_) => Good("the system's authorities can be read".to_owned()),
+        Err(error) => Bad(format!("no authorities to verify HTTPS with ({}): install ca-certificates", chain(&error))),
+    }
+}
+
+/// Every provider of texts, in the order they are asked.
+pub(super) async fn texts(config: &Config) -> Vec<Finding> {
+    let sms = match Sms::new(&config.sms, None) {
+        Err(error) => return vec![Bad(chain(&error))],
+        Ok(sms) => sms,
+    };
+    let mut findings = Vec::new();
+    for (name, address) in sms.addresses() {
+        let name = name.as_str();
+        findings.push(match address {
+            None => Note(format!("{name} sends nothing: the log says that a text would have been sent")),
+            Some(address) => match reach(&address).await {
+                Ok(()) => Good(format!("{name} is configured and answers")),
+                Err(error) => Bad(format!("{name} is configured, but {}", chain(&error))),
+            },
+        });
+    }
+    match (findings.is_empty(), config.environment()) {
+        (true, Environment::Development) => vec![Note("no provider: texts go to the mailbox alone".to_owned())],
+        (true, Environment::Production) => vec![Note("no provider: customers cannot get texts (sms.providers)".to_owned())],
+        (false, _) => findings,
+    }
+}
+
+pub(super) async fn mail(config: &Config) -> Finding {
+    let mail = match Mail::new(&config.mail, None) {
+        Err(error) => return Bad(chain(&error)),
+        Ok(mail) => mail,
+    };
+    match (mail.greet().await, config.environment()) {
+        (Some(Ok(())), _) => Good("the server is configured and answers".to_owned()),
+        (Some(Err(error)), _) => Bad(format!("the server is configured, but {}", chain(&error))),
+        (None, Environment::Development) => Note("no server: mail goes to the mailbox alone".to_owned()),
+        (None, Environment::Production) => Note("no server: customers cannot get mail (mail.smtp_url)".to_owned()),
+    }
+}
+
+pub(super) async fn identity_providers(config: &Config) -> Vec<(&'static str, Finding)> {
+    let providers = match IdentityProviders::new(&config.providers, &Clock::System, &Lifecycle::default()) {
+        Err(error) => return vec![("sign-in", Bad(chain(&error)))],
+        Ok(providers) => providers,
+    };
+    let (a, b, c) = (providers.idp_a.offered(), providers.idp_b.offered(), providers.idp_c.offered());
+    let a = match a {
+        Ok(provider) => keys(provider.count_keys().await),
+        Err(_) => not_offered("idp_a"),
+    };
+    let b = match b {
+        Ok(provider) => keys(provider.count_keys().await),
+        Err(_) => not_offered("idp_b"),
+    };
+    let c = match c {
+        Ok(provider) => introduced(provider.introduce().await),
+        Err(_) => not_offered("idp_c"),
+    };
+    vec![("sign-in by idp-a", a), ("sign-in by idp-b", b), ("sign-in by idp-c", c)]
+}
+
+fn not_offered(provider: &str) -> Finding {
+    Note(format!("not offered (providers.{provider})"))
+}
+
+fn keys(counted: Result<usize, NoAnswer>) -> Finding {
+    match counted {
+        Ok(keys) => Good(format!("is configured, and {keys} of the keys it publishes can be used")),
+        Err(error) => Bad(format!("is configured, but its keys cannot be fetched: {}", chain(&error))),
+    }
+}
+
+fn introduced(answer: Result<Verification, NoAnswer>) -> Finding {
+    match answer {
+        Ok(Verification::Graph) => Good("is configured and knows our app".to_owned()),
+        Ok(Verification::None) => Note("ids are taken as they come: whoever knows somebody's id signs in as them".to_owned()),
+        Err(error) => Bad(format!("is configured, but does not know our app: {}", chain(&error))),
+    }
+}
+
+/// The card provider, if a company has an account there.
+pub(super) async fn cards(config: &Config, pool: &PgPool) -> Finding {
+    let (card, key) = match (Card::new(&config.providers.card), application_key(config)) {
+        (Err(error), _) => return Bad(chain(&error)),
+        (_, Err(error)) => return Bad(chain(&error)),
+        (Ok(card), Ok(key)) => (card, key),
+    };
+    let counted = async { count_card_gateways(&mut *pool.acquire().await?, &key).await };
+    match counted.await {
+        Err(error) => Bad(chain(&error)),
+        Ok(CardGateways { active: 0, .. }) => Note("no company has a card gateway (portico gateway create)".to_owned()),
+        Ok(CardGateways { active, sealed: 0 }) => match reach(card.address()).await {
+            Ok(()) => Good(format!("the provider answers, and the keys of {active} gateways can be used")),
+            Err(error) => Bad(format!("{active} gateways are configured, but {}", chain(&error))),
+        },
+        Ok(CardGateways { active, sealed }) => Bad(format!("this application key does not open {sealed} of {active} gateways")),
+    }
+}

@@ -1,0 +1,89 @@
+//! Server-sent events, as the HTML standard writes them, out of the chunks of an answer.
+
+use crate::kernel::ids::EventId;
+
+/// One event of a stream.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct StreamEvent {
+    pub(super) id: Option<EventId>,
+    /// What kind of event it is.
+    pub(super) name: String,
+    /// Empty when the event only says where the stream is.
+    pub(super) data: String,
+}
+
+/// Puts lines together, and lines to events.
+#[derive(Debug, Default)]
+pub(super) struct EventReader {
+    /// What came and has not ended with a line end yet.
+    rest: Vec<u8>,
+    /// The event whose last line has not come yet.
+    begun: StreamEvent,
+}
+
+impl EventReader {
+    pub(super) fn push(&mut self, chunk: &[u8]) {
+        self.rest.extend_from_slice(chunk);
+    }
+
+    /// The next event that has come whole.
+    pub(super) fn next_event(&mut self) -> Option<StreamEvent> {
+        while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.rest.drain(..=end).collect();
+            let line = String::from_utf8_lossy(&line);
+            match line.trim_end_matches(['\n', '\r']) {
+                "" => match std::mem::take(&mut self.begun) {
+                    StreamEvent { id: None, data, .. } if data.is_empty() => {}
+                    event => return Some(event),
+                },
+                line => self.begun.read(line),
+            }
+        }
+        None
+    }
+}
+
+impl StreamEvent {
+    /// A line that begins with a colon, and a field nobody knows, mean nothing.
+    fn read(&mut self, line: &str) {
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "id" => self.id = value.parse().ok(),
+            "event" => value.clone_into(&mut self.name),
+            "data" if self.data.is_empty() => value.clone_into(&mut self.data),
+            "data" => {
+                self.data.push('\n');
+                self.data.push_str(value);
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STREAM: &str = ": hello\n\nid: event_01h455vb4pex5vsknk084sn02q\n\n:\n\nevent: order.created\r\nid:event_01h455vb4pex5vsknk084sn02q\r\n\
+                          data: {\"a\":\"\u{fc}\"}\r\nretry: 5\r\n\r\ndata: one\ndata:\ndata: two\n\ndata: not whole";
+
+    fn events(chunk: usize) -> Vec<StreamEvent> {
+        let (mut reader, mut events) = (EventReader::default(), Vec::new());
+        for chunk in STREAM.as_bytes().chunks(chunk) {
+            reader.push(chunk);
+            events.extend(std::iter::from_fn(|| reader.next_event()));
+        }
+        events
+    }
+
+    #[test]
+    fn events_come_out_whole_however_they_were_cut() {
+        let id = "event_01h455vb4pex5vsknk084sn02q".parse().ok();
+        let event = |id, name: &str, data: &str| StreamEvent { id, name: name.to_owned(), data: data.to_owned() };
+        let expected = [event(id, "", ""), event(id, "order.created", "{\"a\":\"\u{fc}\"}"), event(None, "", "one\n\ntwo")];
+        for chunk in 1..STREAM.len() {
+            assert_eq!(events(chunk), expected, "in chunks of {chunk}");
+        }
+    }
+}

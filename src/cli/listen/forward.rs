@@ -1,0 +1,41 @@
+//! One event, posted like a delivery; and what the receiving side made of it, in a line.
+
+use std::time::{Duration, Instant};
+
+use reqwest::Client;
+use url::Url;
+
+use crate::cli::listen::events::StreamEvent;
+use crate::kernel::clock::Clock;
+use crate::kernel::ids::EventId;
+use crate::kernel::telemetry::chain;
+use crate::webhooks::{Forwarder, SigningSecret};
+
+/// As long as a delivery has, unless its subscription says otherwise.
+const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Where events are passed on to.
+pub(super) struct Forward {
+    url: Url,
+    client: Client,
+    forwarder: Forwarder,
+}
+
+impl Forward {
+    pub(super) fn new(url: Url, secret: SigningSecret) -> Result<Self, reqwest::Error> {
+        let client = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).timeout(TIMEOUT).build()?;
+        Ok(Self { url, client, forwarder: Forwarder::new(secret) })
+    }
+
+    /// Posts an event; the line says what came of it.
+    pub(super) async fn pass_on(&self, id: EventId, event: &StreamEvent) -> String {
+        let (began, now) = (Instant::now(), Clock::System.now());
+        let headers = self.forwarder.headers(id, &event.name, event.data.as_bytes(), now);
+        let answer = self.client.post(self.url.clone()).headers(headers).body(event.data.clone()).send().await;
+        let outcome = match answer {
+            Ok(answer) => format!("{} in {} ms", answer.status(), began.elapsed().as_millis()),
+            Err(error) => chain(&error.without_url()),
+        };
+        format!("{}  {}  {id}  {outcome}", now.format("%H:%M:%SZ"), event.name)
+    }
+}

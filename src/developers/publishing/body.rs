@@ -1,0 +1,122 @@
+//! The body of `POST events`: read, and held against the catalogue, before anything is stored.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use crate::events::{Catalogue, EventName, NewEvent, Publisher};
+use crate::kernel::ids::{AnyId, CompanyId};
+use crate::kernel::json;
+use crate::kernel::problem::{FieldErrors, Problem};
+use crate::kernel::request;
+use crate::kernel::secrets::sha256;
+use crate::resources::Line;
+
+/// Events published at once.
+const MAX_EVENTS: usize = 500;
+
+/// One event or many, each of which may be published.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) events: Vec<NewEvent>,
+    /// Of each event, in the same order.
+    pub(super) keys: Vec<Option<Key>>,
+    /// The body was one event, and so is the answer.
+    pub(super) is_single: bool,
+}
+
+/// An idempotency key, and what was published under it.
+#[derive(Clone, Debug)]
+pub(super) struct Key {
+    pub(super) text: String,
+    pub(super) digest: [u8; 32],
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    event: String,
+    data: Map<String, Value>,
+    /// The record it is about: its events are counted, and delivered in order to whom asks for that.
+    subject: Option<AnyId>,
+    idempotency_key: Option<Line<255>>,
+}
+
+impl Batch {
+    /// Reads `{"event":…}` or `{"events":[…]}`; a refusal names the first event that cannot be published.
+    pub(super) fn read(body: &RawValue, catalogue: &Catalogue, company: CompanyId) -> Result<Self, Problem> {
+        let members: BTreeMap<String, Box<RawValue>> = json::parse(body.get().as_bytes())?;
+        let (bodies, is_single) = match members.get("events") {
+            None => (vec![read_one(body, catalogue)?], true),
+            Some(_) if members.len() > 1 => return Err(FieldErrors::one("events", "Beside events there is nothing else.")),
+            Some(listed) => (read_many(listed, catalogue)?, false),
+        };
+        let (mut events, mut keys) = (Vec::with_capacity(bodies.len()), Vec::with_capacity(bodies.len()));
+        for (name, body) in bodies {
+            keys.push(body.key());
+            let Body { data, subject, .. } = body;
+            events.push(NewEvent { company, name, subject: subject.map(AnyId::uuid), data });
+        }
+        let batch = Self { events, keys, is_single };
+        batch.refuse_repeated_keys()?;
+        Ok(batch)
+    }
+
+    pub(super) fn has_keys(&self) -> bool {
+        self.keys.iter().any(Option::is_some)
+    }
+
+    /// The member that tells of the event at `index`.
+    pub(super) fn path(&self, index: usize, member: &str) -> String {
+        if self.is_single { member.to_owned() } else { format!("events[{index}].{member}") }
+    }
+
+    fn refuse_repeated_keys(&self) -> Result<(), Problem> {
+        let mut seen = HashSet::new();
+        let mut keys = self.keys.iter().enumerate().filter_map(|(index, key)| Some((index, key.as_ref()?)));
+        match keys.find(|(_, key)| !seen.insert(&key.text)) {
+            None => Ok(()),
+            Some((index, _)) => Err(FieldErrors::one(&self.path(index, "idempotency_key"), "This key stands there twice.")),
+        }
+    }
+}
+
+fn read_many(listed: &RawValue, catalogue: &Catalogue) -> Result<Vec<(EventName, Body)>, Problem> {
+    let bodies: Vec<Box<RawValue>> =
+        json::parse(listed.get().as_bytes()).map_err(|_| FieldErrors::one("events", "This must be a list."))?;
+    if bodies.is_empty() || bodies.len() > MAX_EVENTS {
+        return Err(FieldErrors::one("events", format!("There may be 1 to {MAX_EVENTS} events.")));
+    }
+    let read =
+        |(index, body): (usize, &Box<RawValue>)| read_one(body, catalogue).map_err(|problem| problem.within(&format!("events[{index}]")));
+    bodies.iter().enumerate().map(read).collect()
+}
+
+fn read_one(body: &RawValue, catalogue: &Catalogue) -> Result<(EventName, Body), Problem> {
+    if body.get().len() > request::BODY_LIMIT {
+        return Err(FieldErrors::one("data", format!("An event may have at most {} bytes.", request::BODY_LIMIT)));
+    }
+    let body: Body = json::parse(body.get().as_bytes())?;
+    let event_type = catalogue.named(&body.event).map_err(|unknown| FieldErrors::one("event", unknown.to_string()))?;
+    if event_type.publisher == Publisher::Service {
+        return Err(FieldErrors::one("event", format!("{} is published by the service alone.", event_type.name)));
+    }
+    let name = event_type.name.clone();
+    let data = Value::Object(body.data);
+    if let Err(unfit) = event_type.check(&data) {
+        let member = if unfit.path.is_empty() { "data".to_owned() } else { format!("data.{}", unfit.path) };
+        return Err(FieldErrors::one(&member, format!("{unfit}.")));
+    }
+    let Value::Object(data) = data else { unreachable!("it was an object a moment ago") };
+    Ok((name, Body { data, ..body }))
+}
+
+impl Body {
+    fn key(&self) -> Option<Key> {
+        let text = String::from(self.idempotency_key.clone()?);
+        let published = serde_json::json!([self.event, self.subject.map(AnyId::uuid), self.data]);
+        Some(Key { text, digest: sha256(published.to_string().as_bytes()) })
+    }
+}

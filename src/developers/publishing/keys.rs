@@ -1,0 +1,81 @@
+//! Publishing under idempotency keys: each event once, however often it is asked for.
+
+use std::collections::HashMap;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::PgConnection;
+
+use crate::developers::Developers;
+use crate::developers::publishing::body::Batch;
+use crate::developers::publishing::{Published, queries};
+use crate::events;
+use crate::kernel::ids::{CompanyId, EventId};
+use crate::kernel::problem::{Problem, ProblemCode};
+
+/// How long a key stands for its event.
+pub(super) const LIFETIME: TimeDelta = TimeDelta::hours(24);
+/// Each time somebody was faster there is one key less to be had; so many at the same moment are not honest.
+const TRIES: usize = 5;
+
+/// What was published under a key.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) key: String,
+    pub(super) digest: Vec<u8>,
+    pub(super) event_id: EventId,
+    pub(super) created_at: DateTime<Utc>,
+}
+
+impl Developers {
+    pub(super) async fn publish_once(&self, company: CompanyId, batch: &Batch) -> Result<Vec<Published>, Problem> {
+        for _ in 0..TRIES {
+            let mut transaction = self.pool.begin().await?;
+            if let Some(published) = self.try_publish(&mut transaction, company, batch).await? {
+                transaction.commit().await?;
+                return Ok(published);
+            }
+            transaction.rollback().await?;
+        }
+        Err(ProblemCode::Overloaded.into())
+    }
+
+    /// `None` when somebody else took one of the keys meanwhile: then nothing of this may be committed.
+    async fn try_publish(&self, conn: &mut PgConnection, company: CompanyId, batch: &Batch) -> Result<Option<Vec<Published>>, Problem> {
+        let now = self.clock.now();
+        let texts: Vec<_> = batch.keys.iter().flatten().map(|key| key.text.clone()).collect();
+        let kept = queries::list_keys(conn, company, &texts, now - LIFETIME).await?;
+        let kept: HashMap<_, _> = kept.into_iter().map(|kept| (kept.key.clone(), kept)).collect();
+        let mut published = Vec::with_capacity(batch.events.len());
+        for (index, (event, key)) in batch.events.iter().zip(&batch.keys).enumerate() {
+            let before = key.as_ref().and_then(|key| Some((key, kept.get(&key.text)?)));
+            published.push(match before {
+                None => None,
+                Some((key, kept)) if kept.digest == key.digest => {
+                    Some(Published { id: kept.event_id, name: event.name.clone(), at: kept.created_at, repeated: true })
+                }
+                Some(_) => return Err(used_otherwise(&batch.path(index, "idempotency_key"))),
+            });
+        }
+        let new: Vec<_> = published.iter().enumerate().filter(|(_, published)| published.is_none()).map(|(index, _)| index).collect();
+        if new.is_empty() {
+            return Ok(published.into_iter().collect());
+        }
+        let events: Vec<_> = new.iter().map(|index| batch.events[*index].clone()).collect();
+        let ids = events::publish_all(conn, &events, now).await?;
+        let mut taken = queries::NewKeys::default();
+        for (index, id) in new.into_iter().zip(ids) {
+            if let Some(key) = &batch.keys[index] {
+                taken.push(key, id);
+            }
+            published[index] = Some(Published { id, name: batch.events[index].name.clone(), at: now, repeated: false });
+        }
+        if queries::insert_keys(conn, company, &taken, now, now - LIFETIME).await? < taken.len() {
+            return Ok(None);
+        }
+        Ok(published.into_iter().collect())
+    }
+}
+
+fn used_otherwise(path: &str) -> Problem {
+    Problem::new(ProblemCode::IdempotencyKeyUsed).detail(format!("{path}: this key stood for another event in the last 24 hours."))
+}

@@ -1,0 +1,89 @@
+//! Publishing from outside: `POST events` (decisions, section 7), one event or `{"events":[…]}`.
+//!
+//! Everything is looked at before anything is stored: the names against the catalogue, each `data` against the schema of its event. Then
+//! all events are one statement and one commit; without idempotency keys there is not even a transaction around it.
+//!
+//! An idempotency key is good for a day. The event it stands for is answered again, whoever of many requests at the same moment was
+//! first: the key is written with the event, and who finds it taken by somebody faster undoes everything and reads what that one wrote.
+
+mod body;
+mod keys;
+mod queries;
+
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use crate::companies::{CallingCompany, Scope};
+use crate::developers::Developers;
+use crate::developers::publishing::body::Batch;
+use crate::events::{self, EventName};
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::{CompanyId, EventId};
+use crate::kernel::json::Json;
+use crate::kernel::problem::Problem;
+
+/// The largest body: many events at once need more room than other requests do.
+pub(super) const BODY_LIMIT: usize = 1024 * 1024;
+
+/// `POST events`
+pub(super) async fn publish(
+    State(developers): State<Developers>,
+    caller: CallingCompany,
+    body: Result<Json<Box<RawValue>>, Problem>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Events)?;
+    let batch = Batch::read(&body?.0, &developers.catalogue, caller.company)?;
+    let published = developers.publish(caller.company, &batch).await?;
+    Ok(answer(&batch, &published))
+}
+
+/// An event that happened, by this request or by an earlier one under the same idempotency key.
+#[derive(Clone, Debug)]
+struct Published {
+    id: EventId,
+    name: EventName,
+    at: DateTime<Utc>,
+    repeated: bool,
+}
+
+impl Developers {
+    /// Publishes a batch, or nothing of it.
+    async fn publish(&self, company: CompanyId, batch: &Batch) -> Result<Vec<Published>, Problem> {
+        if batch.has_keys() {
+            return self.publish_once(company, batch).await;
+        }
+        let now = self.clock.now();
+        let mut conn = self.pool.acquire().await?;
+        let ids = events::publish_all(&mut conn, &batch.events, now).await?;
+        Ok(batch.events.iter().zip(ids).map(|(event, id)| Published { id, name: event.name.clone(), at: now, repeated: false }).collect())
+    }
+
+    /// Forgets the idempotency keys of more than a day ago.
+    pub async fn sweep(&self) -> Result<(), sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        queries::delete_keys_until(&mut conn, self.clock.now() - keys::LIFETIME).await
+    }
+}
+
+/// 201 when anything is new, 200 when all of it was published before.
+fn answer(batch: &Batch, published: &[Published]) -> Response {
+    let status = if published.iter().all(|event| event.repeated) { StatusCode::OK } else { StatusCode::CREATED };
+    let mut events: Vec<_> = published.iter().map(Published::present).collect();
+    let body = match batch.is_single {
+        true => json!({ "event": events.pop() }),
+        false => json!({ "events": events }),
+    };
+    (status, Answer(body)).into_response()
+}
+
+impl Published {
+    /// All but the `data`, which the caller has.
+    fn present(&self) -> Value {
+        json!({ "id": self.id, "uuid": self.id.uuid(), "event": self.name, "created_at": timestamp(self.at) })
+    }
+}

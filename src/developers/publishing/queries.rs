@@ -1,0 +1,82 @@
+//! The SQL of idempotency keys.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::developers::publishing::body::Key;
+use crate::developers::publishing::keys::Kept;
+use crate::kernel::ids::{CompanyId, EventId};
+
+/// Those of `keys` that still stand for an event: the ones made after `cutoff`.
+pub(super) async fn list_keys(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    keys: &[String],
+    cutoff: DateTime<Utc>,
+) -> Result<Vec<Kept>, sqlx::Error> {
+    sqlx::query_as!(
+        Kept,
+        "select key, digest, event_id, created_at from publishing_keys where company_id = $1 and key = any($2) and created_at > $3",
+        company.uuid(),
+        keys,
+        cutoff,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Keys by column, as one statement takes them.
+#[derive(Debug, Default)]
+pub(super) struct NewKeys {
+    texts: Vec<String>,
+    digests: Vec<Vec<u8>>,
+    events: Vec<Uuid>,
+}
+
+impl NewKeys {
+    pub(super) fn push(&mut self, key: &Key, event: EventId) {
+        self.texts.push(key.text.clone());
+        self.digests.push(key.digest.to_vec());
+        self.events.push(event.uuid());
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.texts.len()
+    }
+}
+
+/// Takes keys that are free, or stood for an event until `cutoff`; answers how many. Waits for whoever is taking one of them, in the
+/// order of the keys, so that nobody waits in a circle.
+pub(super) async fn insert_keys(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    keys: &NewKeys,
+    now: DateTime<Utc>,
+    cutoff: DateTime<Utc>,
+) -> Result<usize, sqlx::Error> {
+    let taken = sqlx::query_scalar!(
+        "insert into publishing_keys (company_id, key, digest, event_id, created_at)
+         select $1, new.key, new.digest, new.event_id, $5
+         from unnest($2::text[], $3::bytea[], $4::uuid[]) as new (key, digest, event_id) order by new.key
+         on conflict (company_id, key) do update
+         set digest = excluded.digest, event_id = excluded.event_id, created_at = excluded.created_at
+         where publishing_keys.created_at <= $6
+         returning key",
+        company.uuid(),
+        &keys.texts,
+        &keys.digests,
+        &keys.events,
+        now,
+        cutoff,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(taken.len())
+}
+
+/// Deletes what was made until `cutoff`.
+pub(super) async fn delete_keys_until(conn: &mut PgConnection, cutoff: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from publishing_keys where created_at <= $1", cutoff).execute(conn).await?;
+    Ok(())
+}

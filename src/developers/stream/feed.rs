@@ -1,0 +1,130 @@
+//! One stream: reads a page, tells it, and waits for more.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::response::sse::Event;
+use futures::Stream;
+use sqlx::PgPool;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::developers::Developers;
+use crate::developers::stream::gate::Pass;
+use crate::developers::stream::position::Position;
+use crate::developers::stream::queries::{self, Seen};
+use crate::kernel::ids::{CompanyId, EventId};
+use crate::kernel::problem::Problem;
+use crate::kernel::telemetry::chain;
+use crate::webhooks::EventsWanted;
+
+/// How long one stream lasts; then its client comes back with its key.
+const LIFETIME: Duration = Duration::from_mins(15);
+/// How often a stream looks when nothing wakes it.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How soon it looks again after something happened: who committed at the same moment was silent, or had to wait for an older transaction.
+const LOOK_AGAIN: Duration = Duration::from_millis(30);
+
+/// Where a stream begins.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Beginning {
+    pub(super) position: Position,
+    /// The event that stands there.
+    pub(super) after: Option<EventId>,
+}
+
+/// A stream that is open.
+pub(super) struct Feed {
+    pool: PgPool,
+    company: CompanyId,
+    wanted: EventsWanted,
+    position: Position,
+    /// The event it begins behind, until its client was told.
+    greeting: Option<EventId>,
+    page: VecDeque<Seen>,
+    look_in: Duration,
+    /// Something happened a moment ago.
+    lively: bool,
+    news: watch::Receiver<()>,
+    stopping: CancellationToken,
+    ends_at: Instant,
+    _pass: Pass,
+}
+
+impl Feed {
+    pub(super) fn open(developers: &Developers, company: CompanyId, wanted: EventsWanted, begins: Beginning) -> Result<Self, Problem> {
+        let streams = &developers.streams;
+        Ok(Self {
+            _pass: streams.gate.enter(company)?,
+            pool: developers.pool.clone(),
+            company,
+            wanted,
+            position: begins.position,
+            greeting: begins.after,
+            page: VecDeque::new(),
+            look_in: Duration::ZERO,
+            lively: false,
+            news: streams.listening.subscribe(&developers.pool, &streams.lifecycle),
+            stopping: streams.lifecycle.stopping().clone(),
+            ends_at: Instant::now() + LIFETIME,
+        })
+    }
+
+    pub(super) fn into_stream(self) -> impl Stream<Item = Result<Event, Infallible>> + Send {
+        futures::stream::unfold(self, |mut feed| async move {
+            let event = feed.next().await?;
+            Some((Ok(event), feed))
+        })
+    }
+
+    /// The next event; `None` when the stream is over.
+    async fn next(&mut self) -> Option<Event> {
+        loop {
+            if self.stopping.is_cancelled() {
+                return None;
+            }
+            if let Some(after) = self.greeting.take() {
+                return Some(Event::default().id(after.to_string()));
+            }
+            while let Some(seen) = self.page.pop_front() {
+                self.position = Position { transaction: seen.transaction, place: seen.place };
+                if let Some(body) = seen.body {
+                    let data = String::from_utf8(body).expect("envelopes are JSON");
+                    return Some(Event::default().id(seen.id.to_string()).event(seen.name).data(data));
+                }
+            }
+            self.wait().await?;
+            if let Err(error) = self.read().await {
+                tracing::debug!(error = chain(&error), "a stream waits for the database");
+                self.look_in = LOOK_EVERY;
+            }
+        }
+    }
+
+    /// Until there may be more; `None` when the stream is over before.
+    async fn wait(&mut self) -> Option<()> {
+        tokio::select! {
+            () = self.stopping.cancelled() => return None,
+            () = sleep_until(self.ends_at) => return None,
+            () = sleep(self.look_in) => {}
+            // Who looks again in a moment anyway need not be woken for each of many commits.
+            Ok(()) = self.news.changed(), if self.look_in == LOOK_EVERY => self.lively = true,
+        }
+        Some(())
+    }
+
+    async fn read(&mut self) -> Result<(), sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        self.page = queries::list_page(&mut conn, self.company, &self.wanted, self.position).await?.into();
+        let found = !self.page.is_empty();
+        self.look_in = match (found, self.lively) {
+            (true, _) => Duration::ZERO,
+            (false, true) => LOOK_AGAIN,
+            (false, false) => LOOK_EVERY,
+        };
+        self.lively = found;
+        Ok(())
+    }
+}

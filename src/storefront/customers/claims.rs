@@ -1,0 +1,46 @@
+//! Claims: identities that were merely typed, and how they give way to whoever proves them (decisions, section 3, Proof).
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::contact::Identity;
+use crate::events::names::CUSTOMER_UPDATED;
+use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
+use crate::storefront::customers::{publish, queries};
+use crate::storefront::recent::Recent;
+
+/// The accounts that have lost a claim, in a transaction that is still open.
+#[derive(Debug)]
+#[must_use = "what is remembered of the accounts has to be forgotten once the transaction is committed"]
+pub(in crate::storefront) struct LostClaims(Vec<CustomerId>);
+
+impl LostClaims {
+    /// To be called after the commit.
+    pub(in crate::storefront) fn forget(self, recent: &Recent) {
+        if !self.0.is_empty() {
+            recent.forget_customers(&self.0);
+        }
+    }
+}
+
+/// Takes `identity`, which `owner` has proven, out of every other account that merely typed it, and tells of each.
+pub(in crate::storefront) async fn settle_claims(
+    conn: &mut PgConnection,
+    (company, store): (CompanyId, StoreId),
+    owner: CustomerId,
+    identity: &Identity,
+    now: DateTime<Utc>,
+) -> Result<LostClaims, sqlx::Error> {
+    let mut lost = Vec::new();
+    for customer in queries::remove_unproven_claims(conn, store, owner, identity, now).await? {
+        publish(conn, company, CUSTOMER_UPDATED, &customer, now).await?;
+        lost.push(customer.id);
+    }
+    Ok(LostClaims(lost))
+}
+
+impl FromIterator<Self> for LostClaims {
+    fn from_iter<I: IntoIterator<Item = Self>>(lost: I) -> Self {
+        Self(lost.into_iter().flat_map(|lost| lost.0).collect())
+    }
+}

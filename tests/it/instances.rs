@@ -1,0 +1,86 @@
+//! Several instances of one service, and one that was restarted: what is counted is counted for all of them (decisions, sections 4 and 5).
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use serde_json::json;
+
+use crate::support::World;
+use crate::support::people::{EMAIL, PASSWORD, PHONE, token, wrong};
+
+#[tokio::test]
+async fn a_code_asked_for_at_one_instance_is_right_at_another_and_works_once() {
+    let here = World::new().await;
+    here.register(PHONE).await;
+    let there = here.another_instance();
+    here.pass(TimeDelta::minutes(2));
+    let code = here.sign_in_code(PHONE).await;
+    let guesses = join_all((0..20).map(|n| [&here, &there][n % 2].verify(PHONE, code.clone()))).await;
+    assert_eq!(guesses.iter().filter(|answer| answer.status == 200).count(), 1);
+}
+
+#[tokio::test]
+async fn guesses_split_over_two_instances_and_a_restart_lock_the_code_and_the_identity() {
+    let here = World::new().await;
+    here.register(PHONE).await;
+    let there = here.another_instance();
+    here.pass(TimeDelta::minutes(2));
+    let code = here.sign_in_code(PHONE).await;
+    for (instance, left) in [(&here, 4), (&there, 3), (&here, 2), (&there, 1)] {
+        let refusal = instance.verify(PHONE, wrong(&code)).await.refused(422, "code_invalid");
+        assert_eq!(refusal["attempts_left"], left);
+    }
+    // A restart forgives nothing.
+    there.lifecycle.stop().await;
+    let restarted = there.another_instance();
+    restarted.verify(PHONE, wrong(&code)).await.refused(422, "code_locked");
+    here.verify(PHONE, code).await.refused(422, "code_locked");
+
+    here.pass(TimeDelta::minutes(1));
+    let code = here.sign_in_code(PHONE).await;
+    let guesses = join_all((0..10).map(|n| [&here, &restarted][n % 2].verify(PHONE, wrong(&code)))).await;
+    assert!(guesses.iter().any(|answer| answer.body["code"] == "identity_locked_out"));
+    for instance in [&here, &restarted, &here.another_instance()] {
+        instance.verify(PHONE, code.clone()).await.refused(429, "identity_locked_out");
+    }
+}
+
+#[tokio::test]
+async fn limits_hold_for_all_instances_together() {
+    let here = World::new().await;
+    here.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let there = here.another_instance();
+    // Five requests a minute for one store key and address.
+    let requests = (0..12).map(|n| {
+        let body = json!({ "identity": format!("customer{n}@example.com") });
+        [&here, &there][n % 2].storefront("customers/request-creation-code").json(&body).from("203.0.113.9").send()
+    });
+    let answers = join_all(requests).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 5);
+    // Ten wrong passwords for one identity.
+    let body = json!({ "identity": EMAIL, "password": "wrong password" });
+    let answers = join_all((0..16).map(|n| [&here, &there][n % 2].storefront("customers/login").json(&body).send())).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 401).count(), 10);
+    // One message a minute for one identity, and one text in thirty seconds for one number.
+    let body = json!({ "mode": "sms", "identity": PHONE });
+    let answers = join_all((0..8).map(|n| [&here, &there][n % 2].storefront("customers/request-creation-code").json(&body).send())).await;
+    assert!(answers.into_iter().all(|answer| answer.status == 200));
+    assert_eq!(here.count("select count(*) from texts where status = 'sent'").await, 1);
+    here.pass(TimeDelta::seconds(20));
+    let ada = token(&there.register("ada2@example.com").await);
+    let body = json!({ "phone": PHONE });
+    let refusal = there.storefront("customers/request-phone-verification").token(&ada).json(&body).send().await;
+    assert_eq!(refusal.refused(429, "number_cooldown")["retry_after"], 10);
+}
+
+#[tokio::test]
+async fn what_one_instance_ends_is_over_at_the_others_within_a_second() {
+    let here = World::new().await;
+    let login = here.register(EMAIL).await;
+    let there = here.another_instance();
+    let me = async |world: &World| world.storefront_get("customers/me").token(&token(&login)).send().await.status;
+    assert_eq!((me(&here).await, me(&there).await), (200, 200));
+    here.storefront("customers/logout").token(&token(&login)).send().await.ok(200);
+    assert_eq!(me(&here).await, 401, "at once where it was ended");
+    here.pass(TimeDelta::seconds(1));
+    assert_eq!(me(&there).await, 401);
+}

@@ -1,0 +1,360 @@
+//! Reading along: decisions, section 7, events/stream; and `portico listen`.
+
+use std::net::SocketAddr;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use portico::companies::Scope;
+use portico::events;
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::sync::Notify;
+use tokio::time::timeout;
+
+use crate::support::{Answer, World};
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A stream as a client reads it.
+struct Stream {
+    response: reqwest::Response,
+    text: String,
+}
+
+/// One event of it: the fields that stand there.
+#[derive(Debug, Default, PartialEq)]
+struct Told {
+    id: String,
+    event: String,
+    data: String,
+}
+
+impl World {
+    async fn stream_of(&self, key: &str, query: &str, last_event_id: Option<&str>) -> reqwest::Response {
+        let address = format!("http://{}/developers/int/v1/events/stream{query}", self.address);
+        let mut request = reqwest::Client::builder().no_proxy().build().unwrap().get(address).bearer_auth(key);
+        if let Some(id) = last_event_id {
+            request = request.header("last-event-id", id);
+        }
+        request.send().await.unwrap()
+    }
+
+    async fn stream(&self, query: &str, last_event_id: Option<&str>) -> Stream {
+        let response = self.stream_of(&self.api_key, query, last_event_id).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Stream { response, text: String::new() }
+    }
+}
+
+impl Stream {
+    /// The next event that has data; `None` at the end of the stream.
+    async fn next(&mut self) -> Option<Told> {
+        loop {
+            while let Some((block, rest)) = self.text.split_once("\n\n").map(|(block, rest)| (block.to_owned(), rest.to_owned())) {
+                self.text = rest;
+                let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().to_owned();
+                let told = Told { id: field("id: "), event: field("event: "), data: field("data: ") };
+                if !told.data.is_empty() {
+                    return Some(told);
+                }
+            }
+            let chunk = timeout(PATIENCE, self.response.chunk()).await.expect("the stream goes on").unwrap()?;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    async fn names(&mut self, count: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        for _ in 0..count {
+            names.push(self.next().await.unwrap().event);
+        }
+        names
+    }
+}
+
+#[tokio::test]
+async fn a_stream_tells_what_happens_from_now_on_as_it_is_sent_to_endpoints() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.publish("driver.online").await;
+    let mut stream = world.stream("", None).await;
+    let event = world.publish("order.created").await;
+    let told = stream.next().await.unwrap();
+    assert_eq!((told.id, told.event), (event.to_string(), "order.created".to_owned()));
+    world.deliver().await;
+    assert!(receiver.received().iter().any(|post| post.body == told.data.as_bytes()));
+}
+
+#[tokio::test]
+async fn a_stream_tells_one_company_what_it_wants() {
+    let world = World::new().await;
+    let (other, _) = world.another_company(&[]).await;
+    let mut stream = world.stream("?events=order.*,driver.online", None).await;
+    world.publish_for(other, "order.created").await;
+    for event in ["driver.offline", "order.created", "driver.online", "vehicle.created", "order.updated"] {
+        world.publish(event).await;
+    }
+    assert_eq!(stream.names(3).await, ["order.created", "driver.online", "order.updated"]);
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_behind_the_last_event_its_client_saw() {
+    let world = World::new().await;
+    let first = world.publish("order.created").await.to_string();
+    for event in ["order.updated", "order.dispatched", "order.started"] {
+        world.publish(event).await;
+    }
+    let expected = ["order.updated", "order.dispatched", "order.started"];
+    assert_eq!(world.stream(&format!("?after={first}"), None).await.names(3).await, expected);
+    let mut stream = world.stream("", Some(&first)).await;
+    assert_eq!(stream.names(1).await, expected[..1]);
+    let second = stream.next().await.unwrap().id;
+    // What the client says by itself when it comes back stands above what its address said once.
+    assert_eq!(world.stream(&format!("?after={first}"), Some(&second)).await.names(1).await, expected[2..]);
+}
+
+#[tokio::test]
+async fn a_client_that_saw_nothing_yet_knows_where_to_go_on() {
+    let world = World::new().await;
+    let last = world.publish("order.created").await.to_string();
+    let mut response = world.stream_of(&world.api_key, "", None).await;
+    let greeting = timeout(PATIENCE, response.chunk()).await.unwrap().unwrap().unwrap();
+    assert_eq!(std::str::from_utf8(&greeting).unwrap(), format!("id: {last}\n\n"));
+}
+
+#[tokio::test]
+async fn an_event_that_is_committed_late_is_not_left_out() {
+    let world = World::new().await;
+    let start = world.publish("driver.online").await.to_string();
+    let mut stream = world.stream(&format!("?after={start}"), None).await;
+    let publish_in = async |conn: &mut sqlx::PgConnection, name: &str| {
+        let data = world.state.developers.catalogue.find(name).unwrap().sample.clone();
+        let event = events::NewEvent { company: world.company, name: name.parse().unwrap(), subject: None, data };
+        events::publish(conn, event, world.clock.now()).await.unwrap();
+    };
+    let mut late = world.pool.begin().await.unwrap();
+    publish_in(&mut late, "order.created").await;
+    publish_in(&mut late, "order.dispatched").await;
+    world.publish("order.updated").await;
+    // Told now, the second would have left the first behind for ever.
+    let told = timeout(Duration::from_millis(300), stream.next()).await;
+    assert!(told.is_err(), "{told:?}");
+    late.commit().await.unwrap();
+    assert_eq!(stream.names(3).await, ["order.created", "order.dispatched", "order.updated"]);
+}
+
+#[tokio::test]
+async fn nothing_is_left_out_and_nothing_told_twice_while_many_publish_and_the_client_comes_back_again_and_again() {
+    let world = World::new().await;
+    let start = world.publish("driver.online").await.to_string();
+    let publishing = futures::future::join_all((0..8).map(|_| async {
+        let mut ids = Vec::new();
+        for _ in 0..25 {
+            ids.push(world.publish("order.created").await.to_string());
+        }
+        ids
+    }));
+    let reading = async {
+        let (mut seen, mut last) = (Vec::new(), start);
+        while seen.len() < 200 {
+            let mut stream = world.stream("", Some(&last)).await;
+            for _ in 0..17.min(200 - seen.len()) {
+                last = stream.next().await.unwrap().id;
+                seen.push(last.clone());
+            }
+        }
+        seen
+    };
+    let (published, mut seen) = futures::future::join(publishing, reading).await;
+    let mut published = published.concat();
+    published.sort_unstable();
+    seen.sort_unstable();
+    assert_eq!(seen, published);
+}
+
+#[tokio::test]
+async fn a_large_backlog_comes_in_pages() {
+    let world = World::new().await;
+    let start = world.publish("driver.online").await.to_string();
+    let mut data = world.state.developers.catalogue.find("order.created").unwrap().sample.clone();
+    data["meta"] = json!({ "text": "x".repeat(100 * 1024) });
+    let large = json!({ "event": "order.created", "data": data });
+    let small = json!({ "event": "driver.online", "data": world.state.developers.catalogue.find("driver.online").unwrap().sample });
+    for _ in 0..3 {
+        world.developers(Method::POST, "events", json!({ "events": vec![&large; 5] })).await.ok(201);
+    }
+    for _ in 0..2 {
+        world.developers(Method::POST, "events", json!({ "events": vec![&small; 500] })).await.ok(201);
+    }
+    world.publish("order.updated").await;
+    let mut names = vec!["order.created"; 15];
+    names.push("order.updated");
+    assert_eq!(world.stream("?events=order.*", Some(&start)).await.names(16).await, names);
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_begin_where_it_should_says_so() {
+    let world = World::new().await;
+    let (other, theirs) = world.another_company(&[Scope::Read]).await;
+    let event = world.publish_for(other, "order.created").await.to_string();
+    let refused = async |query: &str, id: Option<&str>| Answer::read(world.stream_of(&world.api_key, query, id).await).await;
+    refused(&format!("?after={event}"), None).await.refused(404, "record_not_found");
+    refused("", Some("event_01h455vb4pex5vsknk084sn02q")).await.refused(404, "record_not_found");
+    for query in ["?after=yesterday", "?events=order.made", "?events=order.*,shelf.*", "?evnets=order.*"] {
+        refused(query, None).await.refused(422, "parameter_invalid");
+    }
+    let response = world.stream_of(&theirs, &format!("?after={event}"), None).await;
+    assert_eq!(response.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_company_has_twenty_streams_and_one_that_ends_makes_room() {
+    let world = World::new().await;
+    world.publish("order.created").await;
+    let mut open = Vec::new();
+    for _ in 0..20 {
+        open.push(world.stream("", None).await);
+    }
+    let refused = Answer::read(world.stream_of(&world.api_key, "", None).await).await;
+    refused.refused(429, "rate_limited");
+    let (_, theirs) = world.another_company(&[Scope::Read]).await;
+    assert_eq!(world.stream_of(&theirs, "", None).await.status(), StatusCode::OK);
+    open.clear();
+    let again = async {
+        // The service notices that a client has gone when it next tells it something.
+        while world.stream_of(&world.api_key, "", None).await.status() != StatusCode::OK {
+            world.publish("order.created").await;
+        }
+    };
+    timeout(PATIENCE, again).await.unwrap();
+}
+
+#[tokio::test]
+async fn streams_end_when_the_service_stops() {
+    let world = World::new().await;
+    let mut stream = world.stream("", None).await;
+    let stopping = tokio::spawn({
+        let lifecycle = world.lifecycle.clone();
+        async move { lifecycle.stop().await }
+    });
+    assert_eq!(stream.next().await, None);
+    timeout(PATIENCE, stopping).await.unwrap().unwrap();
+}
+
+/// The program, as a developer starts it.
+struct Listening {
+    program: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Listening {
+    fn start(world: &World, forward: &str, more: &[&str]) -> Self {
+        let mut program = Command::new(env!("CARGO_BIN_EXE_portico"))
+            .args(["listen", "--forward", forward])
+            .args(more)
+            .env("URL", format!("http://{}", world.address))
+            .env("API_KEY", &world.api_key)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(program.stdout.take().unwrap()).lines();
+        Self { program, lines }
+    }
+
+    async fn line(&mut self) -> String {
+        timeout(PATIENCE, self.lines.next_line()).await.expect("the program goes on").unwrap().expect("the program says something")
+    }
+}
+
+#[tokio::test]
+async fn portico_listen_forwards_like_the_real_thing_and_prints_the_answers() {
+    let world = World::new().await;
+    let start = world.publish("driver.online").await.to_string();
+    let (endpoint, _) = world.subscriber("shop.test").await;
+    let server = wiremock::MockServer::start().await;
+    let answer = wiremock::ResponseTemplate::new(204);
+    wiremock::Mock::given(wiremock::matchers::path("/hook")).respond_with(answer).mount(&server).await;
+    let mut listening = Listening::start(&world, &format!("{}/hook", server.uri()), &["--after", &start, "--events", "order.*"]);
+    let greeting = listening.line().await;
+    let secret = greeting.rsplit(' ').next().unwrap().to_owned();
+
+    world.publish("driver.online").await;
+    let event = world.publish("order.created").await;
+    world.deliver().await;
+    let line = listening.line().await;
+    assert!(line.contains(&format!("order.created  {event}  204 No Content in ")), "{line}");
+
+    let forwarded = &server.received_requests().await.unwrap()[0];
+    standardwebhooks::Webhook::new(&secret).unwrap().verify(&forwarded.body, &forwarded.headers).unwrap();
+    let delivered = endpoint.received().into_iter().find(|post| post.header("x-service-event") == "order.created").unwrap();
+    assert_eq!(delivered.body, forwarded.body);
+    let ours = |headers: &reqwest::header::HeaderMap| {
+        let of_the_connection = ["host", "accept", "content-length"];
+        let mut names: Vec<_> = headers.keys().map(|name| name.to_string()).filter(|name| !of_the_connection.contains(&&**name)).collect();
+        names.sort_unstable();
+        names
+    };
+    assert_eq!(ours(&forwarded.headers), ours(&delivered.headers));
+    for name in ["content-type", "user-agent", "x-service-event", "x-service-attempt", "webhook-id"] {
+        assert_eq!(forwarded.headers[name], delivered.header(name), "{name}");
+    }
+    let sent_at = DateTime::<Utc>::from_timestamp(forwarded.headers["webhook-timestamp"].to_str().unwrap().parse().unwrap(), 0);
+    assert!(sent_at.is_some());
+}
+
+/// A way to the service whose connections can be cut.
+async fn way_to(service: SocketAddr) -> (SocketAddr, Arc<Notify>) {
+    let (listener, cut) = (TcpListener::bind("127.0.0.1:0").await.unwrap(), Arc::<Notify>::default());
+    let (address, scissors) = (listener.local_addr().unwrap(), cut.clone());
+    tokio::spawn(async move {
+        while let Ok((mut client, _)) = listener.accept().await {
+            let mut service = TcpStream::connect(service).await.unwrap();
+            tokio::select! {
+                _ = tokio::io::copy_bidirectional(&mut client, &mut service) => {}
+                () = scissors.notified() => {}
+            }
+        }
+    });
+    (address, cut)
+}
+
+#[tokio::test]
+async fn portico_listen_comes_back_where_it_was() {
+    let world = World::new().await;
+    let start = world.publish("driver.online").await.to_string();
+    let (way, cut) = way_to(world.address).await;
+    let (secret, from) = ("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", format!("http://{way}"));
+    let more = ["--after", &start, "--secret", secret, "--from", &from];
+    let mut listening = Listening::start(&world, "http://127.0.0.1:9/hook", &more);
+    assert!(listening.line().await.ends_with(&format!("signed with {secret}")));
+    let mut events = vec![world.publish("order.created").await];
+    let line = listening.line().await;
+    assert!(line.contains(&format!("order.created  {}  ", events[0])), "a line for an answer that never came: {line}");
+    cut.notify_one();
+    for event in ["order.updated", "order.dispatched"] {
+        events.push(world.publish(event).await);
+    }
+    for event in &events[1..] {
+        let line = listening.line().await;
+        assert!(line.contains(&event.to_string()), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn portico_listen_ends_when_it_is_refused() {
+    let mut world = World::new().await;
+    world.api_key = format!("key_{}", "0".repeat(40));
+    let listening = Listening::start(&world, "http://127.0.0.1:9/hook", &[]);
+    let output = timeout(PATIENCE, listening.program.wait_with_output()).await.unwrap().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(!output.status.success() && said.contains("401") && said.contains("API key"), "{said}");
+}
