@@ -18,8 +18,10 @@ mod figures;
 mod hang;
 mod latency;
 mod limiter;
+mod locations;
 mod me;
 mod memory;
+mod order_list;
 mod pings;
 mod publish;
 mod sign_in;
@@ -49,6 +51,8 @@ enum Bench {
     Hang,
     Pings,
     Memory,
+    Locations,
+    OrderList,
 }
 
 impl Bench {
@@ -67,6 +71,8 @@ impl Bench {
             Self::Hang => hang::measure(figures),
             Self::Pings => pings::measure(figures),
             Self::Memory => memory::measure(figures),
+            Self::Locations => locations::measure(figures),
+            Self::OrderList => order_list::measure(figures),
         }
     }
 }

@@ -12,12 +12,11 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::config::{Config, Environment, Origin};
 use crate::dev;
-use crate::fleet;
 use crate::gateways;
 use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request;
-use crate::{developers, realtime, storefront, webhooks};
+use crate::{realtime, storefront};
 
 pub use state::{AppState, Outside, StateError};
 
@@ -25,10 +24,7 @@ pub use state::{AppState, Outside, StateError};
 pub fn router(state: AppState, config: &Config) -> Router {
     let mut router = Router::new()
         .nest("/storefront/v1", storefront::routes(&state.storefront, realtime::storefront_routes()))
-        .nest("/storefront/int/v1", storefront::operator_routes())
-        .nest("/fleet/int/v1", fleet::routes())
-        .nest("/developers/int/v1", webhooks::routes().merge(developers::routes()))
-        .nest("/ledger/int/v1", gateways::routes())
+        .merge(extensions::routes())
         .merge(gateways::callback_routes())
         .merge(state.declared.routes(&state.companies))
         .merge(realtime::routes())

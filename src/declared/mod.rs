@@ -31,7 +31,7 @@ use crate::companies::Companies;
 use crate::events::{BadEventType, EventType};
 use crate::kernel::clock::Clock;
 use crate::kernel::settings;
-use crate::resources::{Room, routes_of};
+use crate::resources::{Operation, Room, routes_at};
 
 pub use declaration::{BadDeclaration, Declaration, FieldForm, Incompatible, Target, load};
 pub use prepare::PrepareError;
@@ -106,7 +106,7 @@ impl Declared {
         for declaration in self.kinds.iter().copied() {
             let room = DeclaredRoom { pool: self.pool.clone(), clock: self.clock.clone(), declaration };
             let state = KindState { room, companies: companies.clone() };
-            let routes = routes_of::<DeclaredRecord, KindState>(declaration.terms().plural).with_state(state);
+            let routes = routes_at::<DeclaredRecord, KindState>(declaration.terms().plural, Operation::ALL).with_state(state);
             router = router.merge(Router::new().nest(&format!("/{}/int/v1", declaration.namespace), routes));
         }
         router

@@ -10,9 +10,9 @@ mod events;
 mod publishing;
 mod stream;
 
-use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
-use axum::routing::{get, post};
+use axum::handler::Handler;
+use axum::http::Method;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
@@ -20,7 +20,7 @@ use crate::developers::stream::Streams;
 use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::resources::{Room, read_only_routes};
+use crate::resources::{Extension, Room};
 
 /// What the routes need.
 #[derive(Clone, Debug)]
@@ -50,16 +50,17 @@ impl Room for Developers {
 }
 
 /// The routes below `developers/int/v1`.
-pub fn routes<S>() -> Router<S>
+pub fn extension<S>() -> Extension<S>
 where
     Developers: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    api_keys::routes::<S>()
-        .merge(read_only_routes::<events::LoggedEvent, S>())
-        .route("/events", post(publishing::publish).layer(DefaultBodyLimit::max(publishing::BODY_LIMIT)))
-        .route("/events/stream", get(stream::stream))
-        .route("/event-types", get(event_types::list))
-        .route("/event-types/{name}", get(event_types::find))
+    let publish = publishing::publish.layer(DefaultBodyLimit::max(publishing::BODY_LIMIT));
+    api_keys::extension()
+        .read_only::<events::LoggedEvent>()
+        .beside(Method::POST, "/events", "Publish one event, or many.", publish)
+        .beside(Method::GET, "/events/stream", "Read events along, as they happen.", stream::stream)
+        .beside(Method::GET, "/event-types", "List the kinds of events.", event_types::list)
+        .beside(Method::GET, "/event-types/{name}", "Find a kind of event.", event_types::find)
 }

@@ -40,20 +40,22 @@ pub struct NewEvent {
     pub data: Map<String, Value>,
 }
 
+impl NewEvent {
+    /// The bytes that are stored, signed and sent.
+    fn body(&self, id: EventId, now: DateTime<Utc>) -> Vec<u8> {
+        Envelope { id, api_version: API_VERSION, event: &self.name, created_at: now, data: &self.data }.to_bytes()
+    }
+}
+
 /// Publishes an event when, and only when, the caller's transaction commits.
 pub async fn publish(conn: &mut PgConnection, event: NewEvent, now: DateTime<Utc>) -> Result<EventId, sqlx::Error> {
     let ids = publish_all(conn, &[event], now).await?;
     Ok(ids[0])
 }
 
-/// Publishes many events when, and only when, the caller's transaction commits. Answers their ids, in the same order.
+/// Publishes many events in one statement when, and only when, the caller's transaction commits. Answers their ids, in the same order.
 pub async fn publish_all(conn: &mut PgConnection, events: &[NewEvent], now: DateTime<Utc>) -> Result<Vec<EventId>, sqlx::Error> {
-    let mut ids = Vec::with_capacity(events.len());
-    for event in events {
-        let id = EventId::new(now);
-        let body = Envelope { id, api_version: API_VERSION, event: &event.name, created_at: now, data: &event.data }.to_bytes();
-        queries::insert_event(conn, id, event, &body, now).await?;
-        ids.push(id);
-    }
+    let ids: Vec<_> = events.iter().map(|_| EventId::new(now)).collect();
+    queries::insert_events(conn, &ids, events, now).await?;
     Ok(ids)
 }

@@ -1,22 +1,37 @@
-//! The fleet: orders, the drivers who carry them, and what a recipient can follow (`fleet/int/v1`).
+//! The fleet: orders, the drivers and vehicles that carry them, what a recipient can follow, and what went wrong (`fleet/int/v1`).
 //!
-//! [`orders`] writes `orders`, [`drivers`] `drivers`, [`tracking`] `tracking_numbers` and `tracking_statuses`, each through
-//! [`crate::resources`]. An order brings its tracking number with it, and a tracking status for every status it reaches, in the
-//! transaction of the order itself. What happens is told as events; nobody here knows who listens.
+//! Each part writes its own table through [`crate::resources`]: [`orders`], [`drivers`], [`vehicles`], [`fleets`], [`issues`], [`proofs`];
+//! [`tracking`] writes `tracking_numbers` and `tracking_statuses`. An order brings its tracking number with it, and a tracking status
+//! for every status it reaches, in the transaction of the order itself. [`location`] is how drivers and vehicles report where they are.
+//! What happens is told as events; nobody here knows who listens.
 //!
-//! Where an order and a driver are both needed, the order's row is locked first: no two changes can wait for each other.
+//! A record that names another holds it until the change is committed, and what others need is not deleted: no order has a driver who is
+//! gone. Where an order and a driver or vehicle are both needed, the order's row is locked first; a vehicle's before its driver's, and a
+//! member's before its fleet's: no two changes can wait for each other.
 
 pub mod drivers;
+pub mod fleets;
+pub mod issues;
+mod location;
 pub mod orders;
+pub mod proofs;
 pub mod tracking;
+pub mod vehicles;
 
-use axum::Router;
 use axum::extract::FromRef;
+use axum::http::Method;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
+use crate::fleet::drivers::Driver;
+use crate::fleet::fleets::FleetRecord;
+use crate::fleet::issues::Issue;
+use crate::fleet::orders::Order;
+use crate::fleet::proofs::Proof;
+use crate::fleet::tracking::{TrackingNumber, TrackingStatus};
+use crate::fleet::vehicles::Vehicle;
 use crate::kernel::clock::Clock;
-use crate::resources::{self, Room};
+use crate::resources::{Extension, Operation, Room};
 
 /// What the fleet's routes need.
 #[derive(Clone, Debug)]
@@ -38,16 +53,23 @@ impl Room for Fleet {
 }
 
 /// Everything below `fleet/int/v1`.
-pub fn routes<S>() -> Router<S>
+pub fn extension<S>() -> Extension<S>
 where
     Fleet: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    Router::new()
-        .merge(resources::routes::<orders::Order, S>())
-        .merge(resources::routes::<drivers::Driver, S>())
-        .merge(drivers::track_routes())
-        .merge(resources::read_only_routes::<tracking::TrackingNumber, S>())
-        .merge(resources::read_only_routes::<tracking::TrackingStatus, S>())
+    Extension::new("fleet")
+        .editable::<Order>()
+        .editable::<Driver>()
+        .beside(Method::POST, "/drivers/{uuid}/track", "Say where a driver is.", location::track::<Driver>)
+        .beside(Method::POST, "/drivers/track", "Say where many drivers are.", location::track_many::<Driver>)
+        .editable::<Vehicle>()
+        .beside(Method::POST, "/vehicles/{uuid}/track", "Say where a vehicle is.", location::track::<Vehicle>)
+        .beside(Method::POST, "/vehicles/track", "Say where many vehicles are.", location::track_many::<Vehicle>)
+        .editable::<FleetRecord>()
+        .editable::<Issue>()
+        .editable::<Proof>()
+        .offering::<TrackingNumber>(&[Operation::Change])
+        .offering::<TrackingStatus>(&[Operation::Create, Operation::Change])
 }

@@ -48,7 +48,7 @@ use crate::companies::Companies;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::throttle::Throttle;
-use crate::resources::{Room, read_only_routes};
+use crate::resources::{Extension, Room};
 
 pub use callbacks::CallbackRecord;
 pub use payments::Payment;
@@ -98,11 +98,11 @@ where
 }
 
 /// Everything below `ledger/int/v1`.
-pub fn routes<S>() -> Router<S>
+pub fn extension<S>() -> Extension<S>
 where
     Gateways: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    accounts::routes::<S>().merge(callbacks::routes::<S>()).merge(read_only_routes::<Payment, S>())
+    accounts::extension().merge(callbacks::extension()).read_only::<Payment>()
 }

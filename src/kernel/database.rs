@@ -84,6 +84,11 @@ impl From<sqlx::Error> for Problem {
             tracing::warn!(error = chain(&error), "the database does not answer");
             return Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5);
         }
+        // 40: Postgres gave this transaction up for another one that stood in its way; asked again, it goes through.
+        if matches!(&error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("40"))) {
+            tracing::warn!(error = chain(&error), "two transactions stood in each other's way");
+            return ProblemCode::Overloaded.into();
+        }
         tracing::error!(error = chain(&error), "a statement failed");
         ProblemCode::Internal.into()
     }

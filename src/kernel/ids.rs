@@ -1,14 +1,31 @@
 //! Every id has its own type: a UUIDv7 inside, a TypeID (`customer_01h455vb4pex5vsknk084sn02q`) outside.
 
+use std::fmt;
+use std::hash::Hash;
 use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use type_safe_id::{DynamicType, StaticType, TypeSafeId};
 use uuid::{NoContext, Timestamp, Uuid};
 
 /// What all ids have in common, for code that serves many kinds of records.
 pub trait TypedId:
-    Copy + Eq + std::fmt::Debug + std::fmt::Display + std::str::FromStr<Err = NotAnId> + From<Uuid> + Into<Uuid> + Send + Sync + Unpin + 'static
+    Copy
+    + Eq
+    + Hash
+    + fmt::Debug
+    + fmt::Display
+    + FromStr<Err = NotAnId>
+    + From<Uuid>
+    + Into<Uuid>
+    + Serialize
+    + DeserializeOwned
+    + Send
+    + Sync
+    + Unpin
+    + 'static
 {
     /// The word before the `_`.
     const PREFIX: &'static str;
@@ -126,6 +143,12 @@ typed_ids! {
     DriverId, "driver";
     /// A vehicle.
     VehicleId, "vehicle";
+    /// A fleet.
+    FleetId, "fleet";
+    /// An issue.
+    IssueId, "issue";
+    /// A proof of delivery.
+    ProofId, "proof";
     /// A tracking number.
     TrackingNumberId, "track";
     /// A tracking status.

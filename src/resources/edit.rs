@@ -7,8 +7,8 @@ use sqlx::{PgConnection, Postgres, Transaction};
 use crate::companies::CallingCompany;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::ids::{CompanyId, EventId};
-use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Announced, Change, Record, Resource, Room, Shown, queries, unique};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::resources::{Announced, Change, Record, Resource, Room, Shown, no_such, queries, unique};
 
 /// An open transaction on the records of one company. Dropped without [`Edit::commit`], nothing has happened.
 #[derive(Debug)]
@@ -51,6 +51,19 @@ impl<M: Room> Edit<M> {
         queries::hold(&mut self.transaction, &R::terms(&self.room), self.company, id).await
     }
 
+    /// Holds the record that `member` names and did not name before; refuses when it is not there.
+    pub async fn hold_link<R: Resource<Room = M>>(
+        &mut self,
+        member: &str,
+        before: Option<R::Id>,
+        after: Option<R::Id>,
+    ) -> Result<(), Problem> {
+        match after.filter(|id| before != Some(*id)) {
+            Some(id) if self.hold::<R>(id).await?.is_none() => Err(FieldErrors::one(member, no_such(R::SINGULAR))),
+            _ => Ok(()),
+        }
+    }
+
     /// The record, as an answer tells it; refuses with `record_not_found`.
     pub async fn show<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Shown<R>, Problem> {
         let record = self.find(id).await?.ok_or(ProblemCode::RecordNotFound)?;
@@ -83,8 +96,11 @@ impl<M: Room> Edit<M> {
         self.announce_change(Change::Updated(&before, &after)).await
     }
 
-    /// Deletes a record that is locked; it is not found any more, but stays in the table.
+    /// Deletes a record that is locked and that no other needs; it is not found any more, but stays in the table.
     pub async fn delete<R: Announced<Room = M>>(&mut self, record: Record<R>) -> Result<Shown<R>, Problem> {
+        for needed_by in R::NEEDED_BY {
+            needed_by.check(&mut self.transaction, record.id.into()).await?;
+        }
         queries::mark_deleted::<R>(&mut self.transaction, record.id, self.now).await?;
         self.announce_change(Change::Deleted(&record)).await
     }
@@ -108,6 +124,22 @@ impl<M: Room> Edit<M> {
     ) -> Result<EventId, sqlx::Error> {
         let shown = Shown::one(&mut self.transaction, &R::terms(&self.room), record).await?;
         self.publish(&shown, name, additional).await
+    }
+
+    /// Publishes an event about each of the records, all by one statement.
+    pub async fn announce_all<R: Resource<Room = M>>(&mut self, records: Vec<Record<R>>, name: &EventName) -> Result<(), sqlx::Error> {
+        let (company, shown) = (self.company, Shown::many(&mut self.transaction, &R::terms(&self.room), records).await?);
+        let told = |about: Shown<R>| NewEvent {
+            company,
+            name: name.clone(),
+            subject: Some(about.record.id.into()),
+            data: about.event_data(Map::new()),
+        };
+        let events: Vec<_> = shown.into_iter().map(told).collect();
+        if !events.is_empty() {
+            events::publish_all(&mut self.transaction, &events, self.now).await?;
+        }
+        Ok(())
     }
 
     async fn publish<R: Resource>(

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Deserializer};
 
+use crate::resources::Parsed;
+
 /// A member that was sent or not. `Member<T>` takes a `T` and no null; `Member<Option<T>>` also null, which clears what was there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Member<T> {
@@ -23,6 +25,23 @@ impl<T> Member<T> {
     pub fn put<C: From<T>>(self, column: &mut C) {
         if let Self::Sent(value) = self {
             *column = value.into();
+        }
+    }
+}
+
+impl<T: Parsed> Member<T> {
+    /// What a new record holds; `None` when something that must be sent was not.
+    pub fn or_initial(self) -> Option<T::Kept> {
+        match self {
+            Self::Missing => T::initial(),
+            Self::Sent(value) => Some(value.keep()),
+        }
+    }
+
+    /// Replaces what is kept by the value, if one was sent.
+    pub fn keep_in(self, kept: &mut T::Kept) {
+        if let Self::Sent(value) = self {
+            *kept = value.keep();
         }
     }
 }

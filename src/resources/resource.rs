@@ -11,7 +11,10 @@ use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Columns, Edit, Filter, Record, Terms, Unique};
+use crate::resources::{Columns, Described, Edit, Fields, Filter, NeededBy, Record, Terms, Unique};
+
+/// The members of records, in the order of the records.
+pub type Presented = Result<Vec<Map<String, Value>>, sqlx::Error>;
 
 /// The state of the room a resource belongs to.
 pub trait Room: Clone + Send + Sync + 'static {
@@ -55,10 +58,7 @@ pub trait Resource: Columns {
 
     /// The resource's own members of each record, in the same order. `id`, `uuid`, `created_at` and `updated_at` are added to them, and
     /// `meta` where they have none. Takes many, so that what is shown of other records costs one statement a list.
-    fn present(
-        conn: &mut PgConnection,
-        records: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send;
+    fn present(conn: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send;
 
     /// Members that only the answer to `GET …/{uuid}` has: what would be too much for a list.
     fn details(_: &mut PgConnection, _: &Record<Self>) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
@@ -84,10 +84,22 @@ impl<R: Resource> Change<'_, R> {
             Self::Created(record) | Self::Updated(_, record) | Self::Deleted(record) => record,
         }
     }
+
+    /// What `column` holds now and did not hold before; nothing of a record that is gone.
+    pub fn newly<T: PartialEq>(&self, column: impl Fn(&R) -> Option<T>) -> Option<T> {
+        match self {
+            Self::Created(record) => column(&record.fields),
+            Self::Updated(before, after) => column(&after.fields).filter(|now| column(&before.fields).as_ref() != Some(now)),
+            Self::Deleted(_) => None,
+        }
+    }
 }
 
 /// A resource whose changes mean something to others. Every change made through an [`Edit`] goes through here, whoever makes it.
 pub trait Announced: Resource {
+    /// The records that keep this one from being deleted while they name it.
+    const NEEDED_BY: &'static [NeededBy] = &[];
+
     /// What no two records have in common.
     const UNIQUE: &'static [Unique] = &[];
 
@@ -128,6 +140,11 @@ pub trait Editable: Announced {
     /// declared with `#[serde(default, deny_unknown_fields)]`.
     type Body: DeserializeOwned + Send + Sync;
 
+    /// The members, for the documentation; none where nobody has described them yet.
+    fn documented() -> Vec<Described> {
+        Vec::new()
+    }
+
     /// What has to be asked of the network before anything is written; no transaction is open yet.
     fn before_transaction(_: &Self::Room, _: &Self::Body) -> impl Future<Output = Result<(), Problem>> + Send {
         ready(Ok(()))
@@ -138,4 +155,46 @@ pub trait Editable: Announced {
 
     /// What the record, whose row is locked, will hold instead.
     fn change(edit: &mut Edit<Self::Room>, before: &Record<Self>, body: Self::Body) -> impl Future<Output = Result<Self, Problem>> + Send;
+}
+
+/// A resource whose body is its [`Fields`]: what each member may be is known, what it may be beside the others is said here.
+pub trait Ruled: Announced + Fields {
+    /// The members that are shown beside the columns.
+    fn shown_beside() -> Vec<Described> {
+        Vec::new()
+    }
+
+    /// Judges what a record is about to hold, and completes it with what follows. `before` is what it holds now; nothing, if it is new.
+    /// The records it names are held already.
+    fn rules(
+        _: &mut Edit<Self::Room>,
+        _before: Option<&Record<Self>>,
+        _after: &mut Self,
+    ) -> impl Future<Output = Result<(), Problem>> + Send {
+        ready(Ok(()))
+    }
+}
+
+impl<R: Ruled> Editable for R {
+    type Body = <R as Fields>::Body;
+
+    fn documented() -> Vec<Described> {
+        R::described().into_iter().chain(R::shown_beside()).collect()
+    }
+
+    async fn create(edit: &mut Edit<R::Room>, _: R::Id, body: Self::Body) -> Result<New<R>, Problem> {
+        let mut new = R::created_by(body)?;
+        let company = edit.company;
+        new.hold_links(None, edit.conn(), company).await?;
+        R::rules(edit, None, &mut new).await?;
+        Ok(new.into())
+    }
+
+    async fn change(edit: &mut Edit<R::Room>, before: &Record<R>, body: Self::Body) -> Result<R, Problem> {
+        let mut after = before.fields.changed_by(body);
+        let company = edit.company;
+        after.hold_links(Some(&before.fields), edit.conn(), company).await?;
+        R::rules(edit, Some(before), &mut after).await?;
+        Ok(after)
+    }
 }

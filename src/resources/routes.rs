@@ -29,6 +29,22 @@ where
     Router::new().route(&many, get(list::<R>)).route(&one, get(find::<R>))
 }
 
+/// What can be done with records beside listing and finding them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// `POST /<plural>`
+    Create,
+    /// `PUT /<plural>/{uuid}`
+    Change,
+    /// `DELETE /<plural>/{uuid}`
+    Delete,
+}
+
+impl Operation {
+    /// All of them, which make five routes.
+    pub const ALL: &'static [Self] = &[Self::Create, Self::Change, Self::Delete];
+}
+
 /// All five routes.
 pub fn routes<R, S>() -> Router<S>
 where
@@ -37,23 +53,47 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    routes_of::<R, S>(R::PLURAL)
+    routes_for::<R, S>(Operation::ALL)
 }
 
-/// All five routes of a kind whose plural the type does not say.
-pub fn routes_of<R, S>(plural: &str) -> Router<S>
+/// The two `GET` routes, and those of these operations; other methods are not allowed.
+pub fn routes_for<R, S>(operations: &[Operation]) -> Router<S>
 where
     R: Editable,
     R::Room: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let (many, one) = paths(plural);
-    Router::new().route(&many, get(list::<R>).post(create::<R>)).route(&one, get(find::<R>).put(update::<R>).delete(delete::<R>))
+    routes_at::<R, S>(R::PLURAL, operations)
+}
+
+/// The same of a kind whose plural the type does not say.
+pub fn routes_at<R, S>(plural: &str, operations: &[Operation]) -> Router<S>
+where
+    R: Editable,
+    R::Room: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    let (mut many, mut one) = (get(list::<R>), get(find::<R>));
+    for operation in operations {
+        match operation {
+            Operation::Create => many = many.post(create::<R>),
+            Operation::Change => one = one.put(update::<R>),
+            Operation::Delete => one = one.delete(delete::<R>),
+        }
+    }
+    let (path_of_many, path_of_one) = paths(plural);
+    Router::new().route(&path_of_many, many).route(&path_of_one, one)
+}
+
+/// The plural, as it stands in a path.
+pub(super) fn plural_path(plural: &str) -> String {
+    plural.replace('_', "-")
 }
 
 fn paths(plural: &str) -> (String, String) {
-    let plural = plural.replace('_', "-");
+    let plural = plural_path(plural);
     (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
 }
 

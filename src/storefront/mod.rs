@@ -76,7 +76,7 @@ use crate::providers::sms::Sms;
 
 pub use export::export_customer;
 pub use messages::{BadMessages, Fault, Messages, Settings as MessagesSettings};
-pub use resources::routes as operator_routes;
+pub use resources::extension as operator_extension;
 pub use stores::{StoreKey, create_store, create_store_key, revoke_store_key};
 pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
 

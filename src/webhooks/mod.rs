@@ -49,7 +49,6 @@ mod worker;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::FromRef;
 use reqwest::Certificate;
 use sqlx::PgPool;
@@ -58,7 +57,7 @@ use crate::companies::Companies;
 use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
-use crate::resources::{Room, read_only_routes};
+use crate::resources::{Extension, Room};
 
 pub use claim::Claimed;
 pub use delivery_log::Delivery;
@@ -110,13 +109,13 @@ impl Room for Webhooks {
 }
 
 /// What the outside can ask of the hub, below `developers/int/v1`.
-pub fn routes<S>() -> Router<S>
+pub fn extension<S>() -> Extension<S>
 where
     Webhooks: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    subscription::routes::<S>().merge(read_only_routes::<Delivery, S>())
+    subscription::extension::<S>().read_only::<Delivery>()
 }
 
 /// Why the hub cannot be built.

@@ -14,7 +14,8 @@ use crate::support::fleet::{id, to, uuid};
 async fn a_new_order_has_a_number_and_nothing_else_happened_to_it() {
     let world = World::new().await;
     let customer = CustomerId::from(Uuid::from_u128(1));
-    let vehicle = VehicleId::from(Uuid::from_u128(2));
+    let van = world.vehicle("Van").await;
+    let vehicle = id(&van);
     let order = world
         .order(json!({
             "type": "parcel",
@@ -140,6 +141,27 @@ async fn only_a_driver_of_the_same_company_who_is_still_there_can_be_assigned() 
         }
     }
     assert_eq!(world.count("select count(*) from orders").await, 1);
+}
+
+#[tokio::test]
+async fn only_a_vehicle_of_the_same_company_that_is_still_there_can_be_named() {
+    let world = World::new().await;
+    let (_, other) = world.another_company(&Scope::ALL).await;
+    let foreign = world.fleet(Method::POST, "vehicles").key(&other).json(&json!({ "name": "Van" })).send().await.ok(201);
+    let gone = world.vehicle("Gone").await;
+    let order = world.order(json!({ "vehicle": id(&gone) })).await;
+    let closed = world.order(json!({ "vehicle": id(&gone) })).await;
+    world.delete("vehicles", &gone).await.refused(409, "record_in_use");
+    for order in [&order, &closed] {
+        to(&world, order, "cancelled").await.ok(200);
+    }
+    world.delete("vehicles", &gone).await.ok(200);
+    let unknown = VehicleId::from(Uuid::from_u128(7));
+    for vehicle in [json!(id(&foreign["vehicle"])), json!(id(&gone)), json!(unknown), json!("nothing")] {
+        assert_eq!(world.refused_members(Method::POST, "orders", &json!({ "vehicle": vehicle })).await, ["vehicle"]);
+    }
+    let remembered = world.change_order(&closed, json!({ "notes": "It was the old van." })).await;
+    assert_eq!(remembered["vehicle"], gone["id"]);
 }
 
 #[tokio::test]

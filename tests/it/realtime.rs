@@ -90,7 +90,8 @@ async fn nobody_follows_the_order_of_somebody_else() {
 #[tokio::test]
 async fn a_driver_and_a_vehicle_are_followed_while_they_serve_an_own_active_order() {
     let (world, login, ada) = ada(&[]).await;
-    let vehicle = "vehicle_01h455vb4pex5vsknk084sn02q";
+    let van = world.vehicle("Van").await;
+    let vehicle = id(&van);
     for end in ["completed", "cancelled", "failed"] {
         let driver = world.driver("Max").await;
         let channels = [format!("driver.{}", id(&driver)), format!("driver.{}", uuid(&driver)), format!("vehicle.{vehicle}")];

@@ -26,8 +26,18 @@ impl<'a> Pgbench<'a> {
 
     /// Inserts of a single row, prepared, each durable when it is answered.
     pub fn inserts_per_second(&self, time: Duration) -> f64 {
-        let script = self.service.directory().join("insert.sql");
-        fs::write(&script, "insert into pgbench_history (tid, bid, aid, delta, mtime) values (1, 1, 1, 1, current_timestamp);").unwrap();
+        self.script("insert into pgbench_history (tid, bid, aid, delta, mtime) values (1, 1, 1, 1, current_timestamp);", time)
+    }
+
+    /// Updates of a single row by its key, prepared, each durable when it is answered.
+    pub fn updates_per_second(&self, time: Duration) -> f64 {
+        let sql = "\\set aid random(1, 100000)\nupdate pgbench_accounts set abalance = abalance + 1 where aid = :aid;";
+        self.script(sql, time)
+    }
+
+    fn script(&self, sql: &str, time: Duration) -> f64 {
+        let script = self.service.directory().join("pgbench.sql");
+        fs::write(&script, sql).unwrap();
         self.measure(&[&format!("--file={}", script.display())], time)
     }
 

@@ -8,9 +8,8 @@ mod roll;
 
 use std::future::{Future, ready};
 
-use axum::Router;
 use axum::extract::FromRef;
-use axum::routing::post;
+use axum::http::Method;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
@@ -22,7 +21,7 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{self, Announced, Change, Edit, New, Record, Resource};
+use crate::resources::{Announced, Change, Edit, Extension, New, Presented, Record, Resource};
 
 crate::columns! {
     /// What is kept of an API key.
@@ -56,7 +55,7 @@ impl Resource for ApiKeyRecord {
     const READING: Scope = Scope::Admin;
     const WRITING: Scope = Scope::Admin;
 
-    fn present(_: &mut PgConnection, keys: &[Record<Self>]) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
+    fn present(_: &mut PgConnection, keys: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
         ready(Ok(keys.iter().map(|key| key.fields.members()).collect()))
     }
 }
@@ -114,11 +113,16 @@ impl From<Excess> for Problem {
 }
 
 /// The five routes, and the one that replaces a key.
-pub(super) fn routes<S>() -> Router<S>
+pub(super) fn extension<S>() -> Extension<S>
 where
     Developers: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    resources::routes::<ApiKeyRecord, S>().route("/api-keys/{uuid}/roll", post(roll::roll))
+    Extension::new("developers").editable::<ApiKeyRecord>().beside(
+        Method::POST,
+        "/api-keys/{uuid}/roll",
+        "Replace an API key by a new one.",
+        roll::roll,
+    )
 }

@@ -2,11 +2,21 @@
 
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
-use crate::fleet::drivers::{Driver, queries};
-use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Announced, Change, Edit};
+use crate::fleet::drivers::Driver;
+use crate::fleet::location::{Located, Location};
+use crate::fleet::orders::{self, Order};
+use crate::fleet::vehicles::Vehicle;
+use crate::kernel::problem::Problem;
+use crate::members;
+use crate::resources::{Announced, Change, Edit, NeededBy};
 
 impl Announced for Driver {
+    const NEEDED_BY: &'static [NeededBy] = &[
+        NeededBy::each::<Order>("driver_id", "The driver serves an open order, which needs another driver first.")
+            .while_it(orders::IS_OPEN),
+        NeededBy::each::<Vehicle>("driver_id", "The driver has a vehicle, which needs another driver, or none, first."),
+    ];
+
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         let (before, after) = match change {
             Change::Created(_) => return vec![names::DRIVER_CREATED],
@@ -23,19 +33,17 @@ impl Announced for Driver {
     }
 
     async fn follow_up(edit: &mut Edit<Fleet>, change: &Change<'_, Self>) -> Result<(), Problem> {
-        match change {
-            Change::Deleted(driver) if queries::serves_an_open_order(edit.conn(), driver.id).await? => {
-                Err(Problem::new(ProblemCode::RecordInUse).detail("The driver serves an open order, which needs another driver first."))
-            }
-            _ => Ok(()),
+        if let Some(fleet) = change.newly(|driver| driver.fleet_id) {
+            edit.announce(change.record().clone(), names::DRIVER_ASSIGNED, members! { "fleet": fleet }).await?;
         }
+        Ok(())
     }
 }
 
 impl Driver {
     /// All of the driver but what has events of its own.
     fn profile(&self) -> Self {
-        let (latitude, longitude, heading, speed, altitude) = Default::default();
+        let Location { latitude, longitude, heading, speed, altitude } = Location::default();
         Self { online: false, latitude, longitude, heading, speed, altitude, location_updated_at: None, ..self.clone() }
     }
 }

@@ -1,58 +1,72 @@
 //! Drivers: the people who carry orders, and where they are.
 //!
 //! A driver has a profile, a location and is online or not; each of the three has events of its own, and a change of one says nothing
-//! of the others. Where many drivers report at once, [`track_routes`] is the quick way in.
+//! of the others. Where many drivers report at once, [`crate::fleet::location`] is the quick way in.
 //!
-//! A driver who serves an open order cannot be deleted: a dispatched order without a driver would be nobody's. Closed orders go on
-//! showing who carried them.
+//! A driver who serves an open order cannot be deleted: a dispatched order without a driver would be nobody's. Neither can one who has
+//! a vehicle. Closed orders go on showing who carried them.
 
-mod body;
 mod changes;
-mod queries;
-mod track;
 
-use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
 use sqlx::PgConnection;
 
+use crate::contact::{EmailAddress, PhoneNumber};
+use crate::events::names;
 use crate::fleet::Fleet;
-use crate::kernel::clock::timestamp;
-use crate::kernel::ids::DriverId;
-use crate::members;
-use crate::resources::{Filter, Meta, Record, Resource};
+use crate::fleet::fleets::FleetRecord;
+use crate::fleet::location::{self, Heading, Latitude, Longitude};
+use crate::kernel::ids::{DriverId, FleetId};
+use crate::kernel::problem::Problem;
+use crate::resources::{Edit, Filter, Instant, Line, Link, Meta, Presented, Record, Resource, Ruled, own_members};
 
-pub use track::routes as track_routes;
-
-crate::columns! {
-    /// A driver.
-    #[derive(Default)]
-    pub struct Driver {
-        /// What they are called.
-        pub name: String,
-        /// Where they are reached, in E.164.
-        pub phone: Option<String>,
-        /// Where they are written to.
-        pub email: Option<String>,
-        /// What allows them to drive.
-        pub license_number: Option<String>,
-        /// They are available.
-        pub online: bool,
-        /// Degrees north.
-        pub latitude: Option<f64>,
-        /// Degrees east.
-        pub longitude: Option<f64>,
-        /// Degrees clockwise from north.
-        pub heading: Option<f64>,
-        /// In the shop's own unit.
-        pub speed: Option<f64>,
-        /// In the shop's own unit.
-        pub altitude: Option<f64>,
-        /// When one of the last five changed.
-        pub location_updated_at: Option<DateTime<Utc>>,
-        /// What the shop keeps with them.
-        pub meta: Meta,
+crate::words! {
+    /// Whether a driver works for the shop.
+    pub enum DriverStatus {
+        /// They do.
+        #[default]
+        Active = "active",
+        /// Not at present.
+        Inactive = "inactive",
     }
 }
+
+crate::fields! {
+    /// A driver.
+    pub struct Driver, sent as DriverBody {
+        /// What they are called.
+        name: Line<255>,
+        /// Where they are reached, in E.164.
+        phone: Option<PhoneNumber>,
+        /// Where they are written to.
+        email: Option<EmailAddress>,
+        /// What allows them to drive.
+        license_number: Option<Line<100>>,
+        /// Whether they work for the shop.
+        status: DriverStatus,
+        /// The fleet they belong to.
+        fleet_id as "fleet": Option<Link<FleetRecord>>,
+        /// They are available.
+        online: bool,
+        /// Degrees north.
+        latitude: Option<Latitude>,
+        /// Degrees east.
+        longitude: Option<Longitude>,
+        /// Degrees clockwise from north.
+        heading: Option<Heading>,
+        /// In the shop's own unit.
+        speed: Option<f64>,
+        /// In the shop's own unit.
+        altitude: Option<f64>,
+        /// What the shop keeps with them.
+        meta: Meta,
+    }
+    kept {
+        /// When they were at that location, or last said to be.
+        location_updated_at: Option<Instant>,
+    }
+}
+
+location::located!(Driver, names::DRIVER_LOCATION_CHANGED);
 
 impl Resource for Driver {
     type Id = DriverId;
@@ -60,55 +74,23 @@ impl Resource for Driver {
 
     const SINGULAR: &'static str = "driver";
     const PLURAL: &'static str = "drivers";
-    const FILTERS: &'static [Filter] =
-        &[Filter::boolean("online"), Filter::text("phone"), Filter::text("email"), Filter::text("license_number")];
+    const FILTERS: &'static [Filter] = &[
+        Filter::boolean("online"),
+        Filter::word::<DriverStatus>("status"),
+        Filter::id::<FleetId>("fleet").on("fleet_id"),
+        Filter::text("phone"),
+        Filter::text("email"),
+        Filter::text("license_number"),
+    ];
     const SEARCH: &'static [&'static str] = &["name", "phone", "email", "license_number"];
 
-    async fn present(_: &mut PgConnection, drivers: &[Record<Self>]) -> Result<Vec<Map<String, Value>>, sqlx::Error> {
-        Ok(drivers.iter().map(|driver| driver.fields.members()).collect())
+    async fn present(_: &mut PgConnection, drivers: &[Record<Self>]) -> Presented {
+        Ok(own_members(drivers))
     }
 }
 
-impl Driver {
-    fn members(&self) -> Map<String, Value> {
-        members! {
-            "name": self.name,
-            "phone": self.phone,
-            "email": self.email,
-            "license_number": self.license_number,
-            "online": self.online,
-            "latitude": self.latitude,
-            "longitude": self.longitude,
-            "heading": self.heading,
-            "speed": self.speed,
-            "altitude": self.altitude,
-            "location_updated_at": self.location_updated_at.map(timestamp),
-            "meta": self.meta,
-        }
+impl Ruled for Driver {
+    async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, driver: &mut Self) -> Result<(), Problem> {
+        location::settle(before.map(|before| &before.fields), driver, edit.now)
     }
-
-    /// Where they are and how they move.
-    fn location(&self) -> Location {
-        let Self { latitude, longitude, heading, speed, altitude, .. } = *self;
-        Location { latitude, longitude, heading, speed, altitude }
-    }
-
-    /// Notes where they are now, and since when if that is somewhere else.
-    fn move_to(&mut self, location: Location, now: DateTime<Utc>) {
-        if location == self.location() {
-            return;
-        }
-        let Location { latitude, longitude, heading, speed, altitude } = location;
-        *self = Self { latitude, longitude, heading, speed, altitude, location_updated_at: Some(now), ..self.clone() };
-    }
-}
-
-/// The part of a driver that changes while they drive.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Location {
-    latitude: Option<f64>,
-    longitude: Option<f64>,
-    heading: Option<f64>,
-    speed: Option<f64>,
-    altitude: Option<f64>,
 }

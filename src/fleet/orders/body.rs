@@ -5,12 +5,13 @@ use serde::Deserialize;
 
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
-use crate::fleet::orders::Order;
 use crate::fleet::orders::status::{Conditions, Status, TransitionError};
+use crate::fleet::orders::{Order, documentation};
 use crate::fleet::tracking;
+use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::{CustomerId, DriverId, OrderId, VehicleId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{Edit, Editable, Instant, Line, Member, Meta, New, Record, Reference, Text};
+use crate::resources::{Described, Edit, Editable, Instant, Line, Member, Meta, New, Record, Reference, Text};
 
 /// The members of an order that can be sent.
 #[derive(Debug, Default, Deserialize)]
@@ -81,6 +82,10 @@ impl Order {
 impl Editable for Order {
     type Body = OrderBody;
 
+    fn documented() -> Vec<Described> {
+        documentation::members()
+    }
+
     async fn create(edit: &mut Edit<Fleet>, _: OrderId, body: OrderBody) -> Result<New<Self>, Problem> {
         let mut order = Self { tracking_number: tracking::generate_number(), ..Self::default() };
         match body.put(&mut order) {
@@ -88,6 +93,7 @@ impl Editable for Order {
             Member::Sent(_) => return Err(Problem::new(ProblemCode::TransitionInvalid).detail("Every order begins as created.")),
         }
         check_driver(edit, None, &order).await?;
+        check_vehicle(edit, None, &order).await?;
         Ok(order.into())
     }
 
@@ -95,6 +101,7 @@ impl Editable for Order {
         let mut order = before.fields.clone();
         let status = body.put(&mut order);
         check_driver(edit, Some(&before.fields), &order).await?;
+        check_vehicle(edit, Some(&before.fields), &order).await?;
         if let Member::Sent(next) = status
             && next != order.status
         {
@@ -106,21 +113,20 @@ impl Editable for Order {
 
 /// A driver is given to open orders only, exists, and is not taken from an order that was dispatched to somebody.
 async fn check_driver(edit: &mut Edit<Fleet>, before: Option<&Order>, order: &Order) -> Result<(), Problem> {
-    if before.and_then(|before| before.driver_id) == order.driver_id {
+    let before = before.and_then(|before| before.driver_id);
+    if before == order.driver_id {
         return Ok(());
     }
     if !order.status.is_open() {
         return Err(FieldErrors::one("driver", "The order is closed; its driver stays."));
     }
-    match order.driver_id {
-        None if order.dispatched_at.is_some() => {
-            Err(FieldErrors::one("driver", "The order was dispatched; it can only go to another driver."))
-        }
-        None => Ok(()),
-        // Held, so that the driver is not deleted before the order that needs them is committed.
-        Some(id) => match edit.hold::<Driver>(id).await? {
-            Some(_) => Ok(()),
-            None => Err(FieldErrors::one("driver", "There is no such driver.")),
-        },
+    if order.driver_id.is_none() && order.dispatched_at.is_some() {
+        return Err(FieldErrors::one("driver", "The order was dispatched; it can only go to another driver."));
     }
+    edit.hold_link::<Driver>("driver", before, order.driver_id).await
+}
+
+/// A vehicle that was not named before exists.
+async fn check_vehicle(edit: &mut Edit<Fleet>, before: Option<&Order>, order: &Order) -> Result<(), Problem> {
+    edit.hold_link::<Vehicle>("vehicle", before.and_then(|before| before.vehicle_id), order.vehicle_id).await
 }

@@ -6,19 +6,25 @@ use crate::fleet::drivers::Driver;
 use crate::fleet::orders::Order;
 use crate::fleet::orders::status::Status;
 use crate::fleet::tracking::{TrackingNumber, TrackingStatus};
-use crate::kernel::ids::{DriverId, TrackingNumberId, TrackingStatusId};
+use crate::kernel::ids::{TrackingNumberId, TrackingStatusId};
 use crate::kernel::problem::Problem;
 use crate::members;
-use crate::resources::{Announced, Change, Edit};
+use crate::resources::{Announced, Change, Edit, Unique};
 
 impl Announced for Order {
+    const UNIQUE: &'static [Unique] = &[Unique {
+        constraint: "orders_tracking_number_key",
+        member: "tracking_number",
+        sentence: "Another order has this tracking number.",
+    }];
+
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         let own = match change {
             Change::Created(_) => [Some(names::ORDER_CREATED), None],
             Change::Updated(..) => [reached(change).and_then(event_of), Some(names::ORDER_UPDATED)],
             Change::Deleted(_) => [Some(names::ORDER_DELETED), None],
         };
-        let assigned = newly_assigned(change).map(|_| names::ORDER_DRIVER_ASSIGNED);
+        let assigned = change.newly(|order| order.driver_id).map(|_| names::ORDER_DRIVER_ASSIGNED);
         own.into_iter().flatten().chain(assigned).collect()
     }
 
@@ -29,9 +35,9 @@ impl Announced for Order {
             edit.insert(TrackingNumberId::new(edit.now), number).await?;
         }
         if let Some(status) = reached(change) {
-            edit.insert(TrackingStatusId::new(edit.now), TrackingStatus { order_id: order.id, status }).await?;
+            edit.insert(TrackingStatusId::new(edit.now), TrackingStatus::reached(order.id, status)).await?;
         }
-        if let Some(driver) = newly_assigned(change)
+        if let Some(driver) = change.newly(|order| order.driver_id)
             && let Some(driver) = edit.find::<Driver>(driver).await?
         {
             edit.announce(driver, names::DRIVER_ASSIGNED, members! { "order": order.id }).await?;
@@ -42,20 +48,7 @@ impl Announced for Order {
 
 /// The status the order was not in before.
 fn reached(change: &Change<'_, Order>) -> Option<Status> {
-    match change {
-        Change::Created(order) => Some(order.fields.status),
-        Change::Updated(before, after) => Some(after.fields.status).filter(|status| *status != before.fields.status),
-        Change::Deleted(_) => None,
-    }
-}
-
-/// The driver the order did not have before.
-fn newly_assigned(change: &Change<'_, Order>) -> Option<DriverId> {
-    match change {
-        Change::Created(order) => order.fields.driver_id,
-        Change::Updated(before, after) => after.fields.driver_id.filter(|id| before.fields.driver_id != Some(*id)),
-        Change::Deleted(_) => None,
-    }
+    change.newly(|order| Some(order.status))
 }
 
 fn event_of(reached: Status) -> Option<EventName> {

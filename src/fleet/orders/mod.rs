@@ -3,11 +3,12 @@
 //! The columns and what is shown of them stand here, [`status`] says where an order may go, `body` what a request may do to one, and
 //! `changes` what a change of one means to others.
 //!
-//! A driver is another record of the fleet and checked. A customer and a vehicle are ids that the shop gives and we repeat: customers
+//! A driver and a vehicle are other records of the fleet and checked. A customer is an id that the shop gives and we repeat: customers
 //! are a part on the same floor, which this one does not know, and an order outlives its customer's account.
 
 mod body;
 mod changes;
+mod documentation;
 mod following;
 mod queries;
 pub mod status;
@@ -25,6 +26,9 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, DriverId, OrderId, VehicleId};
 use crate::members;
 use crate::resources::{Filter, Meta, Record, Resource};
+
+/// Whether an order counts on its driver and vehicle, as a condition of SQL.
+pub(super) const IS_OPEN: &str = "status in ('created', 'dispatched', 'started')";
 
 pub use following::{is_order_of, is_served_by_driver, is_served_by_vehicle};
 

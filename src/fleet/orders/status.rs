@@ -1,27 +1,24 @@
 //! How far an order has come, and where it may go from there (decisions, section 9).
 
-use std::str::FromStr;
-
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// The status of an order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum Status {
-    /// Placed.
-    #[default]
-    Created,
-    /// Given to its driver.
-    Dispatched,
-    /// On its way.
-    Started,
-    /// Delivered.
-    Completed,
-    /// Called off.
-    Cancelled,
-    /// Could not be delivered.
-    Failed,
+crate::words! {
+    /// The status of an order.
+    pub enum Status {
+        /// Placed.
+        #[default]
+        Created = "created",
+        /// Given to its driver.
+        Dispatched = "dispatched",
+        /// On its way.
+        Started = "started",
+        /// Delivered.
+        Completed = "completed",
+        /// Called off.
+        Cancelled = "cancelled",
+        /// Could not be delivered.
+        Failed = "failed",
+    }
 }
 
 /// What decides about a transition beside the statuses.
@@ -51,21 +48,6 @@ impl From<TransitionError> for Problem {
 }
 
 impl Status {
-    /// All statuses.
-    pub const ALL: [Self; 6] = [Self::Created, Self::Dispatched, Self::Started, Self::Completed, Self::Cancelled, Self::Failed];
-
-    /// The status as JSON and the database write it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Created => "created",
-            Self::Dispatched => "dispatched",
-            Self::Started => "started",
-            Self::Completed => "completed",
-            Self::Cancelled => "cancelled",
-            Self::Failed => "failed",
-        }
-    }
-
     /// Whether something can still happen to the order.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Created | Self::Dispatched | Self::Started)
@@ -81,18 +63,6 @@ impl Status {
             (open, Self::Cancelled | Self::Failed) if open.is_open() => Ok(()),
             _ => Err(TransitionError::NoArrow(self, next)),
         }
-    }
-}
-
-/// The text names no status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NotAStatus;
-
-impl FromStr for Status {
-    type Err = NotAStatus;
-
-    fn from_str(text: &str) -> Result<Self, NotAStatus> {
-        Self::ALL.into_iter().find(|status| status.as_str() == text).ok_or(NotAStatus)
     }
 }
 
@@ -116,7 +86,7 @@ mod tests {
             (Started, Cancelled, false, false),
             (Started, Failed, false, false),
         ];
-        for (from, to) in Status::ALL.into_iter().flat_map(|from| Status::ALL.map(|to| (from, to))) {
+        for (from, to) in Status::ALL.iter().flat_map(|from| Status::ALL.iter().map(|to| (*from, *to))) {
             for (has_driver, skip_dispatch) in [(false, false), (false, true), (true, false), (true, true)] {
                 let arrow = arrows.iter().find(|arrow| (arrow.0, arrow.1) == (from, to));
                 let allowed = arrow.is_some_and(|arrow| (has_driver || !arrow.2) && (skip_dispatch || !arrow.3));
@@ -129,9 +99,10 @@ mod tests {
     #[test]
     fn a_status_has_one_spelling() {
         for status in Status::ALL {
-            assert_eq!(status.as_str().parse(), Ok(status));
+            assert_eq!(status.as_str().parse(), Ok(*status));
             assert_eq!(serde_json::to_value(status).unwrap(), status.as_str());
         }
-        assert_eq!("Created".parse::<Status>(), Err(NotAStatus));
+        let refusal = "Created".parse::<Status>().unwrap_err();
+        assert_eq!(refusal.to_string(), "This must be one of created, dispatched, started, completed, cancelled, failed.");
     }
 }

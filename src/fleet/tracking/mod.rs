@@ -1,9 +1,12 @@
 //! What a recipient follows: the tracking number of an order, and each status it reached.
 //!
-//! Both are written with the order they belong to, by its own transaction, and only read from outside.
+//! Both come with the order they belong to, in its own transaction. The number can be changed, to that of a carrier; the order goes by
+//! the new one from then on. Between the statuses that the order itself reaches, others can be recorded by hand (`at_the_depot`), which
+//! say more of the way and change nothing about the order. Nothing that was recorded is deleted.
 
 mod numbers;
 mod statuses;
+mod word;
 
 pub use numbers::{TrackingNumber, generate_number};
 pub use statuses::TrackingStatus;

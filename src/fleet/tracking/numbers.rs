@@ -1,14 +1,14 @@
 //! Tracking numbers: made with an order, for the person who waits for it.
 
-use serde_json::{Map, Value};
 use sqlx::PgConnection;
 
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
+use crate::fleet::orders::Order;
 use crate::kernel::ids::{OrderId, TrackingNumberId};
+use crate::kernel::problem::{FieldErrors, Problem};
 use crate::kernel::secrets::random_bytes;
-use crate::members;
-use crate::resources::{Announced, Change, Filter, Record, Resource};
+use crate::resources::{Announced, Change, Edit, Filter, Line, Link, Presented, Record, Resource, Ruled, own_members};
 
 /// Digits and capitals without those that look like others: no I, L, O and U.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -18,13 +18,13 @@ pub fn generate_number() -> String {
     random_bytes::<12>().iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
 }
 
-crate::columns! {
+crate::fields! {
     /// The number of an order.
-    pub struct TrackingNumber {
+    pub struct TrackingNumber, sent as TrackingNumberBody {
+        /// What a recipient follows the order by.
+        tracking_number: Line<64>,
         /// The order.
-        pub order_id: OrderId,
-        /// Its number.
-        pub tracking_number: String,
+        order_id as "order": Link<Order>,
     }
 }
 
@@ -37,9 +37,8 @@ impl Resource for TrackingNumber {
     const FILTERS: &'static [Filter] = &[Filter::id::<OrderId>("order").on("order_id"), Filter::text("tracking_number")];
     const SEARCH: &'static [&'static str] = &["tracking_number"];
 
-    async fn present(_: &mut PgConnection, numbers: &[Record<Self>]) -> Result<Vec<Map<String, Value>>, sqlx::Error> {
-        let present = |number: &Self| members! { "tracking_number": number.tracking_number, "order": number.order_id };
-        Ok(numbers.iter().map(|number| present(&number.fields)).collect())
+    async fn present(_: &mut PgConnection, numbers: &[Record<Self>]) -> Presented {
+        Ok(own_members(numbers))
     }
 }
 
@@ -50,6 +49,19 @@ impl Announced for TrackingNumber {
             Change::Updated(..) => vec![names::TRACKING_NUMBER_UPDATED],
             Change::Deleted(_) => Vec::new(),
         }
+    }
+}
+
+impl Ruled for TrackingNumber {
+    /// The order goes by its new number.
+    async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, number: &mut Self) -> Result<(), Problem> {
+        if before.is_some_and(|before| before.fields.order_id != number.order_id) {
+            return Err(FieldErrors::one("order", "A tracking number stays with its order."));
+        }
+        let order = edit.lock::<Order>(number.order_id).await?;
+        let renumbered = Order { tracking_number: number.tracking_number.clone(), ..order.fields.clone() };
+        edit.update(order, renumbered).await?;
+        Ok(())
     }
 }
 

@@ -1,22 +1,42 @@
-//! Tracking statuses: each status an order reached, and when.
+//! Tracking statuses: each status an order reached and when, and what was recorded by hand between them.
 
-use serde_json::{Map, Value};
 use sqlx::PgConnection;
 
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
+use crate::fleet::location::{self, Latitude, Longitude};
+use crate::fleet::orders::Order;
 use crate::fleet::orders::status::Status;
+use crate::fleet::tracking::word::{TrackingWord, is_said_by_orders};
 use crate::kernel::ids::{OrderId, TrackingStatusId};
-use crate::members;
-use crate::resources::{Announced, Change, Filter, Record, Resource};
+use crate::kernel::problem::{FieldErrors, Problem};
+use crate::resources::{Announced, Change, Edit, Filter, Line, Link, Meta, Presented, Record, Resource, Ruled, Text, own_members};
 
-crate::columns! {
+crate::fields! {
     /// A status that an order reached.
-    pub struct TrackingStatus {
-        /// The order.
-        pub order_id: OrderId,
+    pub struct TrackingStatus, sent as TrackingStatusBody {
         /// What it reached.
-        pub status: Status,
+        status: TrackingWord,
+        /// The order.
+        order_id as "order": Link<Order>,
+        /// What a recipient should know.
+        details: Option<Text<500>>,
+        /// Where it happened, in words.
+        place: Option<Line<255>>,
+        /// Degrees north, where it happened.
+        latitude: Option<Latitude>,
+        /// Degrees east, where it happened.
+        longitude: Option<Longitude>,
+        /// What the shop keeps with it.
+        meta: Meta,
+    }
+}
+
+impl TrackingStatus {
+    /// What is recorded when an order reaches a status.
+    pub fn reached(order: OrderId, status: Status) -> Self {
+        let (details, place, latitude, longitude, meta) = Default::default();
+        Self { status: status.as_str().to_owned(), order_id: order, details, place, latitude, longitude, meta }
     }
 }
 
@@ -26,11 +46,10 @@ impl Resource for TrackingStatus {
 
     const SINGULAR: &'static str = "tracking_status";
     const PLURAL: &'static str = "tracking_statuses";
-    const FILTERS: &'static [Filter] = &[Filter::id::<OrderId>("order").on("order_id"), Filter::word::<Status>("status")];
+    const FILTERS: &'static [Filter] = &[Filter::id::<OrderId>("order").on("order_id"), Filter::text("status")];
 
-    async fn present(_: &mut PgConnection, statuses: &[Record<Self>]) -> Result<Vec<Map<String, Value>>, sqlx::Error> {
-        let present = |reached: &Self| members! { "status": reached.status, "order": reached.order_id };
-        Ok(statuses.iter().map(|status| present(&status.fields)).collect())
+    async fn present(_: &mut PgConnection, statuses: &[Record<Self>]) -> Presented {
+        Ok(own_members(statuses))
     }
 }
 
@@ -41,5 +60,21 @@ impl Announced for TrackingStatus {
             Change::Updated(..) => vec![names::TRACKING_STATUS_UPDATED],
             Change::Deleted(_) => Vec::new(),
         }
+    }
+}
+
+impl Ruled for TrackingStatus {
+    /// By hand nobody says that an order reached one of its own statuses, nor that it did not.
+    async fn rules(_: &mut Edit<Fleet>, before: Option<&Record<Self>>, status: &mut Self) -> Result<(), Problem> {
+        let before = before.map(|before| &before.fields);
+        if before.is_some_and(|before| before.order_id != status.order_id) {
+            return Err(FieldErrors::one("order", "A tracking status stays with its order."));
+        }
+        let by_hand = before.is_none_or(|before| before.status != status.status);
+        if by_hand && [Some(&status.status), before.map(|before| &before.status)].into_iter().flatten().any(|word| is_said_by_orders(word))
+        {
+            return Err(FieldErrors::one("status", "This status is recorded when the order itself reaches it."));
+        }
+        location::check_pair(status.latitude, status.longitude)
     }
 }

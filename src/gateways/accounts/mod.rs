@@ -9,9 +9,8 @@ mod test;
 
 use std::future::{Future, ready};
 
-use axum::Router;
 use axum::extract::FromRef;
-use axum::routing::post;
+use axum::http::Method;
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
@@ -24,7 +23,7 @@ use crate::gateways::signing_secret::SigningSecret;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::GatewayId;
 use crate::members;
-use crate::resources::{self, Announced, Change, Filter, Record, Resource, Unique};
+use crate::resources::{Announced, Change, Extension, Filter, Presented, Record, Resource, Unique};
 
 pub(super) use find::{Found, find, find_all, find_any};
 
@@ -66,10 +65,7 @@ impl Resource for Gateway {
     const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::text("status")];
     const SEARCH: &'static [&'static str] = &["name"];
 
-    fn present(
-        _: &mut PgConnection,
-        gateways: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
+    fn present(_: &mut PgConnection, gateways: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
         ready(Ok(gateways.iter().map(Self::members).collect()))
     }
 }
@@ -118,11 +114,16 @@ fn account(
 }
 
 /// The five routes, and the one that tries a gateway out.
-pub(super) fn routes<S>() -> Router<S>
+pub(super) fn extension<S>() -> Extension<S>
 where
     Gateways: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    resources::routes::<Gateway, S>().route("/gateways/{uuid}/test", post(test::test))
+    Extension::new("ledger").editable::<Gateway>().beside(
+        Method::POST,
+        "/gateways/{uuid}/test",
+        "See what a gateway still needs, and what a sample would tell.",
+        test::test,
+    )
 }

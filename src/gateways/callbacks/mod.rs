@@ -15,6 +15,7 @@ use std::future::{Future, ready};
 
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
+use axum::http::Method;
 use axum::routing::post;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
@@ -25,7 +26,7 @@ use crate::gateways::Gateways;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CallbackId, GatewayId};
 use crate::members;
-use crate::resources::{Filter, Record, Resource, read_only_routes};
+use crate::resources::{Extension, Filter, Presented, Record, Resource};
 
 /// Callbacks may be as long as this (decisions, section 1).
 const BODY_LIMIT: usize = 1024 * 1024;
@@ -83,10 +84,7 @@ impl Resource for CallbackRecord {
         Filter::text("reason"),
     ];
 
-    fn present(
-        _: &mut PgConnection,
-        callbacks: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
+    fn present(_: &mut PgConnection, callbacks: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
         ready(Ok(callbacks.iter().map(|callback| callback.fields.members()).collect()))
     }
 
@@ -128,11 +126,16 @@ where
 }
 
 /// What the ledger shows of them, and processing by hand.
-pub(super) fn routes<S>() -> Router<S>
+pub(super) fn extension<S>() -> Extension<S>
 where
     Gateways: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    read_only_routes::<CallbackRecord, S>().route("/callbacks/{uuid}/process", post(retry::process))
+    Extension::new("ledger").read_only::<CallbackRecord>().beside(
+        Method::POST,
+        "/callbacks/{uuid}/process",
+        "Process a callback that was genuine, now.",
+        retry::process,
+    )
 }

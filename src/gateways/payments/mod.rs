@@ -18,7 +18,7 @@ use crate::gateways::Gateways;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CallbackId, CustomerId, GatewayId, OrderId, PaymentId};
 use crate::members;
-use crate::resources::{Filter, Record, Resource};
+use crate::resources::{Filter, Presented, Record, Resource};
 
 pub(super) use apply::{Source, apply};
 pub use facts::{Fact, FactKind, Normalised};
@@ -67,10 +67,7 @@ impl Resource for Payment {
     ];
     const SEARCH: &'static [&'static str] = &["transaction_id"];
 
-    fn present(
-        _: &mut PgConnection,
-        payments: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
+    fn present(_: &mut PgConnection, payments: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
         ready(Ok(payments.iter().map(|payment| payment.fields.members()).collect()))
     }
 

@@ -138,12 +138,21 @@ impl FieldErrors {
         parsed.map_err(|error| self.add(field, error.to_string())).ok()
     }
 
+    /// Keeps what a body must have, notes when it is not there.
+    pub fn require<T>(&mut self, field: &str, found: Option<T>) -> Option<T> {
+        if found.is_none() {
+            self.add(field, format!("{field} is required."));
+        }
+        found
+    }
+
     /// `Ok` when nothing was noted.
     pub fn finish(self) -> Result<(), Problem> {
         if self.0.is_empty() { Ok(()) } else { Err(self.into_problem()) }
     }
 
-    fn into_problem(self) -> Problem {
+    /// The refusal that names all that was noted.
+    pub fn into_problem(self) -> Problem {
         let first = self.0.values().flatten().next().cloned();
         let mut problem = Problem::new(ProblemCode::BodyInvalid);
         problem.0.fields = self.0;

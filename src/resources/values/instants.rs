@@ -4,6 +4,10 @@ use std::str::FromStr;
 
 use chrono::{DateTime, Datelike, SubsecRound, Utc};
 use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::kernel::clock::timestamp;
+use crate::resources::Parsed;
 
 /// An instant in RFC 3339, cut to the milliseconds that answers show: what was read can be sent back without changing anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -38,10 +42,25 @@ impl From<Instant> for DateTime<Utc> {
     }
 }
 
+impl Parsed for Instant {
+    type Kept = DateTime<Utc>;
+
+    fn keep(self) -> DateTime<Utc> {
+        self.0
+    }
+
+    fn show(kept: &DateTime<Utc>) -> Value {
+        timestamp(*kept).into()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "format": "date-time" })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernel::clock::timestamp;
 
     #[test]
     fn instants_have_the_milliseconds_that_are_shown() {

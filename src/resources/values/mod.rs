@@ -1,18 +1,24 @@
 //! The kinds of values that members of bodies have: each read at the edge, so that holding one is the proof that it is good.
 
+mod addresses;
+mod contacts;
 mod instants;
+mod links;
+mod metas;
 mod numbers;
 mod overlap;
+mod parsed;
 mod references;
 mod texts;
+mod words;
 
-use serde_json::{Map, Value};
-
+pub use addresses::{NotAWebAddress, WebAddress};
 pub use instants::{Instant, NotAnInstant};
-pub use numbers::{OutOfRange, Within};
+pub use links::{Link, no_such};
+pub use metas::Meta;
+pub use numbers::{NotWhole, OutOfRange, Whole, Within};
 pub use overlap::{NotAnOverlap, Overlap};
+pub use parsed::Parsed;
 pub use references::Reference;
 pub use texts::{Line, NotAText, Text};
-
-/// Facts the shop keeps with a record and that mean nothing to us.
-pub type Meta = sqlx::types::Json<Map<String, Value>>;
+pub use words::NotAWord;

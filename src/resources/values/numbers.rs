@@ -1,6 +1,7 @@
 //! Numbers that have bounds.
 
 use serde::Deserialize;
+use serde_json::json;
 
 /// A number from `MIN` to `MAX`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -30,6 +31,37 @@ impl<const MIN: i32, const MAX: i32> From<Within<MIN, MAX>> for f64 {
     }
 }
 
+/// A whole number from `MIN` to `MAX`, both included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "i64")]
+pub struct Whole<const MIN: i32, const MAX: i32>(i32);
+
+/// The number is not a whole one in its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("This must be a whole number from {min} to {max}.")]
+pub struct NotWhole {
+    min: i32,
+    max: i32,
+}
+
+impl<const MIN: i32, const MAX: i32> TryFrom<i64> for Whole<MIN, MAX> {
+    type Error = NotWhole;
+
+    fn try_from(number: i64) -> Result<Self, NotWhole> {
+        let whole = i32::try_from(number).ok().filter(|number| (MIN..=MAX).contains(number));
+        whole.map(Self).ok_or(NotWhole { min: MIN, max: MAX })
+    }
+}
+
+impl<const MIN: i32, const MAX: i32> From<Whole<MIN, MAX>> for i32 {
+    fn from(whole: Whole<MIN, MAX>) -> Self {
+        whole.0
+    }
+}
+
+crate::parsed_as!(Within<MIN, MAX> => f64, json!({ "type": "number", "minimum": MIN, "maximum": MAX }); for const MIN: i32, const MAX: i32);
+crate::parsed_as!(Whole<MIN, MAX> => i32, json!({ "type": "integer", "minimum": MIN, "maximum": MAX }); for const MIN: i32, const MAX: i32);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,5 +71,14 @@ mod tests {
         let latitude = |number: f64| Within::<-90, 90>::try_from(number).is_ok();
         assert!(latitude(-90.0) && latitude(90.0) && latitude(-0.0));
         assert!(!latitude(90.000_001) && !latitude(f64::NAN) && !latitude(f64::INFINITY));
+    }
+
+    #[test]
+    fn whole_numbers_have_no_parts_and_stay_within_their_bounds() {
+        let year = |text: &str| serde_json::from_str::<Whole<1900, 2100>>(text).map(i32::from).ok();
+        assert_eq!((year("1900"), year("2100")), (Some(1900), Some(2100)));
+        for text in ["1899", "2101", "2000.5", "\"2000\"", "99999999999"] {
+            assert_eq!(year(text), None, "{text}");
+        }
     }
 }

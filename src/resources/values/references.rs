@@ -1,13 +1,14 @@
 //! References to other records.
 
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::kernel::ids::{NotAnId, TypedId};
-use crate::resources::Member;
+use crate::resources::{Member, Parsed};
 
 /// Another record: its UUID or TypeID, or an object that has one as its `id`, the way answers show records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "ReferenceForm")]
+#[serde(try_from = "ReferenceForm", bound = "")]
 pub struct Reference<I: TypedId>(pub I);
 
 #[derive(Deserialize)]
@@ -26,6 +27,22 @@ impl<I: TypedId> TryFrom<ReferenceForm> for Reference<I> {
     }
 }
 
+impl<I: TypedId> Parsed for Reference<I> {
+    type Kept = I;
+
+    fn keep(self) -> I {
+        self.0
+    }
+
+    fn show(kept: &I) -> Value {
+        kept.to_string().into()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string", "pattern": format!("^{}_", I::PREFIX) })
+    }
+}
+
 impl<I: TypedId> Member<Option<Reference<I>>> {
     /// Replaces the id in `column`, or clears it if null was sent.
     pub fn put_id_or_clear(self, column: &mut Option<I>) {
@@ -39,7 +56,6 @@ impl<I: TypedId> Member<Option<Reference<I>>> {
 mod tests {
     use super::*;
     use crate::kernel::ids::DriverId;
-    use serde_json::{Value, json};
     use uuid::Uuid;
 
     #[test]

@@ -1,6 +1,7 @@
 //! Texts that people type.
 
 use serde::Deserialize;
+use serde_json::json;
 
 /// Why a text is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -63,6 +64,9 @@ impl<const MAX: usize> From<Text<MAX>> for String {
         text.0
     }
 }
+
+crate::parsed_as!(Line<MAX> => String, json!({ "type": "string", "minLength": 1, "maxLength": MAX }); for const MAX: usize);
+crate::parsed_as!(Text<MAX> => String, json!({ "type": "string", "minLength": 1, "maxLength": MAX }); for const MAX: usize);
 
 #[cfg(test)]
 mod tests {

@@ -6,14 +6,13 @@ mod sign_ins;
 mod stores;
 mod texts;
 
-use axum::Router;
 use axum::extract::FromRef;
-use axum::routing::{delete, get, post};
+use axum::http::Method;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
 use crate::kernel::clock::Clock;
-use crate::resources::{self, Room};
+use crate::resources::{Extension, Room};
 use crate::storefront::Storefront;
 
 impl Room for Storefront {
@@ -32,19 +31,19 @@ impl Room for Storefront {
 }
 
 /// Everything below `/storefront/int/v1`.
-pub fn routes<S>() -> Router<S>
+pub fn extension<S>() -> Extension<S>
 where
     Storefront: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    Router::new()
-        .merge(resources::routes::<stores::StoreRecord, S>())
-        .merge(resources::read_only_routes::<customers::CustomerRecord, S>())
-        .merge(resources::read_only_routes::<sessions::SessionRecord, S>())
-        .merge(resources::read_only_routes::<texts::TextRecord, S>())
-        .merge(resources::read_only_routes::<sign_ins::SignInRecord, S>())
-        .route("/texts/conversion", get(texts::conversion))
-        .route("/tokens/{uuid}", delete(sessions::revoke))
-        .route("/customers/{uuid}/revoke-tokens", post(sessions::revoke_all))
+    Extension::new("storefront")
+        .editable::<stores::StoreRecord>()
+        .read_only::<customers::CustomerRecord>()
+        .beside(Method::POST, "/customers/{uuid}/revoke-tokens", "Sign a customer out everywhere.", sessions::revoke_all)
+        .read_only::<sessions::SessionRecord>()
+        .beside(Method::DELETE, "/tokens/{uuid}", "Sign a customer out there.", sessions::revoke)
+        .read_only::<texts::TextRecord>()
+        .beside(Method::GET, "/texts/conversion", "How many of the codes that were texted were used.", texts::conversion)
+        .read_only::<sign_ins::SignInRecord>()
 }

@@ -26,7 +26,7 @@ pub use extra_headers::ExtraHeaders;
 pub use secret::SigningSecret;
 pub use status::{DisabledReason, Status};
 
-pub(super) use routes::routes;
+pub(super) use routes::extension;
 
 columns! {
     /// What is kept of a subscription.

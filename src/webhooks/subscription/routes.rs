@@ -1,31 +1,30 @@
 //! The routes of webhooks: the five, and those beside them (decisions, section 7).
 
-use axum::Router;
 use axum::extract::{FromRef, State};
-use axum::http::StatusCode;
+use axum::http::{Method, StatusCode};
 use axum::response::Response;
-use axum::routing::post;
 use serde::Deserialize;
 
 use crate::companies::{CallingCompany, Companies, Scope};
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::Problem;
-use crate::resources::{self, Overlap, PathId};
+use crate::resources::{Extension, Overlap, PathId};
 use crate::webhooks::Webhooks;
 use crate::webhooks::subscription::{DisabledReason, Subscription};
 
-pub(in crate::webhooks) fn routes<S>() -> Router<S>
+pub(in crate::webhooks) fn extension<S>() -> Extension<S>
 where
     Webhooks: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    resources::routes::<Subscription, S>()
-        .route("/webhooks/{uuid}/enable", post(enable))
-        .route("/webhooks/{uuid}/disable", post(disable))
-        .route("/webhooks/{uuid}/rotate-secret", post(rotate_secret))
-        .route("/webhooks/{uuid}/test", post(test))
+    Extension::new("developers")
+        .editable::<Subscription>()
+        .beside(Method::POST, "/webhooks/{uuid}/enable", "Send to a webhook again.", enable)
+        .beside(Method::POST, "/webhooks/{uuid}/disable", "Send nothing more to a webhook.", disable)
+        .beside(Method::POST, "/webhooks/{uuid}/rotate-secret", "Give a webhook another secret.", rotate_secret)
+        .beside(Method::POST, "/webhooks/{uuid}/test", "Send a test event to a webhook.", test)
 }
 
 async fn enable(State(webhooks): State<Webhooks>, caller: CallingCompany, PathId(id): PathId<SubscriptionId>) -> Result<Response, Problem> {

@@ -27,24 +27,58 @@ impl World {
         self.fleet(Method::GET, path).send().await.ok(200)
     }
 
+    /// A new record.
+    pub async fn create(&self, plural: &str, body: Value) -> Value {
+        only_member(self.fleet(Method::POST, plural).json(&body).send().await.ok(201))
+    }
+
+    /// Changes a record and gives what it became.
+    pub async fn change(&self, plural: &str, record: &Value, body: Value) -> Value {
+        only_member(self.fleet(Method::PUT, &format!("{plural}/{}", id(record))).json(&body).send().await.ok(200))
+    }
+
     /// A new order.
     pub async fn order(&self, body: Value) -> Value {
-        self.fleet(Method::POST, "orders").json(&body).send().await.ok(201)["order"].take()
+        self.create("orders", body).await
     }
 
     /// A new driver.
     pub async fn driver(&self, name: &str) -> Value {
-        self.fleet(Method::POST, "drivers").json(&json!({ "name": name })).send().await.ok(201)["driver"].take()
+        self.create("drivers", json!({ "name": name })).await
+    }
+
+    /// A new vehicle.
+    pub async fn vehicle(&self, name: &str) -> Value {
+        self.create("vehicles", json!({ "name": name })).await
     }
 
     /// Changes an order and gives what it became.
     pub async fn change_order(&self, order: &Value, body: Value) -> Value {
-        self.fleet(Method::PUT, &format!("orders/{}", id(order))).json(&body).send().await.ok(200)["order"].take()
+        self.change("orders", order, body).await
     }
 
     /// Changes a driver and gives what they became.
     pub async fn change_driver(&self, driver: &Value, body: Value) -> Value {
-        self.fleet(Method::PUT, &format!("drivers/{}", id(driver))).json(&body).send().await.ok(200)["driver"].take()
+        self.change("drivers", driver, body).await
+    }
+
+    /// Tries to delete a record.
+    pub async fn delete(&self, plural: &str, record: &Value) -> Answer {
+        self.fleet(Method::DELETE, &format!("{plural}/{}", id(record))).send().await
+    }
+
+    /// The members of a body that are refused; nothing else is.
+    pub async fn refused_members(&self, method: Method, path: &str, body: &Value) -> Vec<String> {
+        let refusal = self.fleet(method, path).json(body).send().await.refused(422, "body_invalid");
+        assert!(!refusal["detail"].as_str().unwrap().ends_with(".."), "{refusal}");
+        refusal["fields"].as_object().unwrap_or_else(|| panic!("{body}: {refusal}")).keys().cloned().collect()
+    }
+
+    /// The ids of a list, in its order.
+    pub async fn listed(&self, path: &str) -> Vec<String> {
+        let list = self.fleet_list(path).await;
+        let records = list.as_object().unwrap().values().next().unwrap().as_array().unwrap();
+        records.iter().map(|record| id(record).to_owned()).collect()
     }
 
     /// Does something a second later, and gives the events it published, sorted by name.
@@ -66,6 +100,18 @@ impl World {
     pub async fn published_names<T>(&self, doing: impl Future<Output = T>) -> Vec<String> {
         self.published(doing).await.1.into_iter().map(|event| event.name).collect()
     }
+}
+
+/// What an answer holds under the name of its record.
+fn only_member(mut answer: Value) -> Value {
+    let members = answer.as_object_mut().unwrap();
+    assert_eq!(members.len(), 1, "{members:?}");
+    members.values_mut().next().unwrap().take()
+}
+
+/// What events are called.
+pub fn names(events: &[Published]) -> Vec<&str> {
+    events.iter().map(|event| event.name.as_str()).collect()
 }
 
 /// The id of a record.

@@ -1,0 +1,48 @@
+//! The SQL of fleets, beyond what every resource has.
+
+use std::collections::HashMap;
+
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::kernel::ids::FleetId;
+
+/// How many belong to a fleet.
+#[derive(Default)]
+pub(super) struct MemberCount {
+    pub(super) drivers: i64,
+    pub(super) vehicles: i64,
+}
+
+pub(super) async fn count_members(conn: &mut PgConnection, fleets: &[Uuid]) -> Result<HashMap<FleetId, MemberCount>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"select fleet as "fleet!",
+             (select count(*) from drivers where fleet_id = fleet and deleted_at is null) as "drivers!",
+             (select count(*) from vehicles where fleet_id = fleet and deleted_at is null) as "vehicles!"
+           from unnest($1::uuid[]) as fleet"#,
+        fleets,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.fleet.into(), MemberCount { drivers: row.drivers, vehicles: row.vehicles })).collect())
+}
+
+/// Whether `above` is among `fleet` and the larger fleets it is a part of. One company changes its tree by one request at a time, so
+/// that two changes, each good by itself, do not make a ring together.
+pub(super) async fn leads_up_to(conn: &mut PgConnection, fleet: FleetId, above: FleetId) -> Result<bool, sqlx::Error> {
+    sqlx::query!("select from companies where id = (select company_id from fleets where id = $1) for no key update", fleet.uuid())
+        .fetch_optional(&mut *conn)
+        .await?;
+    sqlx::query_scalar!(
+        r#"with recursive way_up (id) as (
+             values ($1::uuid)
+             union
+             select fleets.parent_id from fleets join way_up on fleets.id = way_up.id where fleets.parent_id is not null
+           )
+           select exists (select from way_up where id = $2) as "leads!""#,
+        fleet.uuid(),
+        above.uuid(),
+    )
+    .fetch_one(conn)
+    .await
+}

@@ -1,0 +1,44 @@
+//! The SQL of locations: the names of the tables come from the program, every value is bound.
+
+use chrono::{DateTime, Utc};
+use sqlx::{PgConnection, QueryBuilder};
+use uuid::Uuid;
+
+use crate::fleet::location::{Located, Location};
+use crate::resources::Record;
+
+/// Writes where these records are, whose rows are locked, and nothing else of them.
+pub(super) async fn write_locations<R: Located>(
+    conn: &mut PgConnection,
+    records: &[Record<R>],
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    if records.is_empty() {
+        return Ok(());
+    }
+    let each = |column: fn(Location) -> Option<f64>| -> Vec<_> { records.iter().map(|record| column(record.fields.location())).collect() };
+    let ids: Vec<Uuid> = records.iter().map(|record| record.id.into()).collect();
+    let instants: Vec<_> = records.iter().map(|record| record.fields.located_at()).collect();
+    let mut sql = QueryBuilder::new(format!("update {} as moved set version = version + 1, updated_at = ", R::TABLE));
+    sql.push_bind(now)
+        .push(
+            ", latitude = now_at.latitude, longitude = now_at.longitude, heading = now_at.heading, speed = now_at.speed, \
+             altitude = now_at.altitude, location_updated_at = now_at.instant from unnest(",
+        )
+        .push_bind(ids)
+        .push(", ")
+        .push_bind(each(|location| location.latitude))
+        .push(", ")
+        .push_bind(each(|location| location.longitude))
+        .push(", ")
+        .push_bind(each(|location| location.heading))
+        .push(", ")
+        .push_bind(each(|location| location.speed))
+        .push(", ")
+        .push_bind(each(|location| location.altitude))
+        .push(", ")
+        .push_bind(instants)
+        .push(") as now_at (id, latitude, longitude, heading, speed, altitude, instant) where moved.id = now_at.id");
+    sql.build().execute(conn).await?;
+    Ok(())
+}

@@ -1,0 +1,147 @@
+//! The quick way to say where things are: `POST drivers/{uuid}/track`, and `POST drivers/track` for many at once; vehicles likewise
+//! (decisions, section 9).
+
+use std::collections::HashMap;
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::companies::{CallingCompany, Scope};
+use crate::fleet::Fleet;
+use crate::fleet::location::{Heading, Latitude, Located, Longitude, queries};
+use crate::kernel::ids::TypedId;
+use crate::kernel::json::Json;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::resources::{Edit, Instant, Member, PathId, Record, Reference};
+
+/// Positions taken at once.
+const MAX_POSITIONS: usize = 500;
+
+/// Where something is. What is not said of the movement stays as it was.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, bound = "I: TypedId")]
+pub(in crate::fleet) struct Position<I: TypedId> {
+    /// Whose position it is; needed where the path does not say.
+    #[serde(rename = "driver", alias = "vehicle")]
+    whose: Option<Reference<I>>,
+    latitude: Latitude,
+    longitude: Longitude,
+    #[serde(default)]
+    heading: Member<Option<Heading>>,
+    #[serde(default)]
+    speed: Member<Option<f64>>,
+    #[serde(default)]
+    altitude: Member<Option<f64>>,
+    /// When it was taken; now, where nothing is said or a clock runs ahead.
+    recorded_at: Option<Instant>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, bound = "I: TypedId")]
+pub(in crate::fleet) struct Positions<I: TypedId> {
+    positions: Vec<Position<I>>,
+}
+
+/// What a position says of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Heard {
+    /// Nothing new.
+    Nothing,
+    /// That it is still where it was.
+    SamePlace,
+    /// That it has moved.
+    AnotherPlace,
+}
+
+impl<I: TypedId> Position<I> {
+    fn id(&self) -> Option<I> {
+        self.whose.map(|Reference(id)| id)
+    }
+
+    /// Puts the position upon the record, unless it is late.
+    fn put_upon<R: Located>(self, record: &mut R, now: DateTime<Utc>) -> Heard {
+        let at = self.recorded_at.map_or(now, |at| DateTime::from(at).min(now));
+        if record.located_at().is_some_and(|last| at < last) {
+            return Heard::Nothing;
+        }
+        let before = (record.location(), record.located_at());
+        let mut location = before.0;
+        (location.latitude, location.longitude) = (Some(self.latitude.into()), Some(self.longitude.into()));
+        self.heading.put_or_clear(&mut location.heading);
+        self.speed.put_or_clear(&mut location.speed);
+        self.altitude.put_or_clear(&mut location.altitude);
+        record.put_location(location, at);
+        match before {
+            (place, Some(last)) if place == location && last == at => Heard::Nothing,
+            (place, _) if place == location => Heard::SamePlace,
+            _ => Heard::AnotherPlace,
+        }
+    }
+}
+
+/// `POST <plural>/{uuid}/track`
+pub(in crate::fleet) async fn track<R: Located>(
+    State(fleet): State<Fleet>,
+    caller: CallingCompany,
+    PathId(id): PathId<R::Id>,
+    body: Result<Json<Position<R::Id>>, Problem>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Write)?;
+    let Json(mut position) = body?;
+    if position.whose.is_some_and(|Reference(named)| named != id) {
+        return Err(FieldErrors::one(R::SINGULAR, format!("The address names another {}.", R::SINGULAR)));
+    }
+    position.whose = Some(Reference(id));
+    let mut edit = Edit::begin(&fleet, caller.company).await?;
+    move_all::<R>(&mut edit, vec![position], |_| ProblemCode::RecordNotFound.into()).await?;
+    let shown = edit.show::<R>(id).await?;
+    edit.commit().await?;
+    Ok(shown.answer(StatusCode::OK))
+}
+
+/// `POST <plural>/track`: all of them or none. A driver who is named twice is at the later place in the end, and was at the earlier one.
+pub(in crate::fleet) async fn track_many<R: Located>(
+    State(fleet): State<Fleet>,
+    caller: CallingCompany,
+    body: Result<Json<Positions<R::Id>>, Problem>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Write)?;
+    let Json(Positions { positions }) = body?;
+    if positions.len() > MAX_POSITIONS {
+        return Err(FieldErrors::one("positions", format!("There may be {MAX_POSITIONS} positions at most.")));
+    }
+    let mut edit = Edit::begin(&fleet, caller.company).await?;
+    let missing = |index| FieldErrors::one(&format!("positions[{index}].{}", R::SINGULAR), format!("There is no such {}.", R::SINGULAR));
+    move_all::<R>(&mut edit, positions, missing).await?;
+    edit.commit().await?;
+    Ok(axum::Json(json!({ "status": "ok" })).into_response())
+}
+
+/// Takes the positions one after the other, and writes what comes of them. `missing` refuses the position that names no record.
+async fn move_all<R: Located>(
+    edit: &mut Edit<Fleet>,
+    positions: Vec<Position<R::Id>>,
+    missing: impl Fn(usize) -> Problem,
+) -> Result<(), Problem> {
+    let ids: Vec<_> = positions.iter().filter_map(Position::id).collect();
+    let locked = edit.lock_all::<R>(&ids).await?;
+    let mut records: HashMap<_, _> = locked.into_iter().map(|record| (record.id, (record, Heard::Nothing))).collect();
+    let mut steps = Vec::new();
+    for (index, position) in positions.into_iter().enumerate() {
+        let (record, heard) = position.id().and_then(|id| records.get_mut(&id)).ok_or_else(|| missing(index))?;
+        match position.put_upon(&mut record.fields, edit.now) {
+            Heard::Nothing => continue,
+            Heard::SamePlace => {}
+            Heard::AnotherPlace => steps.push(Record { updated_at: edit.now, ..record.clone() }),
+        }
+        *heard = Heard::SamePlace;
+    }
+    let heard_of: Vec<_> = records.into_values().filter(|(_, heard)| *heard != Heard::Nothing).map(|(record, _)| record).collect();
+    let now = edit.now;
+    queries::write_locations(edit.conn(), &heard_of, now).await?;
+    Ok(edit.announce_all(steps, &R::LOCATION_CHANGED).await?)
+}

@@ -1,0 +1,41 @@
+//! The words of tracking statuses.
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::fleet::orders::status::Status;
+
+const MAX_LEN: usize = 50;
+
+/// A status in one word, such as `at_the_depot`: the shop's own, or one that an order reaches.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct TrackingWord(String);
+
+/// The text is not such a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("This must be a word of small letters, digits and underscores, such as at_the_depot.")]
+pub struct NotATrackingWord;
+
+impl TryFrom<String> for TrackingWord {
+    type Error = NotATrackingWord;
+
+    fn try_from(word: String) -> Result<Self, NotATrackingWord> {
+        let known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        let good = (1..=MAX_LEN).contains(&word.len()) && word.bytes().all(known);
+        good.then_some(Self(word)).ok_or(NotATrackingWord)
+    }
+}
+
+impl From<TrackingWord> for String {
+    fn from(word: TrackingWord) -> Self {
+        word.0
+    }
+}
+
+crate::parsed_as!(TrackingWord => String, json!({ "type": "string", "pattern": format!("^[a-z0-9_]{{1,{MAX_LEN}}}$") }));
+
+/// Whether the word is a status of orders, which the order alone says.
+pub(super) fn is_said_by_orders(word: &str) -> bool {
+    word.parse::<Status>().is_ok()
+}

@@ -1,0 +1,48 @@
+//! What the change of a vehicle means to others.
+
+use crate::events::{EventName, names};
+use crate::fleet::Fleet;
+use crate::fleet::location::{Located, Location};
+use crate::fleet::orders::{self, Order};
+use crate::fleet::vehicles::Vehicle;
+use crate::kernel::problem::Problem;
+use crate::members;
+use crate::resources::{Announced, Change, Edit, NeededBy};
+
+impl Announced for Vehicle {
+    const NEEDED_BY: &'static [NeededBy] =
+        &[NeededBy::each::<Order>("vehicle_id", "The vehicle carries an open order, which needs another vehicle, or none, first.")
+            .while_it(orders::IS_OPEN)];
+
+    fn events(change: &Change<'_, Self>) -> Vec<EventName> {
+        let (before, after) = match change {
+            Change::Created(_) => return vec![names::VEHICLE_CREATED],
+            Change::Deleted(_) => return vec![names::VEHICLE_DELETED],
+            Change::Updated(before, after) => (&before.fields, &after.fields),
+        };
+        let happened = [
+            (before.location() != after.location(), names::VEHICLE_LOCATION_CHANGED),
+            (before.details() != after.details(), names::VEHICLE_UPDATED),
+        ];
+        happened.into_iter().filter(|(happened, _)| *happened).map(|(_, name)| name).collect()
+    }
+
+    /// One change is one assignment, to whatever it names: a driver, a fleet, or both.
+    async fn follow_up(edit: &mut Edit<Fleet>, change: &Change<'_, Self>) -> Result<(), Problem> {
+        let driver = change.newly(|vehicle| vehicle.driver_id).map(|driver| members! { "driver": driver });
+        let fleet = change.newly(|vehicle| vehicle.fleet_id).map(|fleet| members! { "fleet": fleet });
+        if driver.is_some() || fleet.is_some() {
+            let assigned_to = driver.into_iter().chain(fleet).flatten().collect();
+            edit.announce(change.record().clone(), names::VEHICLE_ASSIGNED, assigned_to).await?;
+        }
+        Ok(())
+    }
+}
+
+impl Vehicle {
+    /// All of the vehicle but where it is.
+    fn details(&self) -> Self {
+        let Location { latitude, longitude, heading, speed, altitude } = Location::default();
+        Self { latitude, longitude, heading, speed, altitude, location_updated_at: None, ..self.clone() }
+    }
+}

@@ -1,0 +1,46 @@
+//! Vehicle identification numbers.
+
+use serde::Deserialize;
+use serde_json::json;
+
+/// Seventeen digits and capitals without I, O and Q (ISO 3779). The check digit is not looked at: much of the world has none.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Vin(String);
+
+/// The text is not such a number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("This must be the 17 digits and letters of a vehicle identification number, which has no I, O and Q.")]
+pub struct NotAVin;
+
+impl TryFrom<String> for Vin {
+    type Error = NotAVin;
+
+    fn try_from(typed: String) -> Result<Self, NotAVin> {
+        let vin = typed.trim().to_ascii_uppercase();
+        let known = |byte: u8| byte.is_ascii_digit() || (byte.is_ascii_uppercase() && !matches!(byte, b'I' | b'O' | b'Q'));
+        (vin.len() == 17 && vin.bytes().all(known)).then_some(Self(vin)).ok_or(NotAVin)
+    }
+}
+
+impl From<Vin> for String {
+    fn from(vin: Vin) -> Self {
+        vin.0
+    }
+}
+
+crate::parsed_as!(Vin => String, json!({ "type": "string", "pattern": "^[0-9A-HJ-NPR-Z]{17}$" }));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vin_has_one_spelling() {
+        let vin = |typed: &str| Vin::try_from(typed.to_owned()).map(String::from);
+        assert_eq!(vin(" 1hgcm82633a004352 ").unwrap(), "1HGCM82633A004352");
+        for text in ["", "1HGCM82633A00435", "1HGCM82633A0043521", "IHGCM82633A004352", "1HGCM82633A00435-", "1HGCM82633A00435é"] {
+            assert_eq!(vin(text), Err(NotAVin), "{text:?}");
+        }
+    }
+}

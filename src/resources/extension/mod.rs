@@ -1,0 +1,134 @@
+//! A namespace: its routes, and what is told about them. Both come from one list, so that neither has what the other lacks.
+
+mod document;
+mod operations;
+
+use axum::Router;
+use axum::extract::FromRef;
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::routing::{MethodFilter, on};
+use serde_json::{Map, Value};
+
+use crate::companies::Companies;
+use crate::resources::{Editable, Operation, Resource, read_only_routes, routes_for};
+
+pub use document::document;
+use operations::Kind;
+
+/// The routes below `<namespace>/int/v1`.
+#[derive(Debug)]
+pub struct Extension<S> {
+    namespace: String,
+    router: Router<S>,
+    description: Description,
+}
+
+/// What is told about the routes.
+#[derive(Clone, Debug, Default)]
+pub struct Description {
+    routes: Vec<Route>,
+    /// The forms of records, by the names of their kinds.
+    schemas: Map<String, Value>,
+}
+
+#[derive(Clone, Debug)]
+struct Route {
+    method: Method,
+    /// Whole, with the namespace.
+    path: String,
+    /// An OpenAPI Operation Object.
+    operation: Value,
+}
+
+impl<S> Extension<S>
+where
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    /// A namespace without routes.
+    pub fn new(namespace: &str) -> Self {
+        Self { namespace: namespace.to_owned(), router: Router::new(), description: Description::default() }
+    }
+
+    /// The five routes of a resource.
+    pub fn editable<R: Editable>(self) -> Self
+    where
+        R::Room: FromRef<S>,
+    {
+        self.offering::<R>(Operation::ALL)
+    }
+
+    /// The two `GET` routes of a resource, and those of these operations.
+    pub fn offering<R: Editable>(mut self, operations: &[Operation]) -> Self
+    where
+        R::Room: FromRef<S>,
+    {
+        self.router = self.router.merge(routes_for::<R, S>(operations));
+        let kind = Kind::of::<R>(&self.namespace, R::documented());
+        self.describe(kind, operations)
+    }
+
+    /// The two `GET` routes of a resource.
+    pub fn read_only<R: Resource>(mut self) -> Self
+    where
+        R::Room: FromRef<S>,
+    {
+        self.router = self.router.merge(read_only_routes::<R, S>());
+        let kind = Kind::of::<R>(&self.namespace, Vec::new());
+        self.describe(kind, &[])
+    }
+
+    /// A route beside the five, and what it does.
+    pub fn beside<H: Handler<T, S>, T: 'static>(mut self, method: Method, path: &str, sentence: &str, handler: H) -> Self {
+        let filter = MethodFilter::try_from(method.clone()).expect("the program names methods that can be routed by");
+        self.router = self.router.route(path, on(filter, handler));
+        let operation = operations::beside(&self.namespace, path, sentence);
+        self.add(method, path, operation);
+        self
+    }
+
+    /// The routes of both, which are of the same namespace.
+    pub fn merge(mut self, other: Self) -> Self {
+        debug_assert_eq!(self.namespace, other.namespace);
+        self.router = self.router.merge(other.router);
+        self.description.routes.extend(other.description.routes);
+        self.description.schemas.extend(other.description.schemas);
+        self
+    }
+
+    fn describe(mut self, kind: Kind, operations: &[Operation]) -> Self {
+        let (many, one) = kind.paths();
+        self.add(Method::GET, &many, kind.list());
+        self.add(Method::GET, &one, kind.find());
+        for operation in operations {
+            match operation {
+                Operation::Create => self.add(Method::POST, &many, kind.create()),
+                Operation::Change => self.add(Method::PUT, &one, kind.change()),
+                Operation::Delete => self.add(Method::DELETE, &one, kind.delete()),
+            }
+        }
+        self.description.schemas.extend(kind.schemas(operations));
+        self
+    }
+
+    fn add(&mut self, method: Method, path: &str, operation: Value) {
+        let path = format!("{}{path}", self.path());
+        self.description.routes.push(Route { method, path, operation });
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> String {
+        format!("/{}/int/v1", self.namespace)
+    }
+
+    /// What is told about it.
+    pub fn description(&self) -> Description {
+        self.description.clone()
+    }
+
+    /// The routes, to be put below its path.
+    pub fn into_router(self) -> Router<S> {
+        self.router
+    }
+}

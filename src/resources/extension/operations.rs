@@ -1,0 +1,215 @@
+//! What is told about each route, as OpenAPI Operation Objects.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::companies::Scope;
+use crate::kernel::ids::TypedId;
+use crate::kernel::problem::ProblemCode;
+use crate::resources::{Described, Filter, Operation, Resource, plural_path};
+
+/// A kind of record, as far as its documentation needs it.
+pub(super) struct Kind {
+    namespace: String,
+    singular: &'static str,
+    plural: &'static str,
+    prefix: &'static str,
+    reading: Scope,
+    writing: Scope,
+    filters: &'static [Filter],
+    searched: &'static [&'static str],
+    members: Vec<Described>,
+}
+
+impl Kind {
+    pub(super) fn of<R: Resource>(namespace: &str, members: Vec<Described>) -> Self {
+        Self {
+            namespace: namespace.to_owned(),
+            singular: R::SINGULAR,
+            plural: R::PLURAL,
+            prefix: R::Id::PREFIX,
+            reading: R::READING,
+            writing: R::WRITING,
+            filters: R::FILTERS,
+            searched: R::SEARCH,
+            members,
+        }
+    }
+
+    /// Of all of them, and of one.
+    pub(super) fn paths(&self) -> (String, String) {
+        let plural = plural_path(self.plural);
+        (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
+    }
+
+    pub(super) fn list(&self) -> Value {
+        let many = json!({ "type": "array", "items": reference(&self.name()) });
+        let meta = json!({ "type": "object", "properties": { "per_page": { "type": "integer" }, "next": { "type": ["string", "null"] } } });
+        let answer = json!({ "type": "object", "properties": { self.plural: many, "meta": meta } });
+        let mut operation = self.operation("List", self.plural, self.reading, 200, answer, &[ProblemCode::ParameterInvalid]);
+        operation["parameters"] = self.list_parameters().into();
+        operation
+    }
+
+    pub(super) fn find(&self) -> Value {
+        let mut operation = self.operation("Find", self.singular, self.reading, 200, self.wrapped(), &[ProblemCode::RecordNotFound]);
+        operation["parameters"] = json!([path_parameter()]);
+        operation
+    }
+
+    pub(super) fn create(&self) -> Value {
+        let refused = [ProblemCode::JsonInvalid, ProblemCode::MediaTypeUnsupported, ProblemCode::BodyInvalid];
+        let mut operation = self.operation("Create", self.singular, self.writing, 201, self.wrapped(), &refused);
+        let needed: Vec<_> = self.members.iter().filter(|member| member.needed).map(|member| member.name).collect();
+        let mut body = reference(&self.body_name());
+        if !needed.is_empty() {
+            body = json!({ "allOf": [body], "required": needed });
+        }
+        operation["requestBody"] = json_content("The record, bare or wrapped in the name of its kind.", body);
+        operation
+    }
+
+    pub(super) fn change(&self) -> Value {
+        let refused = [
+            ProblemCode::JsonInvalid,
+            ProblemCode::RecordNotFound,
+            ProblemCode::RecordChanged,
+            ProblemCode::MediaTypeUnsupported,
+            ProblemCode::BodyInvalid,
+        ];
+        let mut operation = self.operation("Change", self.singular, self.writing, 200, self.wrapped(), &refused);
+        operation["parameters"] = json!([path_parameter(), if_match()]);
+        operation["requestBody"] = json_content("The members that change.", reference(&self.body_name()));
+        operation
+    }
+
+    pub(super) fn delete(&self) -> Value {
+        let refused = [ProblemCode::RecordNotFound, ProblemCode::RecordInUse, ProblemCode::RecordChanged];
+        let mut operation = self.operation("Delete", self.singular, self.writing, 200, self.wrapped(), &refused);
+        operation["parameters"] = json!([path_parameter(), if_match()]);
+        operation
+    }
+
+    fn operation(&self, verb: &str, object: &str, scope: Scope, status: u16, answer: Value, refused: &[ProblemCode]) -> Value {
+        let mut responses = Map::from_iter([(status.to_string(), json_content("Done.", answer))]);
+        responses.extend(problems(refused));
+        json!({
+            "tags": [self.namespace],
+            "operationId": format!("{}_{}_{object}", verb.to_lowercase(), self.namespace),
+            "summary": format!("{verb} {}.", object.replace('_', " ")),
+            "description": format!("Needs the scope `{scope}`."),
+            "responses": responses,
+        })
+    }
+
+    fn list_parameters(&self) -> Vec<Value> {
+        let instant = json!({ "type": "string", "format": "date-time" });
+        let mut parameters = vec![
+            parameter("limit", "Records a page.", json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 25 })),
+            parameter("after", "Where the last page ended: its `meta.next`.", json!({ "type": "string" })),
+            parameter("sort", "Which end comes first.", json!({ "enum": ["created_at", "-created_at"], "default": "-created_at" })),
+            parameter("created_after", "Only what is younger.", instant.clone()),
+            parameter("created_before", "Only what is older.", instant),
+        ];
+        if !self.searched.is_empty() {
+            let sentence = format!("Only what has this in {}.", self.searched.join(", "));
+            parameters.push(parameter("query", &sentence, json!({ "type": "string" })));
+        }
+        parameters.extend(self.filters.iter().map(|filter| {
+            let sentence = format!("Only what has this {}: {}.", filter.name, filter.expected);
+            parameter(filter.name, &sentence, json!({ "type": "string" }))
+        }));
+        parameters
+    }
+
+    /// What the form of a record is called; two namespaces may have records of the same name.
+    fn name(&self) -> String {
+        format!("{}.{}", self.namespace, self.singular)
+    }
+
+    fn body_name(&self) -> String {
+        format!("{}.body", self.name())
+    }
+
+    fn wrapped(&self) -> Value {
+        json!({ "type": "object", "properties": { self.singular: reference(&self.name()) } })
+    }
+
+    /// The form of a record, and of a body where one is taken.
+    pub(super) fn schemas(&self, operations: &[Operation]) -> Map<String, Value> {
+        let id = json!({ "type": "string", "pattern": format!("^{}_", self.prefix), "readOnly": true });
+        let instant = json!({ "type": "string", "format": "date-time", "readOnly": true });
+        let mut shown = Map::from_iter([
+            ("id".to_owned(), id),
+            ("uuid".to_owned(), json!({ "type": "string", "format": "uuid", "readOnly": true })),
+            ("meta".to_owned(), json!({ "type": "object" })),
+            ("created_at".to_owned(), instant.clone()),
+            ("updated_at".to_owned(), instant),
+        ]);
+        let mut sent = Map::new();
+        for member in &self.members {
+            let mut schema = member.schema.clone();
+            schema["description"] = member.sentence.into();
+            if member.sent {
+                sent.insert(member.name.to_owned(), schema.clone());
+            } else {
+                schema["readOnly"] = true.into();
+            }
+            shown.insert(member.name.to_owned(), schema);
+        }
+        let mut schemas = Map::from_iter([(self.name(), json!({ "type": "object", "properties": shown }))]);
+        if operations.iter().any(|operation| *operation != Operation::Delete) {
+            let mut body = json!({ "type": "object", "properties": sent });
+            if !self.members.is_empty() {
+                body["additionalProperties"] = false.into();
+            }
+            schemas.insert(self.body_name(), body);
+        }
+        schemas
+    }
+}
+
+/// A route beside the five.
+pub(super) fn beside(namespace: &str, path: &str, sentence: &str) -> Value {
+    let mut operation = json!({ "tags": [namespace], "summary": sentence, "responses": problems(&[ProblemCode::RecordNotFound]) });
+    operation["responses"]["2XX"] = json!({ "description": "Done." });
+    if path.contains("{uuid}") {
+        operation["parameters"] = json!([path_parameter()]);
+    }
+    operation
+}
+
+/// The refusals of an operation and those that every one has, by their status.
+fn problems(refused: &[ProblemCode]) -> Map<String, Value> {
+    let everywhere = [ProblemCode::ApiKeyInvalid, ProblemCode::ScopeMissing];
+    let mut by_status: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for code in refused.iter().chain(&everywhere) {
+        by_status.entry(code.status().as_str().to_owned()).or_default().push(format!("`{}`: {}", code.as_str(), code.detail()));
+    }
+    let content = json!({ "application/problem+json": { "schema": { "$ref": "#/components/schemas/problem" } } });
+    let response = |sentences: Vec<String>| json!({ "description": sentences.join(" "), "content": content });
+    by_status.into_iter().map(|(status, sentences)| (status, response(sentences))).collect()
+}
+
+fn reference(schema: &str) -> Value {
+    json!({ "$ref": format!("#/components/schemas/{schema}") })
+}
+
+fn json_content(description: &str, schema: Value) -> Value {
+    json!({ "description": description, "content": { "application/json": { "schema": schema } } })
+}
+
+fn parameter(name: &str, description: &str, schema: Value) -> Value {
+    json!({ "name": name, "in": "query", "description": description, "schema": schema })
+}
+
+fn path_parameter() -> Value {
+    let description = "The record's UUID or id.";
+    json!({ "name": "uuid", "in": "path", "required": true, "description": description, "schema": { "type": "string" } })
+}
+
+fn if_match() -> Value {
+    let description = "The `ETag` of the version that was read; another one is not changed.";
+    json!({ "name": "If-Match", "in": "header", "description": description, "schema": { "type": "string" } })
+}

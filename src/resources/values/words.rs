@@ -1,0 +1,78 @@
+//! Closed sets of words, such as statuses.
+
+/// The text is none of these words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("This must be one of {}.", .0.join(", "))]
+pub struct NotAWord(pub &'static [&'static str]);
+
+/// Declares an enum whose variants are the words that JSON and the database write. A new record has the one marked `#[default]`.
+///
+/// ```
+/// portico::words! {
+///     /// How full a shelf is.
+///     pub enum Fullness {
+///         /// There is nothing on it.
+///         #[default]
+///         Empty = "empty",
+///         /// There is room left.
+///         HalfFull = "half_full",
+///     }
+/// }
+/// assert_eq!("half_full".parse(), Ok(Fullness::HalfFull));
+/// ```
+#[macro_export]
+macro_rules! words {
+    ($(#[$outer:meta])* $visible:vis enum $Name:ident { $($(#[$inner:meta])* $Word:ident = $word:literal),* $(,)? }) => {
+        $(#[$outer])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ::serde::Deserialize, ::serde::Serialize, ::sqlx::Type)]
+        #[serde(try_from = "String")]
+        #[sqlx(type_name = "text")]
+        $visible enum $Name { $($(#[$inner])* #[serde(rename = $word)] #[sqlx(rename = $word)] $Word,)* }
+
+        impl $Name {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$Word),*];
+
+            /// The word, as JSON and the database write it.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$Word => $word,)* }
+            }
+        }
+
+        impl ::std::str::FromStr for $Name {
+            type Err = $crate::resources::NotAWord;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Self::ALL.iter().copied().find(|word| word.as_str() == text).ok_or($crate::resources::NotAWord(&[$($word),*]))
+            }
+        }
+
+        impl TryFrom<String> for $Name {
+            type Error = $crate::resources::NotAWord;
+
+            fn try_from(text: String) -> Result<Self, Self::Error> {
+                text.parse()
+            }
+        }
+
+        impl $crate::resources::Parsed for $Name {
+            type Kept = Self;
+
+            fn keep(self) -> Self {
+                self
+            }
+
+            fn initial() -> Option<Self> {
+                Some(Self::default())
+            }
+
+            fn show(kept: &Self) -> ::serde_json::Value {
+                kept.as_str().into()
+            }
+
+            fn schema() -> ::serde_json::Value {
+                ::serde_json::json!({ "type": "string", "enum": [$($word),*] })
+            }
+        }
+    };
+}

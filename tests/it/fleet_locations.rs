@@ -1,0 +1,121 @@
+//! Where drivers and vehicles are: decisions, section 9 (`PUT`, the quick `POST …/track`, and many at once).
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::fleet::{id, names, uuid};
+
+async fn find(world: &World, plural: &str, record: &Value) -> Value {
+    world
+        .fleet(Method::GET, &format!("{plural}/{}", id(record)))
+        .send()
+        .await
+        .ok(200)
+        .as_object_mut()
+        .unwrap()
+        .values_mut()
+        .next()
+        .unwrap()
+        .take()
+}
+
+#[tokio::test]
+async fn vehicles_report_like_drivers() {
+    let world = World::new().await;
+    let vehicles = [world.vehicle("Van").await, world.vehicle("Bike").await];
+    let one = world.fleet(Method::POST, &format!("vehicles/{}/track", id(&vehicles[0]))).json(&json!({ "latitude": 1, "longitude": 2 }));
+    let (answer, events) = world.published(one.send()).await;
+    assert_eq!((answer.ok(200)["vehicle"]["longitude"].as_f64(), names(&events)), (Some(2.0), vec!["vehicle.location_changed"]));
+    assert_eq!((events[0].subject, &events[0].data["latitude"]), (uuid(&vehicles[0]), &json!(1.0)));
+    let positions: Vec<_> =
+        vehicles.iter().map(|vehicle| json!({ "vehicle": id(vehicle), "latitude": 3, "longitude": 4, "heading": 90 })).collect();
+    let (answer, events) =
+        world.published(world.fleet(Method::POST, "vehicles/track").json(&json!({ "positions": positions })).send()).await;
+    assert_eq!((answer.ok(200), events.len()), (json!({ "status": "ok" }), 2));
+    for vehicle in &vehicles {
+        assert_eq!(find(&world, "vehicles", vehicle).await["heading"], 90.0);
+    }
+    let unknown = json!({ "positions": [{ "vehicle": "vehicle_01h455vb4pex5vsknk084sn02q", "latitude": 1, "longitude": 1 }] });
+    assert_eq!(world.refused_members(Method::POST, "vehicles/track", &unknown).await, ["positions[0].vehicle"]);
+}
+
+#[tokio::test]
+async fn a_position_that_comes_late_is_ignored() {
+    let world = World::new().await;
+    let driver = world.driver("Ada").await;
+    world.pass(TimeDelta::minutes(10));
+    let at = |minute: u8| format!("2026-05-21T10:{minute}:00.000+00:00");
+    let track = |latitude: u8, recorded_at: String| {
+        let body = json!({ "latitude": latitude, "longitude": 1, "recorded_at": recorded_at });
+        world.fleet(Method::POST, &format!("drivers/{}/track", id(&driver))).json(&body).send()
+    };
+    for (latitude, taken_at, shown, shown_at, told) in [
+        (1, at(18), 1.0, at(18), 1),
+        (2, at(17), 1.0, at(18), 0),
+        (1, at(20), 1.0, at(20), 0),
+        (3, at(19), 1.0, at(20), 0),
+        (4, at(20), 4.0, at(20), 1),
+    ] {
+        let (answer, events) = world.published(track(latitude, taken_at.clone())).await;
+        let driver = answer.ok(200)["driver"].take();
+        assert_eq!((&driver["latitude"], &driver["location_updated_at"]), (&json!(shown), &json!(shown_at)), "{latitude} at {taken_at}");
+        assert_eq!(events.len(), told, "{latitude} at {taken_at}");
+    }
+    // A clock that runs ahead does not silence what comes after.
+    let ahead = track(5, "2036-01-01T00:00:00Z".to_owned()).await.ok(200)["driver"].take();
+    assert_eq!((&ahead["latitude"], &ahead["location_updated_at"]), (&json!(5.0), &ahead["updated_at"]));
+    world.pass(TimeDelta::seconds(1));
+    assert_eq!(track(6, "2036-01-01T00:00:00Z".to_owned()).await.ok(200)["driver"]["latitude"], 6.0);
+}
+
+#[tokio::test]
+async fn of_many_positions_in_any_order_the_latest_is_where_a_driver_is() {
+    let world = World::new().await;
+    let driver = world.driver("Ada").await;
+    world.pass(TimeDelta::hours(1));
+    let position = |n: usize| json!({ "driver": id(&driver), "latitude": n, "longitude": 1, "recorded_at": format!("2026-05-21T10:20:{n:02}.000+00:00") });
+    let send = |positions: Vec<Value>| world.fleet(Method::POST, "drivers/track").json(&json!({ "positions": positions })).send();
+    let batches = (0..10).map(|batch| send((0..5).map(|step| position((batch + step * 10) % 50)).rev().collect()));
+    assert!(join_all(batches).await.into_iter().all(|answer| answer.status == 200));
+    let found = find(&world, "drivers", &driver).await;
+    assert_eq!((&found["latitude"], &found["location_updated_at"]), (&json!(49.0), &json!("2026-05-21T10:20:49.000+00:00")));
+}
+
+#[tokio::test]
+async fn reporting_loses_no_change_that_is_made_beside_it() {
+    let world = World::new().await;
+    let driver = world.driver("Ada").await;
+    let reports = (0..20).map(|n| {
+        let body = json!({ "latitude": n, "longitude": 1 });
+        world.fleet(Method::POST, &format!("drivers/{}/track", id(&driver))).json(&body).send()
+    });
+    let renames = (0..20).map(|n| {
+        let body = json!({ "meta": { format!("n{n}"): n }, "name": format!("Ada {n}") });
+        world.fleet(Method::PUT, &format!("drivers/{}", id(&driver))).json(&body).send()
+    });
+    let (_, events) = world.published(async { futures::join!(join_all(reports), join_all(renames)) }).await;
+    let updated = events.iter().filter(|event| event.name == "driver.updated").count();
+    assert_eq!((updated, events.len()), (20, 40));
+    let found = world.fleet(Method::GET, &format!("drivers/{}", id(&driver))).send().await;
+    assert_eq!(found.header("etag"), Some("\"41\""), "every one of them counted");
+}
+
+#[tokio::test]
+async fn a_position_touches_no_index() {
+    let world = World::new().await;
+    let written = "latitude longitude heading speed altitude location_updated_at version updated_at";
+    for table in ["drivers", "vehicles"] {
+        let indexed: Vec<String> = sqlx::query_scalar(
+            "select attname::text from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey) where indrelid = $1::regclass",
+        )
+        .bind(table)
+        .fetch_all(&world.pool)
+        .await
+        .unwrap();
+        assert!(indexed.contains(&"created_at".to_owned()));
+        assert!(indexed.iter().all(|column| !written.split(' ').any(|written| written == column)), "{table}: {indexed:?}");
+    }
+}
