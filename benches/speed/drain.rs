@@ -15,37 +15,44 @@ const AT_ONCE: usize = 20;
 
 pub fn measure(figures: &mut Figures) {
     for endpoints in [10, 1] {
-        drain(figures, endpoints);
+        against_the_bare_sender(figures, endpoints);
     }
 }
 
-fn drain(figures: &mut Figures, endpoints: usize) {
+fn against_the_bare_sender(figures: &mut Figures, endpoints: usize) {
     let deliveries = figures.many(50_000, 2_000);
     let service = Service::start(&[]);
     let sink = Sink::open(&service, endpoints);
     hub::subscribe(&service, &sink.urls, "*");
-    let service = service.restart(&["--no-worker"]);
-    hub::publish(&service, deliveries / endpoints);
-    hub::fan_out(&service);
-
-    let service = service.restart(&[]);
-    sink.await_arrivals(deliveries);
-    hub::await_recorded(&service);
-    let ended = Instant::now();
+    let Drained { service, per_second } = drain(service, &sink, deliveries);
     let (cpu, resident) = (cpu_seconds(&service) * 1000.0 / deliveries as f64, resident_mib(&service));
-    assert_eq!(sink.received().arrivals.len(), deliveries, "each is sent once");
-    let per_second = deliveries as f64 / ended.duration_since(sink.span().0).as_secs_f64();
 
     let like = sink.received().first.clone().unwrap();
     let bare = sender::requests_per_second(&service, &sink, deliveries, AT_ONCE, like);
     let name = format!("drain to {endpoints}");
     let parts = format!("{per_second:.0} deliveries/s ÷ {bare:.0} requests/s of the bare sender, {deliveries} deliveries");
     figures.show(&name, per_second / bare, Aim::AtLeast(0.45), &parts);
-    figures.show(
-        &format!("{name}, CPU in ms"),
-        cpu,
-        Aim::AtMost(0.3),
-        "of the service and PostgreSQL for each delivery, its start included",
-    );
+    figures.show(&format!("{name}, CPU in ms"), cpu, Aim::AtMost(0.3), "of the service and PostgreSQL for each delivery, its start included");
     figures.show(&format!("{name}, memory in MiB"), resident, Aim::AtMost(100.0), "the service's process afterwards");
+}
+
+/// A service that has delivered everything, and how fast it was.
+pub struct Drained {
+    pub service: Service,
+    pub per_second: f64,
+}
+
+/// Publishes until so many deliveries are due, each endpoint of `sink` being subscribed to everything, and then lets the worker begin.
+pub fn drain(service: Service, sink: &Sink, deliveries: usize) -> Drained {
+    let service = service.restart(&["--no-worker"]);
+    hub::publish(&service, deliveries / sink.urls.len());
+    hub::fan_out(&service);
+    sink.forget();
+    let service = service.restart(&[]);
+    sink.await_arrivals(deliveries);
+    hub::await_recorded(&service);
+    let ended = Instant::now();
+    assert_eq!(sink.received().arrivals.len(), deliveries, "each is sent once");
+    let per_second = deliveries as f64 / ended.duration_since(sink.span().0).as_secs_f64();
+    Drained { service, per_second }
 }

@@ -138,6 +138,7 @@ impl AppState {
         let companies = Companies { pool: pool.clone(), clock: clock.clone(), lifecycle: lifecycle.clone() };
         let declared = Declared::new(pool.clone(), clock.clone(), &config.extensions, &extensions::referable())?;
         let catalogue = Catalogue::built_in().with(declared.event_types()?)?;
+        let mail = Mail::new(&config.mail, mailbox.clone())?;
         let webhooks = Webhooks::new(webhooks::Parts {
             pool: pool.clone(),
             clock: clock.clone(),
@@ -145,6 +146,7 @@ impl AppState {
             settings: config.webhooks.clone(),
             names,
             catalogue: catalogue.clone(),
+            mail: mail.clone(),
         })?;
         let storefront = Storefront::new(storefront::Parts {
             pool: pool.clone(),
@@ -154,7 +156,7 @@ impl AppState {
             lifecycle: lifecycle.clone(),
             hashing: PasswordHashing::start(),
             sms: Sms::new(&config.sms, mailbox.clone())?,
-            mail: Mail::new(&config.mail, mailbox.clone())?,
+            mail,
             messages: Messages::load(&config.messages)?,
             card: Card::new(&config.providers.card)?,
             settings: config.storefront.clone(),

@@ -18,6 +18,8 @@ columns! {
         pub body: Vec<u8>,
         /// The record it is about.
         pub subject_id: Option<Uuid>,
+        /// Its place among the events about that record.
+        pub sequence: Option<i64>,
     }
 }
 
@@ -43,6 +45,7 @@ impl LoggedEvent {
     fn members(&self) -> Map<String, Value> {
         let mut members: Map<String, Value> = serde_json::from_slice(&self.body).expect("events are published as JSON objects");
         members.insert("subject".to_owned(), json!(self.subject_id));
+        members.insert("sequence".to_owned(), json!(self.sequence));
         members
     }
 }

@@ -2,11 +2,14 @@
 //!
 //! [`publish`] is the outbox. It writes the event, its final body bytes included, to `events` and names it in `outbox`, both in the
 //! caller's transaction: a rolled-back change publishes nothing, a committed one cannot lose its event. Whoever delivers events empties
-//! the outbox and is woken by a notification on [`PUBLISHED`], which Postgres sends when the transaction commits; the notification
-//! only ever hurries what polling would find.
+//! the outbox and is woken by a notification on [`PUBLISHED`], which Postgres sends when the transaction commits. Of transactions that
+//! publish at the same moment one notifies for all; the notification only ever hurries what polling would find.
 //!
-//! This part knows no receiver. It guarantees that an event's bytes and id never change after the commit; it promises nothing about
-//! the order in which events of different transactions are delivered.
+//! The events about one record are numbered 1, 2, 3 … (`event_sequences`). The number is taken under a lock that holds until the commit,
+//! so events about one record are committed, and leave the outbox, in the order of their numbers.
+//!
+//! This part knows no receiver. It guarantees that an event's bytes, id and number never change after the commit; it promises nothing
+//! about the order of events about different records. Events are kept in a partition a day, made and dropped by whoever delivers them.
 
 mod catalogue;
 mod envelope;
@@ -55,7 +58,16 @@ pub async fn publish(conn: &mut PgConnection, event: NewEvent, now: DateTime<Utc
 
 /// Publishes many events in one statement when, and only when, the caller's transaction commits. Answers their ids, in the same order.
 pub async fn publish_all(conn: &mut PgConnection, events: &[NewEvent], now: DateTime<Utc>) -> Result<Vec<EventId>, sqlx::Error> {
-    let ids: Vec<_> = events.iter().map(|_| EventId::new(now)).collect();
-    queries::insert_events(conn, &ids, events, now).await?;
+    let (mut ids, mut columns) = (Vec::with_capacity(events.len()), queries::Columns::default());
+    for event in events {
+        let id = EventId::new(now);
+        ids.push(id);
+        columns.ids.push(id.uuid());
+        columns.companies.push(event.company.uuid());
+        columns.names.push(event.name.as_str().to_owned());
+        columns.subjects.push(event.subject);
+        columns.bodies.push(event.body(id, now));
+    }
+    queries::insert_events(conn, &columns, now).await?;
     Ok(ids)
 }

@@ -4,9 +4,9 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use sqlx::PgPool;
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{Connection, PgPool};
 
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
@@ -49,6 +49,9 @@ impl DatabaseUrl {
     }
 }
 
+/// A connection is not asked again whether it is one before this has passed: asking takes as long as a statement.
+const SURE_FOR: Duration = Duration::from_secs(1);
+
 /// A pool that connects when it is first used, so that the program starts, and says so, while the database is away.
 pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
     // Our statements run for a millisecond; compiling one of them takes three hundred.
@@ -56,7 +59,28 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
     PgPoolOptions::new()
         .max_connections(settings.max_connections.get())
         .acquire_timeout(settings.acquire_timeout)
+        .test_before_acquire(false)
+        .before_acquire(|conn, used| {
+            Box::pin(async move {
+                if used.idle_for >= SURE_FOR {
+                    conn.ping().await?;
+                }
+                Ok(true)
+            })
+        })
         .connect_lazy_with(options)
+}
+
+/// Up to `connections` more to the same database, for work in the background that runs the same few statements over and over, and does
+/// again what was lost.
+///
+/// Its commits do not wait for the disk: what a crash of the server loses of them is the very end, so nothing is there without what came
+/// before it. Its statements are planned once, because planning the larger ones takes longer than running them; and planned to use
+/// indexes, because a plan made while a table is empty goes on when it is not.
+pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
+    let options = [("synchronous_commit", "off"), ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
+    let options = pool.connect_options().as_ref().clone().options(options);
+    PgPoolOptions::new().max_connections(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
 }
 
 /// Whether the fault is the database being away, rather than what was asked of it.

@@ -161,6 +161,8 @@ typed_ids! {
     DeliveryId, "delivery";
     /// One POST of a delivery.
     AttemptId, "attempt";
+    /// A request to repeat many deliveries.
+    ReplayId, "replay";
     /// An account of a company at a payment gateway.
     GatewayId, "gateway";
     /// What a payment gateway sent.

@@ -1,7 +1,10 @@
 //! Argon2id on threads of its own: as many hashes at once as there are cores, memory reused, a queue with an end.
 //!
 //! Each thread owns the 19 MiB one hash needs and keeps it, so a flood of sign-ins costs no memory; a request that finds the queue
-//! full is refused at once ([`HashingBusy`]) and the other routes never wait for a hash.
+//! full is refused at once ([`HashingBusy`]). The threads run when nobody else wants to, so the other routes never wait for a hash; when
+//! those leave no time at all, the queue fills, and sign-ins are refused before anything else is slow.
+
+mod machine;
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -123,7 +126,8 @@ impl PasswordHashing {
 }
 
 fn work(waiting: &Mutex<Receiver<Job>>) {
-    let mut memory = vec![Block::default(); MEMORY_KIB as usize];
+    machine::give_way();
+    let mut memory = machine::room_for(MEMORY_KIB as usize);
     loop {
         let job = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv();
         match job {

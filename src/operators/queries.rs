@@ -32,3 +32,7 @@ pub(super) async fn insert_operator(
 pub(super) async fn operator_exists(conn: &mut PgConnection, email: &str) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(r#"select exists(select from operators where email = $1) as "exists!""#, email).fetch_one(conn).await
 }
+
+pub(super) async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<String>, sqlx::Error> {
+    sqlx::query_scalar!("select email from operators where company_id = $1 order by created_at", company.uuid()).fetch_all(conn).await
+}

@@ -19,6 +19,32 @@ pub enum Direction {
     NewestFirst,
 }
 
+impl Direction {
+    /// As SQL says it.
+    pub(super) fn order(self) -> &'static str {
+        match self {
+            Self::OldestFirst => "asc",
+            Self::NewestFirst => "desc",
+        }
+    }
+
+    /// What is behind a key.
+    pub(super) fn comparison(self) -> &'static str {
+        match self {
+            Self::OldestFirst => ">",
+            Self::NewestFirst => "<",
+        }
+    }
+
+    /// What is before a key, or at it.
+    pub(super) fn comparison_until(self) -> &'static str {
+        match self {
+            Self::OldestFirst => "<=",
+            Self::NewestFirst => ">=",
+        }
+    }
+}
+
 /// The last record of a page: the next page begins behind it. Records of one instant are told apart by their id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {

@@ -8,7 +8,7 @@ use url::form_urlencoded;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::{Cursor, Direction};
 use crate::resources::filter::Operand;
-use crate::resources::{Instant, Terms};
+use crate::resources::{Instant, Resource, Terms};
 
 const DEFAULT_LIMIT: u8 = 25;
 const MAX_LIMIT: u8 = 100;
@@ -34,7 +34,7 @@ pub struct ListParameters {
 
 impl ListParameters {
     /// Reads the part of an address behind the `?`.
-    pub fn parse(terms: &Terms, query: &str) -> Result<Self, Problem> {
+    pub fn parse<R: Resource>(terms: &Terms, query: &str) -> Result<Self, Problem> {
         let mut parameters = Self {
             limit: DEFAULT_LIMIT,
             after: None,
@@ -62,6 +62,12 @@ impl ListParameters {
                 "query" if !terms.search.is_empty() => parameters.query = Some(value.into_owned()).filter(|words| !words.is_empty()),
                 other => parameters.filters.push(filter(terms, other, &value)?),
             }
+        }
+        if let (Some(_), Some(within)) = (&parameters.query, R::SEARCH_WITHIN)
+            && !parameters.filters.iter().any(|(column, _)| *column == within)
+        {
+            let filter = terms.filters.iter().find(|filter| filter.column == within).map_or(within, |filter| filter.name);
+            return Err(refused("query", &format!("is only understood together with {filter}")));
         }
         match (parameters.after, sort) {
             (Some(after), Some(sort)) if after.direction != sort => return Err(refused("after", "belongs to a list in another order")),
@@ -110,7 +116,7 @@ mod tests {
     use uuid::Uuid;
 
     fn parse(query: &str) -> Result<ListParameters, String> {
-        ListParameters::parse(&Terms::of::<Shelf>(), query).map_err(|problem| problem.body("r")["parameter"].as_str().unwrap().to_owned())
+        ListParameters::parse::<Shelf>(&Terms::of::<Shelf>(), query).map_err(|problem| problem.body("r")["parameter"].as_str().unwrap().to_owned())
     }
 
     fn cursor(direction: Direction) -> String {

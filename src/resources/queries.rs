@@ -6,7 +6,7 @@ use sqlx::{PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::kernel::ids::CompanyId;
-use crate::resources::cursor::Direction;
+use crate::resources::cursor::Cursor;
 use crate::resources::list_parameters::ListParameters;
 use crate::resources::{Record, Resource, Terms};
 
@@ -16,7 +16,11 @@ fn columns<R: Resource>() -> String {
 
 /// Selects the live records of `company`; conditions may be added behind.
 fn select<R: Resource>(terms: &Terms, company: CompanyId) -> QueryBuilder<Postgres> {
-    let mut sql = QueryBuilder::new(format!("select {} from {} where deleted_at is null and company_id = ", columns::<R>(), R::TABLE));
+    select_columns::<R>(&columns::<R>(), terms, company)
+}
+
+fn select_columns<R: Resource>(columns: &str, terms: &Terms, company: CompanyId) -> QueryBuilder<Postgres> {
+    let mut sql = QueryBuilder::new(format!("select {columns} from {} where deleted_at is null and company_id = ", R::TABLE));
     sql.push_bind(company.uuid());
     if let Some((column, word)) = terms.part {
         // Written out, so that an index on this part alone can be used.
@@ -98,14 +102,11 @@ pub(super) async fn mark_deleted<R: Resource>(conn: &mut PgConnection, id: R::Id
     Ok(())
 }
 
-/// One record more than a page holds, where there are more.
-pub(super) async fn list<R: Resource>(
-    conn: &mut PgConnection,
-    terms: &Terms,
-    company: CompanyId,
-    parameters: &ListParameters,
-) -> Result<Vec<Record<R>>, sqlx::Error> {
-    let mut sql = select::<R>(terms, company);
+/// Records that a search looks at for one page, where it has to read them.
+const SCANNED: i64 = 5000;
+
+/// Selects what `parameters` narrow a list to, but for the words they look for.
+fn narrowed(mut sql: QueryBuilder<Postgres>, parameters: &ListParameters) -> QueryBuilder<Postgres> {
     for (column, operand) in &parameters.filters {
         sql.push(format!(" and {column} = "));
         operand.push_to(&mut sql);
@@ -116,17 +117,51 @@ pub(super) async fn list<R: Resource>(
     if let Some(until) = parameters.created_until {
         sql.push(" and created_at < ").push_bind(until);
     }
+    if let Some(after) = parameters.after {
+        push_key(&mut sql, parameters.direction.comparison(), after);
+    }
+    sql
+}
+
+/// `and (created_at, id) < (…)`
+fn push_key(sql: &mut QueryBuilder<Postgres>, comparison: &str, key: Cursor) {
+    sql.push(format!(" and (created_at, id) {comparison} (")).push_bind(key.created_at);
+    sql.push(", ").push_bind(key.id).push(")");
+}
+
+/// The last record that a search which has to read what it searches looks at for this page; `None` when it can look at all that is left.
+pub(super) async fn find_horizon<R: Resource>(
+    conn: &mut PgConnection,
+    terms: &Terms,
+    company: CompanyId,
+    parameters: &ListParameters,
+) -> Result<Option<Cursor>, sqlx::Error> {
+    if parameters.query.is_none() || R::SEARCH_WITHIN.is_none() {
+        return Ok(None);
+    }
+    let mut sql = narrowed(select_columns::<R>("created_at, id", terms, company), parameters);
+    let order = parameters.direction.order();
+    sql.push(format!(" order by created_at {order}, id {order} limit 1 offset ")).push_bind(SCANNED - 1);
+    let row: Option<(DateTime<Utc>, Uuid)> = sql.build_query_as().fetch_optional(conn).await?;
+    Ok(row.map(|(created_at, id)| Cursor { direction: parameters.direction, created_at, id }))
+}
+
+/// One record more than a page holds, where there are more before the `horizon`.
+pub(super) async fn list<R: Resource>(
+    conn: &mut PgConnection,
+    terms: &Terms,
+    company: CompanyId,
+    parameters: &ListParameters,
+    horizon: Option<Cursor>,
+) -> Result<Vec<Record<R>>, sqlx::Error> {
+    let mut sql = narrowed(select::<R>(terms, company), parameters);
+    if let Some(horizon) = horizon {
+        push_key(&mut sql, parameters.direction.comparison_until(), horizon);
+    }
     if let Some(words) = &parameters.query {
         push_search(terms, &mut sql, words);
     }
-    let (comparison, order) = match parameters.direction {
-        Direction::OldestFirst => (">", "asc"),
-        Direction::NewestFirst => ("<", "desc"),
-    };
-    if let Some(after) = parameters.after {
-        sql.push(format!(" and (created_at, id) {comparison} (")).push_bind(after.created_at);
-        sql.push(", ").push_bind(after.id).push(")");
-    }
+    let order = parameters.direction.order();
     sql.push(format!(" order by created_at {order}, id {order} limit ")).push_bind(i64::from(parameters.limit) + 1);
     sql.build_query_as().fetch_all(conn).await
 }

@@ -45,6 +45,9 @@ pub trait Resource: Columns {
     const FILTERS: &'static [Filter] = &[];
     /// The columns of text that `query` searches.
     const SEARCH: &'static [&'static str] = &[];
+    /// The column that has to be narrowed before `query` may be asked, where searching reads what it searches: no index helps, so it looks
+    /// at some thousand records a page and goes on in the next.
+    const SEARCH_WITHIN: Option<&'static str> = None;
 
     /// What a key needs to list and find them.
     const READING: Scope = Scope::Read;
@@ -61,7 +64,11 @@ pub trait Resource: Columns {
     fn present(conn: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send;
 
     /// Members that only the answer to `GET …/{uuid}` has: what would be too much for a list.
-    fn details(_: &mut PgConnection, _: &Record<Self>) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
+    fn details(
+        _: &Self::Room,
+        _: &mut PgConnection,
+        _: &Record<Self>,
+    ) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
         ready(Ok(Map::new()))
     }
 }

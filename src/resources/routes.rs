@@ -113,15 +113,18 @@ impl<S: Send + Sync, I: TypedId> FromRequestParts<S> for PathId<I> {
 async fn list<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     caller.may(R::READING)?;
     let terms = R::terms(&room);
-    let parameters = ListParameters::parse(&terms, query.as_deref().unwrap_or_default())?;
+    let parameters = ListParameters::parse::<R>(&terms, query.as_deref().unwrap_or_default())?;
     let mut conn = room.pool().acquire().await?;
-    let mut records = queries::list::<R>(&mut conn, &terms, caller.company, &parameters).await?;
+    let horizon = queries::find_horizon::<R>(&mut conn, &terms, caller.company, &parameters).await?;
+    let mut records = queries::list::<R>(&mut conn, &terms, caller.company, &parameters, horizon).await?;
     let more = records.len() > usize::from(parameters.limit);
     records.truncate(parameters.limit.into());
     let next = records
         .last()
         .filter(|_| more)
-        .map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() }.encode());
+        .map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() })
+        .or(horizon)
+        .map(|last| last.encode());
     let shown = Shown::many(&mut conn, &terms, records).await?;
     let members: Vec<_> = shown.into_iter().map(|shown| shown.members).collect();
     Ok(Json(json!({ terms.plural: members, "meta": { "per_page": parameters.limit, "next": next } })).into_response())
@@ -132,7 +135,7 @@ async fn find<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, 
     let terms = R::terms(&room);
     let mut conn = room.pool().acquire().await?;
     let record = queries::find::<R>(&mut conn, &terms, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
-    let details = R::details(&mut conn, &record).await?;
+    let details = R::details(&room, &mut conn, &record).await?;
     let mut shown = Shown::one(&mut conn, &terms, record).await?;
     shown.members.extend(details);
     Ok(shown.answer(StatusCode::OK))

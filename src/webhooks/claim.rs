@@ -2,14 +2,42 @@
 //!
 //! A claim is a lease with a number: claiming counts the attempt, and that count is the fence. Whoever comes to write down the result of
 //! attempt 2 while the delivery is at attempt 3 has lost its lease meanwhile, and is ignored.
+//!
+//! Deliveries wait in three lanes, so that what waits in one is never in the way of another. Within a lane the endpoints take turns:
+//! whoever has the fewest deliveries in flight is first, whatever waits for the others.
 
-use sqlx::types::Json;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
+use crate::kernel::secrets::random_bytes;
+use crate::webhooks::Webhooks;
+use crate::webhooks::at_hand::Shared;
 use crate::webhooks::delivery::{INTERRUPTIONS, LEASE};
-use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat};
-use crate::webhooks::targets::EndpointUrl;
-use crate::webhooks::{Webhooks, queries};
+use crate::webhooks::endpoint::Endpoint;
+use crate::webhooks::queries::{self, Limits};
+
+/// Endpoints that one claim looks at, at most; the next one begins behind them.
+const ENDPOINTS: i32 = 200;
+
+/// Where a delivery waits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i16)]
+pub(super) enum Lane {
+    /// For its first attempt.
+    Fresh = 0,
+    /// For another one: retries, replays.
+    Again = 1,
+    /// For its turn among those of its resource.
+    InOrder = 2,
+}
+
+impl Lane {
+    pub(super) const ALL: [Self; 3] = [Self::Fresh, Self::Again, Self::InOrder];
+}
 
 /// A delivery that is ours to send, with all that sending takes.
 #[derive(Debug)]
@@ -27,31 +55,119 @@ pub struct Claimed {
     /// Attempts that failed before it.
     pub(super) failures: i16,
     pub(super) event_name: String,
-    pub(super) body: Vec<u8>,
-    pub(super) url: EndpointUrl,
-    pub(super) headers: Json<ExtraHeaders>,
-    pub(super) signature_format: SignatureFormat,
-    pub(super) timeout: AttemptTimeout,
-    pub(super) sealed_secret: Vec<u8>,
-    /// While a rotation overlaps.
-    pub(super) sealed_previous_secret: Option<Vec<u8>>,
+    /// The event's place among those about its record.
+    pub(super) sequence: Option<i64>,
+    /// One allocation for all deliveries of the event.
+    pub(super) body: Bytes,
+    pub(super) endpoint: Arc<Endpoint>,
+}
+
+/// What a claim brought, and what to expect of the next one.
+#[derive(Debug)]
+pub(super) struct Claims {
+    pub(super) deliveries: Vec<Claimed>,
+    /// The endpoint after which the next claim begins to look.
+    pub(super) last: SubscriptionId,
+    /// Whether more may be waiting than there was room for.
+    pub(super) more: bool,
+    /// Whether there may be endpoints that were not looked at.
+    pub(super) unseen: bool,
+    /// Whether another worker was faster with some: there is more at once.
+    pub(super) missed: bool,
+    /// When the first of the endpoints that are held back may go on.
+    pub(super) resumes_at: Option<DateTime<Utc>>,
+}
+
+/// A row of a claim: a summary of the whole, and a delivery unless there is none.
+#[derive(Debug)]
+pub(super) struct Taken {
+    pub(super) last: Option<SubscriptionId>,
+    pub(super) more: bool,
+    pub(super) unseen: bool,
+    pub(super) missed: bool,
+    pub(super) resumes_at: Option<DateTime<Utc>>,
+    pub(super) delivery: Option<DeliveryId>,
+    pub(super) company: Option<CompanyId>,
+    pub(super) subscription: Option<SubscriptionId>,
+    pub(super) event: Option<EventId>,
+    pub(super) event_name: Option<String>,
+    pub(super) sequence: Option<i64>,
+    pub(super) number: Option<i16>,
+    pub(super) failures: Option<i16>,
+    pub(super) version: Option<i64>,
+}
+
+impl Taken {
+    fn complete(self, shared: &Shared) -> Option<Claimed> {
+        let (event, subscription) = (self.event?, self.subscription?);
+        let (Some(body), Some(endpoint)) = (shared.bodies.get(&event), shared.endpoints.get(&subscription)) else {
+            tracing::error!(%event, %subscription, "a delivery has lost its event or its webhook");
+            return None;
+        };
+        Some(Claimed {
+            delivery: self.delivery?,
+            company: self.company?,
+            subscription,
+            event,
+            number: self.number?,
+            failures: self.failures?,
+            event_name: self.event_name?,
+            sequence: self.sequence,
+            body: body.clone(),
+            endpoint: Arc::clone(endpoint),
+        })
+    }
+}
+
+/// Before every endpoint there is.
+pub(super) fn beginning() -> SubscriptionId {
+    Uuid::nil().into()
 }
 
 impl Webhooks {
-    /// Claims at most `limit` due deliveries: never more of one endpoint than `webhooks.endpoint_concurrency` in flight, and first those
-    /// of the endpoints that have the fewest, so that a crowd at one keeps nobody else waiting.
+    /// Claims at most `limit` due deliveries: never more of one endpoint than `webhooks.endpoint_concurrency` in flight, nor than its rate
+    /// limit and its circuit let through, and first those of the endpoints that have the fewest, so that a crowd at one keeps nobody else
+    /// waiting.
     pub async fn claim(&self, limit: usize) -> Result<Vec<Claimed>, sqlx::Error> {
-        if limit == 0 {
-            return Ok(Vec::new());
+        let mut claimed = Vec::new();
+        for lane in Lane::ALL {
+            claimed.extend(self.claim_from(lane, limit - claimed.len(), beginning()).await?.deliveries);
         }
-        let mut conn = self.pool.acquire().await?;
-        queries::claim_due(&mut conn, limit, self.settings.endpoint_concurrency.get(), self.clock.now()).await
+        Ok(claimed)
+    }
+
+    /// Claims at most `limit` deliveries of one lane, looking at the endpoints behind `after` first.
+    pub(super) async fn claim_from(&self, lane: Lane, limit: usize, after: SubscriptionId) -> Result<Claims, sqlx::Error> {
+        let limits = Limits {
+            deliveries: i32::try_from(limit).unwrap_or(i32::MAX),
+            endpoints: ENDPOINTS,
+            in_flight: self.settings.endpoint_concurrency(),
+            cool_down: self.settings.circuit.cool_down(),
+        };
+        let mut conn = self.engine.acquire().await?;
+        // Where an endpoint has more chains than one claim looks at, each claim begins elsewhere.
+        let start = i64::from_ne_bytes(random_bytes());
+        let rows = queries::claim_due(&mut conn, lane, limits, after, start, self.clock.now()).await?;
+        let summary = rows.first().expect("there is always a summary");
+        let mut claims = Claims {
+            deliveries: Vec::new(),
+            last: summary.last.unwrap_or_else(beginning),
+            more: summary.more,
+            unseen: summary.unseen,
+            missed: summary.missed,
+            resumes_at: summary.resumes_at,
+        };
+        if summary.delivery.is_some() {
+            let shared = self.at_hand.gather(&mut conn, &self.key, &rows).await?;
+            claims.deliveries = rows.into_iter().filter_map(|row| row.complete(&shared)).collect();
+        }
+        Ok(claims)
     }
 
     /// Makes deliveries due again whose lease has run out, and logs the attempts that were lost with it.
     pub async fn reclaim(&self) -> Result<u64, sqlx::Error> {
         let now = self.clock.now();
-        let mut conn = self.pool.acquire().await?;
+        let mut conn = self.engine.acquire().await?;
         let lost = queries::release_expired(&mut conn, now - LEASE, INTERRUPTIONS, now).await?;
         if lost > 0 {
             tracing::warn!(lost, "deliveries were in flight when their worker died; they are sent again");

@@ -24,6 +24,11 @@ pub enum State {
 impl State {
     const ALL: [Self; 5] = [Self::Pending, Self::Retrying, Self::Delivered, Self::Failed, Self::Cancelled];
 
+    /// Whether something is still to come.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Pending | Self::Retrying)
+    }
+
     /// The word for it, in the database and in answers.
     pub fn as_str(self) -> &'static str {
         match self {

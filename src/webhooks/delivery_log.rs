@@ -22,6 +22,8 @@ columns! {
         pub event_id: EventId,
         /// The name of that.
         pub event: String,
+        /// The event's place among those about its record.
+        pub sequence: Option<i64>,
         /// How it stands.
         pub state: State,
         /// Attempts begun.
@@ -47,6 +49,8 @@ impl Resource for Delivery {
         Filter::text("event"),
         Filter::word::<State>("status").on("state"),
     ];
+    const SEARCH: &'static [&'static str] = &["payload"];
+    const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
 
     fn present(
         _: &mut PgConnection,
@@ -55,11 +59,12 @@ impl Resource for Delivery {
         ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
     }
 
-    async fn details(conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(_: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = queries::find_body(conn, record.fields.event_id).await?;
         let attempts = queries::list_attempts(conn, record.id).await?;
         Ok(Map::from_iter([
-            ("payload".to_owned(), serde_json::from_slice(&body).expect("we wrote it as JSON ourselves")),
+            // What was delivered may be remembered a little longer than what it told.
+            ("payload".to_owned(), body.map_or(Value::Null, |body| serde_json::from_slice(&body).expect("we wrote it as JSON ourselves"))),
             ("attempts".to_owned(), attempts.into_iter().map(LoggedAttempt::member).collect()),
         ]))
     }
@@ -71,6 +76,7 @@ impl Delivery {
             ("webhook_id".to_owned(), json!(self.subscription_id)),
             ("event_id".to_owned(), json!(self.event_id)),
             ("event".to_owned(), json!(self.event)),
+            ("sequence".to_owned(), json!(self.sequence)),
             ("status".to_owned(), json!(self.state)),
             ("attempt_count".to_owned(), json!(self.attempts)),
             ("next_attempt_at".to_owned(), json!(self.due_at.map(timestamp))),
@@ -88,8 +94,8 @@ pub(super) struct LoggedAttempt {
     pub(super) duration_ms: Option<i32>,
     pub(super) status: Option<i16>,
     pub(super) error: Option<String>,
-    pub(super) request_headers: Value,
-    pub(super) response_headers: Option<Value>,
+    pub(super) request_headers: String,
+    pub(super) response_headers: Option<String>,
     pub(super) response_body: Option<Vec<u8>>,
 }
 
@@ -103,9 +109,14 @@ impl LoggedAttempt {
             "duration_ms": self.duration_ms,
             "status": self.status,
             "error": self.error,
-            "request_headers": self.request_headers,
-            "response_headers": self.response_headers,
+            "request_headers": logged(&self.request_headers),
+            "response_headers": self.response_headers.as_deref().map(logged),
             "response_body": self.response_body.as_deref().map(String::from_utf8_lossy),
         })
     }
+}
+
+/// Headers, which are stored as the text of a JSON object.
+fn logged(headers: &str) -> Value {
+    serde_json::from_str(headers).expect("we wrote it as JSON ourselves")
 }

@@ -2,13 +2,51 @@
 
 use crate::webhooks::{Webhooks, queries};
 
-/// Events that one statement takes out of the outbox.
-pub(super) const BATCH: u16 = 100;
+/// Events that one statement takes out of the outbox at most, and as long as nobody knows how many want them.
+const BATCH: u16 = 200;
+pub(super) const FIRST_BATCH: u16 = 20;
+/// Deliveries that one statement should make: enough to be cheap, too few for anything else to wait for it.
+const DELIVERIES: i64 = 2_000;
+
+/// What one statement did.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FannedOut {
+    /// Events taken.
+    pub(super) events: i64,
+    /// Deliveries made of them.
+    pub(super) deliveries: i64,
+    /// Whether any of those have to be made in order.
+    pub(super) in_order: bool,
+}
+
+impl FannedOut {
+    /// How many events to take next, if as many want each of them.
+    pub(super) fn next_batch(self) -> u16 {
+        let of_each = self.deliveries / self.events.max(1);
+        u16::try_from(DELIVERIES / of_each.max(1)).unwrap_or(BATCH).clamp(1, BATCH)
+    }
+}
 
 impl Webhooks {
     /// Fans out one batch of events and tells how many there were. A disabled subscription gets none of them, then or later.
     pub async fn fan_out(&self) -> Result<u64, sqlx::Error> {
-        let mut conn = self.pool.acquire().await?;
-        queries::fan_out(&mut conn, BATCH, self.clock.now()).await
+        Ok(self.fan_out_batch(BATCH).await?.events.unsigned_abs())
+    }
+
+    pub(super) async fn fan_out_batch(&self, events: u16) -> Result<FannedOut, sqlx::Error> {
+        let mut conn = self.engine.acquire().await?;
+        queries::fan_out(&mut conn, events, self.clock.now()).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_want_an_event_the_fewer_are_fanned_out_at_once() {
+        for (events, deliveries, next) in [(0, 0, 200), (200, 0, 200), (200, 2_000, 200), (10, 1_000, 20), (1, 100_000, 1)] {
+            assert_eq!(FannedOut { events, deliveries, in_order: false }.next_batch(), next);
+        }
     }
 }

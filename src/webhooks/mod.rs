@@ -5,40 +5,76 @@
 //! | who | does | writes |
 //! |---|---|---|
 //! | publisher ([`crate::events`], another floor) | writes the event, its final bytes included, in the transaction that made it happen | `events`, `outbox` |
-//! | `subscription` | keeps who wants what, where, and signed with which secret | `subscriptions`; calls off `deliveries` |
-//! | `fan_out` | turns an event into one delivery for each subscription that wants it | `deliveries`, empties `outbox` |
-//! | `claim` | takes leases on due deliveries; takes them back from workers that died | `deliveries`, `attempts` of the dead |
+//! | `subscription` | keeps who wants what, where, and signed with which secret | `subscriptions`; calls off deliveries |
+//! | `fan_out` | turns an event into one delivery for each subscription that wants it | `waiting`, empties `outbox` |
+//! | `claim` | takes leases on due deliveries, endpoint by endpoint; takes them back from workers that died | `waiting` → `in_flight`, `endpoints` |
+//! | `at_hand`, `endpoint` | remember what many deliveries share: bytes, opened secrets, headers | nothing |
 //! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
-//! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `deliveries` |
+//! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
+//! | `replays` | makes closed deliveries again and calls waiting ones off, when somebody asks | `waiting`, `deliveries`, `replays` |
+//! | `failing` | tells operators of endpoints that fail, and disables them after five days | `endpoints`, `subscriptions`; publishes `webhook.*` |
+//! | `health` | shows how an endpoint is doing | nothing |
+//! | `forwarding` | gives what somebody read along the headers of a delivery | nothing |
 //! | `delivery_log` | shows deliveries and their attempts | nothing |
-//! | `worker` | does all of this as long as the program runs, in any number of instances | |
+//! | `retention` | makes the tables of the days to come and drops those of days long past | partitions |
+//! | `worker`, `rounds`, `permits` | do all of this as long as the program runs, in any number of instances | |
 //!
 //! An event is *published*; its envelope is sent to an *endpoint URL*; a *delivery* is one event for one *subscription*; an *attempt* is
 //! one POST.
+//!
+//! # Where a delivery is
+//!
+//! ```text
+//! outbox ──fan out──▶ waiting ──claim──▶ in_flight ──record──▶ deliveries   delivered, failed, cancelled
+//!                        ▲                   │
+//!                        └──── it failed ────┘
+//! ```
+//!
+//! In exactly one table at any time, and `delivery_log` is the sight of all three. What waits and what flies is small and hot; what is
+//! closed is written once and never again, a partition a day, so that a log of any length slows nothing down.
+//!
+//! `endpoints` has a row for each subscription: how it is doing, how much is in flight to it, when its rate limit lets the next attempt
+//! begin, whether its circuit is open. Whoever moves deliveries of an endpoint locks its row first; that is all there is to several
+//! workers without a leader.
 //!
 //! # What is guaranteed
 //!
 //! - A committed event is delivered at least once to every subscription that was enabled when it was fanned out, or its delivery ends as
 //!   `failed` and can be looked at. No crash loses it: the outbox, the lease and the schedule are all rows.
 //! - Every attempt carries the same bytes and the same `webhook-id`, so that a subscriber can tell a repetition.
+//! - While all workers live, no delivery is sent twice. One that died loses its leases; one that was only asleep finds, when it wakes,
+//!   that its number has passed, and changes nothing.
 //! - An attempt connects only to addresses that were looked at for this very connection, over TLS that was verified.
-//! - An endpoint that hangs or refuses costs the others nothing: it has its own cap of deliveries in flight, and a turn like everybody.
+//! - An endpoint that hangs or refuses costs the others nothing: it has its own cap of deliveries in flight, and a turn like everybody;
+//!   its retries never take the last places; after some failures in a row its circuit opens, and what is for it waits without an attempt.
+//! - A subscription that asks for order gets the deliveries about one record one after another, in the order of the events' sequence.
 //!
 //! # What is not
 //!
-//! - Order: deliveries are made as they become due, at the same time, and a failed one comes later than its successors.
-//! - Exactly once: a worker that dies between sending and recording has sent what will be sent again.
+//! - Order, for those who did not ask: deliveries are made as they become due, at the same time, and a failed one comes later than its
+//!   successors.
+//! - Exactly once: a worker that dies between sending and recording has sent what will be sent again. So has one whose last commits a
+//!   crash of Postgres forgot: they do not wait for the disk, as the publisher's does.
 //! - Room without end: when so many endpoints hang at once that they fill `webhooks.concurrency`, everybody waits for their deadlines.
 //! - Answers: an endpoint's answer is logged, never acted upon, but for its status and `Retry-After`.
 
+mod at_hand;
 mod claim;
 mod delivery;
 mod delivery_log;
+mod endpoint;
+mod failing;
 mod fan_out;
 mod forwarding;
+mod headers;
+mod health;
 mod outcome;
+mod permits;
 mod queries;
 mod record;
+mod replays;
+mod retention;
+mod rounds;
 mod sending;
 mod settings;
 mod signature;
@@ -57,29 +93,40 @@ use crate::companies::Companies;
 use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database;
+use crate::providers::mail::Mail;
 use crate::resources::{Extension, Room};
 
 pub use claim::Claimed;
 pub use delivery_log::Delivery;
-pub use forwarding::Forwarder;
+pub use forwarding::{Forwarder, ReadEvent};
+pub use replays::Replay;
 pub use sending::Attempt;
 pub use settings::Settings;
 pub use subscription::{DisabledReason, EventsWanted, SigningSecret, Subscription};
 pub use targets::{EndpointUrl, Names};
 
+use at_hand::AtHand;
 use sending::Sender;
 use targets::Targets;
+
+/// Connections of the worker: for its rounds, its recorder, its housekeeping, and its ear.
+const CONNECTIONS: u32 = 8;
 
 /// The hub: what its routes and its worker need.
 #[derive(Clone, Debug)]
 pub struct Webhooks {
     pool: PgPool,
+    /// The worker's own connections: whatever requests do, it can go on, and the other way round.
+    engine: PgPool,
     clock: Clock,
     key: ApplicationKey,
+    at_hand: AtHand,
     targets: Targets,
     sender: Sender,
     settings: Arc<Settings>,
     catalogue: Catalogue,
+    mail: Mail,
 }
 
 /// What the hub is built from.
@@ -96,6 +143,8 @@ pub struct Parts {
     pub names: Names,
     /// What can be subscribed to.
     pub catalogue: Catalogue,
+    /// Tells operators of failing webhooks.
+    pub mail: Mail,
 }
 
 impl Room for Webhooks {
@@ -115,7 +164,7 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    subscription::extension::<S>().read_only::<Delivery>()
+    subscription::extension::<S>().read_only::<Delivery>().merge(replays::extension())
 }
 
 /// Why the hub cannot be built.
@@ -135,15 +184,16 @@ pub enum BadSettings {
 impl Webhooks {
     /// Reads the root certificates and builds the client.
     pub fn new(parts: Parts) -> Result<Self, BadSettings> {
-        let Parts { pool, clock, key, settings, names, catalogue } = parts;
+        let Parts { pool, clock, key, settings, names, catalogue, mail } = parts;
         let mut roots = Vec::new();
         for path in &settings.extra_root_certificates {
             let pem = std::fs::read(path).map_err(|error| BadSettings::Unreadable(path.clone(), error))?;
             roots.extend(Certificate::from_pem_bundle(&pem).map_err(|error| BadSettings::NotCertificates(path.clone(), error))?);
         }
         let targets = Targets::new(&settings.allowed_networks, names);
-        let sender = Sender::new(targets.clone(), key.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
-        Ok(Self { pool, clock, key, targets, sender, settings: Arc::new(settings), catalogue })
+        let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
+        let engine = database::background_pool(&pool, CONNECTIONS);
+        Ok(Self { pool, engine, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings), catalogue, mail })
     }
 
     /// Sends what was claimed; the result is for [`Webhooks::record`].

@@ -1,15 +1,15 @@
 //! Recording: what came of a batch of attempts, written down in one round trip.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use crate::kernel::ids::AttemptId;
 use crate::webhooks::delivery::{self, Next, State, Verdict};
-use crate::webhooks::sending::{Attempt, KEPT};
+use crate::webhooks::headers::as_json;
+use crate::webhooks::outcome::Fault;
+use crate::webhooks::sending::Attempt;
 use crate::webhooks::{Webhooks, queries};
 
 impl Webhooks {
@@ -18,15 +18,17 @@ impl Webhooks {
     pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
         let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
+        columns.subscriptions = attempts.iter().map(|attempt| attempt.subscription.uuid()).collect::<BTreeSet<_>>().into_iter().collect();
         for attempt in attempts {
             let verdict = attempt.outcome.verdict(attempt.ended_at);
             columns.push(attempt, verdict);
             if verdict == Verdict::Gone {
-                gone.insert(attempt.subscription, (attempt.company, attempt.url.clone()));
+                gone.insert(attempt.subscription, (attempt.company, attempt.endpoint.url.clone()));
             }
         }
-        let mut conn = self.pool.acquire().await?;
-        let recorded = queries::record_attempts(&mut conn, &columns, now).await?;
+        let circuit = &self.settings.circuit;
+        let mut conn = self.engine.acquire().await?;
+        let recorded = queries::record_attempts(&mut conn, &columns, circuit.opens_after(), circuit.cool_down(), now).await?;
         drop(conn);
         if recorded < attempts.len() as u64 {
             tracing::warn!(lost = attempts.len() as u64 - recorded, "leases ran out before their attempts ended");
@@ -49,15 +51,17 @@ pub(super) struct Columns {
     pub(super) deliveries: Vec<Uuid>,
     pub(super) numbers: Vec<i16>,
     pub(super) started_at: Vec<DateTime<Utc>>,
+    pub(super) ended_at: Vec<DateTime<Utc>>,
     pub(super) durations_ms: Vec<i32>,
     pub(super) statuses: Vec<Option<i16>>,
-    pub(super) faults: Vec<Option<String>>,
-    pub(super) request_headers: Vec<Value>,
-    pub(super) response_headers: Vec<Option<Value>>,
+    pub(super) faults: Vec<Option<&'static str>>,
+    pub(super) request_headers: Vec<String>,
+    pub(super) response_headers: Vec<Option<String>>,
     pub(super) response_bodies: Vec<Option<Vec<u8>>>,
     pub(super) states: Vec<&'static str>,
-    pub(super) failures: Vec<i16>,
     pub(super) due_at: Vec<Option<DateTime<Utc>>>,
+    /// Whose they are, each once.
+    pub(super) subscriptions: Vec<Uuid>,
 }
 
 impl Columns {
@@ -72,28 +76,14 @@ impl Columns {
         self.deliveries.push(attempt.delivery.uuid());
         self.numbers.push(attempt.number);
         self.started_at.push(attempt.started_at);
+        self.ended_at.push(attempt.ended_at);
         self.durations_ms.push(attempt.took.as_millis().try_into().unwrap_or(i32::MAX));
         self.statuses.push(answer.map(|answer| answer.status.as_u16().cast_signed()));
-        self.faults.push(attempt.outcome.fault.map(|fault| fault.as_str().to_owned()));
-        self.request_headers.push(as_json(&attempt.request_headers));
+        self.faults.push(attempt.outcome.fault.map(Fault::as_str));
+        self.request_headers.push(attempt.request_headers.clone());
         self.response_headers.push(answer.map(|answer| as_json(&answer.headers)));
         self.response_bodies.push(answer.map(|answer| answer.body.clone()));
         self.states.push(state.as_str());
-        self.failures.push(attempt.failures + i16::from(state != State::Delivered));
         self.due_at.push(due_at);
     }
-}
-
-/// Headers as an object; the values of a repeated one are joined, as HTTP allows. An endpoint that sends more than anybody reads is cut
-/// short, as its body is.
-fn as_json(headers: &HeaderMap) -> Value {
-    let (mut members, mut room) = (Map::new(), KEPT);
-    for name in headers.keys() {
-        let values: Vec<_> = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
-        let value = values.join(", ");
-        let Some(left) = room.checked_sub(name.as_str().len() + value.len()) else { break };
-        room = left;
-        members.insert(name.to_string(), value.into());
-    }
-    Value::Object(members)
 }

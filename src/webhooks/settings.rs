@@ -4,7 +4,9 @@ use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use ipnet::IpNet;
+use tokio::sync::Semaphore;
 
 use crate::kernel::settings;
 
@@ -25,4 +27,47 @@ pub struct Settings {
     /// How often an instance looks for due deliveries when nothing wakes it.
     #[serde(deserialize_with = "settings::time")]
     pub poll_interval: Duration,
+    /// How long events, deliveries and attempts are kept.
+    #[serde(deserialize_with = "settings::time")]
+    pub retention: Duration,
+    /// How long deliveries that failed are kept, with their events and attempts.
+    #[serde(deserialize_with = "settings::time")]
+    pub failed_retention: Duration,
+    /// When an endpoint that fails is left alone.
+    pub circuit: Circuit,
+}
+
+impl Settings {
+    /// As a semaphore counts.
+    pub(super) fn concurrency(&self) -> usize {
+        usize::try_from(self.concurrency.get()).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
+    }
+
+    /// As the database counts.
+    pub(super) fn endpoint_concurrency(&self) -> i32 {
+        i32::try_from(self.endpoint_concurrency.get()).unwrap_or(i32::MAX)
+    }
+}
+
+/// `[webhooks.circuit]`
+#[derive(Clone, Copy, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Circuit {
+    /// Failures in a row after which it opens.
+    pub opens_after: NonZeroU32,
+    /// How long it stays open before one attempt is made on trial.
+    #[serde(deserialize_with = "settings::time")]
+    pub cool_down: Duration,
+}
+
+impl Circuit {
+    /// As the database counts.
+    pub(super) fn opens_after(&self) -> i32 {
+        i32::try_from(self.opens_after.get()).unwrap_or(i32::MAX)
+    }
+
+    /// As the database reckons.
+    pub(super) fn cool_down(&self) -> TimeDelta {
+        TimeDelta::from_std(self.cool_down).unwrap_or(TimeDelta::days(1))
+    }
 }

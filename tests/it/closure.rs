@@ -73,3 +73,31 @@ async fn a_closed_account_is_erased_thirty_days_later() {
     assert_eq!(world.count(personal).await, 0);
     assert_eq!(world.count("select count(*) from sign_ins where identity is not null or address <> ''").await, 0);
 }
+
+#[tokio::test]
+async fn orders_stay_when_their_customer_has_gone() {
+    let world = World::new().await;
+    let login = world.register(EMAIL).await;
+    let order = world.order(json!({ "customer": login["customer"]["id"] })).await;
+    world.storefront("customers/account-closure").token(&token(&login)).send().await.ok(200);
+    let body = json!({ "code": world.last_code() });
+    world.storefront("customers/confirm-account-closure").token(&token(&login)).json(&body).send().await.ok(200);
+    world.pass(TimeDelta::days(30));
+    world.state.storefront.sweep().await.unwrap();
+    let path = format!("/fleet/int/v1/orders/{}", order["id"].as_str().unwrap());
+    let found = world.api(reqwest::Method::GET, &path).send().await.ok(200);
+    assert_eq!(found["order"]["customer"], login["customer"]["id"]);
+}
+
+#[tokio::test]
+async fn one_confirmation_of_many_at_once_closes_the_account() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+    let body = json!({ "code": world.last_code() });
+    let confirm = || world.storefront("customers/confirm-account-closure").token(&ada).json(&body).send();
+    let answers = futures::future::join_all((0..10).map(|_| confirm())).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
+    assert!(answers.iter().all(|answer| [200, 401, 422, 429].contains(&answer.status)), "{answers:?}");
+    assert_eq!(world.count("select count(*) from events where name = 'customer.closed'").await, 1);
+}

@@ -1,7 +1,7 @@
 //! The commands of operators, and what the program says when it starts.
 
-use chrono::Utc;
 use futures::future::join_all;
+use portico::kernel::clock::Clock;
 use serde_json::{Value, json};
 use wiremock::MockServer;
 
@@ -156,7 +156,7 @@ async fn a_flood_of_sign_ins_costs_no_memory_and_keeps_nobody_else_waiting() {
     let login = world.register(EMAIL).await;
     // The service has the time of this machine; what was made in the world's time has to be valid in it.
     sqlx::query("update customer_tokens set expires_at = $1")
-        .bind(Utc::now() + chrono::TimeDelta::days(1))
+        .bind(Clock::System.now() + chrono::TimeDelta::days(1))
         .execute(&world.pool)
         .await
         .unwrap();

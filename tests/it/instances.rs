@@ -84,3 +84,26 @@ async fn what_one_instance_ends_is_over_at_the_others_within_a_second() {
     here.pass(TimeDelta::seconds(1));
     assert_eq!(me(&there).await, 401);
 }
+
+#[tokio::test]
+async fn parallel_requests_do_not_pass_the_guard_together() {
+    let here = World::new().await;
+    let there = here.another_instance();
+    let ask = |world: &World, number: u32| {
+        let body = json!({ "mode": "sms", "identity": format!("+1201555{number:04}") });
+        world.storefront("customers/request-creation-code").json(&body).send()
+    };
+    // Forty numbers of one range, of which twenty are let through in ten minutes.
+    let answers = join_all((100..140).map(|n| ask(if n % 2 == 0 { &here } else { &there }, n))).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 20);
+    assert_eq!(here.messages().len() + there.messages().len(), 20);
+    for refusal in answers.into_iter().filter(|answer| answer.status != 200) {
+        assert_eq!(refusal.refused(429, "range_cooldown")["retry_after"], 600);
+    }
+    here.pass(TimeDelta::minutes(10));
+    // A budget of three, and ten customers at once.
+    sqlx::query("update stores set texts_per_day = 23").execute(&here.pool).await.unwrap();
+    let answers = join_all((200..210).map(|n| ask(if n % 2 == 0 { &here } else { &there }, n))).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 3);
+    assert!(answers.iter().filter(|answer| answer.status != 200).all(|answer| answer.body["code"] == "text_budget_used"));
+}

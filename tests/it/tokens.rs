@@ -1,6 +1,7 @@
 //! Customer tokens and store keys: interface 1, Authentication; decisions, section 2.
 
 use chrono::TimeDelta;
+use portico::storefront;
 use reqwest::Method;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -257,4 +258,20 @@ async fn a_sign_in_is_ended_by_its_number_in_one_spelling() {
         end(&spelling).await.refused(404, "record_not_found");
     }
     end(number).await.ok(200);
+}
+
+#[tokio::test]
+async fn one_store_key_is_revoked_without_the_others() {
+    let world = World::new().await;
+    let now = world.clock.now();
+    let mut conn = world.pool.acquire().await.unwrap();
+    let (id, other) = storefront::create_store_key(&mut conn, world.store, now).await.unwrap().unwrap();
+    let good = token(&world.register(EMAIL).await);
+    let me = |key: &str| world.storefront_get("customers/me").key(key).token(&good).send();
+    me(other.reveal()).await.ok(200);
+    assert!(storefront::revoke_store_key(&mut conn, id, now).await.unwrap());
+    // A store key is believed for a second.
+    world.pass(TimeDelta::seconds(1));
+    me(other.reveal()).await.refused(401, "store_key_invalid");
+    me(&world.store_key).await.ok(200);
 }

@@ -20,7 +20,7 @@ pub fn insert(service: &Service, count: usize, password_hash: Option<&str>) {
     let hash = password_hash.map_or("null".to_owned(), |hash| format!("'{hash}'"));
     Database::of(service).execute(&format!(
         "insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at)
-         select uuid_v7(now()), '{store}', 'Ada Lovelace', format('customer%s@example.com', n), now(),
+         select gen_random_uuid(), '{store}', 'Ada Lovelace', format('customer%s@example.com', n), now(),
                 '+49151' || lpad((n % 10000)::text, 4, '0') || lpad((1000 + n / 10000)::text, 4, '0'), now(), {hash}, now(), now()
          from generate_series(0, {count} - 1) as n;
          analyze customers",
@@ -33,7 +33,7 @@ pub fn sign_in(service: &Service) -> Vec<String> {
     let mut database = Database::of(service);
     let ids: Vec<i64> = database.column(&format!(
         "insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at)
-         select uuid_v7(now()), id, sha256('{SECRET}'), now(), now(), now() + interval '1 day' from customers returning id"
+         select gen_random_uuid(), id, sha256('{SECRET}'), now(), now(), now() + interval '1 day' from customers returning id"
     ));
     database.execute("analyze customer_tokens");
     ids.iter().map(|id| format!("{id}|{SECRET}")).collect()

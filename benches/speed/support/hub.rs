@@ -8,6 +8,7 @@ use portico::events::{self, Catalogue, NewEvent, names};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database;
+use portico::providers::mail::Mail;
 use portico::webhooks::{self, Names, Webhooks};
 use serde_json::{Map, Value, json};
 use sqlx::Connection;
@@ -69,6 +70,7 @@ pub fn fan_out(service: &Service) {
             settings: config.webhooks,
             names: Names::System,
             catalogue: Catalogue::built_in(),
+            mail: Mail::new(&config.mail, None).unwrap(),
         };
         let webhooks = Webhooks::new(parts).unwrap();
         while webhooks.fan_out().await.unwrap() > 0 {}

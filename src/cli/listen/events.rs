@@ -8,6 +8,8 @@ pub(super) struct StreamEvent {
     pub(super) id: Option<EventId>,
     /// What kind of event it is.
     pub(super) name: String,
+    /// Its place among the events about its record; the service says it in a comment.
+    pub(super) sequence: Option<i64>,
     /// Empty when the event only says where the stream is.
     pub(super) data: String,
 }
@@ -44,11 +46,12 @@ impl EventReader {
 }
 
 impl StreamEvent {
-    /// A line that begins with a colon, and a field nobody knows, mean nothing.
+    /// A field nobody knows means nothing, nor does a comment of anybody else's.
     fn read(&mut self, line: &str) {
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
+            "" => self.sequence = value.strip_prefix("sequence ").and_then(|sequence| sequence.parse().ok()).or(self.sequence),
             "id" => self.id = value.parse().ok(),
             "event" => value.clone_into(&mut self.name),
             "data" if self.data.is_empty() => value.clone_into(&mut self.data),
@@ -66,7 +69,7 @@ mod tests {
     use super::*;
 
     const STREAM: &str = ": hello\n\nid: event_01h455vb4pex5vsknk084sn02q\n\n:\n\nevent: order.created\r\nid:event_01h455vb4pex5vsknk084sn02q\r\n\
-                          data: {\"a\":\"\u{fc}\"}\r\nretry: 5\r\n\r\ndata: one\ndata:\ndata: two\n\ndata: not whole";
+                          : sequence 7\n:\ndata: {\"a\":\"\u{fc}\"}\r\nretry: 5\r\n\r\ndata: one\ndata:\ndata: two\n\ndata: not whole";
 
     fn events(chunk: usize) -> Vec<StreamEvent> {
         let (mut reader, mut events) = (EventReader::default(), Vec::new());
@@ -80,8 +83,9 @@ mod tests {
     #[test]
     fn events_come_out_whole_however_they_were_cut() {
         let id = "event_01h455vb4pex5vsknk084sn02q".parse().ok();
-        let event = |id, name: &str, data: &str| StreamEvent { id, name: name.to_owned(), data: data.to_owned() };
-        let expected = [event(id, "", ""), event(id, "order.created", "{\"a\":\"\u{fc}\"}"), event(None, "", "one\n\ntwo")];
+        let event = |id, name: &str, sequence, data: &str| StreamEvent { id, name: name.to_owned(), sequence, data: data.to_owned() };
+        let expected =
+            [event(id, "", None, ""), event(id, "order.created", Some(7), "{\"a\":\"\u{fc}\"}"), event(None, "", None, "one\n\ntwo")];
         for chunk in 1..STREAM.len() {
             assert_eq!(events(chunk), expected, "in chunks of {chunk}");
         }

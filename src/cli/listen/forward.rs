@@ -9,7 +9,7 @@ use crate::cli::listen::events::StreamEvent;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::EventId;
 use crate::kernel::telemetry::chain;
-use crate::webhooks::{Forwarder, SigningSecret};
+use crate::webhooks::{Forwarder, ReadEvent, SigningSecret};
 
 /// As long as a delivery has, unless its subscription says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -30,7 +30,8 @@ impl Forward {
     /// Posts an event; the line says what came of it.
     pub(super) async fn pass_on(&self, id: EventId, event: &StreamEvent) -> String {
         let (began, now) = (Instant::now(), Clock::System.now());
-        let headers = self.forwarder.headers(id, &event.name, event.data.as_bytes(), now);
+        let read = ReadEvent { id, name: &event.name, sequence: event.sequence, body: event.data.as_bytes() };
+        let headers = self.forwarder.headers(&read, now);
         let answer = self.client.post(self.url.clone()).headers(headers).body(event.data.clone()).send().await;
         let outcome = match answer {
             Ok(answer) => format!("{} in {} ms", answer.status(), began.elapsed().as_millis()),

@@ -92,7 +92,12 @@ impl Feed {
                 self.position = Position { transaction: seen.transaction, place: seen.place };
                 if let Some(body) = seen.body {
                     let data = String::from_utf8(body).expect("envelopes are JSON");
-                    return Some(Event::default().id(seen.id.to_string()).event(seen.name).data(data));
+                    let event = Event::default().id(seen.id.to_string()).event(seen.name);
+                    let event = match seen.sequence {
+                        Some(sequence) => event.comment(format!("sequence {sequence}")),
+                        None => event,
+                    };
+                    return Some(event.data(data));
                 }
             }
             self.wait().await?;

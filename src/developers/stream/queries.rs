@@ -16,6 +16,7 @@ const PAGE: i64 = 256 * 1024;
 pub(super) struct Seen {
     pub(super) id: EventId,
     pub(super) name: String,
+    pub(super) sequence: Option<i64>,
     pub(super) transaction: i64,
     pub(super) place: i64,
     /// When it is wanted.
@@ -57,7 +58,7 @@ pub(super) async fn list_page(
     sqlx::query_as!(
         Seen,
         r#"with scanned as (
-             select id, name, body, transaction_id, place,
+             select id, name, sequence, body, transaction_id, place,
                     cardinality($4::text[]) = 0 or $4 && array['*', name, split_part(name, '.', 1) || '.*'] as wanted
              from events
              where company_id = $1 and (transaction_id, place) > ($2::bigint::text::xid8, $3)
@@ -68,7 +69,7 @@ pub(super) async fn list_page(
                        over (order by transaction_id, place rows between unbounded preceding and 1 preceding) as before
              from scanned
          )
-         select id, name, transaction_id::text::bigint as "transaction!", place, case when wanted then body end as body
+         select id, name, sequence, transaction_id::text::bigint as "transaction!", place, case when wanted then body end as body
          from measured where coalesce(before, 0) < $6 order by transaction_id, place"#,
         company.uuid(),
         position.transaction,

@@ -96,6 +96,8 @@ problem_codes! {
     IdempotencyKeyUsed, 409, "idempotency_key_used", "Idempotency key used", "This idempotency key stood for another event in the last 24 hours.";
     // webhooks
     EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are sent to public addresses only, and none was found for this endpoint.";
+    DeliveryOpen, 409, "delivery_open", "Delivery open", "This delivery has not ended yet; what failed of it is repeated by itself.";
+    DeliveryClosed, 409, "delivery_closed", "Delivery closed", "This delivery has ended; there is nothing to call off.";
     WebhookDisabled, 422, "webhook_disabled", "Webhook disabled", "This webhook is disabled. Enable it first.";
 }
 

@@ -139,10 +139,16 @@ pub(super) async fn count_guess(
     // statements that locked them in different orders would wait for each other.
     let row = sqlx::query!(
         r#"with latest as (
-             select id from verification_codes
-             where store_id = $1 and purpose = $2
-               and case when $4::uuid is null then requested_by is null and (identity = any($3) or sent_to = any($3))
-                        else requested_by = $4 end
+             select id from (
+                 -- each by its own index: a store has as many codes as it sent within a day
+                 select id, issued_at from verification_codes
+                 where $4::uuid is null and store_id = $1 and purpose = $2 and requested_by is null and identity = any($3)
+                 union all
+                 select id, issued_at from verification_codes
+                 where $4::uuid is null and store_id = $1 and purpose = $2 and requested_by is null and sent_to = any($3)
+                 union all
+                 select id, issued_at from verification_codes where store_id = $1 and purpose = $2 and requested_by = $4
+             ) as candidates
              order by issued_at desc limit 1
          ), guessed as (
              update verification_codes set guesses = guesses + 1 where id = (select id from latest)

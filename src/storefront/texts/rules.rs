@@ -231,6 +231,34 @@ mod tests {
     }
 
     #[test]
+    fn the_first_rule_that_refuses_decides() {
+        let everything = Limits { is_paused: true, countries: vec!["GB".to_owned()], per_day: 1, ..limits() };
+        let ago = |seconds| NOW - TimeDelta::seconds(seconds);
+        let busy = History {
+            to_number: vec![ago(1)],
+            others_in_range: 20,
+            range_since: Some(ago(60)),
+            today: 1,
+            today_since: Some(ago(60)),
+            texted: 50,
+            used: 0,
+        };
+        let (mut limits, mut history) = (everything, busy);
+        let mut next = |expected: &str, mend: fn(&mut Limits, &mut History)| {
+            let refused = judge(&limits, &history, &to(MOBILE), false, NOW).map_err(|refusal| refusal.name());
+            assert_eq!(refused, Err(expected));
+            mend(&mut limits, &mut history);
+        };
+        next("texts_paused", |limits, _| limits.is_paused = false);
+        next("texts_paused", |_, history| history.used = 50);
+        next("number_unreachable", |limits, _| limits.countries.clear());
+        next("number_cooldown", |_, history| history.to_number.clear());
+        next("range_cooldown", |_, history| history.others_in_range = 0);
+        next("text_budget_used", |limits, _| limits.per_day = 2);
+        next("texts_unavailable", |_, _| {});
+    }
+
+    #[test]
     fn a_limit_of_none_lets_none_through() {
         let none = History::default();
         for (limits, refused) in [

@@ -1,8 +1,18 @@
 //! Further headers of a subscription's POSTs: whatever the endpoint asks for, never one that changes what we say.
+//!
+//! Their values are keys and passwords, so they are sealed at rest and shown nowhere. An answer has [`MASK`] in their place, and who
+//! sends that back keeps what was there.
 
 use std::collections::BTreeMap;
 
 use axum::http::{HeaderName, HeaderValue};
+use secrecy::ExposeSecret;
+
+use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::ids::SubscriptionId;
+
+/// What is shown in place of a value.
+pub const MASK: &str = "********";
 
 /// Most headers one subscription can add.
 const MAX_HEADERS: usize = 20;
@@ -43,10 +53,39 @@ pub enum NotAnExtraHeader {
 }
 
 impl ExtraHeaders {
+    /// The same names, no values.
+    pub(in crate::webhooks) fn masked(&self) -> Self {
+        Self(self.0.keys().map(|name| (name.clone(), MASK.to_owned())).collect())
+    }
+
+    /// The same headers; where a value is the mask, the one from `before`.
+    pub(super) fn keeping(mut self, before: &Self) -> Self {
+        for (name, value) in &mut self.0 {
+            if let Some(kept) = before.0.get(name).filter(|_| value == MASK) {
+                value.clone_from(kept);
+            }
+        }
+        self
+    }
+
+    pub(super) fn seal(&self, key: &ApplicationKey, subscription: SubscriptionId) -> Vec<u8> {
+        let json = serde_json::to_vec(&self.0).expect("texts can be written as JSON");
+        key.seal(&context(subscription), &json)
+    }
+
+    pub(in crate::webhooks) fn open(key: &ApplicationKey, subscription: SubscriptionId, sealed: &[u8]) -> Result<Self, CannotOpen> {
+        let json = key.open(&context(subscription), sealed)?;
+        serde_json::from_slice(json.expose_secret()).map(Self).map_err(|_| CannotOpen)
+    }
+
     /// Each name with its value.
     pub(in crate::webhooks) fn iter(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         self.0.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)))
     }
+}
+
+fn context(subscription: SubscriptionId) -> String {
+    format!("headers of {subscription}")
 }
 
 impl TryFrom<BTreeMap<String, String>> for ExtraHeaders {
@@ -76,6 +115,7 @@ impl TryFrom<BTreeMap<String, String>> for ExtraHeaders {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use uuid::Uuid;
 
     fn parse(headers: &[(&str, &str)]) -> Result<ExtraHeaders, NotAnExtraHeader> {
         headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<BTreeMap<_, _>>().try_into()
@@ -86,6 +126,20 @@ mod tests {
         let headers = parse(&[("Authorization", "Bearer abc"), ("X-Shop", "")]).unwrap();
         let kept: Vec<_> = headers.iter().map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
         assert_eq!(kept, ["authorization: Bearer abc", "x-shop: "]);
+    }
+
+    #[test]
+    fn sealed_headers_open_for_their_own_subscription_alone_and_a_mask_keeps_what_was_there() {
+        let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
+        let [mine, other] = [1, 2].map(|id| SubscriptionId::from(Uuid::from_u128(id)));
+        let headers = parse(&[("authorization", "Bearer abc"), ("x-shop", "7")]).unwrap();
+        let sealed = headers.seal(&key, mine);
+        assert_eq!(ExtraHeaders::open(&key, mine, &sealed).unwrap(), headers);
+        assert!(ExtraHeaders::open(&key, other, &sealed).is_err());
+        assert!(!String::from_utf8_lossy(&sealed).contains("abc"));
+        assert_eq!(headers.masked(), parse(&[("authorization", MASK), ("x-shop", MASK)]).unwrap());
+        let sent = parse(&[("authorization", MASK), ("x-shop", "8"), ("x-new", MASK)]).unwrap();
+        assert_eq!(sent.keeping(&headers), parse(&[("authorization", "Bearer abc"), ("x-shop", "8"), ("x-new", MASK)]).unwrap());
     }
 
     #[test]

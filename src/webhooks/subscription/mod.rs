@@ -8,6 +8,7 @@ mod changes;
 mod events_wanted;
 mod extra_headers;
 mod queries;
+mod rate_limit;
 mod resource;
 mod routes;
 mod secret;
@@ -18,14 +19,18 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::types::Json;
 
 use crate::columns;
+use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::ids::SubscriptionId;
 use crate::webhooks::targets::EndpointUrl;
 
 pub use attempt_timeout::AttemptTimeout;
 pub use events_wanted::EventsWanted;
 pub use extra_headers::ExtraHeaders;
+pub use rate_limit::RateLimit;
 pub use secret::SigningSecret;
 pub use status::{DisabledReason, Status};
 
+pub(super) use queries::lock_endpoint;
 pub(super) use routes::extension;
 
 columns! {
@@ -47,10 +52,16 @@ columns! {
         pub api_version: ApiVersion,
         /// The form of `X-Service-Signature`.
         pub signature_format: SignatureFormat,
-        /// Further headers of every POST.
+        /// Further headers of every POST: their names. The values only where none are sealed, in rows from before there was a seal.
         pub headers: Json<ExtraHeaders>,
+        /// The same with their values, for `ExtraHeaders::open`.
+        pub sealed_headers: Option<Vec<u8>>,
         /// How long an attempt may take.
         pub timeout: AttemptTimeout,
+        /// How many may begin in a second; as many as there are, unless somebody says.
+        pub rate_limit: Option<RateLimit>,
+        /// What waits for what.
+        pub ordering: Ordering,
         /// The signing secret, for `SigningSecret::open`.
         pub sealed_secret: Vec<u8>,
         /// The one before it.
@@ -83,6 +94,18 @@ pub enum SignatureFormat {
     Prefixed,
 }
 
+/// What waits for what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
+#[serde(rename_all = "snake_case")]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum Ordering {
+    /// Nothing: deliveries are made as they become due.
+    #[default]
+    None,
+    /// The next delivery about a record, until the one before has ended, however it ends.
+    Resource,
+}
+
 impl Subscription {
     fn new(url: EndpointUrl, sealed_secret: Vec<u8>) -> Self {
         Self {
@@ -95,11 +118,27 @@ impl Subscription {
             api_version: ApiVersion::default(),
             signature_format: SignatureFormat::default(),
             headers: Json::default(),
+            sealed_headers: None,
             timeout: AttemptTimeout::default(),
+            rate_limit: None,
+            ordering: Ordering::default(),
             sealed_secret,
             sealed_previous_secret: None,
             previous_secret_until: None,
         }
+    }
+
+    /// Puts `headers` in place of those there were; masked values stay what they were.
+    fn set_headers(&mut self, headers: ExtraHeaders, key: &ApplicationKey, id: SubscriptionId) -> Result<(), CannotOpen> {
+        let before = match &self.sealed_headers {
+            Some(sealed) => ExtraHeaders::open(key, id, sealed)?,
+            None => self.headers.0.clone(),
+        };
+        let headers = headers.keeping(&before);
+        if headers != before || self.sealed_headers.is_none() {
+            (self.headers, self.sealed_headers) = (Json(headers.masked()), Some(headers.seal(key, id)));
+        }
+        Ok(())
     }
 
     fn enable(&mut self) {
@@ -108,7 +147,7 @@ impl Subscription {
     }
 
     /// One that is disabled already keeps its reason.
-    fn disable(&mut self, reason: DisabledReason, now: DateTime<Utc>) {
+    pub(super) fn disable(&mut self, reason: DisabledReason, now: DateTime<Utc>) {
         if self.status == Status::Enabled {
             self.status = Status::Disabled;
             (self.disabled_reason, self.disabled_at) = (Some(reason), Some(now));

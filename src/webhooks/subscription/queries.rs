@@ -5,21 +5,46 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 
-/// Cancels every open delivery. One in flight stays in flight, so that its attempt is logged; it will not be repeated.
-///
-/// Rows are locked in the order of their ids, as recording does: whoever wants the same ones waits, and nobody waits in a circle.
+/// Gives a new subscription the row that its endpoint's state is kept in.
+pub(super) async fn insert_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+    sqlx::query!("insert into endpoints (subscription_id) values ($1)", subscription.uuid()).execute(conn).await?;
+    Ok(())
+}
+
+/// Forgets how the endpoint was doing: whoever enables a subscription says that it is well.
+pub(super) async fn reset_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update endpoints set consecutive_failures = 0, failing_since = null, open_until = null where subscription_id = $1",
+        subscription.uuid(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Holds the row of the endpoint: until the transaction ends nobody else moves its deliveries from one table to another.
+pub(in crate::webhooks) async fn lock_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+    sqlx::query!("select from endpoints where subscription_id = $1 for no key update", subscription.uuid()).execute(conn).await?;
+    Ok(())
+}
+
+/// Closes every delivery that waits, as cancelled. One in flight stays in flight, so that its attempt is logged; it will not be repeated.
+/// The endpoint has to be locked, by a statement before: this one sees only what was there when it began.
 pub(super) async fn call_off_deliveries(
     conn: &mut PgConnection,
     subscription: SubscriptionId,
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "with open as (
-             select id from deliveries
-             where subscription_id = $1 and (due_at is not null or claimed_at is not null) and state in ('pending', 'retrying')
-             order by id for update
+        "with called_off as (
+             delete from waiting where subscription_id = $1
+             returning id, company_id, subscription_id, event_id, event, sequence, replay_of, attempts, created_at
+         ), closed as (
+             insert into deliveries (id, company_id, subscription_id, event_id, event, sequence, replay_of, state, attempts, created_at, closed_at)
+             select id, company_id, subscription_id, event_id, event, sequence, replay_of, 'cancelled', attempts, created_at, $2
+             from called_off
          )
-         update deliveries set state = 'cancelled', due_at = null, updated_at = $2 from open where deliveries.id = open.id",
+         update in_flight set called_off = true where subscription_id = $1",
         subscription.uuid(),
         now,
     )
@@ -37,10 +62,10 @@ pub(super) async fn address_event(
 ) -> Result<DeliveryId, sqlx::Error> {
     sqlx::query_scalar!(
         r#"with taken as (
-             delete from outbox where event_id = $1 returning event_id
+             delete from outbox where event_id = $1 returning event_id, company_id, name, sequence
          )
-         insert into deliveries (id, company_id, subscription_id, event_id, state, due_at, created_at, updated_at)
-         select $2, events.company_id, $3, events.id, 'pending', $4, $4, $4 from taken join events on events.id = taken.event_id
+         insert into waiting (id, company_id, subscription_id, event_id, event, sequence, lane, due_at, created_at, updated_at)
+         select $2, company_id, $3, event_id, name, sequence, 0, $4, $4, $4 from taken
          returning id as "id: DeliveryId""#,
         event.uuid(),
         DeliveryId::new(now).uuid(),

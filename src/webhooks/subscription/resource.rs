@@ -2,22 +2,22 @@
 
 use std::future::{Future, ready};
 
-use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
-use sqlx::types::Json;
 
 use crate::events::EventName;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::SubscriptionId;
-use crate::kernel::problem::{FieldErrors, Problem};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::telemetry::chain;
 use crate::resources::{Announced, Change, Edit, Editable, Filter, Line, Member, New, Record, Resource};
-use crate::webhooks::Webhooks;
 use crate::webhooks::subscription::{
-    ApiVersion, AttemptTimeout, DisabledReason, EventsWanted, ExtraHeaders, SignatureFormat, SigningSecret, Status, Subscription, queries,
+    ApiVersion, AttemptTimeout, DisabledReason, EventsWanted, ExtraHeaders, Ordering, RateLimit, SignatureFormat, SigningSecret, Status,
+    Subscription, queries,
 };
 use crate::webhooks::targets::EndpointUrl;
+use crate::webhooks::{Webhooks, health, replays};
 
 impl Resource for Subscription {
     type Id = SubscriptionId;
@@ -35,6 +35,11 @@ impl Resource for Subscription {
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
         ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
     }
+
+    async fn details(webhooks: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+        let health = health::member(conn, record.id, webhooks.clock.now()).await?;
+        Ok(Map::from_iter([("health".to_owned(), health)]))
+    }
 }
 
 impl Subscription {
@@ -49,8 +54,10 @@ impl Subscription {
             ("disabled_at".to_owned(), json!(self.disabled_at.map(timestamp))),
             ("api_version".to_owned(), json!(self.api_version)),
             ("signature_format".to_owned(), json!(self.signature_format)),
-            ("headers".to_owned(), json!(self.headers)),
+            ("headers".to_owned(), json!(self.headers.masked())),
             ("timeout".to_owned(), json!(self.timeout)),
+            ("rate_limit".to_owned(), json!(self.rate_limit)),
+            ("ordering".to_owned(), json!(self.ordering)),
             ("previous_secret_until".to_owned(), json!(self.previous_secret_until.map(timestamp))),
         ])
     }
@@ -63,14 +70,21 @@ impl Announced for Subscription {
     }
 
     async fn follow_up(edit: &mut Edit<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
-        let ends = match change {
-            Change::Created(_) => false,
-            Change::Updated(_, after) => after.fields.status == Status::Disabled,
-            Change::Deleted(_) => true,
-        };
-        if ends {
-            let now = edit.now;
-            queries::call_off_deliveries(edit.conn(), change.record().id, now).await?;
+        let (id, now) = (change.record().id, edit.now);
+        match change {
+            Change::Created(_) => queries::insert_endpoint(edit.conn(), id).await?,
+            Change::Updated(before, after) if after.fields.status == Status::Enabled => {
+                if before.fields.status == Status::Disabled {
+                    queries::reset_endpoint(edit.conn(), id).await?;
+                }
+            }
+            // What is changed of one that is disabled already leaves its replays alone.
+            Change::Updated(before, _) if before.fields.status == Status::Disabled => {}
+            Change::Updated(..) | Change::Deleted(_) => {
+                replays::stop_replays(edit.conn(), id, now).await?;
+                queries::lock_endpoint(edit.conn(), id).await?;
+                queries::call_off_deliveries(edit.conn(), id, now).await?;
+            }
         }
         Ok(())
     }
@@ -88,24 +102,32 @@ pub struct Body {
     signature_format: Member<SignatureFormat>,
     headers: Member<ExtraHeaders>,
     timeout: Member<AttemptTimeout>,
+    rate_limit: Member<Option<RateLimit>>,
+    ordering: Member<Ordering>,
 }
 
 impl Body {
-    fn put(self, subscription: &mut Subscription, now: DateTime<Utc>) {
+    fn put(self, subscription: &mut Subscription, id: SubscriptionId, edit: &Edit<Webhooks>) -> Result<(), Problem> {
         self.url.put(&mut subscription.url);
         self.description.put_or_clear(&mut subscription.description);
         self.events.put(&mut subscription.events);
         self.api_version.put(&mut subscription.api_version);
         self.signature_format.put(&mut subscription.signature_format);
         self.timeout.put(&mut subscription.timeout);
+        self.rate_limit.put_or_clear(&mut subscription.rate_limit);
+        self.ordering.put(&mut subscription.ordering);
         if let Member::Sent(headers) = self.headers {
-            subscription.headers = Json(headers);
+            subscription.set_headers(headers, &edit.room.key, id).map_err(|error| {
+                tracing::error!(subscription = %id, error = chain(&error), "the headers of a webhook could not be changed");
+                Problem::from(ProblemCode::Internal)
+            })?;
         }
         match self.status {
             Member::Missing => {}
             Member::Sent(Status::Enabled) => subscription.enable(),
-            Member::Sent(Status::Disabled) => subscription.disable(DisabledReason::Requested, now),
+            Member::Sent(Status::Disabled) => subscription.disable(DisabledReason::Requested, edit.now),
         }
+        Ok(())
     }
 }
 
@@ -126,13 +148,13 @@ impl Editable for Subscription {
         let Member::Sent(url) = body.url.clone() else { return Err(FieldErrors::one("url", "url is required.")) };
         let secret = SigningSecret::generate();
         let mut fields = Self::new(url, secret.seal(&edit.room.key, id));
-        body.put(&mut fields, edit.now);
+        body.put(&mut fields, id, edit)?;
         Ok(New { fields, shown_once: Map::from_iter([("secret".to_owned(), secret.reveal().into())]) })
     }
 
     async fn change(edit: &mut Edit<Webhooks>, before: &Record<Self>, body: Body) -> Result<Self, Problem> {
         let mut fields = before.fields.clone();
-        body.put(&mut fields, edit.now);
+        body.put(&mut fields, before.id, edit)?;
         Ok(fields)
     }
 }

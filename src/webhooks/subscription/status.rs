@@ -39,4 +39,6 @@ pub enum DisabledReason {
     Requested,
     /// Its endpoint answered 410.
     Gone,
+    /// Every delivery failed for five days.
+    Failing,
 }

@@ -6,6 +6,7 @@ pub mod database;
 mod emitted;
 pub mod fleet;
 pub mod gateways;
+pub mod http2;
 pub mod http_texts;
 pub mod identity_provider;
 pub mod people;

@@ -32,8 +32,14 @@ pub enum Reply {
     Close,
     /// By closing the connection in the middle of the body.
     BreakOff,
+    /// By closing the connection in the middle of a header.
+    BreakOffEarly,
     /// With something that is not HTTP.
     Nonsense,
+    /// With a body that never ends, as fast as it is taken.
+    Flood,
+    /// With so many interim answers before one of 200; for ever, if there is no number.
+    Interim(Option<usize>),
 }
 
 impl Reply {
@@ -70,6 +76,13 @@ pub struct Receiver {
     replies: Arc<Mutex<VecDeque<Reply>>>,
 }
 
+/// What an endpoint does with a connection after an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Then {
+    Close,
+    KeepOpen,
+}
+
 /// The certificate authority of all endpoints.
 pub fn authority() -> &'static Authority {
     static AUTHORITY: OnceLock<(TemporaryDirectory, Authority)> = OnceLock::new();
@@ -84,11 +97,20 @@ pub fn authority() -> &'static Authority {
 impl Receiver {
     /// An endpoint called `name`, with a certificate for `certified` (for nobody: it does not even speak TLS).
     pub async fn start(name: &str, certified: Option<&str>) -> Self {
+        Self::open(name, certified, Then::Close).await
+    }
+
+    /// An endpoint that takes many POSTs on one connection.
+    pub async fn start_for_many(name: &str) -> Self {
+        Self::open(name, Some(name), Then::KeepOpen).await
+    }
+
+    async fn open(name: &str, certified: Option<&str>, then: Then) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (arrived, received) = watch::channel(Vec::new());
         let replies = Arc::new(Mutex::new(VecDeque::new()));
-        let endpoint = Arc::new(Endpoint { arrived, replies: Arc::clone(&replies), tls: certified.map(acceptor) });
+        let endpoint = Arc::new(Endpoint { arrived, replies: Arc::clone(&replies), tls: certified.map(|name| acceptor(name, &[])), then });
         let tasks = Lifecycle::default();
         tasks.clone().spawn(async move {
             loop {
@@ -117,6 +139,11 @@ impl Receiver {
         self.received.borrow().clone()
     }
 
+    /// How many have arrived.
+    pub fn count(&self) -> usize {
+        self.received.borrow().len()
+    }
+
     /// The only POST that arrived.
     #[track_caller]
     pub fn only(&self) -> Received {
@@ -137,19 +164,23 @@ impl Receiver {
     }
 }
 
-fn acceptor(name: &str) -> TlsAcceptor {
+/// TLS with a certificate for `name`, and `protocols` to choose from.
+pub fn acceptor(name: &str, protocols: &[&[u8]]) -> TlsAcceptor {
     let issued = authority().issue(&[name], DateTime::from_timestamp(1_779_358_500, 0).unwrap()).unwrap();
     let chain = CertificateDer::pem_slice_iter(issued.chain_pem.as_bytes()).collect::<Result<_, _>>().unwrap();
     let key = PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-    TlsAcceptor::from(Arc::new(config.with_no_client_auth().with_single_cert(chain, key).unwrap()))
+    let mut config = config.with_no_client_auth().with_single_cert(chain, key).unwrap();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    TlsAcceptor::from(Arc::new(config))
 }
 
 struct Endpoint {
     arrived: watch::Sender<Vec<Received>>,
     replies: Arc<Mutex<VecDeque<Reply>>>,
     tls: Option<TlsAcceptor>,
+    then: Then,
 }
 
 impl Endpoint {
@@ -162,6 +193,12 @@ impl Endpoint {
 
     async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
         let mut stream = BufReader::new(stream);
+        while self.then == Then::KeepOpen {
+            let received = read(&mut stream).await?;
+            self.arrived.send_modify(|all| all.push(received));
+            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await?;
+            stream.flush().await?;
+        }
         let received = read(&mut stream).await?;
         let reply = self.replies.lock().unwrap().pop_front().unwrap_or(Reply::status(200));
         self.arrived.send_modify(|all| all.push(received));
@@ -184,6 +221,20 @@ impl Endpoint {
             }
             Reply::Close => return Ok(()),
             Reply::BreakOff => stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nhalf").await?,
+            Reply::BreakOffEarly => stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-le").await?,
+            Reply::Flood => {
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n").await?;
+                loop {
+                    stream.write_all(&[b'x'; 65_536]).await?;
+                }
+            }
+            Reply::Interim(count) => {
+                for _ in 0..count.unwrap_or(usize::MAX) {
+                    stream.write_all(b"HTTP/1.1 103 Early Hints\r\nlink: </style.css>\r\n\r\n").await?;
+                    stream.flush().await?;
+                }
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await?;
+            }
             Reply::Nonsense => stream.write_all(b"220 mail.example ready\r\n").await?,
         }
         stream.shutdown().await
@@ -192,7 +243,9 @@ impl Endpoint {
 
 async fn read(stream: &mut (impl AsyncBufReadExt + Unpin)) -> io::Result<Received> {
     let (mut head, mut headers) = (String::new(), HeaderMap::new());
-    stream.read_line(&mut head).await?;
+    if stream.read_line(&mut head).await? == 0 {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
     loop {
         let mut line = String::new();
         stream.read_line(&mut line).await?;

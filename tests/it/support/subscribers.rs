@@ -4,6 +4,7 @@ use portico::events::{self, NewEvent};
 use portico::kernel::ids::{CompanyId, EventId};
 use reqwest::Method;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::support::receiver::Receiver;
 use crate::support::{Answer, World};
@@ -44,13 +45,27 @@ impl World {
     }
 
     pub async fn publish_for(&self, company: CompanyId, name: &str) -> EventId {
-        let mut data = self.state.developers.catalogue.find(name).unwrap().sample.clone();
-        data["meta"] = json!({ "note": "ünïcode ☂" });
-        let event = NewEvent { company, name: name.parse().unwrap(), subject: None, data };
+        self.publish_event(company, name, None).await
+    }
+
+    /// Publishes an event about a record.
+    pub async fn publish_about(&self, subject: Uuid, name: &str) -> EventId {
+        self.publish_event(self.company, name, Some(subject)).await
+    }
+
+    async fn publish_event(&self, company: CompanyId, name: &str, subject: Option<Uuid>) -> EventId {
+        let event = self.new_event(company, name, subject);
         let mut transaction = self.pool.begin().await.unwrap();
         let id = events::publish(&mut transaction, event, self.clock.now()).await.unwrap();
         transaction.commit().await.unwrap();
         id
+    }
+
+    /// The sample of an event.
+    pub fn new_event(&self, company: CompanyId, name: &str, subject: Option<Uuid>) -> NewEvent {
+        let mut data = self.state.developers.catalogue.find(name).unwrap().sample.clone();
+        data["meta"] = json!({ "note": "ünïcode ☂" });
+        NewEvent { company, name: name.parse().unwrap(), subject, data }
     }
 
     /// Lets the worker do everything that is due; gives the POSTs it made.

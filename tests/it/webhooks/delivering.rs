@@ -154,11 +154,32 @@ async fn a_rolled_back_change_publishes_nothing() {
 async fn extra_headers_go_along() {
     let world = World::new().await;
     let receiver = world.endpoint("shop.test").await;
-    world.subscribe(&receiver, json!({ "headers": { "Authorization": "Bearer abc", "X-Shop": "7" } })).await;
+    let webhook = world.subscribe(&receiver, json!({ "headers": { "Authorization": "Bearer abc", "X-Shop": "7" } })).await;
     world.publish("order.created").await;
     world.deliver().await;
     let received = receiver.only();
     assert_eq!((received.header("authorization"), received.header("x-shop")), ("Bearer abc", "7"));
+
+    let masked = json!({ "authorization": "********", "x-shop": "********" });
+    let path = format!("webhooks/{}", webhook["id"].as_str().unwrap());
+    assert_eq!((&webhook["headers"], &world.get(&path).await["webhook"]["headers"]), (&masked, &masked));
+    let logged = world.last_delivery().await["attempts"][0]["request_headers"].take();
+    assert_eq!(
+        (&logged["authorization"], &logged["x-shop"], &logged["x-service-attempt"]),
+        (&json!("********"), &json!("********"), &json!("1"))
+    );
+    let stored: String = sqlx::query_scalar("select subscriptions::text from subscriptions").fetch_one(&world.pool).await.unwrap();
+    assert!(!stored.contains("Bearer") && !stored.contains(&hex::encode("Bearer abc")), "{stored}");
+
+    // What is sent back as it was shown stays what it was.
+    let change = json!({ "headers": { "authorization": "********", "x-shop": "8" } });
+    world.developers(Method::PUT, &path, change.clone()).await.ok(200);
+    world.publish("order.created").await;
+    world.deliver().await;
+    let received = receiver.received().pop().unwrap();
+    assert_eq!((received.header("authorization"), received.header("x-shop")), ("Bearer abc", "8"));
+    let version = world.developers(Method::PUT, &path, change).await;
+    assert_eq!(version.header("etag"), Some("\"2\""), "what ends unchanged is no new version");
 }
 
 #[tokio::test]
@@ -200,7 +221,7 @@ async fn a_redirect_is_not_followed() {
     }
     world.deliver().await;
     assert_eq!((receiver.received().len(), elsewhere.received().len()), (5, 5), "elsewhere got its own and no more");
-    assert_eq!(world.count("select count(*) from deliveries where state = 'retrying'").await, 5);
+    assert_eq!(world.count("select count(*) from delivery_log where state = 'retrying'").await, 5);
     assert_eq!(world.count("select count(*) from attempts where status between 300 and 308 and error is null").await, 5);
 }
 

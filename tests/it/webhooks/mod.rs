@@ -3,6 +3,12 @@
 mod crashes;
 mod delivering;
 mod endpoints;
+mod failing;
+mod fairness;
+mod faults;
+mod ordering;
+mod replaying;
+mod retention;
 mod retrying;
 mod rotating;
 mod subscribing;

@@ -1,0 +1,99 @@
+//! What sending needs to know of a subscription, read once for each of its versions: the secrets opened, the headers put together.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use chrono::{DateTime, Utc};
+use sqlx::types::Json;
+
+use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::ids::SubscriptionId;
+use crate::webhooks::headers::Headers;
+use crate::webhooks::signature::SigningSecrets;
+use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat, SigningSecret};
+use crate::webhooks::targets::EndpointUrl;
+
+pub(super) const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
+
+/// A subscription as it is stored.
+#[derive(Debug)]
+pub(super) struct Stored {
+    pub(super) subscription: SubscriptionId,
+    pub(super) version: i64,
+    pub(super) url: EndpointUrl,
+    pub(super) headers: Json<ExtraHeaders>,
+    pub(super) sealed_headers: Option<Vec<u8>>,
+    pub(super) signature_format: SignatureFormat,
+    pub(super) timeout: AttemptTimeout,
+    pub(super) sealed_secret: Vec<u8>,
+    pub(super) sealed_previous_secret: Option<Vec<u8>>,
+    pub(super) previous_secret_until: Option<DateTime<Utc>>,
+}
+
+/// Where a subscription's deliveries go, and how.
+#[derive(Debug)]
+pub(super) struct Endpoint {
+    /// The version of the subscription this was read from.
+    pub(super) version: i64,
+    pub(super) url: EndpointUrl,
+    pub(super) timeout: AttemptTimeout,
+    pub(super) signature_format: SignatureFormat,
+    /// The headers that are the same in every request.
+    pub(super) headers: Headers,
+    secrets: Result<Secrets, CannotOpen>,
+}
+
+#[derive(Debug)]
+struct Secrets {
+    alone: SigningSecrets,
+    /// While a rotation overlaps, and until when.
+    overlapping: Option<(SigningSecrets, DateTime<Utc>)>,
+}
+
+impl Endpoint {
+    pub(super) fn open(key: &ApplicationKey, stored: Stored) -> Self {
+        let further = match &stored.sealed_headers {
+            Some(sealed) => ExtraHeaders::open(key, stored.subscription, sealed),
+            None => Ok(stored.headers.0.clone()),
+        };
+        let (sent, logged, secrets) = match further {
+            Ok(further) => (ours_and(&further), ours_and(&further.masked()), Secrets::open(key, &stored)),
+            Err(error) => (HeaderMap::new(), HeaderMap::new(), Err(error)),
+        };
+        Self {
+            secrets,
+            version: stored.version,
+            url: stored.url,
+            timeout: stored.timeout,
+            signature_format: stored.signature_format,
+            headers: Headers::beginning_with(sent, &logged),
+        }
+    }
+
+    /// The secrets that sign at this moment.
+    pub(super) fn secrets(&self, at: DateTime<Utc>) -> Result<&SigningSecrets, CannotOpen> {
+        match &self.secrets {
+            Ok(Secrets { overlapping: Some((both, until)), .. }) if at < *until => Ok(both),
+            Ok(Secrets { alone, .. }) => Ok(alone),
+            Err(CannotOpen) => Err(CannotOpen),
+        }
+    }
+}
+
+/// The further headers, and those of ours that are the same in every request.
+fn ours_and(further: &ExtraHeaders) -> HeaderMap {
+    let mut headers: HeaderMap = further.iter().collect();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::USER_AGENT, USER_AGENT);
+    headers
+}
+
+impl Secrets {
+    fn open(key: &ApplicationKey, stored: &Stored) -> Result<Self, CannotOpen> {
+        let open = |sealed: &[u8]| SigningSecret::open(key, stored.subscription, sealed);
+        let current = open(&stored.sealed_secret)?;
+        let overlapping = match (&stored.sealed_previous_secret, stored.previous_secret_until) {
+            (Some(sealed), Some(until)) => Some((SigningSecrets { current: current.clone(), previous: Some(open(sealed)?) }, until)),
+            _ => None,
+        };
+        Ok(Self { alone: SigningSecrets { current, previous: None }, overlapping })
+    }
+}

@@ -1,0 +1,136 @@
+//! Failing endpoints: the operators are told before a webhook is disabled, and when it is (decisions, section 7).
+//!
+//! Whoever records attempts notes since when an endpoint has been failing without a single success. From there to its last failure is what
+//! counts: an endpoint that nobody sends anything is not disabled for one old failure. At 50, 70 and 90 percent of five days the
+//! operators are told, at 100 the webhook is disabled; when a delivery succeeds after they were told, they are told that too. Replays
+//! count nowhere.
+//!
+//! Each of these is told once an episode, however many instances look: what was told is written to the endpoint's row under its lock, in
+//! the transaction that publishes the event. Mail goes out after the commit; an instance that dies in between leaves the event as the
+//! only notice. The events go to whoever subscribes to them, the failing endpoint included; that their deliveries fail begins no new
+//! episode, so nothing goes round in circles.
+
+mod episode;
+mod letter;
+mod queries;
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::events::{EventName, names};
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::{CompanyId, SubscriptionId};
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::problem::Problem;
+use crate::kernel::telemetry::chain;
+use crate::members;
+use crate::operators;
+use crate::providers::mail::Letter;
+use crate::resources::{Edit, Record};
+use crate::webhooks::Webhooks;
+use crate::webhooks::failing::episode::Notice;
+use crate::webhooks::subscription::{DisabledReason, Status, Subscription};
+
+/// How often an instance looks.
+const EVERY: Duration = Duration::from_secs(60);
+
+/// Looks every minute.
+pub(super) async fn watch(webhooks: Webhooks, lifecycle: Lifecycle) {
+    let mut minutes = interval(EVERY);
+    minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            () = lifecycle.stopping().cancelled() => return,
+            _ = minutes.tick() => {}
+        }
+        if let Err(error) = webhooks.tell_of_failing().await {
+            tracing::warn!(error = chain(&error), "failing webhooks were not looked at; the next minute will do it");
+        }
+    }
+}
+
+impl Webhooks {
+    /// Tells the operators what they have to know by now, and disables what has been failing for too long.
+    pub async fn tell_of_failing(&self) -> Result<(), sqlx::Error> {
+        let mut conn = self.engine.acquire().await?;
+        let suspects = queries::list_suspects(&mut conn).await?;
+        drop(conn);
+        for suspect in suspects {
+            if suspect.episode.due().is_none() {
+                continue;
+            }
+            // A refusal was logged, or the webhook has been deleted meanwhile; neither keeps the others waiting.
+            if let Ok(Some((notice, webhook))) = self.tell(suspect.company, suspect.subscription).await {
+                self.write_to_operators(&notice, &webhook).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Publishes what is due of one webhook; `None` when somebody else did, or nobody has to know.
+    async fn tell(&self, company: CompanyId, id: SubscriptionId) -> Result<Option<(Notice, Record<Subscription>)>, Problem> {
+        let mut edit = Edit::begin(self, company).await?;
+        let mut webhook = edit.lock::<Subscription>(id).await?;
+        let episode = queries::lock_episode(edit.conn(), id).await?;
+        let Some(notice) = episode.due().filter(|notice| notice.concerns(webhook.fields.status)) else { return Ok(None) };
+        if let Notice::Disabled { .. } = notice {
+            let mut after = webhook.fields.clone();
+            after.disable(DisabledReason::Failing, edit.now);
+            webhook = edit.update(webhook, after).await?.record;
+        }
+        if let Some(name) = notice.event() {
+            edit.announce(webhook.clone(), name, notice.additional_data()).await?;
+        }
+        queries::note_told(edit.conn(), id, notice.percent(), notice.failing_since()).await?;
+        edit.commit().await?;
+        tracing::info!(subscription = %id, percent = notice.percent(), "operators were told how a webhook is doing");
+        Ok(notice.event().map(|_| (notice, webhook)))
+    }
+
+    async fn write_to_operators(&self, notice: &Notice, webhook: &Record<Subscription>) -> Result<(), sqlx::Error> {
+        if !self.mail.is_available() {
+            return Ok(());
+        }
+        let mut conn = self.engine.acquire().await?;
+        let addresses = operators::list_addresses(&mut conn, webhook.company).await?;
+        drop(conn);
+        let (subject, text) = letter::write(notice, webhook);
+        for to in addresses {
+            let letter = Letter { to: &to, subject: &subject, text: &text, html: None, code: None, at: self.clock.now() };
+            if let Err(error) = self.mail.send(letter).await {
+                tracing::warn!(error = chain(&error), "an operator was not written to about a failing webhook");
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Notice {
+    fn additional_data(&self) -> Map<String, Value> {
+        match *self {
+            Self::Failing { since, percent } => members! {
+                "percent": percent,
+                "failing_since": timestamp(since),
+                "disabled_from": timestamp(since + episode::PATIENCE),
+            },
+            Self::Disabled { since } | Self::Recovered { since } => members! { "failing_since": timestamp(since) },
+            Self::Over => Map::new(),
+        }
+    }
+
+    fn event(&self) -> Option<EventName> {
+        match self {
+            Self::Failing { .. } => Some(names::WEBHOOK_FAILING),
+            Self::Disabled { .. } => Some(names::WEBHOOK_DISABLED),
+            Self::Recovered { .. } => Some(names::WEBHOOK_RECOVERED),
+            Self::Over => None,
+        }
+    }
+
+    /// Of a disabled webhook nothing is told any more, but what was told of it is forgotten when its time has come.
+    fn concerns(&self, status: Status) -> bool {
+        status == Status::Enabled || matches!(self, Self::Over)
+    }
+}

@@ -1,0 +1,185 @@
+//! From the queue into flight.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::PgConnection;
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
+use crate::webhooks::claim::{Lane, Taken};
+use crate::webhooks::endpoint::Stored;
+use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat};
+use crate::webhooks::targets::EndpointUrl;
+
+/// What bounds one claim.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::webhooks) struct Limits {
+    /// Deliveries taken at most.
+    pub(in crate::webhooks) deliveries: i32,
+    /// Endpoints looked at, at most.
+    pub(in crate::webhooks) endpoints: i32,
+    /// Deliveries in flight to one endpoint at most.
+    pub(in crate::webhooks) in_flight: i32,
+    /// The longest that a circuit stays open.
+    pub(in crate::webhooks) cool_down: TimeDelta,
+}
+
+/// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the one of
+/// an empty claim has no delivery.
+///
+/// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around: what it costs is the
+/// number of endpoints that wait, never the number of deliveries that do. `endpoint` locks them and knows how much room each has:
+/// nobody else can fill it meanwhile. An instant further in the future than it can be was written before the clock was set back.
+///
+/// Of a subscription that wants order, the first of each chain may go, unless one of the chain is in flight.
+pub(in crate::webhooks) async fn claim_due(
+    conn: &mut PgConnection,
+    lane: Lane,
+    limits: Limits,
+    after: SubscriptionId,
+    start: i64,
+    now: DateTime<Utc>,
+) -> Result<Vec<Taken>, sqlx::Error> {
+    sqlx::query_as!(
+        Taken,
+        r#"with recursive visited as (
+             select first.subscription_id, first.subscription_id as seed, 1 as place
+             from (select coalesce(
+                 (select subscription_id from waiting where lane = $1 and subscription_id > $2 order by subscription_id limit 1),
+                 (select subscription_id from waiting where lane = $1 order by subscription_id limit 1)
+             ) as subscription_id) as first
+             where first.subscription_id is not null
+             union all
+             select next.subscription_id, visited.seed, visited.place + 1
+             from visited
+             cross join lateral (select coalesce(
+                 (select subscription_id from waiting where lane = $1 and subscription_id > visited.subscription_id
+                  order by subscription_id limit 1),
+                 (select subscription_id from waiting where lane = $1 order by subscription_id limit 1)
+             ) as subscription_id) as next
+             where visited.place < $3 and next.subscription_id <> visited.seed
+         ), locked as materialized (
+             select endpoints.subscription_id, endpoints.in_flight, subscriptions.version, subscriptions.rate_limit,
+                    ceil(subscriptions.rate_limit / 10.0) as burst,
+                    case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
+                    as arrival_at,
+                    case when endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
+             from endpoints join subscriptions on subscriptions.id = endpoints.subscription_id
+             where endpoints.subscription_id in (select subscription_id from visited)
+             order by endpoints.subscription_id
+             for no key update of endpoints
+         ), endpoint as materialized (
+             select subscription_id, in_flight, version, rate_limit, arrival_at,
+                    greatest(0, case when open_until > $7 then 0
+                                     when open_until <= $7 then least(1 - in_flight, rate.allows)
+                                     else least($5::integer - in_flight, rate.allows) end) as room,
+                    case when open_until > $7 then open_until
+                         when rate.allows = 0 then arrival_at + (1 - burst) * (interval '1 second' / rate_limit) end as resumes_at
+             from locked
+             cross join lateral (
+                 select coalesce(floor(burst - extract(epoch from arrival_at - $7) * rate_limit)::integer, $5) as allows
+             ) as rate
+         ), candidates as (
+             select due.id, due.due_at, endpoint.in_flight + row_number() over (partition by endpoint.subscription_id order by due.due_at) as turn
+             from endpoint
+             cross join lateral (
+                 (select id, due_at from waiting
+                  where $1 < 2 and lane = $1 and subscription_id = endpoint.subscription_id and due_at <= $7
+                  order by due_at limit least(endpoint.room, $4::integer))
+                 union all
+                 (with recursive chains as (
+                      select first.chain, first.chain as seed, 1 as place
+                      from (select coalesce(
+                          (select min(chain) from waiting where subscription_id = endpoint.subscription_id and chain > $8),
+                          (select min(chain) from waiting where subscription_id = endpoint.subscription_id)
+                      ) as chain) as first
+                      where $1 = 2 and endpoint.room > 0 and first.chain is not null
+                      union all
+                      select next.chain, chains.seed, chains.place + 1
+                      from chains
+                      cross join lateral (select coalesce(
+                          (select min(chain) from waiting where subscription_id = endpoint.subscription_id and chain > chains.chain),
+                          (select min(chain) from waiting where subscription_id = endpoint.subscription_id)
+                      ) as chain) as next
+                      where chains.place < 500 and next.chain <> chains.seed
+                  )
+                  select head.id, head.due_at from chains
+                  cross join lateral (
+                      select id, due_at from waiting
+                      where subscription_id = endpoint.subscription_id and waiting.chain = chains.chain
+                      order by sequence limit 1
+                  ) as head
+                  where head.due_at <= $7
+                  and not exists (
+                      select from in_flight where in_flight.subscription_id = endpoint.subscription_id and in_flight.chain = chains.chain
+                  )
+                  order by head.due_at limit least(endpoint.room, $4))
+             ) as due
+         ), chosen as (
+             select id from candidates order by turn, due_at limit $4
+         ), taken as (
+             delete from waiting where id in (select id from chosen)
+             returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures, created_at
+         ), flown as (
+             insert into in_flight (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures,
+                                    claimed_at, created_at)
+             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts + 1, failures, $7, created_at
+             from taken
+             returning id, company_id, subscription_id, event_id, event, sequence, attempts, failures
+         ), of_each as (
+             select subscription_id, count(*)::integer as deliveries from flown group by subscription_id
+         ), counted as (
+             update endpoints
+             set in_flight = endpoints.in_flight + of_each.deliveries,
+                 next_arrival_at = endpoint.arrival_at + of_each.deliveries * (interval '1 second' / endpoint.rate_limit)
+             from of_each join endpoint using (subscription_id)
+             where endpoints.subscription_id = of_each.subscription_id
+         )
+         select summary.last as "last: SubscriptionId", summary.more as "more!", summary.unseen as "unseen!", summary.missed as "missed!",
+                summary.resumes_at,
+                flown.id as "delivery?: DeliveryId", flown.company_id as "company?: CompanyId",
+                flown.subscription_id as "subscription?: SubscriptionId", flown.event_id as "event?: EventId", flown.event as "event_name?",
+                flown.sequence as "sequence?", flown.attempts as "number?", flown.failures as "failures?", endpoint.version as "version?"
+         from (
+             select (select subscription_id from visited order by place desc limit 1) as last,
+                    (select count(*) from visited) >= $3 as unseen,
+                    (select count(*) from flown) >= $4 or exists (
+                        select from endpoint left join of_each using (subscription_id)
+                        where $1 = 2 or coalesce(of_each.deliveries, 0) >= endpoint.room
+                    ) as more,
+                    (select count(*) from chosen) > (select count(*) from flown) as missed,
+                    (select min(resumes_at) from endpoint where room = 0) as resumes_at
+         ) as summary
+         left join (flown join endpoint on endpoint.subscription_id = flown.subscription_id) on true"#,
+        lane as i16,
+        after.uuid(),
+        limits.endpoints,
+        limits.deliveries,
+        limits.in_flight,
+        limits.cool_down as TimeDelta,
+        now,
+        start,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// What sending needs of these subscriptions.
+pub(in crate::webhooks) async fn find_endpoints(conn: &mut PgConnection, subscriptions: &[Uuid]) -> Result<Vec<Stored>, sqlx::Error> {
+    sqlx::query_as!(
+        Stored,
+        r#"select id as "subscription: SubscriptionId", version, url as "url: EndpointUrl", headers as "headers: Json<ExtraHeaders>",
+                  sealed_headers, signature_format as "signature_format: SignatureFormat", timeout as "timeout: AttemptTimeout", sealed_secret,
+                  sealed_previous_secret, previous_secret_until
+           from subscriptions where id = any($1)"#,
+        subscriptions,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// The bytes of these events.
+pub(in crate::webhooks) async fn find_bodies(conn: &mut PgConnection, events: &[Uuid]) -> Result<Vec<(EventId, Vec<u8>)>, sqlx::Error> {
+    let found = sqlx::query!(r#"select id as "id: EventId", body from events where id = any($1)"#, events).fetch_all(conn).await?;
+    Ok(found.into_iter().map(|event| (event.id, event.body)).collect())
+}

@@ -1,0 +1,23 @@
+//! What the log shows of one delivery.
+
+use sqlx::PgConnection;
+
+use crate::kernel::ids::{AttemptId, DeliveryId, EventId};
+use crate::webhooks::delivery_log::LoggedAttempt;
+
+/// The bytes of an event, unless it has been forgotten.
+pub(in crate::webhooks) async fn find_body(conn: &mut PgConnection, event: EventId) -> Result<Option<Vec<u8>>, sqlx::Error> {
+    sqlx::query_scalar!("select body from events where id = $1", event.uuid()).fetch_optional(conn).await
+}
+
+/// The attempts of a delivery, in their order.
+pub(in crate::webhooks) async fn list_attempts(conn: &mut PgConnection, delivery: DeliveryId) -> Result<Vec<LoggedAttempt>, sqlx::Error> {
+    sqlx::query_as!(
+        LoggedAttempt,
+        r#"select id as "id: AttemptId", number, started_at, duration_ms, status, error, request_headers, response_headers, response_body
+           from attempts where delivery_id = $1 order by number"#,
+        delivery.uuid(),
+    )
+    .fetch_all(conn)
+    .await
+}

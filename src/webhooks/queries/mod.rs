@@ -1,0 +1,17 @@
+//! The SQL of the engine, a file for each step of a delivery.
+//!
+//! A delivery is in one of three tables: `waiting`, `in_flight` or `deliveries`. Every statement that moves deliveries of an endpoint
+//! locks the endpoint's row first, and rows of several endpoints in the order of their ids: so no two moves of one delivery meet, and
+//! nobody waits in a circle. Fan-out only adds, and locks no endpoint.
+
+mod claim;
+mod fan_out;
+mod log;
+mod reclaim;
+mod record;
+
+pub(super) use claim::{Limits, claim_due, find_bodies, find_endpoints};
+pub(super) use fan_out::fan_out;
+pub(super) use log::{find_body, list_attempts};
+pub(super) use reclaim::release_expired;
+pub(super) use record::record_attempts;

@@ -1,0 +1,218 @@
+//! The SQL of replays. Deliveries are only added to `waiting`, which needs no lock; calling one off moves it, which needs the endpoint's.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::kernel::ids::{CompanyId, DeliveryId, EventId, ReplayId, SubscriptionId};
+use crate::webhooks::replays::replay::{Repeatable, Wanted};
+
+/// How many deliveries made from `wanted.since` until `until` would be repeated.
+pub(super) async fn count_repeated(
+    conn: &mut PgConnection,
+    subscription: SubscriptionId,
+    wanted: Wanted,
+    until: DateTime<Utc>,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select count(*) as "count!" from deliveries
+         where subscription_id = $1 and state = $2 and replay_of is null
+         and created_at >= $3 and created_at <= $4 and id >= uuid_v7_floor($3)
+         and exists (select from events where events.id = deliveries.event_id)
+         and ($2 <> 'failed' or not exists (
+             select from deliveries as again
+             where again.event_id = deliveries.event_id and again.subscription_id = $1 and again.state = 'delivered'
+         ))"#,
+        subscription.uuid(),
+        wanted.state as Repeatable,
+        wanted.since,
+        until,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// A replay that is being worked on.
+#[derive(Debug)]
+pub(super) struct Locked {
+    id: ReplayId,
+    subscription_id: SubscriptionId,
+    state: Repeatable,
+    until: DateTime<Utc>,
+    position_at: DateTime<Utc>,
+    position_id: Uuid,
+}
+
+/// The oldest that is not finished, unless somebody works on it; and their next ones.
+pub(super) async fn lock_replay(conn: &mut PgConnection) -> Result<Option<Locked>, sqlx::Error> {
+    sqlx::query_as!(
+        Locked,
+        r#"select id as "id: ReplayId", subscription_id as "subscription_id: SubscriptionId", state as "state: Repeatable", until,
+                  position_at, position_id
+           from replays where finished_at is null order by created_at limit 1 for no key update skip locked"#,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// What one step made.
+#[derive(Debug)]
+pub(super) struct Batch {
+    pub(super) made: i64,
+    last_at: Option<DateTime<Utc>>,
+    last_id: Option<Uuid>,
+}
+
+/// Makes the next `limit` deliveries of a replay.
+pub(super) async fn repeat_batch(conn: &mut PgConnection, replay: &Locked, limit: i64, now: DateTime<Utc>) -> Result<Batch, sqlx::Error> {
+    let time = &DeliveryId::new(now).uuid().to_string()[..15];
+    sqlx::query_as!(
+        Batch,
+        r#"with repeated as materialized (
+             select id, company_id, event_id, event, sequence, created_at from deliveries
+             where subscription_id = $1 and state = $2 and replay_of is null
+             and (created_at, id) > ($3, $4) and created_at <= $5 and id >= uuid_v7_floor($3)
+             and exists (select from events where events.id = deliveries.event_id)
+             and ($2 <> 'failed' or not exists (
+                 select from deliveries as again
+                 where again.event_id = deliveries.event_id and again.subscription_id = $1 and again.state = 'delivered'
+             ))
+             order by created_at, id limit $6
+         ), made as (
+             insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
+             select ($8 || substr(gen_random_uuid()::text, 16))::uuid, company_id, $1, event_id, event, sequence, id, 1, $7, $7, $7
+             from repeated
+         )
+         select count(*) as "made!", (array_agg(created_at order by created_at desc, id desc))[1] as last_at,
+                (array_agg(id order by created_at desc, id desc))[1] as last_id
+         from repeated"#,
+        replay.subscription_id.uuid(),
+        replay.state as Repeatable,
+        replay.position_at,
+        replay.position_id,
+        replay.until,
+        limit,
+        now,
+        time,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+pub(super) async fn note_progress(
+    conn: &mut PgConnection,
+    replay: &Locked,
+    batch: &Batch,
+    finished: bool,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update replays
+         set made = made + $2, position_at = coalesce($3, position_at), position_id = coalesce($4, position_id),
+             finished_at = case when $5 then $6::timestamptz end, version = version + 1, updated_at = $6
+         where id = $1",
+        replay.id.uuid(),
+        batch.made,
+        batch.last_at,
+        batch.last_id,
+        finished,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Ends the replays of a subscription where they are.
+pub(in crate::webhooks) async fn stop_replays(
+    conn: &mut PgConnection,
+    subscription: SubscriptionId,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update replays set finished_at = $2, version = version + 1, updated_at = $2 where subscription_id = $1 and finished_at is null",
+        subscription.uuid(),
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Makes a closed delivery again, if its event is still kept.
+pub(super) async fn repeat_delivery(
+    conn: &mut PgConnection,
+    id: DeliveryId,
+    now: DateTime<Utc>,
+) -> Result<Option<DeliveryId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
+         select $2, company_id, subscription_id, event_id, event, sequence, id, 1, $3, $3, $3 from deliveries
+         where id = $1 and exists (select from events where events.id = deliveries.event_id)
+         returning id as "id: DeliveryId""#,
+        id.uuid(),
+        DeliveryId::new(now).uuid(),
+        now,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Makes a delivery of an event for each enabled subscription that wants it and does not wait for it; with `count_only`, none. `None` when
+/// the company has no such event.
+pub(super) async fn repeat_event(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    event: EventId,
+    count_only: bool,
+    now: DateTime<Utc>,
+) -> Result<Option<i64>, sqlx::Error> {
+    let time = &DeliveryId::new(now).uuid().to_string()[..15];
+    sqlx::query_scalar!(
+        r#"with event as (
+             select id, company_id, name, sequence from events where id = $1 and company_id = $2
+         ), wanted as materialized (
+             select event.*, subscriptions.id as subscription_id,
+                    (select id from deliveries where event_id = $1 and subscription_id = subscriptions.id order by id desc limit 1) as before
+             from event join subscriptions on subscriptions.company_id = event.company_id
+             where subscriptions.status = 'enabled' and subscriptions.deleted_at is null
+             and (subscriptions.events = '{}' or subscriptions.events && array['*', event.name, split_part(event.name, '.', 1) || '.*'])
+             and not exists (select from waiting where event_id = $1 and subscription_id = subscriptions.id)
+             and not exists (select from in_flight where event_id = $1 and subscription_id = subscriptions.id)
+             for share of subscriptions
+         ), made as (
+             insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
+             select ($5 || substr(gen_random_uuid()::text, 16))::uuid, company_id, subscription_id, id, name, sequence, before, 1, $4, $4, $4
+             from wanted where not $3
+         )
+         select (select count(*) from wanted) as "count!" from event"#,
+        event.uuid(),
+        company.uuid(),
+        count_only,
+        now,
+        time,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Closes a delivery that waits, and marks one in flight; answers whether it was either. The endpoint is locked.
+pub(super) async fn call_off(conn: &mut PgConnection, id: DeliveryId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"with called_off as (
+             delete from waiting where id = $1
+             returning id, company_id, subscription_id, event_id, event, sequence, replay_of, attempts, created_at
+         ), closed as (
+             insert into deliveries (id, company_id, subscription_id, event_id, event, sequence, replay_of, state, attempts, created_at, closed_at)
+             select id, company_id, subscription_id, event_id, event, sequence, replay_of, 'cancelled', attempts, created_at, $2
+             from called_off
+         ), flying as (
+             update in_flight set called_off = true where id = $1 returning id
+         )
+         select exists (select from called_off) or exists (select from flying) as "open!""#,
+        id.uuid(),
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}

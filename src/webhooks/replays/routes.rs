@@ -1,0 +1,94 @@
+//! The routes of replays, and the one that calls a delivery off.
+
+use axum::extract::{FromRef, State};
+use axum::http::{Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::Json as Answer;
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::companies::{CallingCompany, Companies, Scope};
+use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
+use crate::kernel::json::Json;
+use crate::kernel::problem::Problem;
+use crate::resources::{Extension, Instant, PathId};
+use crate::webhooks::Webhooks;
+use crate::webhooks::replays::Asked;
+use crate::webhooks::replays::replay::{Repeatable, Replay, Wanted};
+
+pub(in crate::webhooks) fn extension<S>() -> Extension<S>
+where
+    Webhooks: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    Extension::new("developers")
+        .read_only::<Replay>()
+        .beside(Method::POST, "/webhooks/{uuid}/replay", "Repeat what a webhook was sent.", replay)
+        .beside(Method::POST, "/deliveries/{uuid}/replay", "Repeat a delivery.", replay_delivery)
+        .beside(Method::POST, "/deliveries/{uuid}/cancel", "Call a waiting delivery off.", cancel)
+        .beside(Method::POST, "/events/{uuid}/replay", "Send an event again to every webhook that wants it.", replay_event)
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    since: Instant,
+    #[serde(default)]
+    status: Repeatable,
+    /// Only say how many there are.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+async fn replay(
+    State(webhooks): State<Webhooks>,
+    caller: CallingCompany,
+    PathId(id): PathId<SubscriptionId>,
+    body: Result<Json<Body>, Problem>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Write)?;
+    let Json(body) = body?;
+    let wanted = Wanted { state: body.status, since: body.since.into() };
+    Ok(match webhooks.replay(caller.company, id, wanted, body.dry_run).await? {
+        Asked::Counted(count) => Answer(json!({ "replay": { "count": count, "dry_run": true } })).into_response(),
+        Asked::Begun(replay) => replay.answer(StatusCode::ACCEPTED),
+    })
+}
+
+async fn replay_delivery(
+    State(webhooks): State<Webhooks>,
+    caller: CallingCompany,
+    PathId(id): PathId<DeliveryId>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Write)?;
+    let delivery = webhooks.replay_delivery(caller.company, id).await?;
+    Ok(delivery.answer(StatusCode::CREATED))
+}
+
+async fn cancel(State(webhooks): State<Webhooks>, caller: CallingCompany, PathId(id): PathId<DeliveryId>) -> Result<Response, Problem> {
+    caller.may(Scope::Write)?;
+    let delivery = webhooks.cancel(caller.company, id).await?;
+    Ok(delivery.answer(StatusCode::OK))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfEvent {
+    /// Only say how many there are.
+    #[serde(default)]
+    dry_run: bool,
+}
+
+async fn replay_event(
+    State(webhooks): State<Webhooks>,
+    caller: CallingCompany,
+    PathId(id): PathId<EventId>,
+    body: Result<Json<OfEvent>, Problem>,
+) -> Result<Response, Problem> {
+    caller.may(Scope::Write)?;
+    let Json(OfEvent { dry_run }) = body?;
+    let count = webhooks.replay_event(caller.company, id, dry_run).await?;
+    let status = if dry_run { StatusCode::OK } else { StatusCode::CREATED };
+    Ok((status, Answer(json!({ "replay": { "event_id": id, "count": count, "dry_run": dry_run } }))).into_response())
+}

@@ -1,0 +1,20 @@
+//! How many attempts a second an endpoint is asked to take.
+
+/// 1 to 1000 attempts a second. They are spread evenly: no more than a tenth of a second's share begins at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
+#[serde(try_from = "i16")]
+#[sqlx(transparent)]
+pub struct RateLimit(i16);
+
+/// The number is no rate limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("The rate_limit is 1 to 1000 attempts a second, or null for none.")]
+pub struct NotARateLimit;
+
+impl TryFrom<i16> for RateLimit {
+    type Error = NotARateLimit;
+
+    fn try_from(a_second: i16) -> Result<Self, NotARateLimit> {
+        if (1..=1000).contains(&a_second) { Ok(Self(a_second)) } else { Err(NotARateLimit) }
+    }
+}

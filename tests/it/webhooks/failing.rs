@@ -1,0 +1,190 @@
+//! How an endpoint is doing, and what the operators are told of one that fails: decisions, section 7, Delivery.
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::receiver::{Receiver, Reply};
+
+impl World {
+    async fn operator(&self, address: &str) {
+        sqlx::query("insert into operators (id, company_id, email, password_hash, role, created_at) values ($1, $2, $3, 'x', 'owner', $4)")
+            .bind(uuid::Uuid::from_u128(address.len() as u128))
+            .bind(self.company.uuid())
+            .bind(address)
+            .bind(self.clock.now())
+            .execute(&self.pool)
+            .await
+            .unwrap();
+    }
+
+    /// Another delivery fails, `hours` after the last thing that happened; then several instances look at once.
+    async fn fail_after(&self, receiver: &Receiver, hours: i64) {
+        self.pass(TimeDelta::hours(hours));
+        receiver.will(std::iter::repeat_n(Reply::status(500), 10));
+        self.publish("order.created").await;
+        self.deliver().await;
+        self.look().await;
+    }
+
+    async fn look(&self) {
+        for looked in join_all((0..3).map(|_| self.state.webhooks.tell_of_failing())).await {
+            looked.unwrap();
+        }
+    }
+
+    /// What was published about webhooks, the last first.
+    async fn notices(&self) -> Vec<(String, Value)> {
+        let mut list = self.get("events").await;
+        let events = list["events"].as_array_mut().unwrap();
+        events.retain(|event| event["event"].as_str().unwrap().starts_with("webhook."));
+        events.iter_mut().map(|event| (event["event"].as_str().unwrap().to_owned(), event["data"].take())).collect()
+    }
+
+    async fn webhook(&self, webhook: &Value) -> Value {
+        self.get(&format!("webhooks/{}", webhook["id"].as_str().unwrap())).await["webhook"].take()
+    }
+
+    fn subjects(&self) -> Vec<String> {
+        self.messages().into_iter().filter_map(|mail| mail.subject).collect()
+    }
+}
+
+#[tokio::test]
+async fn operators_are_told_at_50_70_and_90_percent_of_five_days_and_at_the_end_the_webhook_is_disabled() {
+    let world = World::new().await;
+    world.operator("ada@example.com").await;
+    world.operator("grace@example.com").await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    world.fail_after(&receiver, 0).await;
+    world.fail_after(&receiver, 59).await;
+    assert_eq!((world.notices().await.len(), world.messages().len()), (0, 0));
+
+    for (hours, percent) in [(1, 50), (24, 70), (24, 90)] {
+        world.fail_after(&receiver, hours).await;
+        let (name, data) = world.notices().await.remove(0);
+        assert_eq!((&*name, &data["additionalData"]["percent"]), ("webhook.failing", &json!(percent)));
+        assert_eq!((&data["id"], &data["status"]), (&webhook["id"], &json!("enabled")));
+        assert_eq!(data["additionalData"]["failing_since"], "2026-05-21T10:15:00.000+00:00");
+        assert_eq!(data["additionalData"]["disabled_from"], "2026-05-26T10:15:00.000+00:00");
+        world.fail_after(&receiver, 0).await;
+    }
+    world.fail_after(&receiver, 12).await;
+    let (name, data) = world.notices().await.remove(0);
+    assert_eq!((&*name, &data["status"], &data["disabled_reason"]), ("webhook.disabled", &json!("disabled"), &json!("failing")));
+    let after = world.webhook(&webhook).await;
+    assert_eq!((&after["status"], &after["disabled_reason"]), (&json!("disabled"), &json!("failing")));
+    assert_eq!(world.count("select count(*) from waiting").await, 0, "what waited is called off");
+    world.look().await;
+    assert_eq!(world.notices().await.len(), 4, "each once, whoever looked");
+
+    let url = receiver.url();
+    let expected: Vec<_> = ["was disabled", "is failing", "is failing", "is failing"]
+        .iter()
+        .flat_map(|what| std::iter::repeat_n(format!("A webhook {what}: {url}"), 2))
+        .collect();
+    assert_eq!(world.subjects(), expected, "both operators, each time");
+    assert!(world.messages()[2].text.contains("90 percent"), "{}", world.messages()[2].text);
+}
+
+#[tokio::test]
+async fn operators_are_told_when_a_delivery_succeeds_after_they_were_told_that_none_did() {
+    let world = World::new().await;
+    world.operator("ada@example.com").await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    world.fail_after(&receiver, 0).await;
+    world.fail_after(&receiver, 61).await;
+    world.look().await;
+    assert_eq!(world.notices().await.len(), 1);
+    world.pass(TimeDelta::hours(10));
+    while receiver.received().is_empty() || world.webhook(&webhook).await["health"]["consecutive_failures"] != json!(0) {
+        world.publish("order.created").await;
+        world.deliver().await;
+        world.pass(TimeDelta::minutes(10));
+    }
+    world.look().await;
+    let notices = world.notices().await;
+    assert_eq!((notices.len(), &*notices[0].0), (2, "webhook.recovered"));
+    assert_eq!(notices[0].1["additionalData"]["failing_since"], "2026-05-21T10:15:00.000+00:00");
+    assert!(world.subjects()[0].starts_with("A webhook works again"));
+    world.look().await;
+    assert_eq!(world.notices().await.len(), 2);
+}
+
+#[tokio::test]
+async fn one_old_failure_disables_nothing_and_neither_does_silence() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    world.fail_after(&receiver, 0).await;
+    let path = format!("deliveries/{}/cancel", world.last_delivery().await["id"].as_str().unwrap());
+    world.developers(Method::POST, &path, json!({})).await.ok(200);
+    world.pass(TimeDelta::days(30));
+    world.look().await;
+    assert_eq!((world.notices().await.len(), &world.webhook(&webhook).await["status"]), (0, &json!("enabled")));
+}
+
+#[tokio::test]
+async fn a_webhook_that_is_enabled_anew_begins_anew() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    world.fail_after(&receiver, 0).await;
+    world.fail_after(&receiver, 121).await;
+    assert_eq!(world.notices().await.remove(0).0, "webhook.disabled");
+    let path = format!("webhooks/{}/enable", webhook["id"].as_str().unwrap());
+    world.developers(Method::POST, &path, json!({})).await.ok(200);
+    world.look().await;
+    world.fail_after(&receiver, 1).await;
+    assert_eq!((world.notices().await.len(), &world.webhook(&webhook).await["status"]), (1, &json!("enabled")), "nothing has recovered");
+    world.fail_after(&receiver, 60).await;
+    assert_eq!(world.notices().await.remove(0).1["additionalData"]["percent"], 50, "a new episode is told anew");
+}
+
+#[tokio::test]
+async fn a_failing_webhook_that_listens_for_such_notices_goes_round_in_no_circle() {
+    let world = World::new().await;
+    let receiver = world.endpoint("shop.test").await;
+    world.subscribe(&receiver, json!({ "events": ["webhook.*", "order.created"] })).await;
+    world.fail_after(&receiver, 0).await;
+    for _ in 0..14 {
+        world.fail_after(&receiver, 12).await;
+    }
+    let names: Vec<_> = world.notices().await.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["webhook.disabled", "webhook.failing", "webhook.failing", "webhook.failing"]);
+}
+
+#[tokio::test]
+async fn a_webhook_shows_how_its_endpoint_is_doing() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    let none = json!({
+        "attempts": 0, "success_rate": null, "p50_ms": null, "p95_ms": null, "last_success_at": null, "last_failure_at": null,
+        "failing_since": null, "consecutive_failures": 0, "circuit": "closed",
+    });
+    assert_eq!(world.webhook(&webhook).await["health"], none);
+    for _ in 0..3 {
+        world.publish("order.created").await;
+        world.deliver().await;
+    }
+    world.pass(TimeDelta::minutes(1));
+    receiver.will([Reply::status(500)]);
+    world.publish("order.created").await;
+    world.deliver().await;
+    let health = world.webhook(&webhook).await["health"].take();
+    assert_eq!((&health["attempts"], &health["success_rate"]), (&json!(4), &json!(0.75)));
+    assert_eq!(health["last_success_at"], "2026-05-21T10:15:00.000+00:00");
+    assert_eq!((&health["failing_since"], &health["last_failure_at"]), (&json!("2026-05-21T10:16:00.000+00:00"), &health["failing_since"]));
+    assert_eq!((&health["consecutive_failures"], &health["circuit"]), (&json!(1), &json!("closed")));
+    assert!(health["p50_ms"].is_number() && health["p95_ms"].as_f64() >= health["p50_ms"].as_f64());
+
+    receiver.will(std::iter::repeat_n(Reply::status(500), 30));
+    for _ in 0..30 {
+        world.publish("order.created").await;
+        world.deliver().await;
+    }
+    assert_eq!(world.webhook(&webhook).await["health"]["circuit"], "open");
+    world.pass(TimeDelta::hours(1));
+    assert_eq!(world.webhook(&webhook).await["health"]["circuit"], "half_open");
+    assert_eq!(world.get("webhooks").await["webhooks"][0].get("health"), None, "a list says less");
+}

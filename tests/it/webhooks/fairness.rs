@@ -1,0 +1,219 @@
+//! Nobody's endpoint is another's trouble, whatever it does and whatever waits for it: decisions, section 7, Fairness.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use portico::webhooks::Claimed;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::receiver::{Receiver, Reply};
+
+async fn publish_many(world: &World, count: usize) {
+    for _ in 0..count {
+        world.publish("order.created").await;
+    }
+    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
+}
+
+/// What many instances get that claim at the same instant.
+async fn claimed_at_once(world: &World, instances: usize) -> Vec<Claimed> {
+    let claims = join_all((0..instances).map(|_| world.state.webhooks.claim(100))).await;
+    claims.into_iter().flat_map(Result::unwrap).collect()
+}
+
+async fn send_and_record(world: &World, claimed: Vec<Claimed>) {
+    let attempts = join_all(claimed.into_iter().map(|claimed| world.state.webhooks.send(claimed))).await;
+    world.state.webhooks.record(&attempts).await.unwrap();
+}
+
+/// The state of an endpoint, as far as a story asks.
+async fn health(world: &World) -> (i32, bool, bool, i32) {
+    let sql = "select consecutive_failures, failing_since is not null, open_until is not null, in_flight from endpoints";
+    sqlx::query_as(sql).fetch_one(&world.pool).await.unwrap()
+}
+
+#[tokio::test]
+async fn the_cap_of_an_endpoint_holds_however_many_instances_claim_at_once() {
+    let world = World::with(&[("webhooks.endpoint_concurrency", "7")]).await;
+    let (_one, _) = world.subscriber("one.test").await;
+    let (_two, _) = world.subscriber("two.test").await;
+    publish_many(&world, 40).await;
+    for round in 0..4 {
+        let claimed = claimed_at_once(&world, 6).await;
+        let mut of_each = BTreeMap::<_, usize>::new();
+        for claimed in &claimed {
+            *of_each.entry(claimed.subscription).or_default() += 1;
+        }
+        assert!(of_each.values().all(|count| *count <= 7), "round {round}: {of_each:?}");
+        let distinct: BTreeSet<_> = claimed.iter().map(|claimed| claimed.delivery).collect();
+        assert_eq!(distinct.len(), claimed.len(), "nobody claims what another has");
+        assert!(!claimed.is_empty());
+        let counted = "select count(*) from endpoints where in_flight = (select count(*) from in_flight f where f.subscription_id = endpoints.subscription_id)";
+        assert_eq!(world.count(counted).await, 2);
+        send_and_record(&world, claimed).await;
+        assert_eq!(world.count("select sum(in_flight) from endpoints").await, 0);
+    }
+}
+
+#[tokio::test]
+async fn a_rate_limit_spreads_attempts_evenly_over_the_second_whoever_claims() {
+    let world = World::with(&[("webhooks.endpoint_concurrency", "1000")]).await;
+    let receiver = world.endpoint("slow.test").await;
+    world.subscribe(&receiver, json!({ "rate_limit": 20 })).await;
+    publish_many(&world, 100).await;
+    assert_eq!(claimed_at_once(&world, 5).await.len(), 2, "a tenth of a second's share at once");
+    assert_eq!(claimed_at_once(&world, 5).await.len(), 0);
+    let mut within_a_second = 0;
+    for _ in 0..20 {
+        world.pass(TimeDelta::milliseconds(50));
+        within_a_second += claimed_at_once(&world, 3).await.len();
+    }
+    assert_eq!(within_a_second, 20);
+    world.pass(TimeDelta::minutes(1));
+    assert_eq!(claimed_at_once(&world, 3).await.len(), 2, "what was not used is not saved up");
+}
+
+#[tokio::test]
+async fn a_worker_keeps_to_a_rate_limit_and_needs_no_polling_for_it() {
+    let world = World::with(&[("webhooks.poll_interval", "1h")]).await;
+    let receiver = world.endpoint("slow.test").await;
+    world.subscribe(&receiver, json!({ "rate_limit": 10 })).await;
+    let (prompt, _) = world.subscriber("prompt.test").await;
+    publish_many(&world, 5).await;
+    world.state.webhooks.start_worker(&world.lifecycle);
+    prompt.waits_for(5).await;
+    receiver.waits_for(1).await;
+    assert_eq!(receiver.received().len(), 1, "the clock of this world stands still");
+    for count in 2..=5 {
+        world.pass(TimeDelta::milliseconds(100));
+        receiver.waits_for(count).await;
+    }
+}
+
+#[tokio::test]
+async fn an_open_circuit_costs_no_attempt_and_closes_after_one_on_trial() {
+    let world = World::with(&[("webhooks.circuit.opens_after", "3")]).await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    receiver.will(std::iter::repeat_n(Reply::status(500), 3));
+    publish_many(&world, 3).await;
+    assert_eq!(world.deliver().await, 3);
+    assert_eq!(health(&world).await, (3, true, true, 0));
+
+    publish_many(&world, 4).await;
+    assert_eq!(world.deliver().await, 0, "nothing is sent to whom nothing arrives at");
+    let waiting = world.last_delivery().await;
+    assert_eq!((&waiting["status"], &waiting["attempt_count"]), (&json!("pending"), &json!(0)));
+    world.pass(TimeDelta::milliseconds(29_999));
+    assert_eq!(world.deliver().await, 0);
+    world.pass(TimeDelta::milliseconds(1));
+    assert_eq!(claimed_at_once(&world, 5).await.len(), 1, "one alone is on trial, whoever claims");
+    world.pass(TimeDelta::seconds(60));
+    world.state.webhooks.reclaim().await.unwrap();
+
+    receiver.will([Reply::status(500)]);
+    assert_eq!(world.deliver().await, 1, "it failed, and the circuit stays open");
+    assert_eq!(world.deliver().await, 0);
+    world.pass(TimeDelta::seconds(30));
+    assert_eq!(world.deliver().await, 3, "it arrived, and so does everything that is due");
+    assert_eq!(health(&world).await, (0, false, false, 0));
+    world.pass(TimeDelta::minutes(5));
+    assert_eq!(world.deliver().await, 4, "the schedule of those that failed goes on as it was");
+    assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 7);
+}
+
+#[tokio::test]
+async fn enabling_a_webhook_closes_its_circuit() {
+    let world = World::with(&[("webhooks.circuit.opens_after", "1")]).await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(500)]);
+    publish_many(&world, 1).await;
+    world.deliver().await;
+    assert_eq!(health(&world).await, (1, true, true, 0));
+    for action in ["disable", "enable"] {
+        let path = format!("webhooks/{}/{action}", webhook["id"].as_str().unwrap());
+        world.developers(Method::POST, &path, json!({})).await.ok(200);
+    }
+    assert_eq!(health(&world).await, (0, false, false, 0));
+    publish_many(&world, 1).await;
+    assert_eq!(world.deliver().await, 1);
+}
+
+#[tokio::test]
+async fn repetitions_never_take_the_places_of_first_attempts() {
+    let settings = [("webhooks.concurrency", "4"), ("webhooks.circuit.opens_after", "1000")];
+    let world = World::with(&settings).await;
+    let mut bad = Vec::new();
+    for number in 0..6 {
+        let receiver = world.endpoint(&format!("bad{number}.test")).await;
+        world.subscribe(&receiver, json!({ "events": ["order.created"] })).await;
+        receiver.will(std::iter::repeat_n(Reply::status(500), 5).chain(std::iter::repeat_n(Reply::Silence, 5)));
+        bad.push(receiver);
+    }
+    publish_many(&world, 5).await;
+    assert_eq!(world.deliver().await, 30);
+    world.pass(TimeDelta::minutes(5));
+    let prompt: Receiver = world.endpoint("prompt.test").await;
+    world.subscribe(&prompt, json!({ "events": ["driver.online"] })).await;
+    world.state.webhooks.start_worker(&world.lifecycle);
+    let hanging = || bad.iter().map(|receiver| receiver.received().len()).sum::<usize>() - 30;
+    while hanging() < 3 {
+        tokio::task::yield_now().await;
+    }
+    for count in 1..=10 {
+        world.publish("driver.online").await;
+        prompt.waits_for(count).await;
+    }
+    assert_eq!(hanging(), 3, "three of the four places, and no more");
+}
+
+#[tokio::test]
+async fn an_endpoint_with_any_backlog_takes_no_more_of_a_claim_than_its_turn() {
+    let world = World::with(&[("webhooks.endpoint_concurrency", "1000")]).await;
+    let crowded = world.endpoint("crowded.test").await;
+    world.subscribe(&crowded, json!({ "events": ["order.created"] })).await;
+    publish_many(&world, 300).await;
+    let mut others = Vec::new();
+    for number in 0..9 {
+        let receiver = world.endpoint(&format!("other{number}.test")).await;
+        let webhook = world.subscribe(&receiver, json!({ "events": ["driver.online"] })).await;
+        others.push((receiver, webhook));
+    }
+    world.publish("driver.online").await;
+    world.state.webhooks.fan_out().await.unwrap();
+    let claimed = world.state.webhooks.claim(20).await.unwrap();
+    let served: BTreeSet<_> = claimed.iter().map(|claimed| claimed.subscription.to_string()).collect();
+    assert_eq!((claimed.len(), served.len()), (20, 10), "everybody has one before anybody has two");
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_holds_nobody_up() {
+    let world = World::with(&[("webhooks.circuit.opens_after", "1")]).await;
+    let limited = world.endpoint("limited.test").await;
+    world.subscribe(&limited, json!({ "rate_limit": 1 })).await;
+    let (broken, _) = world.subscriber("broken.test").await;
+    broken.will([Reply::status(500)]);
+    publish_many(&world, 1).await;
+    assert_eq!(world.deliver().await, 2);
+    // What was written was written in the future.
+    world.pass(TimeDelta::hours(-3));
+    publish_many(&world, 1).await;
+    assert_eq!(world.deliver().await, 2, "neither the rate limit nor the circuit wait for three hours");
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_ahead_repeats_what_is_in_flight_and_loses_nothing() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    publish_many(&world, 1).await;
+    let claimed = world.state.webhooks.claim(1).await.unwrap();
+    world.pass(TimeDelta::days(1));
+    assert_eq!(world.deliver().await, 1, "its lease has run out, as far as anybody can tell");
+    send_and_record(&world, claimed).await;
+    assert_eq!(receiver.received().len(), 2);
+    let delivery: Value = world.last_delivery().await;
+    assert_eq!((&delivery["status"], &delivery["attempt_count"]), (&json!("delivered"), &json!(2)), "the late result changes nothing");
+    assert_eq!(world.count("select sum(in_flight) from endpoints").await, 0);
+}

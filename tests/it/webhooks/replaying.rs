@@ -1,0 +1,291 @@
+//! Repeating and calling off: decisions, section 7, Routes beside the five.
+
+use chrono::{DateTime, TimeDelta};
+use futures::future::join_all;
+use portico::companies::Scope;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::receiver::{Receiver, Reply};
+
+impl World {
+    /// An event whose delivery fails for good.
+    async fn fail(&self, receiver: &Receiver, event: &str) -> Value {
+        // A circuit that the last failures have opened is closed enough by then.
+        self.pass(TimeDelta::hours(1));
+        receiver.will(std::iter::repeat_n(Reply::status(500), 5));
+        self.publish(event).await;
+        self.deliver().await;
+        for wait in [5, 30, 120, 480] {
+            self.pass(TimeDelta::minutes(wait));
+            self.deliver().await;
+        }
+        let delivery = self.last_delivery().await;
+        assert_eq!(delivery["status"], "failed");
+        delivery
+    }
+
+    async fn post(&self, path: &str, body: Value) -> crate::support::Answer {
+        self.developers(Method::POST, path, body).await
+    }
+}
+
+fn id(record: &Value) -> &str {
+    record["id"].as_str().unwrap()
+}
+
+#[tokio::test]
+async fn a_failed_delivery_is_repeated_as_a_delivery_of_its_own_signed_with_the_secret_of_now() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    let failed = world.fail(&receiver, "order.created").await;
+    let rotated = world.post(&format!("webhooks/{}/rotate-secret", id(&webhook)), json!({ "overlap": 0 })).await.ok(200);
+    let replay = world.post(&format!("deliveries/{}/replay", id(&failed)), json!({})).await.ok(201)["delivery"].take();
+    assert_ne!(replay["id"], failed["id"]);
+    assert_eq!((&replay["status"], &replay["replay_of"], &replay["event_id"]), (&json!("pending"), &failed["id"], &failed["event_id"]));
+
+    assert_eq!(world.deliver().await, 1);
+    let posts = receiver.received();
+    let (first, last) = (&posts[0], posts.last().unwrap());
+    assert_eq!((last.header("webhook-id"), &last.body), (first.header("webhook-id"), &first.body));
+    assert_eq!((last.header("x-service-delivery"), last.header("x-service-attempt")), (id(&replay), "1"));
+    let secret = rotated["webhook"]["secret"].as_str().unwrap();
+    let digest = portico::kernel::crypto::hmac_sha256(secret.as_bytes(), &[&last.body]);
+    assert_eq!(last.header("x-service-signature"), digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    assert_eq!(world.get(&format!("deliveries/{}", id(&failed))).await["delivery"]["status"], "failed", "the log stays as it was");
+}
+
+#[tokio::test]
+async fn a_replay_goes_to_a_disabled_webhook_and_counts_neither_for_nor_against_it() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    let failed = world.fail(&receiver, "order.created").await;
+    let path = format!("webhooks/{}", id(&webhook));
+    world.post(&format!("{path}/disable"), json!({})).await.ok(200);
+    let before = world.get(&path).await["webhook"]["health"].take();
+    assert_eq!(before["consecutive_failures"], 5);
+    for reply in [Reply::status(500), Reply::status(200)] {
+        receiver.will([reply]);
+        world.post(&format!("deliveries/{}/replay", id(&failed)), json!({})).await.ok(201);
+        assert_eq!(world.deliver().await, 1);
+    }
+    assert_eq!(world.get(&path).await["webhook"]["health"], before);
+}
+
+#[tokio::test]
+async fn what_is_still_open_or_not_there_is_not_repeated() {
+    let world = World::new().await;
+    let (_receiver, _) = world.subscriber("shop.test").await;
+    world.publish("order.created").await;
+    world.state.webhooks.fan_out().await.unwrap();
+    let open = world.last_delivery().await;
+    world.post(&format!("deliveries/{}/replay", id(&open)), json!({})).await.refused(409, "delivery_open");
+    let unknown = "01890a5d-ac96-774b-bcce-b302099a8057";
+    for path in ["deliveries/{}/replay", "deliveries/{}/cancel", "events/{}/replay"] {
+        world.post(&path.replace("{}", unknown), json!({})).await.refused(404, "record_not_found");
+    }
+    let since = json!({ "since": "2026-05-21T00:00:00Z" });
+    world.post(&format!("webhooks/{unknown}/replay"), since.clone()).await.refused(404, "record_not_found");
+
+    let (_, theirs) = world.another_company(&[Scope::Write]).await;
+    let webhook = open["webhook_id"].as_str().unwrap();
+    for (path, body) in [
+        (format!("deliveries/{}/replay", id(&open)), json!({})),
+        (format!("deliveries/{}/cancel", id(&open)), json!({})),
+        (format!("events/{}/replay", open["event_id"].as_str().unwrap()), json!({})),
+        (format!("webhooks/{webhook}/replay"), since),
+    ] {
+        let request = world.request(Method::POST, &format!("/developers/int/v1/{path}")).key(&theirs).json(&body);
+        request.send().await.refused(404, "record_not_found");
+    }
+    for bad in
+        [json!({}), json!({ "since": "yesterday" }), json!({ "since": "2026-05-21T00:00:00Z", "status": "pending" }), json!({ "sinse": 1 })]
+    {
+        world.post(&format!("webhooks/{webhook}/replay"), bad).await.refused(422, "body_invalid");
+    }
+}
+
+#[tokio::test]
+async fn a_waiting_delivery_is_called_off_and_a_closed_one_cannot_be() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(500)]);
+    world.publish("order.created").await;
+    world.deliver().await;
+    let path = format!("deliveries/{}/cancel", id(&world.last_delivery().await));
+    let cancelled = world.post(&path, json!({})).await.ok(200);
+    assert_eq!((&cancelled["delivery"]["status"], &cancelled["delivery"]["next_attempt_at"]), (&json!("cancelled"), &json!(null)));
+    world.pass(TimeDelta::hours(12));
+    assert_eq!(world.deliver().await, 0);
+    world.post(&path, json!({})).await.refused(409, "delivery_closed");
+}
+
+#[tokio::test]
+async fn a_delivery_called_off_in_flight_may_arrive_but_is_not_repeated() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(500)]);
+    world.publish("order.created").await;
+    world.state.webhooks.fan_out().await.unwrap();
+    let claimed = world.state.webhooks.claim(1).await.unwrap().pop().unwrap();
+    let path = format!("deliveries/{}/cancel", claimed.delivery);
+    assert_eq!(world.post(&path, json!({})).await.ok(200)["delivery"]["status"], "cancelled");
+    let attempt = world.state.webhooks.send(claimed).await;
+    world.state.webhooks.record(&[attempt]).await.unwrap();
+    let delivery = world.last_delivery().await;
+    assert_eq!((&delivery["status"], delivery["attempts"].as_array().unwrap().len()), (&json!("cancelled"), 1));
+    world.pass(TimeDelta::hours(12));
+    assert_eq!(world.deliver().await, 0);
+}
+
+#[tokio::test]
+async fn what_failed_since_a_time_is_counted_first_and_then_repeated() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    world.fail(&receiver, "order.created").await;
+    world.pass(TimeDelta::hours(1));
+    let since = world.clock.now();
+    let arrived_since = world.fail(&receiver, "order.updated").await;
+    world.fail(&receiver, "order.dispatched").await;
+    world.post(&format!("deliveries/{}/replay", id(&arrived_since)), json!({})).await.ok(201);
+    world.publish("order.started").await;
+    world.deliver().await;
+    let before = receiver.received().len();
+
+    let path = format!("webhooks/{}/replay", id(&webhook));
+    let counted = world.post(&path, json!({ "since": since, "dry_run": true })).await.ok(200);
+    assert_eq!(counted["replay"], json!({ "count": 1, "dry_run": true }), "the second one has arrived");
+    assert_eq!(world.deliver().await, 0);
+    let delivered = world.post(&path, json!({ "since": since, "status": "delivered", "dry_run": true })).await.ok(200);
+    assert_eq!(delivered["replay"]["count"], 1);
+
+    let replay = world.post(&path, json!({ "since": since })).await.ok(202)["replay"].take();
+    assert_eq!((&replay["count"], &replay["made"], &replay["finished_at"]), (&json!(1), &json!(0), &json!(null)));
+    assert_eq!(world.deliver().await, 1);
+    assert_eq!(receiver.received()[before].header("x-service-event"), "order.dispatched");
+    let done = world.get(&format!("replays/{}", id(&replay))).await["replay"].take();
+    assert_eq!((&done["made"], done["finished_at"].is_string()), (&json!(1), true));
+    assert_eq!(world.get(&format!("replays?webhook={}", id(&webhook))).await["replays"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_large_replay_goes_on_where_it_was_whoever_works_on_it() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    let sample = world.state.developers.catalogue.find("order.created").unwrap().sample.clone();
+    let events = json!({ "events": vec![json!({ "event": "order.created", "data": sample }); 500] });
+    for _ in 0..5 {
+        world.post("events", events.clone()).await.ok(201);
+        world.pass(TimeDelta::seconds(1));
+    }
+    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
+    let failed = "with gone as (delete from waiting returning *)
+                  insert into deliveries (id, company_id, subscription_id, event_id, event, state, attempts, created_at, closed_at)
+                  select id, company_id, subscription_id, event_id, event, 'failed', 5, created_at, updated_at from gone";
+    sqlx::query(failed).execute(&world.pool).await.unwrap();
+    let path = format!("webhooks/{}/replay", id(&webhook));
+    let replay = world.post(&path, json!({ "since": "2026-05-21T00:00:00Z" })).await.ok(202)["replay"].take();
+    assert_eq!(replay["count"], 2500);
+
+    assert!(world.state.webhooks.work_off_replay().await.unwrap());
+    let half = world.get(&format!("replays/{}", id(&replay))).await["replay"].take();
+    assert_eq!((&half["made"], &half["finished_at"]), (&json!(1000), &json!(null)), "here the worker is stopped");
+    join_all((0..4).map(async |_| while world.state.webhooks.work_off_replay().await.unwrap() {})).await;
+    while world.state.webhooks.work_off_replay().await.unwrap() {}
+    let done = world.get(&format!("replays/{}", id(&replay))).await["replay"].take();
+    assert_eq!((&done["made"], done["finished_at"].is_string()), (&json!(2500), true));
+    assert_eq!(world.count("select count(*) from waiting").await, 2500);
+    assert_eq!(world.count("select count(distinct replay_of) from waiting").await, 2500, "each once");
+    drop(receiver);
+}
+
+#[tokio::test]
+async fn disabling_a_webhook_ends_its_replay() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    world.fail(&receiver, "order.created").await;
+    let path = format!("webhooks/{}", id(&webhook));
+    let replay = world.post(&format!("{path}/replay"), json!({ "since": "2026-05-21T00:00:00Z" })).await.ok(202)["replay"].take();
+    world.post(&format!("{path}/disable"), json!({})).await.ok(200);
+    assert_eq!(world.deliver().await, 0);
+    let ended = world.get(&format!("replays/{}", id(&replay))).await["replay"].take();
+    assert_eq!((&ended["made"], ended["finished_at"].is_string()), (&json!(0), true));
+}
+
+#[tokio::test]
+async fn one_event_is_repeated_to_everybody_who_wants_it_and_does_not_wait_for_it() {
+    let world = World::new().await;
+    let (first, _) = world.subscriber("first.test").await;
+    let event = world.publish("order.created").await;
+    world.deliver().await;
+    let (later, _) = world.subscriber("later.test").await;
+    let other = world.endpoint("other.test").await;
+    world.subscribe(&other, json!({ "events": ["driver.*"] })).await;
+    let (disabled, webhook) = world.subscriber("disabled.test").await;
+    world.post(&format!("webhooks/{}/disable", id(&webhook)), json!({})).await.ok(200);
+
+    let path = format!("events/{event}/replay");
+    let counted = world.post(&path, json!({ "dry_run": true })).await.ok(200);
+    assert_eq!(counted["replay"], json!({ "event_id": event, "count": 2, "dry_run": true }));
+    assert_eq!(world.deliver().await, 0);
+    assert_eq!(world.post(&path, json!({})).await.ok(201)["replay"]["count"], 2);
+    assert_eq!(world.post(&path, json!({})).await.ok(201)["replay"]["count"], 0, "they wait for it already");
+    assert_eq!(world.deliver().await, 2);
+    let arrived = |receiver: &Receiver| receiver.received().len();
+    assert_eq!((arrived(&first), arrived(&later), arrived(&other), arrived(&disabled)), (2, 1, 0, 0));
+    assert_eq!(later.received()[0].header("webhook-id"), event.to_string());
+}
+
+#[tokio::test]
+async fn the_log_is_narrowed_and_searched_within_one_webhook() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(500)]);
+    let mut ids = Vec::new();
+    for (event, note) in [("order.created", "ünïcode ☂"), ("order.updated", "100% wool"), ("driver.online", "100 wool")] {
+        let mut body = json!({ "event": event, "data": world.state.developers.catalogue.find(event).unwrap().sample });
+        body["data"]["meta"]["note"] = json!(note);
+        ids.push(world.post("events", body).await.ok(201)["event"]["id"].take());
+        world.deliver().await;
+        world.pass(TimeDelta::minutes(1));
+    }
+    let webhook = id(&webhook);
+    let found = async |query: &str| -> Vec<Value> {
+        let list = world.get(&format!("deliveries?sort=created_at&{query}")).await;
+        list["deliveries"].as_array().unwrap().iter().map(|delivery| delivery["event_id"].clone()).collect()
+    };
+    assert_eq!(found(&format!("webhook={webhook}&status=delivered")).await, ids[1..]);
+    assert_eq!(found("status=retrying").await, ids[..1]);
+    assert_eq!(found("event=driver.online").await, ids[2..]);
+    assert_eq!(found(&format!("event_id={}", ids[1].as_str().unwrap())).await, ids[1..2]);
+    assert_eq!(found("created_after=2026-05-21T10:15:30Z&created_before=2026-05-21T10:16:30Z").await, ids[1..2]);
+    assert_eq!(found(&format!("webhook={webhook}&query=%C3%9CN%C3%8FCODE+%E2%98%82")).await, ids[..1]);
+    assert_eq!(found(&format!("webhook={webhook}&query=100%25+wool")).await, ids[1..2]);
+    assert_eq!(found(&format!("webhook={webhook}&query=wool&event=driver.online")).await, ids[2..]);
+    world.developers(Method::GET, "deliveries?query=wool", json!({})).await.refused(422, "parameter_invalid");
+    let waiting = world.get("deliveries?status=retrying").await["deliveries"][0].take();
+    let due = DateTime::parse_from_rfc3339(waiting["next_attempt_at"].as_str().unwrap()).unwrap();
+    assert!(due > world.clock.now());
+}
+
+#[tokio::test]
+async fn a_search_goes_on_where_a_page_of_it_ended() {
+    let world = World::new().await;
+    let (_receiver, webhook) = world.subscriber("shop.test").await;
+    let needle = world.publish("order.updated").await;
+    world.deliver().await;
+    world.pass(TimeDelta::seconds(1));
+    world.publish("order.created").await;
+    world.deliver().await;
+    let many = "insert into deliveries (id, company_id, subscription_id, event_id, event, state, attempts, created_at, closed_at)
+                select gen_random_uuid(), company_id, subscription_id, event_id, event, state, attempts, created_at, closed_at
+                from deliveries, generate_series(1, 6000) where event = 'order.created'";
+    sqlx::query(many).execute(&world.pool).await.unwrap();
+    let path = format!("deliveries?webhook={}&query=Ring+three", id(&webhook));
+    let first = world.get(&path).await;
+    assert_eq!(first["deliveries"], json!([]), "not among the first thousands");
+    let next = first["meta"]["next"].as_str().unwrap();
+    let second = world.get(&format!("{path}&after={next}")).await;
+    assert_eq!((&second["deliveries"][0]["event_id"], &second["meta"]["next"]), (&json!(needle), &json!(null)));
+}

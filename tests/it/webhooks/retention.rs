@@ -1,0 +1,133 @@
+//! What is forgotten and when: decisions, section 7, Retention.
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use serde_json::json;
+
+use crate::support::World;
+use crate::support::receiver::Reply;
+
+async fn keep_house(world: &World) {
+    world.state.webhooks.keep_house().await.unwrap();
+}
+
+/// Rows of events, deliveries and attempts.
+async fn kept(world: &World) -> [i64; 3] {
+    [
+        world.count("select count(*) from events").await,
+        world.count("select count(*) from deliveries").await,
+        world.count("select count(*) from attempts").await,
+    ]
+}
+
+/// The partitions of `events` that are there for a day.
+async fn days(world: &World) -> i64 {
+    world.count("select count(*) from pg_inherits where inhparent = 'events'::regclass and inhrelid <> 'events_default'::regclass").await
+}
+
+#[tokio::test]
+async fn what_is_older_than_thirty_days_is_forgotten_with_its_day() {
+    let world = World::new().await;
+    keep_house(&world).await;
+    assert_eq!(days(&world).await, 4, "today and the days to come");
+    let (_receiver, _) = world.subscriber("shop.test").await;
+    world.publish("order.created").await;
+    world.deliver().await;
+    assert_eq!(world.count("select count(*) from only events_default").await, 0, "it is in the partition of its day");
+    world.pass(TimeDelta::days(20));
+    keep_house(&world).await;
+    world.publish("order.updated").await;
+    world.deliver().await;
+    assert_eq!(kept(&world).await, [2, 2, 2]);
+
+    world.pass(TimeDelta::days(10));
+    keep_house(&world).await;
+    assert_eq!(kept(&world).await, [2, 2, 2], "its day is not quite over for thirty days");
+    world.pass(TimeDelta::days(1));
+    keep_house(&world).await;
+    assert_eq!(kept(&world).await, [1, 1, 1]);
+    assert_eq!(world.last_delivery().await["event"], "order.updated");
+}
+
+#[tokio::test]
+async fn a_failed_delivery_is_kept_for_ninety_days_with_its_event_and_attempts() {
+    let world = World::new().await;
+    keep_house(&world).await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    receiver.will(std::iter::repeat_n(Reply::status(500), 5));
+    world.publish("order.created").await;
+    world.deliver().await;
+    for wait in [TimeDelta::minutes(5), TimeDelta::minutes(30), TimeDelta::hours(2), TimeDelta::hours(8)] {
+        world.pass(wait);
+        world.deliver().await;
+    }
+    world.publish("order.updated").await;
+    world.deliver().await;
+    assert_eq!(kept(&world).await, [2, 2, 6]);
+    for _ in 0..2 {
+        world.pass(TimeDelta::days(40));
+        keep_house(&world).await;
+        assert_eq!(kept(&world).await, [1, 1, 5], "what arrived is forgotten");
+        let delivery = world.last_delivery().await;
+        assert_eq!((&delivery["status"], &delivery["payload"]["event"]), (&json!("failed"), &json!("order.created")));
+    }
+    world.pass(TimeDelta::days(11));
+    keep_house(&world).await;
+    assert_eq!(kept(&world).await, [0, 0, 0]);
+}
+
+#[tokio::test]
+async fn what_is_still_open_keeps_its_event_and_is_delivered() {
+    let world = World::new().await;
+    keep_house(&world).await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(500)]);
+    world.publish("order.created").await;
+    world.deliver().await;
+    world.publish("order.updated").await;
+    world.pass(TimeDelta::days(40));
+    keep_house(&world).await;
+    assert_eq!(kept(&world).await, [2, 0, 1], "one waits for its retry, and one has not even been fanned out");
+    assert_eq!(world.deliver().await, 2);
+    assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 2);
+    keep_house(&world).await;
+    assert_eq!(kept(&world).await, [1, 1, 1], "the delivery that was made when its event was forty days old is new");
+}
+
+#[tokio::test]
+async fn without_any_housekeeping_nothing_fails_and_what_is_old_is_forgotten_later() {
+    let world = World::new().await;
+    let (_receiver, _) = world.subscriber("shop.test").await;
+    for _ in 0..3 {
+        world.publish("order.created").await;
+        assert_eq!(world.deliver().await, 1);
+        world.pass(TimeDelta::days(7));
+    }
+    assert_eq!(kept(&world).await, [3, 3, 3]);
+    world.publish("order.updated").await;
+    keep_house(&world).await;
+    assert_eq!(days(&world).await, 3, "today has begun without a partition");
+    world.deliver().await;
+    world.pass(TimeDelta::days(20));
+    keep_house(&world).await;
+    assert_eq!(kept(&world).await, [2, 2, 2]);
+}
+
+#[tokio::test]
+async fn any_number_of_instances_keep_house_at_once_while_deliveries_go_on() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.state.webhooks.start_worker(&world.lifecycle);
+    for month in 1..=3 {
+        let keeping = join_all((0..4).map(|_| world.state.webhooks.keep_house()));
+        let publishing = async {
+            for _ in 0..10 {
+                world.publish("order.created").await;
+            }
+        };
+        let (kept, ()) = futures::future::join(keeping, publishing).await;
+        kept.into_iter().for_each(|kept| kept.unwrap());
+        receiver.waits_for(10 * month).await;
+        world.pass(TimeDelta::days(31));
+    }
+}
