@@ -78,7 +78,7 @@ impl Resource for Proof {
         Ok(presented)
     }
 
-    async fn details(_: &mut PgConnection, proof: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(_: &Fleet, _: &mut PgConnection, proof: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         Ok(members! { "data": proof.fields.data })
     }
 }

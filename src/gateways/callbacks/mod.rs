@@ -89,7 +89,7 @@ impl Resource for CallbackRecord {
     }
 
     /// The body as it came, of a refused one its beginning; and the payments it told of.
-    async fn details(conn: &mut PgConnection, callback: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(_: &Gateways, conn: &mut PgConnection, callback: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = queries::find_body(conn, callback.id).await?;
         let payments = queries::list_payments(conn, callback.id).await?;
         Ok(members! { "body": String::from_utf8_lossy(&body), "payments": payments })

@@ -72,7 +72,7 @@ impl Resource for Payment {
     }
 
     /// Every fact, the first one first.
-    async fn details(conn: &mut PgConnection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+    async fn details(_: &Gateways, conn: &mut PgConnection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let history = queries::list_history(conn, payment.id).await?;
         Ok(members! { "history": history.into_iter().map(Told::member).collect::<Vec<_>>() })
     }
