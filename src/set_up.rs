@@ -9,8 +9,8 @@ use crate::dev::workspace;
 use crate::kernel::crypto::{ApplicationKey, BadApplicationKey};
 use crate::kernel::database::{self, DatabaseUrl, MIGRATIONS};
 
-/// Connections of the private server: enough for the pool and a few visitors.
-const SPARE_CONNECTIONS: u16 = 20;
+/// Connections of the private server besides the pool: for the worker, whoever listens, and a few visitors.
+const SPARE_CONNECTIONS: u16 = 40;
 
 /// A database to work on, and the private server under it if there is one.
 #[derive(Debug)]

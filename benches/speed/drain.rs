@@ -32,7 +32,12 @@ fn against_the_bare_sender(figures: &mut Figures, endpoints: usize) {
     let name = format!("drain to {endpoints}");
     let parts = format!("{per_second:.0} deliveries/s ÷ {bare:.0} requests/s of the bare sender, {deliveries} deliveries");
     figures.show(&name, per_second / bare, Aim::AtLeast(0.45), &parts);
-    figures.show(&format!("{name}, CPU in ms"), cpu, Aim::AtMost(0.3), "of the service and PostgreSQL for each delivery, its start included");
+    figures.show(
+        &format!("{name}, CPU in ms"),
+        cpu,
+        Aim::AtMost(0.3),
+        "of the service and PostgreSQL for each delivery, its start included",
+    );
     figures.show(&format!("{name}, memory in MiB"), resident, Aim::AtMost(100.0), "the service's process afterwards");
 }
 

@@ -61,7 +61,7 @@ pub fn measure(figures: &mut Figures) {
 fn hire(service: &Service, count: usize) -> Vec<String> {
     let mut database = Database::of(service);
     let sql = "insert into drivers (id, company_id, version, created_at, updated_at, name, phone, status, online, meta)
-         select uuid_v7(now()), 'COMPANY', 1, now(), now(), 'Driver ' || n, '+49151' || lpad(n::text, 8, '0'), 'active', true, '{\"shift\": \"early\"}'
+         select gen_random_uuid(), 'COMPANY', 1, now(), now(), 'Driver ' || n, '+49151' || lpad(n::text, 8, '0'), 'active', true, '{\"shift\": \"early\"}'
          from generate_series(1, COUNT) as n returning id::text";
     let sql = sql.replace("COMPANY", &service.demo.company.uuid().to_string()).replace("COUNT", &count.to_string());
     let drivers = database.column(&sql);

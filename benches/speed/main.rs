@@ -10,6 +10,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark reports, and ends where something fails")]
 
+mod backlog;
 mod callbacks;
 mod codes;
 mod drain;
@@ -48,6 +49,7 @@ enum Bench {
     Publish,
     Latency,
     FanOut,
+    Backlog,
     Hang,
     Pings,
     Memory,
@@ -68,6 +70,7 @@ impl Bench {
             Self::Publish => publish::measure(figures),
             Self::Latency => latency::measure(figures),
             Self::FanOut => fan_out::measure(figures),
+            Self::Backlog => backlog::measure(figures),
             Self::Hang => hang::measure(figures),
             Self::Pings => pings::measure(figures),
             Self::Memory => memory::measure(figures),

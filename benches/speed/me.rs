@@ -43,5 +43,10 @@ pub fn measure(figures: &mut Figures) {
     figures.show("me, nobody remembered", everybody / postgres, Aim::Stated, &parts(everybody));
     let parts = format!("p99 {:.2} ms, one caller", millis(alone.percentile(0.99)));
     figures.show("me, p50 in ms", millis(alone.percentile(0.50)), Aim::Stated, &parts);
-    figures.show("me, memory in MiB", usage::resident_mib(&service), Aim::Stated, "the service's process afterwards, twenty thousand sign-ins remembered");
+    figures.show(
+        "me, memory in MiB",
+        usage::resident_mib(&service),
+        Aim::Stated,
+        "the service's process afterwards, twenty thousand sign-ins remembered",
+    );
 }

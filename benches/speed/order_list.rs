@@ -29,7 +29,7 @@ pub fn measure(figures: &mut Figures) {
 fn place(service: &Service, count: usize) {
     let sql = "set session_replication_role = replica;
         insert into orders (id, company_id, version, created_at, updated_at, status, skip_dispatch, tracking_number, pickup, dropoff, meta)
-        select uuid_v7(at), 'COMPANY', 1, at, at, case when n % 10 = 0 then 'created' else 'completed' end, false, lpad(n::text, 12, '0'),
+        select overlay(gen_random_uuid()::text placing left(uuid_v7_floor(at)::text, 14) || '7' from 1)::uuid, 'COMPANY', 1, at, at, case when n % 10 = 0 then 'created' else 'completed' end, false, lpad(n::text, 12, '0'),
                '1 Mill Lane', '2 High Street', '{}'
         from generate_series(1, COUNT) as n, lateral (select timestamptz '2026-01-01' + (n - COUNT / 2) * interval '1 second') as placed (at);
         analyze orders";

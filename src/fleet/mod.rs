@@ -7,7 +7,8 @@
 //!
 //! A record that names another holds it until the change is committed, and what others need is not deleted: no order has a driver who is
 //! gone. Where an order and a driver or vehicle are both needed, the order's row is locked first; a vehicle's before its driver's, and a
-//! member's before its fleet's: no two changes can wait for each other.
+//! member's before its fleet's: so no two changes wait for each other. The one pair that can, two fleets that are made parts of each other
+//! at once, is told apart by Postgres, and one of the two is asked to try again.
 
 pub mod drivers;
 pub mod fleets;

@@ -67,7 +67,12 @@ impl<M: Room> Edit<M> {
     /// The record, as an answer tells it; refuses with `record_not_found`.
     pub async fn show<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Shown<R>, Problem> {
         let record = self.find(id).await?.ok_or(ProblemCode::RecordNotFound)?;
-        Ok(Shown::one(&mut self.transaction, &R::terms(&self.room), record).await?)
+        Ok(self.present(record).await?)
+    }
+
+    /// A record as it was read or written in this transaction, as an answer tells it.
+    pub async fn present<R: Resource<Room = M>>(&mut self, record: Record<R>) -> Result<Shown<R>, sqlx::Error> {
+        Shown::one(&mut self.transaction, &R::terms(&self.room), record).await
     }
 
     /// The record, locked against other changes until this transaction ends; refuses with `record_not_found`.
@@ -90,7 +95,7 @@ impl<M: Room> Edit<M> {
     /// Changes a record that is locked; what stays as it was is not written and publishes nothing.
     pub async fn update<R: Announced<Room = M>>(&mut self, before: Record<R>, after: R) -> Result<Shown<R>, Problem> {
         if before.fields == after {
-            return Ok(Shown::one(&mut self.transaction, &R::terms(&self.room), before).await?);
+            return Ok(self.present(before).await?);
         }
         let after = queries::update(&mut self.transaction, before.id, &after, self.now).await.map_err(unique::refusal::<R>)?;
         self.announce_change(Change::Updated(&before, &after)).await
@@ -108,7 +113,7 @@ impl<M: Room> Edit<M> {
     async fn announce_change<R: Announced<Room = M>>(&mut self, change: Change<'_, R>) -> Result<Shown<R>, Problem> {
         R::follow_up(self, &change).await?;
         // Presented after what follows from the change, which may be part of what is shown.
-        let shown = Shown::one(&mut self.transaction, &R::terms(&self.room), change.record().clone()).await?;
+        let shown = self.present(change.record().clone()).await?;
         for name in R::events_in(&self.room, &change) {
             self.publish(&shown, name, Map::new()).await?;
         }
@@ -122,7 +127,7 @@ impl<M: Room> Edit<M> {
         name: EventName,
         additional: Map<String, Value>,
     ) -> Result<EventId, sqlx::Error> {
-        let shown = Shown::one(&mut self.transaction, &R::terms(&self.room), record).await?;
+        let shown = self.present(record).await?;
         self.publish(&shown, name, additional).await
     }
 

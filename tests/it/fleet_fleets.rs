@@ -85,3 +85,15 @@ async fn two_fleets_that_would_be_parts_of_each_other_are_told_apart() {
     assert_eq!(succeeded, 1, "{one:?} {other:?}");
     assert!([one.status, other.status].iter().all(|status| matches!(status, 200 | 422 | 503)), "{one:?} {other:?}");
 }
+
+#[tokio::test]
+async fn a_fleet_is_not_deleted_while_somebody_joins_it() {
+    let world = World::new().await;
+    for n in 0..10 {
+        let (north, ada) = (fleet(&world, "North").await, world.driver(&format!("Driver {n}")).await);
+        let body = json!({ "fleet": id(&north) });
+        let join = world.fleet(Method::PUT, &format!("drivers/{}", id(&ada))).json(&body).send();
+        let (joined, deleted) = futures::join!(join, world.delete("fleets", &north));
+        assert!(matches!((joined.status, deleted.status), (200, 409) | (422, 200)), "{joined:?} {deleted:?}");
+    }
+}

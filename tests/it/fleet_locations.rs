@@ -28,7 +28,12 @@ async fn vehicles_report_like_drivers() {
     let vehicles = [world.vehicle("Van").await, world.vehicle("Bike").await];
     let one = world.fleet(Method::POST, &format!("vehicles/{}/track", id(&vehicles[0]))).json(&json!({ "latitude": 1, "longitude": 2 }));
     let (answer, events) = world.published(one.send()).await;
-    assert_eq!((answer.ok(200)["vehicle"]["longitude"].as_f64(), names(&events)), (Some(2.0), vec!["vehicle.location_changed"]));
+    let etag = answer.header("etag").unwrap().to_owned();
+    let shown = answer.ok(200)["vehicle"].take();
+    assert_eq!((shown["longitude"].as_f64(), names(&events)), (Some(2.0), vec!["vehicle.location_changed"]));
+    let found = world.fleet(Method::GET, &format!("vehicles/{}", id(&vehicles[0]))).send().await;
+    assert_eq!(found.header("etag"), Some(etag.as_str()), "what is answered is what is written");
+    assert_eq!(found.ok(200)["vehicle"], shown);
     assert_eq!((events[0].subject, &events[0].data["latitude"]), (uuid(&vehicles[0]), &json!(1.0)));
     let positions: Vec<_> =
         vehicles.iter().map(|vehicle| json!({ "vehicle": id(vehicle), "latitude": 3, "longitude": 4, "heading": 90 })).collect();

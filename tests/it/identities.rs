@@ -136,7 +136,9 @@ async fn line_ends_and_templates_in_any_field_change_no_message() {
         let names: Vec<_> =
             headers.lines().filter(|line| !line.starts_with([' ', '\t'])).filter_map(|line| line.split(':').next()).collect();
         assert!(
-            names.iter().all(|name| ["from", "to", "subject", "date", "mime-version", "content-type", "content-transfer-encoding"].contains(name)),
+            names
+                .iter()
+                .all(|name| ["from", "to", "subject", "date", "mime-version", "content-type", "content-transfer-encoding"].contains(name)),
             "{headers}"
         );
         assert!(!mail.contains("7*7 %>") && !mail.contains("<script>"), "a name stands in no mail: {mail}");

@@ -31,6 +31,7 @@ mod generated_bodies;
 mod identities;
 mod instances;
 mod layers;
+mod listening;
 mod managing_api_keys;
 mod messages;
 mod openapi;

@@ -130,7 +130,7 @@ async fn receive(State((received, answer)): State<(Arc<Mutex<Received>>, Answer)
     {
         let mut received = received.lock().unwrap();
         received.arrivals.push((id, at));
-        received.first.get_or_insert_with(|| (headers, body));
+        received.first.get_or_insert((headers, body));
     }
     match answer {
         Answer::AtOnce => Body::empty(),

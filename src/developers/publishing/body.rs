@@ -89,9 +89,8 @@ fn read_many(listed: &RawValue, catalogue: &Catalogue) -> Result<Vec<(EventName,
     if bodies.is_empty() || bodies.len() > MAX_EVENTS {
         return Err(FieldErrors::one("events", format!("There may be 1 to {MAX_EVENTS} events.")));
     }
-    let read =
-        |(index, body): (usize, &Box<RawValue>)| read_one(body, catalogue).map_err(|problem| problem.within(&format!("events[{index}]")));
-    bodies.iter().enumerate().map(read).collect()
+    let read = |(index, body): (usize, &RawValue)| read_one(body, catalogue).map_err(|problem| problem.within(&format!("events[{index}]")));
+    bodies.iter().map(AsRef::as_ref).enumerate().map(read).collect()
 }
 
 fn read_one(body: &RawValue, catalogue: &Catalogue) -> Result<(EventName, Body), Problem> {

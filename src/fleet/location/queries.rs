@@ -1,26 +1,19 @@
 //! The SQL of locations: the names of the tables come from the program, every value is bound.
 
-use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, QueryBuilder};
 use uuid::Uuid;
 
 use crate::fleet::location::{Located, Location};
 use crate::resources::Record;
 
-/// Writes where these records are, whose rows are locked, and nothing else of them.
-pub(super) async fn write_locations<R: Located>(
-    conn: &mut PgConnection,
-    records: &[Record<R>],
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
-    if records.is_empty() {
-        return Ok(());
-    }
+/// Writes where these records are, whose rows are locked and which all change at one instant, and nothing else of them.
+pub(super) async fn write_locations<R: Located>(conn: &mut PgConnection, records: &[&Record<R>]) -> Result<(), sqlx::Error> {
+    let Some(first) = records.first() else { return Ok(()) };
     let each = |column: fn(Location) -> Option<f64>| -> Vec<_> { records.iter().map(|record| column(record.fields.location())).collect() };
     let ids: Vec<Uuid> = records.iter().map(|record| record.id.into()).collect();
     let instants: Vec<_> = records.iter().map(|record| record.fields.located_at()).collect();
     let mut sql = QueryBuilder::new(format!("update {} as moved set version = version + 1, updated_at = ", R::TABLE));
-    sql.push_bind(now)
+    sql.push_bind(first.updated_at)
         .push(
             ", latitude = now_at.latitude, longitude = now_at.longitude, heading = now_at.heading, speed = now_at.speed, \
              altitude = now_at.altitude, location_updated_at = now_at.instant from unnest(",

@@ -1,7 +1,7 @@
 //! The quick way to say where things are: `POST drivers/{uuid}/track`, and `POST drivers/track` for many at once; vehicles likewise
 //! (decisions, section 9).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -97,8 +97,8 @@ pub(in crate::fleet) async fn track<R: Located>(
     }
     position.whose = Some(Reference(id));
     let mut edit = Edit::begin(&fleet, caller.company).await?;
-    move_all::<R>(&mut edit, vec![position], |_| ProblemCode::RecordNotFound.into()).await?;
-    let shown = edit.show::<R>(id).await?;
+    let mut moved = move_all::<R>(&mut edit, vec![position], |_| ProblemCode::RecordNotFound.into()).await?;
+    let shown = edit.present(moved.pop().ok_or(ProblemCode::RecordNotFound)?).await?;
     edit.commit().await?;
     Ok(shown.answer(StatusCode::OK))
 }
@@ -121,27 +121,32 @@ pub(in crate::fleet) async fn track_many<R: Located>(
     Ok(axum::Json(json!({ "status": "ok" })).into_response())
 }
 
-/// Takes the positions one after the other, and writes what comes of them. `missing` refuses the position that names no record.
+/// Takes the positions one after the other, and writes what comes of them; gives the records they name. `missing` refuses the position
+/// that names none.
 async fn move_all<R: Located>(
     edit: &mut Edit<Fleet>,
     positions: Vec<Position<R::Id>>,
     missing: impl Fn(usize) -> Problem,
-) -> Result<(), Problem> {
+) -> Result<Vec<Record<R>>, Problem> {
     let ids: Vec<_> = positions.iter().filter_map(Position::id).collect();
     let locked = edit.lock_all::<R>(&ids).await?;
-    let mut records: HashMap<_, _> = locked.into_iter().map(|record| (record.id, (record, Heard::Nothing))).collect();
-    let mut steps = Vec::new();
+    let mut records: HashMap<_, _> = locked.into_iter().map(|record| (record.id, record)).collect();
+    let (mut heard_of, mut steps) = (HashSet::new(), Vec::new());
     for (index, position) in positions.into_iter().enumerate() {
-        let (record, heard) = position.id().and_then(|id| records.get_mut(&id)).ok_or_else(|| missing(index))?;
-        match position.put_upon(&mut record.fields, edit.now) {
-            Heard::Nothing => continue,
-            Heard::SamePlace => {}
-            Heard::AnotherPlace => steps.push(Record { updated_at: edit.now, ..record.clone() }),
+        let record = position.id().and_then(|id| records.get_mut(&id)).ok_or_else(|| missing(index))?;
+        let heard = position.put_upon(&mut record.fields, edit.now);
+        if heard == Heard::Nothing {
+            continue;
         }
-        *heard = Heard::SamePlace;
+        if heard_of.insert(record.id) {
+            (record.version, record.updated_at) = (record.version + 1, edit.now);
+        }
+        if heard == Heard::AnotherPlace {
+            steps.push(record.clone());
+        }
     }
-    let heard_of: Vec<_> = records.into_values().filter(|(_, heard)| *heard != Heard::Nothing).map(|(record, _)| record).collect();
-    let now = edit.now;
-    queries::write_locations(edit.conn(), &heard_of, now).await?;
-    Ok(edit.announce_all(steps, &R::LOCATION_CHANGED).await?)
+    let heard_of: Vec<_> = heard_of.iter().filter_map(|id| records.get(id)).collect();
+    queries::write_locations(edit.conn(), &heard_of).await?;
+    edit.announce_all(steps, &R::LOCATION_CHANGED).await?;
+    Ok(records.into_values().collect())
 }

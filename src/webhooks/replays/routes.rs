@@ -1,9 +1,9 @@
 //! The routes of replays, and the one that calls a delivery off.
 
+use axum::Json as Answer;
 use axum::extract::{FromRef, State};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use axum::Json as Answer;
 use serde::Deserialize;
 use serde_json::json;
 

@@ -1,7 +1,7 @@
 //! The SQL of housekeeping. Names of partitions cannot be bound: those statements are put together from constants of the program and days.
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Postgres, Transaction};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
 use uuid::Uuid;
 
 use crate::webhooks::retention::{Table, beginning_of};
@@ -20,30 +20,31 @@ pub(super) async fn list_partitions(conn: &mut PgConnection, table: Table) -> Re
     .await
 }
 
-/// Makes the partition of a day, unless somebody did meanwhile, or rows of that day are in the default partition: then they stay there.
+/// Makes the partition of a day, unless somebody did meanwhile, or rows of that day are in the default partition, even since it was looked
+/// at: then they stay there.
 ///
 /// It is made first and then attached: whoever reads or writes other days does not wait.
 pub(super) async fn make_partition(conn: &mut PgConnection, table: Table, day: NaiveDate) -> Result<(), sqlx::Error> {
     let (name, partition) = (table.name(), table.partition(day));
     let key = if table == Table::Attempts { "delivery_id" } else { "id" };
-    let mut transaction = begin(conn).await?;
-    let (from, until) = ids_of(&mut transaction, day).await?;
-    let taken = format!("select from {name}_default where {key} >= '{from}' and {key} < '{until}'");
-    if !exists(&mut transaction, &partition).await? && transaction.fetch_optional(AssertSqlSafe(taken)).await?.is_none() {
-        let make = format!(
-            "create table {partition} (like {name} including all);
-             alter table {name} attach partition {partition} for values from ('{from}') to ('{until}')"
-        );
-        transaction.execute(AssertSqlSafe(make)).await?;
-    }
-    transaction.commit().await
+    let (from, until) = ids_of(conn, day).await?;
+    let is_there = is_there(&partition);
+    let make = format!(
+        "if not {is_there} and not exists (select from {name}_default where {key} >= '{from}' and {key} < '{until}') then
+             begin
+                 create table {partition} (like {name} including all);
+                 alter table {name} attach partition {partition} for values from ('{from}') to ('{until}');
+             exception when check_violation then null;
+             end;
+         end if;"
+    );
+    in_one_message(conn, &make).await
 }
 
 /// Drops the partition of a day, after what is still needed of it has been moved to the default partition.
 pub(super) async fn drop_partition(conn: &mut PgConnection, table: Table, day: NaiveDate) -> Result<(), sqlx::Error> {
     let (name, partition) = (table.name(), table.partition(day));
-    let mut transaction = begin(conn).await?;
-    let (from, until) = ids_of(&mut transaction, day).await?;
+    let (from, until) = ids_of(conn, day).await?;
     let needed = match table {
         Table::Deliveries => "state = 'failed'".to_owned(),
         Table::Attempts => format!("delivery_id in (select id from delivery_log where id >= '{from}' and id < '{until}')"),
@@ -52,18 +53,18 @@ pub(super) async fn drop_partition(conn: &mut PgConnection, table: Table, day: N
                     union all select event_id from outbox)"
         ),
     };
-    if exists(&mut transaction, &partition).await? {
-        // An open delivery of that day, which closes at this moment, waits until its place is the default partition.
-        let drop = format!(
-            "lock table {partition} in share mode;
+    let is_there = is_there(&partition);
+    // An open delivery of that day, which closes at this moment, waits until its place is the default partition.
+    let drop = format!(
+        "if {is_there} then
+             lock table {partition} in share mode;
              create temp table needed on commit drop as select * from {partition} where {needed};
              alter table {name} detach partition {partition};
              insert into {name} select * from needed;
-             drop table {partition}"
-        );
-        transaction.execute(AssertSqlSafe(drop)).await?;
-    }
-    transaction.commit().await
+             drop table {partition};
+         end if;"
+    );
+    in_one_message(conn, &drop).await
 }
 
 /// Deletes from the default partitions what has been kept long enough there: few rows, because whole days are dropped.
@@ -72,7 +73,7 @@ pub(super) async fn sweep_default(
     kept_since: DateTime<Utc>,
     failed_since: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
-    let mut transaction = begin(conn).await?;
+    let mut transaction = conn.begin().await?;
     sqlx::query!(
         "delete from deliveries_default
          where id < uuid_v7_floor($2) or (id < uuid_v7_floor($1) and state <> 'failed')",
@@ -99,22 +100,20 @@ pub(super) async fn sweep_default(
     transaction.commit().await
 }
 
-/// A transaction of housekeeping, one at a time; it would rather be tried again than hold up others by waiting for them.
-async fn begin(conn: &mut PgConnection) -> Result<Transaction<'_, Postgres>, sqlx::Error> {
-    let mut transaction = conn.begin().await?;
-    transaction.execute("set local lock_timeout = '5s'").await?;
-    sqlx::query!("select pg_advisory_xact_lock($1)", KEEPING_HOUSE).execute(&mut *transaction).await?;
-    Ok(transaction)
+/// Does one step of housekeeping while nobody else does any. It is one message, which Postgres takes as one transaction: whatever becomes of
+/// this program meanwhile, no lock on a table outlives the step. It would rather be tried again than hold up others by waiting for them.
+async fn in_one_message(conn: &mut PgConnection, step: &str) -> Result<(), sqlx::Error> {
+    let message = format!(
+        "set local lock_timeout = '5s';
+         select pg_advisory_xact_lock({KEEPING_HOUSE});
+         do $$ begin {step} end $$"
+    );
+    conn.execute(AssertSqlSafe(message)).await?;
+    Ok(())
 }
 
-/// Whether a partition is there now: the catalogue itself is asked, because what a session remembers of it may be older than its lock.
-async fn exists(conn: &mut PgConnection, partition: &str) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"select exists (select from pg_inherits join pg_class on pg_class.oid = inhrelid where relname = $1::text::name) as "exists!""#,
-        partition,
-    )
-    .fetch_one(conn)
-    .await
+fn is_there(partition: &str) -> String {
+    format!("exists (select from pg_inherits join pg_class on pg_class.oid = inhrelid where relname = '{partition}')")
 }
 
 /// Where a day begins and ends among ids.

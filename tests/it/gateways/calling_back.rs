@@ -165,6 +165,9 @@ async fn a_callback_has_one_mebibyte_at_most_and_comes_no_faster_than_allowed() 
     assert_eq!(world.call_back(&gateway, &padded(1024 * 1024)).await.ok(200)["message"], "Webhook received.");
     world.call_back(&gateway, &padded(1024 * 1024 + 1)).await.refused(413, "body_too_large");
     let flood = join_all((0..5).map(|_| world.request(Method::POST, &path).from("203.0.113.9").body("{}").send())).await;
-    let refused = flood.into_iter().filter(|answer| answer.status == 429).map(|answer| answer.refused(429, "rate_limited")).count();
-    assert!(refused >= 1);
+    let refused: Vec<_> = flood.into_iter().filter(|answer| answer.status == 429).collect();
+    assert!(!refused.is_empty());
+    for answer in refused {
+        answer.refused(429, "rate_limited");
+    }
 }

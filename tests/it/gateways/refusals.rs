@@ -115,7 +115,7 @@ async fn who_has_no_key_cannot_fill_the_disk() {
     world.pass(TimeDelta::hours(1) + TimeDelta::seconds(1));
     world.request(Method::POST, &path).body("{}").send().await.refused(400, "callback_not_genuine");
     assert_eq!(world.count("select count(*) from callbacks").await, 61);
-    world.pass(TimeDelta::days(14));
+    world.pass(TimeDelta::days(14) + TimeDelta::seconds(1));
     world.state.gateways.run_due().await.unwrap();
     assert_eq!(world.count("select count(*) from callbacks").await, 0);
     // Of an address that is nobody's, nothing is kept at all.

@@ -1,5 +1,6 @@
 //! Which gateway a callback is from: the one it names, else the one whose signature header it carries, else the only one.
 
+use chrono::TimeDelta;
 use portico::companies::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -15,6 +16,7 @@ fn any(name: &str, header: &str) -> Value {
 }
 
 async fn post(world: &World, headers: &[(&'static str, &str)], body: &Value) -> Answer {
+    world.pass(TimeDelta::milliseconds(1));
     let key = world.key_of(world.company, &[Scope::Callbacks]).await;
     let mut request = world.request(Method::POST, "/webhooks").key(&key).json(body);
     for (name, value) in headers {

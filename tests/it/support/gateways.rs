@@ -2,7 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use hmac::{Hmac, KeyInit, Mac};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -32,8 +32,10 @@ impl World {
         self.gateway(json!({ "name": "Cards", "driver": "card", "secret_key": SECRET_KEY, "signing_secret": SIGNING_SECRET })).await
     }
 
-    /// The card gateway posts an event, signed now, to its own address.
+    /// The card gateway posts an event, signed now, to its own address. What is asked for at once, arrives at once; one awaited after
+    /// another arrives a moment later.
     pub async fn call_back(&self, gateway: &Value, event: &Value) -> Answer {
+        self.pass(TimeDelta::milliseconds(1));
         let body = event.to_string();
         let signature = card_signature(SIGNING_SECRET, &body, self.clock.now());
         self.request(Method::POST, gateway["callback_path"].as_str().unwrap()).header("card-signature", &signature).json(event).send().await

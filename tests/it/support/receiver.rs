@@ -193,11 +193,13 @@ impl Endpoint {
 
     async fn serve(&self, stream: impl AsyncRead + AsyncWrite + Unpin) -> io::Result<()> {
         let mut stream = BufReader::new(stream);
-        while self.then == Then::KeepOpen {
-            let received = read(&mut stream).await?;
-            self.arrived.send_modify(|all| all.push(received));
-            stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await?;
-            stream.flush().await?;
+        if self.then == Then::KeepOpen {
+            loop {
+                let received = read(&mut stream).await?;
+                self.arrived.send_modify(|all| all.push(received));
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await?;
+                stream.flush().await?;
+            }
         }
         let received = read(&mut stream).await?;
         let reply = self.replies.lock().unwrap().pop_front().unwrap_or(Reply::status(200));

@@ -102,11 +102,12 @@ async fn an_open_circuit_costs_no_attempt_and_closes_after_one_on_trial() {
     assert_eq!(world.deliver().await, 3);
     assert_eq!(health(&world).await, (3, true, true, 0));
 
+    world.pass(TimeDelta::seconds(1));
     publish_many(&world, 4).await;
     assert_eq!(world.deliver().await, 0, "nothing is sent to whom nothing arrives at");
     let waiting = world.last_delivery().await;
     assert_eq!((&waiting["status"], &waiting["attempt_count"]), (&json!("pending"), &json!(0)));
-    world.pass(TimeDelta::milliseconds(29_999));
+    world.pass(TimeDelta::milliseconds(28_999));
     assert_eq!(world.deliver().await, 0);
     world.pass(TimeDelta::milliseconds(1));
     assert_eq!(claimed_at_once(&world, 5).await.len(), 1, "one alone is on trial, whoever claims");

@@ -86,17 +86,11 @@ pub(super) enum Algorithm {
 }
 
 /// `{body}` with what the gateway puts around it, such as the address it calls.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Signed {
     pub(super) before: String,
     pub(super) after: String,
-}
-
-impl Default for Signed {
-    fn default() -> Self {
-        Self { before: String::new(), after: String::new() }
-    }
 }
 
 impl TryFrom<String> for Signed {
