@@ -135,9 +135,9 @@ impl AppState {
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
         let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), &config.gateways);
-        let companies = Companies { pool: pool.clone(), clock: clock.clone(), lifecycle: lifecycle.clone() };
-        let declared = Declared::new(pool.clone(), clock.clone(), &config.extensions, &extensions::referable())?;
-        let catalogue = Catalogue::built_in().with(declared.event_types()?)?;
+        let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
+        let declared = Declared::new(pool.clone(), clock.clone(), extensions::declarations(&config.extensions)?);
+        let catalogue = Catalogue::built_in().with(declared.event_types())?;
         let mail = Mail::new(&config.mail, mailbox.clone())?;
         let webhooks = Webhooks::new(webhooks::Parts {
             pool: pool.clone(),
@@ -162,8 +162,8 @@ impl AppState {
             settings: config.storefront.clone(),
         });
         Ok(Self(Arc::new(Rooms {
+            developers: Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue, &lifecycle),
             companies,
-            developers: Developers::new(pool.clone(), clock.clone(), catalogue, &lifecycle),
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },

@@ -1,10 +1,12 @@
 //! The permission to act for a company: a valid API key, as a handler's parameter.
 
+use std::sync::Arc;
+
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use chrono::TimeDelta;
+use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::companies::queries::ApiKeyRow;
 use crate::companies::{AllowedNetworks, ApiKey, Companies, Grant, Scope, Scopes, queries};
@@ -47,40 +49,76 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let companies = Companies::from_ref(state);
         let key = bearer(&parts.headers).and_then(ApiKey::parse).ok_or(ProblemCode::ApiKeyInvalid)?;
-        let now = companies.clock.now();
-        let row = queries::find_api_key(&mut *companies.pool.acquire().await?, &key.digest(), now).await?;
-        let row = row.ok_or(ProblemCode::ApiKeyInvalid)?;
-        let grant = row.grant()?;
+        let key = companies.find_key(key.digest()).await?;
         let Ok(client) = ClientAddress::from_request_parts(parts, state).await;
-        if !grant.networks.admit(client.ip()) {
+        if !key.grant.networks.admit(client.ip()) {
             return Err(ProblemCode::AddressForbidden.into());
         }
-        if row.last_used_at.is_none_or(|last| last + USE_NOTED_EVERY <= now) {
-            companies.note_use(row.id);
+        if key.last_used_at.is_none_or(|last| last + USE_NOTED_EVERY <= companies.clock.now()) {
+            companies.note_use(key.id, key.digest);
         }
-        Ok(Self { company: row.company_id, key: row.id, grant })
+        Ok(Self { company: key.company, key: key.id, grant: key.grant.clone() })
     }
 }
 
-impl ApiKeyRow {
+/// An API key that was live when it was looked up.
+#[derive(Debug)]
+pub(super) struct KnownKey {
+    id: KeyId,
+    digest: [u8; 32],
+    company: CompanyId,
+    grant: Grant,
+    /// Until when it lives, if it does not live for ever.
+    ends_at: Option<DateTime<Utc>>,
+    last_used_at: Option<DateTime<Utc>>,
+}
+
+impl KnownKey {
     /// A list of networks that cannot be read lets nobody in.
-    fn grant(&self) -> Result<Grant, Problem> {
-        let networks = AllowedNetworks::try_from(self.allowed_networks.clone()).map_err(|error| {
-            tracing::error!(key = %self.id, %error, "the networks of an API key cannot be read");
+    fn read(digest: [u8; 32], row: ApiKeyRow) -> Result<Self, Problem> {
+        let networks = AllowedNetworks::try_from(row.allowed_networks).map_err(|error| {
+            tracing::error!(key = %row.id, %error, "the networks of an API key cannot be read");
             Problem::new(ProblemCode::Internal)
         })?;
-        Ok(Grant { scopes: Scopes::from_names(&self.scopes), networks, until: self.expires_at })
+        Ok(Self {
+            id: row.id,
+            digest,
+            company: row.company_id,
+            grant: Grant { scopes: Scopes::from_names(&row.scopes), networks, until: row.expires_at },
+            ends_at: [row.expires_at, row.revoked_at].into_iter().flatten().min(),
+            last_used_at: row.last_used_at,
+        })
     }
 }
 
 impl Companies {
+    /// The live key with this digest, from the last second's memory or from the database.
+    async fn find_key(&self, digest: [u8; 32]) -> Result<Arc<KnownKey>, Problem> {
+        let now = self.clock.now();
+        let key = match self.keys.get(&digest, now) {
+            Some(key) => key,
+            // Boxed: what a statement needs would else be copied about with every request.
+            None => Box::pin(self.look_up_key(digest, now)).await?,
+        };
+        if key.ends_at.is_none_or(|end| end > now) { Ok(key) } else { Err(ProblemCode::ApiKeyInvalid.into()) }
+    }
+
+    async fn look_up_key(&self, digest: [u8; 32], now: DateTime<Utc>) -> Result<Arc<KnownKey>, Problem> {
+        let epoch = self.keys.epoch();
+        let row = queries::find_api_key(&mut *self.pool.acquire().await?, &digest, now).await?;
+        let key = Arc::new(KnownKey::read(digest, row.ok_or(ProblemCode::ApiKeyInvalid)?)?);
+        self.keys.keep(epoch, digest, &key, now);
+        Ok(key)
+    }
+
     /// Writes down that a key was used, off the request's path.
-    fn note_use(&self, key: KeyId) {
+    fn note_use(&self, key: KeyId, digest: [u8; 32]) {
         let this = self.clone();
         self.lifecycle.spawn(async move {
             let noted = async { queries::note_use(&mut *this.pool.acquire().await?, key, this.clock.now()).await };
-            if let Err(error) = noted.await {
-                tracing::warn!(error = chain(&error), "the use of an API key was not written down");
+            match noted.await {
+                Ok(()) => this.keys.forget(&digest),
+                Err(error) => tracing::warn!(error = chain(&error), "the use of an API key was not written down"),
             }
         });
     }

@@ -1,8 +1,9 @@
 //! Companies and their API keys: who may call the extension routes, and what for; and their accounts at payment [`gateways`].
 //!
 //! Writes `companies` and `api_keys`. A [`CallingCompany`] in a handler's parameters is the proof that a valid key came with the
-//! request; [`CallingCompany::may`] is the proof of its scope. Keys are kept as SHA-256 and shown once (decisions, section 2). What a key
-//! may do, from where and until when is its [`Grant`]; no key makes one whose grant exceeds its own.
+//! request; [`CallingCompany::may`] is the proof of its scope. Keys are kept as SHA-256 and shown once (decisions, section 2), and a
+//! live one is believed for a second. What a key may do, from where and until when is its [`Grant`]; no key makes one whose grant exceeds
+//! its own.
 
 mod access;
 mod allowed_networks;
@@ -15,9 +16,11 @@ mod scopes;
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, PgPool};
 
+use crate::companies::access::KnownKey;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::recent::Recent;
 
 pub use access::{CallingCompany, bearer};
 pub use allowed_networks::{AllowedNetworks, NotNetworks};
@@ -26,15 +29,30 @@ pub use grant::{Excess, Grant};
 pub use queries::revoke_api_key;
 pub use scopes::{NotAScope, Scope, Scopes};
 
+/// API keys remembered at most.
+const KEYS: usize = 2_000;
+
 /// What the extractor needs.
 #[derive(Clone, Debug)]
 pub struct Companies {
-    /// The database.
-    pub pool: PgPool,
-    /// The time.
-    pub clock: Clock,
+    pool: PgPool,
+    clock: Clock,
     /// Keeps track of what is written off the request path.
-    pub lifecycle: Lifecycle,
+    lifecycle: Lifecycle,
+    /// Live keys, by their digests.
+    keys: Recent<[u8; 32], KnownKey>,
+}
+
+impl Companies {
+    /// Puts the parts together.
+    pub fn new(pool: PgPool, clock: Clock, lifecycle: Lifecycle) -> Self {
+        Self { pool, clock, lifecycle, keys: Recent::new(KEYS) }
+    }
+
+    /// API keys were changed by this instance: from now on they are what the database says.
+    pub fn forget_keys(&self) {
+        self.keys.forget_everything();
+    }
 }
 
 /// Why an API key could not be created.

@@ -48,6 +48,7 @@ pub(super) struct ApiKeyRow {
     pub(super) scopes: Vec<String>,
     pub(super) allowed_networks: Vec<String>,
     pub(super) expires_at: Option<DateTime<Utc>>,
+    pub(super) revoked_at: Option<DateTime<Utc>>,
     pub(super) last_used_at: Option<DateTime<Utc>>,
 }
 
@@ -55,7 +56,7 @@ pub(super) struct ApiKeyRow {
 pub(super) async fn find_api_key(conn: &mut PgConnection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<ApiKeyRow>, sqlx::Error> {
     sqlx::query_as!(
         ApiKeyRow,
-        "select id, company_id, scopes, allowed_networks, expires_at, last_used_at from api_keys
+        "select id, company_id, scopes, allowed_networks, expires_at, revoked_at, last_used_at from api_keys
          where digest = $1 and deleted_at is null and (revoked_at is null or revoked_at > $2) and (expires_at is null or expires_at > $2)",
         digest,
         now,

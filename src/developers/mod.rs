@@ -27,6 +27,8 @@ use crate::resources::{Extension, Room};
 pub struct Developers {
     pool: PgPool,
     clock: Clock,
+    /// Believes the keys that are changed here.
+    companies: Companies,
     /// Every kind of event.
     pub catalogue: Catalogue,
     streams: Streams,
@@ -34,8 +36,8 @@ pub struct Developers {
 
 impl Developers {
     /// Streams end when `lifecycle` does.
-    pub fn new(pool: PgPool, clock: Clock, catalogue: Catalogue, lifecycle: &Lifecycle) -> Self {
-        Self { pool, clock, catalogue, streams: Streams::new(lifecycle.clone()) }
+    pub fn new(pool: PgPool, clock: Clock, companies: Companies, catalogue: Catalogue, lifecycle: &Lifecycle) -> Self {
+        Self { pool, clock, companies, catalogue, streams: Streams::new(lifecycle.clone()) }
     }
 }
 
@@ -46,6 +48,10 @@ impl Room for Developers {
 
     fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    fn forget_what_changed(&self) {
+        self.companies.forget_keys();
     }
 }
 

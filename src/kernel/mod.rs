@@ -12,6 +12,7 @@ pub mod listening;
 pub mod password_hashing;
 pub mod problem;
 pub mod rate_limit;
+pub mod recent;
 pub mod request;
 pub mod secrets;
 pub mod settings;

@@ -212,7 +212,7 @@ mod tests {
     async fn status(router: Router<AppState>, method: &str, path: &str) -> u16 {
         let pool = PgPool::connect_lazy("postgres://nobody@localhost/nothing").unwrap();
         let storage = Storage { pool: pool.clone(), clock: Clock::System };
-        let state = AppState { storage, companies: Companies { pool, clock: Clock::System, lifecycle: Lifecycle::default() } };
+        let state = AppState { storage, companies: Companies::new(pool, Clock::System, Lifecycle::default()) };
         let request = Request::builder().method(method).uri(path).body(Body::empty()).unwrap();
         router.with_state(state).oneshot(request).await.unwrap().status().as_u16()
     }

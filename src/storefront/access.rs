@@ -49,7 +49,7 @@ pub(super) async fn admit(State(storefront): State<Storefront>, client: ClientAd
 
 async fn find(storefront: &Storefront, key: Option<StoreKey>) -> Result<Arc<Store>, Problem> {
     let digest = key.ok_or(ProblemCode::StoreKeyInvalid)?.digest();
-    match storefront.recent.store(&digest, storefront.clock.now()) {
+    match storefront.recent.stores.get(&digest, storefront.clock.now()) {
         Some(store) => Ok(store),
         // Boxed: what a statement needs would else be copied about with every request.
         None => Box::pin(look_up(storefront, digest)).await,
@@ -57,9 +57,9 @@ async fn find(storefront: &Storefront, key: Option<StoreKey>) -> Result<Arc<Stor
 }
 
 async fn look_up(storefront: &Storefront, digest: [u8; 32]) -> Result<Arc<Store>, Problem> {
-    let (now, epoch) = (storefront.clock.now(), storefront.recent.epoch());
+    let (now, epoch) = (storefront.clock.now(), storefront.recent.stores.epoch());
     let mut conn = storefront.pool.acquire().await?;
     let store = Arc::new(find_store(&mut conn, &digest, now).await?.ok_or(ProblemCode::StoreKeyInvalid)?);
-    storefront.recent.keep_store(epoch, digest, &store, now);
+    storefront.recent.stores.keep(epoch, digest, &store, now);
     Ok(store)
 }

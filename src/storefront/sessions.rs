@@ -34,7 +34,7 @@ pub(super) async fn revoke(
     let id = id.parse().map_err(|_| ProblemCode::RecordNotFound)?;
     let mut conn = storefront.pool.acquire().await?;
     let revoked = tokens::revoke_token(&mut conn, caller.customer.id, id, storefront.clock.now()).await?;
-    storefront.recent.forget_session(id);
+    storefront.recent.sessions.forget(&id);
     if revoked { Ok(Answer(json!({ "status": "ok" }))) } else { Err(ProblemCode::RecordNotFound.into()) }
 }
 
@@ -42,7 +42,7 @@ pub(super) async fn revoke(
 pub(super) async fn logout(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     tokens::revoke_token(&mut conn, caller.customer.id, caller.token, storefront.clock.now()).await?;
-    storefront.recent.forget_session(caller.token);
+    storefront.recent.sessions.forget(&caller.token);
     Ok(Answer(json!({ "status": "ok" })))
 }
 

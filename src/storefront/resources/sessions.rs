@@ -66,7 +66,7 @@ pub(super) async fn revoke(
     caller.may(Scope::Write)?;
     let mut conn = storefront.pool.acquire().await?;
     let revoked = tokens::revoke_session(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
-    storefront.recent.forget_session(revoked.ok_or(ProblemCode::RecordNotFound)?);
+    storefront.recent.sessions.forget(&revoked.ok_or(ProblemCode::RecordNotFound)?);
     Ok(Answer(json!({ "status": "ok" })))
 }
 

@@ -77,7 +77,7 @@ where
 impl Storefront {
     /// The live sign-in with this number in this store, from the last second's memory or from the database.
     async fn find_session(&self, token: TokenId, store: &Store) -> Result<Arc<Session>, Problem> {
-        let session = match self.recent.session(token, self.clock.now()) {
+        let session = match self.recent.sessions.get(&token, self.clock.now()) {
             Some(session) => session,
             // Boxed: what a statement needs would else be copied about with every request.
             None => Box::pin(self.look_up_session(token)).await?,
@@ -86,7 +86,7 @@ impl Storefront {
     }
 
     async fn look_up_session(&self, token: TokenId) -> Result<Arc<Session>, Problem> {
-        let (now, epoch) = (self.clock.now(), self.recent.epoch());
+        let (now, epoch) = (self.clock.now(), self.recent.sessions.epoch());
         let found = queries::find_token(&mut *self.pool.acquire().await?, token, now).await?;
         let session = Arc::new(found.ok_or(ProblemCode::CustomerTokenInvalid)?);
         self.recent.keep_session(epoch, token, &session, now);
@@ -100,7 +100,7 @@ impl Storefront {
             let now = this.clock.now();
             let noted = async { queries::note_use(&mut *this.pool.acquire().await?, token, now, now + this.token_lifetime()).await };
             match noted.await {
-                Ok(()) => this.recent.forget_session(token),
+                Ok(()) => this.recent.sessions.forget(&token),
                 Err(error) => tracing::warn!(error = chain(&error), "the use of a token was not written down"),
             }
         });
