@@ -9,9 +9,9 @@ use sqlx::PgPool;
 use crate::app::extensions;
 use crate::companies::Companies;
 use crate::config::Config;
-use crate::developers::Developers;
 use crate::declared::{BadDeclaration, Declared};
-use crate::events::{BadEventType, Catalogue, NameTaken};
+use crate::developers::Developers;
+use crate::events::{Catalogue, NameTaken};
 use crate::fleet::Fleet;
 use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
@@ -119,9 +119,6 @@ pub enum StateError {
     /// A file of `extensions.directory`.
     #[error("a declared extension cannot be used")]
     Declared(#[from] BadDeclaration),
-    /// An event of a declared extension.
-    #[error("an event of a declared extension cannot be used")]
-    DeclaredEvent(#[from] BadEventType),
     /// The name of such an event.
     #[error("an event of a declared extension cannot be used")]
     DeclaredName(#[from] NameTaken),

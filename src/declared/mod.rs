@@ -1,49 +1,67 @@
 //! Declared extensions: kinds of records that a deployment describes in files, and that need no Rust (decisions, section 9).
 //!
 //! A file of `extensions.directory` names a namespace and, for each resource, a JSON Schema, what can be searched and filtered, which other
-//! records it refers to, and which values are events of their own. `declaration` reads the files and refuses, by file and key, what could
-//! not be served. `record` makes such a kind a resource like any other: its five routes, list parameters, `ETag`s and events come from
-//! [`crate::resources`]. `event_types` describes its events for the catalogue. `prepare` brings the database in line at start.
+//! records it refers to, and which values are events of their own. [`declaration`] reads the files and refuses, by file and key, what could
+//! not be served. [`record`] makes such a kind a resource like any other: its five routes, list parameters, `ETag`s, events and documentation
+//! come from [`crate::resources`]. [`prepare`] brings the database in line at start.
 //!
-//! Writes `declared_records`, one table for all kinds, and `declared_schemas`, which remembers the schema that the records of each kind fit.
+//! Writes `declared_records`, one table for all kinds, and `declared_schemas`, every schema that their records may have been written under.
 //!
 //! # What is guaranteed
 //!
-//! * A record fits the schema it was written under, and every later one: a schema that old records might not fit is refused at start,
-//!   unless there are none.
-//! * Two instances that start at once make each index once, and nobody who reads or writes waits for it.
-//! * A reference names a live record of the same company when it is written. What is deleted later stays named.
+//! - A record fits the latest schema of its kind, whoever wrote it under an older one: a schema that older records might not fit is refused
+//!   at start. Only where there is no record it takes the place of the others, and a program that knows none but those writes no more.
+//! - Instances that start at once make each index once, and nobody who reads or writes waits for it.
+//! - A reference names a live record of the same company when it is committed.
+//!
+//! # What is not
+//!
+//! - A record that others refer to can be deleted: they go on naming it.
+//! - An index that no filter needs any more stays; who dropped it could be an instance beside one that needs it.
 
+mod body;
 mod declaration;
-mod event_types;
 mod prepare;
 mod queries;
 mod record;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use axum::Router;
 use axum::extract::FromRef;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
-use crate::events::{BadEventType, EventType};
+use crate::events::EventType;
 use crate::kernel::clock::Clock;
 use crate::kernel::settings;
-use crate::resources::{Operation, Room, routes_at};
+use crate::resources::{Extension, Operation, Room};
 
-pub use declaration::{BadDeclaration, Declaration, FieldForm, Incompatible, Target, load};
+pub use declaration::{BadDeclaration, BuiltIn, Declaration, FieldForm, Incompatible, load};
 pub use prepare::PrepareError;
 pub use record::DeclaredRecord;
+
+/// Looked into where the settings name no directory.
+const USUAL_DIRECTORY: &str = "config/extensions";
 
 /// `[extensions]`
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Where the files lie; none, when there are no declared extensions.
+    /// Where the files lie. Unset, in `config/extensions` of the working directory, if there is one.
     #[serde(deserialize_with = "settings::optional")]
     pub directory: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Everything that the files declare beside what is `built_in`.
+    pub fn load(&self, built_in: &BuiltIn<'_>) -> Result<Vec<Declaration>, BadDeclaration> {
+        match &self.directory {
+            Some(directory) => load(directory, built_in),
+            None if Path::new(USUAL_DIRECTORY).is_dir() => load(Path::new(USUAL_DIRECTORY), built_in),
+            None => Ok(Vec::new()),
+        }
+    }
 }
 
 /// Every declared extension.
@@ -51,7 +69,7 @@ pub struct Settings {
 pub struct Declared {
     pool: PgPool,
     clock: Clock,
-    kinds: Arc<[&'static Declaration]>,
+    kinds: Arc<[Arc<Declaration>]>,
 }
 
 /// The room of one declared kind.
@@ -59,7 +77,7 @@ pub struct Declared {
 pub struct DeclaredRoom {
     pool: PgPool,
     clock: Clock,
-    declaration: &'static Declaration,
+    declaration: Arc<Declaration>,
 }
 
 impl Room for DeclaredRoom {
@@ -80,35 +98,25 @@ struct KindState {
 }
 
 impl Declared {
-    /// Reads the files. `others` are the kinds of records that the program has itself and that declared ones may refer to.
-    pub fn new(pool: PgPool, clock: Clock, settings: &Settings, others: &[Target]) -> Result<Self, BadDeclaration> {
-        let declarations = settings.directory.as_deref().map_or(Ok(Vec::new()), |directory| load(directory, others))?;
-        // What a file declares is there for as long as the program, like the kinds that are written in Rust.
-        let kinds = declarations.into_iter().map(|declaration| &*Box::leak(Box::new(declaration)));
-        Ok(Self { pool, clock, kinds: kinds.collect() })
+    /// The extensions that `declarations` are about.
+    pub fn new(pool: PgPool, clock: Clock, declarations: Vec<Declaration>) -> Self {
+        Self { pool, clock, kinds: declarations.into_iter().map(Arc::new).collect() }
     }
 
     /// The events of every kind, for the catalogue.
-    pub fn event_types(&self) -> Result<Vec<EventType>, BadEventType> {
-        let mut all = Vec::new();
-        for declaration in self.kinds.iter() {
-            all.extend(event_types::of(declaration)?);
-        }
-        Ok(all)
+    pub fn event_types(&self) -> Vec<EventType> {
+        self.kinds.iter().flat_map(|declaration| declaration.event_types.clone()).collect()
     }
 
-    /// Every route, below `<namespace>/int/v1`.
-    pub fn routes<S>(&self, companies: &Companies) -> Router<S>
-    where
-        S: Clone + Send + Sync + 'static,
-    {
-        let mut router = Router::new();
-        for declaration in self.kinds.iter().copied() {
-            let room = DeclaredRoom { pool: self.pool.clone(), clock: self.clock.clone(), declaration };
+    /// The routes and their documentation, an extension for each kind; those of one file share a namespace.
+    pub fn extensions<S>(&self, companies: &Companies) -> Vec<Extension<S>> {
+        let extension = |declaration: &Arc<Declaration>| {
+            let room = DeclaredRoom { pool: self.pool.clone(), clock: self.clock.clone(), declaration: declaration.clone() };
             let state = KindState { room, companies: companies.clone() };
-            let routes = routes_at::<DeclaredRecord, KindState>(declaration.terms().plural, Operation::ALL).with_state(state);
-            router = router.merge(Router::new().nest(&format!("/{}/int/v1", declaration.namespace), routes));
-        }
-        router
+            Extension::new(&declaration.namespace)
+                .kind::<DeclaredRecord>(declaration.terms, declaration.members(), Operation::ALL)
+                .with_state(state)
+        };
+        self.kinds.iter().map(extension).collect()
     }
 }

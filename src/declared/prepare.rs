@@ -2,114 +2,118 @@
 
 use std::time::Duration;
 
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Postgres, Transaction};
+use sqlx::{Connection, PgConnection};
 use tokio::time::sleep;
 
-use crate::declared::declaration::{Incompatible, compare};
-use crate::declared::{Declaration, Declared};
+use crate::declared::declaration::{Incompatible, compare, is_same};
+use crate::declared::{Declaration, Declared, queries};
+use crate::kernel::database::missing_migrations;
 use crate::kernel::secrets::sha256;
 
-/// Who makes indexes holds this advisory lock, so that instances that start together do not make them twice.
+/// Who brings the database in line holds this advisory lock, so that instances that start together do not get in each other's way.
 const LOCK: i64 = 0x706f_7274_6963_6f01;
-/// How often somebody who waits for it tries again. Nobody waits inside of a statement: making an index waits for those to end.
+/// How often somebody who waits for it tries again.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
 
 /// Why the database cannot be brought in line.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
     /// The schema has changed and its version has not.
-    #[error("{0}: the schema has changed; give it a version above {1}")]
+    #[error("the schema of {0} has changed: give it a version above {1}")]
     VersionMissing(String, i32),
     /// Another instance knows a later version.
-    #[error("{0}: the database has version {1} of the schema, and the file has {2}")]
+    #[error("the database has version {1} of the schema of {0}, and the file has {2}")]
     Older(String, i32, i32),
     /// Records that are there might not fit.
-    #[error("{0}: records of version {1} may not fit version {2}")]
+    #[error("records of {0} that fit version {1} of its schema may not fit version {2}")]
     Incompatible(String, i32, i32, #[source] Incompatible),
+    /// The tables are not there yet.
+    #[error("the database lacks {0} migrations of this version: run portico migrate")]
+    NotMigrated(usize),
     /// The database failed.
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
 }
 
+impl PrepareError {
+    /// The files are not to blame: it may well succeed later.
+    pub fn may_pass(&self) -> bool {
+        matches!(self, Self::NotMigrated(_) | Self::Database(_))
+    }
+}
+
 impl Declared {
-    /// Remembers the schemas and makes the indexes. To be called before anything is served.
+    /// Takes the schemas and makes the indexes.
     pub async fn prepare(&self) -> Result<(), PrepareError> {
-        if self.kinds.is_empty() {
-            return Ok(());
-        }
-        let mut conn = self.pool.acquire().await?;
-        for declaration in self.kinds.iter() {
-            let mut transaction = conn.begin().await?;
-            self.adopt(&mut transaction, declaration).await?;
-            transaction.commit().await?;
-        }
-        while !try_lock(&mut conn).await? {
+        let Some(mut conn) = self.connect().await? else { return Ok(()) };
+        while !queries::try_lock(&mut conn, LOCK).await? {
             sleep(TRY_AGAIN).await;
         }
-        let made = make_indexes(&mut conn, &self.kinds).await;
-        sqlx::query_scalar!("select pg_advisory_unlock($1)", LOCK).fetch_one(&mut *conn).await?;
-        Ok(made?)
+        self.take_schemas(&mut conn).await?.commit().await?;
+        for declaration in self.kinds.iter() {
+            make_indexes(&mut conn, declaration).await?;
+        }
+        Ok(conn.close().await?)
     }
 
-    /// Remembers the schema, if every record that is there fits it.
-    async fn adopt(&self, transaction: &mut Transaction<'_, Postgres>, declaration: &Declaration) -> Result<(), PrepareError> {
-        let (kind, version, schema, now) = (&declaration.kind, declaration.version, &declaration.schema, self.clock.now());
-        sqlx::query!(
-            "insert into declared_schemas (kind, version, schema, applied_at) values ($1, $2, $3, $4)
-             on conflict on constraint declared_schemas_pkey do nothing",
-            kind,
-            version,
-            schema,
-            now,
-        )
-        .execute(&mut **transaction)
-        .await?;
-        let known = sqlx::query!(
-            r#"select version, schema, exists (select from declared_records where kind = $1) as "is_used!"
-               from declared_schemas where kind = $1 for update"#,
-            kind,
-        )
-        .fetch_one(&mut **transaction)
-        .await?;
-        if known.version > version {
-            return Err(PrepareError::Older(kind.clone(), known.version, version));
+    /// Looks whether the schemas could be taken, and takes none. The kinds that there are.
+    pub async fn look(&self) -> Result<Vec<&str>, PrepareError> {
+        if let Some(mut conn) = self.connect().await? {
+            self.take_schemas(&mut conn).await?.rollback().await?;
         }
-        if known.schema == *schema {
-            return Ok(());
+        Ok(self.kinds.iter().map(|declaration| declaration.kind.as_str()).collect())
+    }
+
+    /// A connection of its own, with which the lock ends whatever happens; none, where nothing is declared.
+    async fn connect(&self) -> Result<Option<PgConnection>, PrepareError> {
+        if self.kinds.is_empty() {
+            return Ok(None);
         }
-        if known.version == version {
-            return Err(PrepareError::VersionMissing(kind.clone(), version));
+        match missing_migrations(&self.pool).await? {
+            0 => Ok(Some(self.pool.acquire().await?.detach())),
+            missing => Err(PrepareError::NotMigrated(missing)),
         }
-        if known.is_used {
-            compare(&known.schema, schema).map_err(|why| PrepareError::Incompatible(kind.clone(), known.version, version, why))?;
+    }
+
+    async fn take_schemas<'c>(&self, conn: &'c mut PgConnection) -> Result<sqlx::Transaction<'c, sqlx::Postgres>, PrepareError> {
+        let mut transaction = conn.begin().await?;
+        for declaration in self.kinds.iter() {
+            self.take_schema(&mut transaction, declaration).await?;
         }
-        sqlx::query!("update declared_schemas set version = $2, schema = $3, applied_at = $4 where kind = $1", kind, version, schema, now)
-            .execute(&mut **transaction)
-            .await?;
-        Ok(())
+        Ok(transaction)
+    }
+
+    async fn take_schema(&self, conn: &mut PgConnection, declaration: &Declaration) -> Result<(), PrepareError> {
+        let Declaration { kind, version, schema, .. } = declaration;
+        if let Some(known) = queries::find_latest(conn, kind).await? {
+            if known.version > *version {
+                return Err(PrepareError::Older(kind.clone(), known.version, *version));
+            }
+            if known.version == *version {
+                let same = is_same(&known.schema, schema);
+                return if same { Ok(()) } else { Err(PrepareError::VersionMissing(kind.clone(), *version)) };
+            }
+            if let Err(why) = compare(&known.schema, schema)
+                && !queries::forget_unused(conn, kind).await?
+            {
+                return Err(PrepareError::Incompatible(kind.clone(), known.version, *version, why));
+            }
+        }
+        Ok(queries::insert_schema(conn, kind, *version, schema, self.clock.now()).await?)
     }
 }
 
-async fn try_lock(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(r#"select pg_try_advisory_lock($1) as "got!""#, LOCK).fetch_one(conn).await
-}
-
-/// Made while others read and write. One whose making was interrupted is of no use to anybody, and made anew.
-async fn make_indexes(conn: &mut PgConnection, kinds: &[&Declaration]) -> Result<(), sqlx::Error> {
-    for (declaration, (member, form)) in kinds.iter().flat_map(|kind| kind.filters.iter().map(move |filter| (kind, filter))) {
-        let (kind, expression) = (&declaration.kind, form.expression(member));
+async fn make_indexes(conn: &mut PgConnection, declaration: &Declaration) -> Result<(), sqlx::Error> {
+    let kind = &declaration.kind;
+    for (member, form) in &declaration.filters {
+        let expression = form.expression(member);
         let name = format!("declared_{}", &hex::encode(sha256(format!("{kind} {expression}")))[..16]);
-        let is_valid = sqlx::query_scalar!("select indisvalid from pg_index where indexrelid = to_regclass($1)", name).fetch_optional(&mut *conn).await?;
-        match is_valid {
+        match queries::find_index(conn, &name).await? {
             Some(true) => continue,
-            Some(false) => drop(conn.execute(sqlx::raw_sql(AssertSqlSafe(format!("drop index concurrently {name}")))).await?),
+            Some(false) => queries::drop_index(conn, &name).await?,
             None => {}
         }
-        let sql = format!(
-            "create index concurrently {name} on declared_records (company_id, {expression}, created_at, id)
-             where kind = '{kind}' and deleted_at is null"
-        );
-        conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await?;
+        queries::create_index(conn, &name, kind, &expression).await?;
     }
     Ok(())
 }

@@ -1,18 +1,69 @@
-//! The SQL of declared records, beside that of every resource.
+//! The SQL of schemas and indexes. That of the records is every resource's.
 
-use sqlx::{PgConnection, QueryBuilder};
-use uuid::Uuid;
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sqlx::{AssertSqlSafe, Executor, PgConnection};
 
-use crate::declared::declaration::Target;
-use crate::kernel::ids::CompanyId;
+/// A schema that was taken before.
+pub(super) struct Known {
+    pub(super) version: i32,
+    pub(super) schema: Value,
+}
 
-/// Whether the company has such a record. The name of the table is the program's own.
-pub(super) async fn is_there(conn: &mut PgConnection, company: CompanyId, target: &Target, id: Uuid) -> Result<bool, sqlx::Error> {
-    let table = target.table.unwrap_or("declared_records");
-    let mut sql = QueryBuilder::new(format!("select exists (select from {table} where deleted_at is null and id = "));
-    sql.push_bind(id).push(" and company_id = ").push_bind(company.uuid());
-    if target.table.is_none() {
-        sql.push(" and kind = ").push_bind(&target.kind);
-    }
-    sql.push(")").build_query_scalar().fetch_one(conn).await
+/// Somebody who has this lock of the session brings the database in line; everybody else waits outside of any statement, because making
+/// an index waits for statements to end.
+pub(super) async fn try_lock(conn: &mut PgConnection, lock: i64) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(r#"select pg_try_advisory_lock($1) as "got!""#, lock).fetch_one(conn).await
+}
+
+pub(super) async fn find_latest(conn: &mut PgConnection, kind: &str) -> Result<Option<Known>, sqlx::Error> {
+    sqlx::query_as!(Known, "select version, schema from declared_schemas where kind = $1 order by version desc limit 1", kind)
+        .fetch_optional(conn)
+        .await
+}
+
+pub(super) async fn insert_schema(
+    conn: &mut PgConnection,
+    kind: &str,
+    version: i32,
+    schema: &Value,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!("insert into declared_schemas (kind, version, schema, applied_at) values ($1, $2, $3, $4)", kind, version, schema, now)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Gives up every schema of a kind that has no records. Whoever writes one meanwhile waits, and then finds that its schema is gone.
+pub(super) async fn forget_unused(conn: &mut PgConnection, kind: &str) -> Result<bool, sqlx::Error> {
+    let forgotten = sqlx::query!(
+        "delete from declared_schemas where kind = $1 and not exists (select from declared_records where kind = $1)",
+        kind,
+    );
+    Ok(forgotten.execute(conn).await?.rows_affected() > 0)
+}
+
+/// Whether an index is there, and of use: one whose making was interrupted is of none.
+pub(super) async fn find_index(conn: &mut PgConnection, name: &str) -> Result<Option<bool>, sqlx::Error> {
+    sqlx::query_scalar!("select indisvalid from pg_index where indexrelid = to_regclass($1)", name).fetch_optional(conn).await
+}
+
+pub(super) async fn drop_index(conn: &mut PgConnection, name: &str) -> Result<(), sqlx::Error> {
+    run(conn, format!("drop index concurrently {name}")).await
+}
+
+/// By a member of one kind's live records, in the order of lists; made while others read and write.
+pub(super) async fn create_index(conn: &mut PgConnection, name: &str, kind: &str, expression: &str) -> Result<(), sqlx::Error> {
+    let sql = format!(
+        "create index concurrently {name} on declared_records (company_id, {expression}, created_at, id)
+         where kind = '{kind}' and deleted_at is null"
+    );
+    run(conn, sql).await
+}
+
+/// Every part was checked to be a word when its file was read. By itself, because making an index is no part of a transaction.
+async fn run(conn: &mut PgConnection, sql: String) -> Result<(), sqlx::Error> {
+    conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await?;
+    Ok(())
 }

@@ -6,18 +6,21 @@ use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use crate::declared::declaration::Declaration;
-use crate::declared::{DeclaredRoom, queries};
+use crate::declared::body::Members;
+use crate::declared::{Declaration, DeclaredRoom};
 use crate::events::EventName;
-use crate::kernel::ids::{DeclaredId, read_id};
-use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Announced, Change, Edit, Editable, New, Record, Resource, Terms};
+use crate::kernel::ids::DeclaredId;
+use crate::kernel::json_schema::Unfit;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::resources::{Announced, Change, Edit, Editable, New, Presented, Record, Resource, Terms};
 
 crate::columns! {
     /// What is kept of a declared record.
     pub struct DeclaredRecord {
         /// Whose kind it is.
         pub kind: String,
+        /// The version of the kind's schema that it was last written under.
+        pub schema_version: i32,
         /// Its members.
         pub data: Json<Map<String, Value>>,
     }
@@ -32,20 +35,17 @@ impl Resource for DeclaredRecord {
     const TABLE: &'static str = "declared_records";
 
     fn terms(room: &DeclaredRoom) -> Terms {
-        room.declaration.terms()
+        room.declaration.terms
     }
 
-    fn present(
-        _: &mut PgConnection,
-        records: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
+    fn present(_: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
         ready(Ok(records.iter().map(|record| record.fields.data.0.clone()).collect()))
     }
 }
 
 impl Announced for DeclaredRecord {
     fn events_in(room: &DeclaredRoom, change: &Change<'_, Self>) -> Vec<EventName> {
-        let declaration = room.declaration;
+        let declaration = &room.declaration;
         match change {
             Change::Created(_) => vec![declaration.event("created")],
             Change::Deleted(_) => vec![declaration.event("deleted")],
@@ -60,54 +60,59 @@ impl Announced for DeclaredRecord {
     }
 }
 
-impl Declaration {
-    /// `stock_item.created`
-    pub(super) fn event(&self, action: &str) -> EventName {
-        format!("{}.{action}", self.singular).parse().expect("a singular was checked to be a word")
-    }
-}
-
 impl Editable for DeclaredRecord {
-    type Body = Map<String, Value>;
+    type Body = Members;
 
-    async fn create(edit: &mut Edit<DeclaredRoom>, _: DeclaredId, body: Map<String, Value>) -> Result<New<Self>, Problem> {
-        let declaration = edit.room.declaration;
-        let mut data = declaration.defaults();
+    async fn create(edit: &mut Edit<DeclaredRoom>, _: DeclaredId, Members(body): Members) -> Result<New<Self>, Problem> {
+        let mut data = edit.room.declaration.defaults.clone();
         data.extend(body);
-        check(edit, declaration, &Map::new(), &mut data).await?;
-        Ok(Self { kind: declaration.kind.clone(), data: Json(data) }.into())
+        Ok(Self::holding(edit, &Map::new(), data).await?.into())
     }
 
-    async fn change(edit: &mut Edit<DeclaredRoom>, before: &Record<Self>, body: Map<String, Value>) -> Result<Self, Problem> {
-        let declaration = edit.room.declaration;
+    async fn change(edit: &mut Edit<DeclaredRoom>, before: &Record<Self>, Members(body): Members) -> Result<Self, Problem> {
         let mut data = before.fields.data.0.clone();
         data.extend(body);
-        check(edit, declaration, &before.fields.data, &mut data).await?;
-        Ok(Self { kind: declaration.kind.clone(), data: Json(data) })
+        let after = Self::holding(edit, &before.fields.data, data).await?;
+        // Another schema alone is no change.
+        Ok(if after.data == before.fields.data { before.fields.clone() } else { after })
     }
 }
 
-/// The members fit the schema, and what they newly refer to is there. References are written as answers show ids.
-async fn check(
+impl DeclaredRecord {
+    /// A record with these members, which fit the schema. What they refer to and did not refer to `before` is held.
+    async fn holding(edit: &mut Edit<DeclaredRoom>, before: &Map<String, Value>, mut data: Map<String, Value>) -> Result<Self, Problem> {
+        let declaration = edit.room.declaration.clone();
+        refuse(declaration.check(&data))?;
+        hold_references(edit, &declaration, before, &mut data).await?;
+        Ok(Self { kind: declaration.kind.clone(), schema_version: declaration.version, data: Json(data) })
+    }
+}
+
+fn refuse(unfit: Vec<Unfit>) -> Result<(), Problem> {
+    let mut errors = FieldErrors::default();
+    for unfit in unfit {
+        if unfit.path.is_empty() {
+            return Err(Problem::new(ProblemCode::BodyInvalid).detail(unfit.sentence()));
+        }
+        errors.add(&unfit.path, unfit.sentence());
+    }
+    errors.finish()
+}
+
+/// What is newly referred to is there, and stays until the record that refers to it is committed. It is kept as answers show ids.
+async fn hold_references(
     edit: &mut Edit<DeclaredRoom>,
     declaration: &Declaration,
     before: &Map<String, Value>,
     data: &mut Map<String, Value>,
 ) -> Result<(), Problem> {
-    let mut errors = FieldErrors::default();
-    for unfit in declaration.check(data) {
-        errors.add(&unfit.path, format!("{}: {}.", unfit.path, unfit.reason));
-    }
-    errors.finish()?;
-    for (member, target) in &declaration.references {
+    let (mut missing, company) = (FieldErrors::default(), edit.company);
+    for (member, kind) in &declaration.references {
         let Some(Value::String(text)) = data.get(member).filter(|value| before.get(member) != Some(*value)) else { continue };
-        let missing = || FieldErrors::one(member, format!("There is no such record of {}.", target.kind));
-        let (id, shown) = read_id(target.prefix, text).ok_or_else(missing)?;
-        let company = edit.company;
-        if !queries::is_there(edit.conn(), company, target, id).await? {
-            return Err(missing());
+        match kind.read(text) {
+            Some((id, shown)) if kind.hold(edit.conn(), company, id).await? => drop(data.insert(member.clone(), shown.into())),
+            _ => missing.add(member, format!("There is no such record of {}.", kind.name)),
         }
-        data.insert(member.clone(), shown.into());
     }
-    Ok(())
+    missing.finish()
 }

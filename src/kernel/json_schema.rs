@@ -14,6 +14,18 @@ pub struct Unfit {
     pub reason: String,
 }
 
+impl Unfit {
+    /// The same, for somebody whose body was refused.
+    pub fn sentence(&self) -> String {
+        let reason = self.reason.strip_prefix("value ").unwrap_or(&self.reason);
+        match self.path.as_str() {
+            "" => format!("The record {reason}."),
+            path if reason.starts_with('"') => format!("{path}: {reason}."),
+            path => format!("{path} {reason}."),
+        }
+    }
+}
+
 /// Formats are checked, references lead nowhere outside, and a pattern takes no longer than its text is long.
 pub fn validator(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     jsonschema::draft202012::options().should_validate_formats(true).with_pattern_options(PatternOptions::regex()).offline().build(schema)

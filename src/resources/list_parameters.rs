@@ -100,7 +100,7 @@ fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Problem> {
 
 fn filter(terms: &Terms, name: &str, value: &str) -> Result<(&'static str, Operand), Problem> {
     let filter = terms.filters.iter().find(|filter| filter.name == name).ok_or_else(|| refused(name, "is not known here"))?;
-    let operand = (filter.read)(value).ok_or_else(|| refused(name, &format!("must be {}", filter.expected)))?;
+    let operand = filter.read(value).ok_or_else(|| refused(name, &format!("must be {}", filter.expected)))?;
     Ok((filter.column, operand))
 }
 

@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::kernel::ids::CompanyId;
 use crate::resources::cursor::Cursor;
 use crate::resources::list_parameters::ListParameters;
-use crate::resources::{Record, Resource, Terms};
+use crate::resources::{Record, Referable, Resource, Terms};
 
 fn columns<R: Resource>() -> String {
     format!("id, company_id, version, created_at, updated_at, {}", R::COLUMNS.join(", "))
@@ -16,13 +16,13 @@ fn columns<R: Resource>() -> String {
 
 /// Selects the live records of `company`; conditions may be added behind.
 fn select<R: Resource>(terms: &Terms, company: CompanyId) -> QueryBuilder<Postgres> {
-    select_columns::<R>(&columns::<R>(), terms, company)
+    live(&columns::<R>(), R::TABLE, terms.part, company)
 }
 
-fn select_columns<R: Resource>(columns: &str, terms: &Terms, company: CompanyId) -> QueryBuilder<Postgres> {
-    let mut sql = QueryBuilder::new(format!("select {columns} from {} where deleted_at is null and company_id = ", R::TABLE));
+fn live(columns: &str, table: &str, part: Option<(&str, &str)>, company: CompanyId) -> QueryBuilder<Postgres> {
+    let mut sql = QueryBuilder::new(format!("select {columns} from {table} where deleted_at is null and company_id = "));
     sql.push_bind(company.uuid());
-    if let Some((column, word)) = terms.part {
+    if let Some((column, word)) = part {
         // Written out, so that an index on this part alone can be used.
         sql.push(format!(" and {column} = '{word}'"));
     }
@@ -50,6 +50,16 @@ pub(super) async fn hold<R: Resource>(
     let mut sql = select::<R>(terms, company);
     sql.push(" and id = ").push_bind::<Uuid>(id.into()).push(" for share");
     sql.build_query_as().fetch_optional(conn).await
+}
+
+/// Whether there is such a record; its row held, where records of its kind can be deleted.
+pub(super) async fn hold_referable(conn: &mut PgConnection, kind: &Referable, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
+    let mut sql = live("id", kind.table, kind.part, company);
+    sql.push(" and id = ").push_bind(id);
+    if kind.deletable {
+        sql.push(" for share");
+    }
+    Ok(sql.build().fetch_optional(conn).await?.is_some())
 }
 
 /// The records with these ids, their rows locked until the transaction ends. Always locked in the order of their ids, so that two
@@ -139,7 +149,7 @@ pub(super) async fn find_horizon<R: Resource>(
     if parameters.query.is_none() || R::SEARCH_WITHIN.is_none() {
         return Ok(None);
     }
-    let mut sql = narrowed(select_columns::<R>("created_at, id", terms, company), parameters);
+    let mut sql = narrowed(live("created_at, id", R::TABLE, terms.part, company), parameters);
     let order = parameters.direction.order();
     sql.push(format!(" order by created_at {order}, id {order} limit 1 offset ")).push_bind(SCANNED - 1);
     let row: Option<(DateTime<Utc>, Uuid)> = sql.build_query_as().fetch_optional(conn).await?;

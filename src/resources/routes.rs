@@ -18,7 +18,7 @@ use crate::resources::list_parameters::ListParameters;
 use crate::resources::{Edit, Editable, IfMatch, Resource, Room, Shown, body, queries};
 
 /// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods are not allowed.
-pub fn read_only_routes<R, S>() -> Router<S>
+pub(super) fn read_only_routes<R, S>() -> Router<S>
 where
     R: Resource,
     R::Room: FromRef<S>,
@@ -45,30 +45,8 @@ impl Operation {
     pub const ALL: &'static [Self] = &[Self::Create, Self::Change, Self::Delete];
 }
 
-/// All five routes.
-pub fn routes<R, S>() -> Router<S>
-where
-    R: Editable,
-    R::Room: FromRef<S>,
-    Companies: FromRef<S>,
-    S: Clone + Send + Sync + 'static,
-{
-    routes_for::<R, S>(Operation::ALL)
-}
-
 /// The two `GET` routes, and those of these operations; other methods are not allowed.
-pub fn routes_for<R, S>(operations: &[Operation]) -> Router<S>
-where
-    R: Editable,
-    R::Room: FromRef<S>,
-    Companies: FromRef<S>,
-    S: Clone + Send + Sync + 'static,
-{
-    routes_at::<R, S>(R::PLURAL, operations)
-}
-
-/// The same of a kind whose plural the type does not say.
-pub fn routes_at<R, S>(plural: &str, operations: &[Operation]) -> Router<S>
+pub(super) fn routes<R, S>(plural: &str, operations: &[Operation]) -> Router<S>
 where
     R: Editable,
     R::Room: FromRef<S>,
@@ -226,7 +204,7 @@ mod tests {
             ("PUT", "/book-shelves/7"),
             ("DELETE", "/book-shelves/7"),
         ] {
-            assert_eq!(status(routes::<Shelf, _>(), method, path).await, 401, "{method} {path}");
+            assert_eq!(status(routes::<Shelf, _>(Shelf::PLURAL, Operation::ALL), method, path).await, 401, "{method} {path}");
         }
     }
 

@@ -7,11 +7,13 @@ use crate::resources::{Filter, Resource};
 pub struct Terms {
     /// One of them, as JSON names it.
     pub singular: &'static str,
-    /// Many of them, as JSON names them.
+    /// Many of them, as JSON names them. In the path the words are joined by `-`.
     pub plural: &'static str,
     /// The parameters a list can be narrowed by.
     pub filters: &'static [Filter],
-    /// The columns of text that `query` searches.
+    /// The members of text that `query` searches.
+    pub searched: &'static [&'static str],
+    /// The columns they are kept in.
     pub search: &'static [&'static str],
     /// Which part of the table holds them, where several kinds share one: a column, and the word that it holds.
     pub part: Option<(&'static str, &'static str)>,
@@ -20,6 +22,6 @@ pub struct Terms {
 impl Terms {
     /// Those of a kind that is a type of its own.
     pub const fn of<R: Resource>() -> Self {
-        Self { singular: R::SINGULAR, plural: R::PLURAL, filters: R::FILTERS, search: R::SEARCH, part: None }
+        Self { singular: R::SINGULAR, plural: R::PLURAL, filters: R::FILTERS, searched: R::SEARCH, search: R::SEARCH, part: None }
     }
 }

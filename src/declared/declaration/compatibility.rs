@@ -1,4 +1,7 @@
 //! Whether records that fitted an older schema fit a newer one: what may be added, and what may not be taken away.
+//!
+//! The schemas have no `$ref`, so each keyword speaks of the place where it stands. A keyword is known to be wider only by the rules below;
+//! everything else has to stay as it is.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +14,39 @@ pub struct Incompatible {
     /// The member, as `address.city`.
     pub member: String,
     /// What has changed.
-    pub reason: &'static str,
+    pub reason: String,
 }
 
 /// Keywords that only explain.
-const REMARKS: [&str; 6] = ["title", "description", "default", "examples", "$comment", "deprecated"];
+pub(super) const REMARKS: [&str; 8] = ["$schema", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly"];
+/// Keywords without which nothing else means less.
+const DROPPABLE: [&str; 17] = [
+    "type", "enum", "const", "format", "pattern", "multipleOf", "uniqueItems", "minimum", "exclusiveMinimum", "minLength", "minItems",
+    "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "x-refers-to",
+];
 /// Bounds that may be widened: the first kind upwards, the second downwards.
 const UPPER: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
 const LOWER: [&str; 5] = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
+
+/// Whether the two say the same, however they explain it.
+pub fn is_same(before: &Value, after: &Value) -> bool {
+    bare(before) == bare(after)
+}
+
+/// The schema without remarks. The names of members are no keywords.
+fn bare(schema: &Value) -> Value {
+    let Value::Object(keywords) = schema else { return schema.clone() };
+    let kept = keywords.iter().filter(|(keyword, _)| !REMARKS.contains(&keyword.as_str()));
+    let bared = kept.map(|(keyword, value)| {
+        let value = match (keyword.as_str(), value) {
+            ("properties", Value::Object(members)) => members.iter().map(|(name, member)| (name.clone(), bare(member))).collect(),
+            ("items", item) => bare(item),
+            (_, value) => value.clone(),
+        };
+        (keyword.clone(), value)
+    });
+    bared.collect()
+}
 
 /// Refuses unless everything that fits `before` fits `after`, as far as one can tell by reading: what is not known to be wider is refused.
 pub fn compare(before: &Value, after: &Value) -> Result<(), Incompatible> {
@@ -27,33 +55,35 @@ pub fn compare(before: &Value, after: &Value) -> Result<(), Incompatible> {
 
 fn schemas(member: &str, before: &Value, after: &Value) -> Result<(), Incompatible> {
     let (Value::Object(before), Value::Object(after)) = (before, after) else {
-        return if before == after || *after == Value::Bool(true) { Ok(()) } else { refuse(member, "its schema is another one") };
+        let wider = before == after || *before == Value::Bool(false) || *after == Value::Bool(true);
+        return if wider { Ok(()) } else { refuse(member, "its schema is another one") };
     };
     properties(member, before, after)?;
     required(member, before, after)?;
     let keywords: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for keyword in keywords {
-        let (was, is) = (before.get(keyword), after.get(keyword));
-        match keyword.as_str() {
-            "properties" | "required" => {}
-            remark if REMARKS.contains(&remark) => {}
-            _ if was == is || is.is_none() && keyword != "type" => {}
-            "type" if is.is_none_or(|is| is_wider_list(was, is)) => {}
-            "type" => return refuse(member, "its type is another one"),
-            "enum" if is.is_some_and(|is| is_wider_list(was, is)) => {}
-            "enum" => return refuse(member, "a value that was allowed is not"),
-            "additionalProperties" if is == Some(&Value::Bool(true)) => {}
-            bound if UPPER.contains(&bound) && compare_numbers(was, is).is_some_and(|wider| wider > 0.0) => {}
-            bound if LOWER.contains(&bound) && compare_numbers(was, is).is_some_and(|wider| wider < 0.0) => {}
-            "items" if was.is_some() => schemas(&format!("{member}[]"), was.unwrap_or(&Value::Null), is.unwrap_or(&Value::Null))?,
-            _ => return refuse(member, "a rule is new or narrower"),
+        match (keyword.as_str(), before.get(keyword), after.get(keyword)) {
+            // The first two were looked at.
+            ("properties" | "required", ..) => {}
+            (_, was, is) if was == is => {}
+            (remark, ..) if REMARKS.contains(&remark) => {}
+            (keyword, Some(_), None) if DROPPABLE.contains(&keyword) => {}
+            ("items", Some(was), Some(is)) => schemas(&format!("{member}[]"), was, is)?,
+            ("additionalProperties", Some(was), Some(is)) if *was == Value::Bool(false) || *is == Value::Bool(true) => {}
+            ("enum", Some(was), Some(is)) if is_wider_list(was, is) => {}
+            ("enum", Some(_), Some(_)) => return refuse(member, "a value that was allowed is not"),
+            ("type", Some(was), Some(is)) if is_wider_list(was, is) => {}
+            ("type", Some(_), Some(_)) => return refuse(member, "its type is another one"),
+            (bound, Some(was), Some(is)) if UPPER.contains(&bound) && is_above(is, was) => {}
+            (bound, Some(was), Some(is)) if LOWER.contains(&bound) && is_above(was, is) => {}
+            (keyword, ..) => return refuse(member, format!("{keyword} is new, or not known to be wider than before")),
         }
     }
     Ok(())
 }
 
-fn refuse<T>(member: &str, reason: &'static str) -> Result<T, Incompatible> {
-    Err(Incompatible { member: if member.is_empty() { "the record".to_owned() } else { member.to_owned() }, reason })
+fn refuse<T>(member: &str, reason: impl Into<String>) -> Result<T, Incompatible> {
+    Err(Incompatible { member: if member.is_empty() { "the record".to_owned() } else { member.to_owned() }, reason: reason.into() })
 }
 
 fn within(member: &str, name: &str) -> String {
@@ -69,8 +99,8 @@ fn properties(member: &str, before: &Map<String, Value>, after: &Map<String, Val
             None => return refuse(&within(member, name), "it is gone, and records may have it"),
         }
     }
-    // Where anything was welcome, a new member may have been there with any value.
-    let closed = before.get("additionalProperties") == Some(&Value::Bool(false));
+    // Where members of any name were welcome, one of this name may have been there with any value.
+    let closed = before.get("additionalProperties") == Some(&Value::Bool(false)) && !before.contains_key("patternProperties");
     match is.keys().find(|name| !was.contains_key(*name)) {
         Some(new) if !closed => refuse(&within(member, new), "it is new where members of any name were allowed"),
         _ => Ok(()),
@@ -87,14 +117,15 @@ fn required(member: &str, before: &Map<String, Value>, after: &Map<String, Value
     }
 }
 
-/// Lists of types or values; one alone is a list of one.
-fn is_wider_list(was: Option<&Value>, is: &Value) -> bool {
+/// Lists of types or values; one alone is a list of one, and every integer is a number.
+fn is_wider_list(was: &Value, is: &Value) -> bool {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
-    was.is_some_and(|was| list(was).iter().all(|value| list(is).contains(value)))
+    let is = list(is);
+    list(was).iter().all(|value| is.contains(value) || value == "integer" && is.contains(&"number".into()))
 }
 
-fn compare_numbers(was: Option<&Value>, is: Option<&Value>) -> Option<f64> {
-    Some(is?.as_f64()? - was?.as_f64()?)
+fn is_above(this: &Value, that: &Value) -> bool {
+    this.as_f64().zip(that.as_f64()).is_some_and(|(this, that)| this > that)
 }
 
 #[cfg(test)]
@@ -108,12 +139,22 @@ mod tests {
 
     #[test]
     fn what_only_adds_is_compatible() {
-        let before = object(json!({ "a": { "type": "string", "maxLength": 5 }, "b": { "enum": ["x"], "type": "string" } }), json!(["a"]));
+        let inner = json!({ "type": "array", "items": { "type": "integer", "minimum": 1 }, "maxItems": 3 });
+        let before = object(json!({ "a": { "type": "string", "maxLength": 5 }, "b": { "enum": ["x"] }, "c": inner }), json!(["a"]));
+        let with = |member: &str, schema: Value| {
+            let mut after = before.clone();
+            after["properties"][member] = schema;
+            after
+        };
         for after in [
             before.clone(),
-            object(json!({ "a": { "type": "string", "maxLength": 9 }, "b": { "enum": ["x", "y"], "type": "string" } }), json!(["a"])),
-            object(json!({ "a": { "type": ["string", "null"] }, "b": { "type": "string", "description": "B" } }), json!([])),
-            object(json!({ "a": { "type": "string", "maxLength": 5 }, "b": { "enum": ["x"], "type": "string" }, "c": { "type": "array" } }), json!(["a"])),
+            with("a", json!({ "type": "string", "maxLength": 9 })),
+            with("a", json!({ "type": ["string", "null"], "maxLength": 5, "description": "A." })),
+            with("a", json!({})),
+            with("b", json!({ "enum": ["y", "x"] })),
+            with("c", json!({ "type": "array", "items": { "type": "number", "minimum": 0 }, "maxItems": 4 })),
+            with("d", json!({ "const": 1 })),
+            object(before["properties"].clone(), json!([])),
         ] {
             assert_eq!(compare(&before, &after), Ok(()), "{after}");
         }
@@ -122,7 +163,11 @@ mod tests {
     #[test]
     fn what_takes_away_is_not_and_the_reason_names_the_member() {
         let inner = object(json!({ "city": { "type": "string" } }), json!([]));
-        let before = object(json!({ "a": { "type": "string", "maxLength": 5 }, "b": { "enum": ["x", "y"] }, "c": inner }), json!(["a"]));
+        let open = json!({ "type": "object", "patternProperties": { "^x": {} }, "additionalProperties": { "type": "string" } });
+        let before = object(
+            json!({ "a": { "type": "string", "maxLength": 5 }, "b": { "enum": ["x", "y"] }, "c": inner, "d": open, "e": { "not": {} } }),
+            json!(["a"]),
+        );
         let with = |member: &str, schema: Value| {
             let mut after = before.clone();
             after["properties"][member] = schema;
@@ -131,14 +176,27 @@ mod tests {
         assert_eq!(with("a", json!({ "type": "integer" })), "a");
         assert_eq!(with("a", json!({ "type": "string", "maxLength": 4 })), "a");
         assert_eq!(with("a", json!({ "type": "string", "maxLength": 5, "pattern": "x" })), "a");
+        assert_eq!(with("a", json!(false)), "a");
         assert_eq!(with("b", json!({ "enum": ["x"] })), "b");
         assert_eq!(with("c", object(json!({ "city": { "type": "number" } }), json!([]))), "c.city");
         assert_eq!(with("c", object(json!({}), json!([]))), "c.city");
+        assert_eq!(with("d", json!({ "type": "object", "additionalProperties": { "type": "string" } })), "d");
+        assert_eq!(with("d", json!({ "type": "object", "properties": { "xa": {} }, "additionalProperties": true })), "d.xa");
+        assert_eq!(with("e", json!({ "not": { "type": "string" } })), "e");
         let mut required = before.clone();
         required["required"] = json!(["a", "b"]);
         assert_eq!(compare(&before, &required).unwrap_err().to_string(), "b: it is required, and records may lack it");
         let mut gone = before.clone();
         gone["properties"].as_object_mut().unwrap().remove("b");
         assert_eq!(compare(&before, &gone).unwrap_err().member, "b");
+    }
+
+    #[test]
+    fn remarks_say_nothing_about_records_and_the_names_of_members_are_no_remarks() {
+        let schema = |title: &str, of_title: &str| {
+            json!({ "description": title, "properties": { "title": { "type": of_title, "default": title } } })
+        };
+        assert!(is_same(&schema("A", "string"), &schema("B", "string")));
+        assert!(!is_same(&schema("A", "string"), &schema("A", "integer")));
     }
 }

@@ -11,20 +11,10 @@ pub enum FieldForm {
     Number,
     /// A yes or no.
     Boolean,
-    /// The id of another record, in either form.
-    Reference,
 }
 
-/// A kind of record that can be referred to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// Its name among all kinds: `fleet/orders`.
-    pub kind: String,
-    /// The table, or a view of it with the columns `id`, `company_id` and `deleted_at`; none for declared records, which share one.
-    pub table: Option<&'static str>,
-    /// The word before the `_` of its ids.
-    pub prefix: &'static str,
-}
+/// The longest text, in characters, that surely fits into an index, whatever its letters are.
+const LONGEST_IN_AN_INDEX: u64 = 500;
 
 impl FieldForm {
     /// The form of a member with this schema; none of lists, objects and members that may be this or that.
@@ -45,11 +35,17 @@ impl FieldForm {
     /// The member as SQL compares it. `member` is a name that [`is_member_name`] allows, so it can stand in a statement.
     pub fn expression(self, member: &str) -> String {
         match self {
-            Self::Text | Self::Reference => format!("(data->>'{member}')"),
+            Self::Text => format!("(data->>'{member}')"),
             Self::Number => format!("((data->>'{member}')::float8)"),
             Self::Boolean => format!("((data->>'{member}')::boolean)"),
         }
     }
+}
+
+/// Whether every text that fits the schema fits into an index, too.
+pub(super) fn is_short(schema: &Value) -> bool {
+    schema["maxLength"].as_u64().is_some_and(|longest| longest <= LONGEST_IN_AN_INDEX)
+        || schema["enum"].as_array().is_some_and(|values| values.iter().all(|value| value.as_str().is_none_or(|text| text.len() < 500)))
 }
 
 /// Members are lower-case words joined by `_`.
@@ -91,5 +87,11 @@ mod tests {
             assert!(!is_member_name(bad), "{bad}");
         }
         assert!(!is_path_word("stock_items") && !is_path_word("a/b"));
+    }
+
+    #[test]
+    fn a_text_is_short_where_its_schema_says_so() {
+        assert!(is_short(&json!({ "maxLength": 500 })) && is_short(&json!({ "enum": ["a", null] })));
+        assert!(!is_short(&json!({ "maxLength": 501 })) && !is_short(&json!({ "pattern": "^a$" })));
     }
 }

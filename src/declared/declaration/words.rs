@@ -3,31 +3,45 @@
 use std::collections::BTreeMap;
 
 use crate::declared::declaration::FieldForm;
-use crate::resources::{Filter, Terms};
+use crate::resources::{Filter, Referable, Terms};
 
-/// Every part was checked to be a word that can stand in a statement.
-pub(super) fn terms(kind: &str, plural: &str, singular: &str, filters: &BTreeMap<String, FieldForm>, search: &[String]) -> Terms {
-    let filters: Vec<_> = filters.iter().map(|(member, form)| filter(member, *form)).collect();
-    let search: Vec<_> = search.iter().map(|member| kept(&FieldForm::Text.expression(member))).collect();
+/// What a kind is called. Every part was checked to be a word that can stand in a statement.
+pub(super) fn names(namespace: &str, plural: &str, singular: &str) -> Terms {
     Terms {
         singular: kept(singular),
         plural: kept(&plural.replace('-', "_")),
-        filters: Box::leak(filters.into_boxed_slice()),
-        search: Box::leak(search.into_boxed_slice()),
-        part: Some(("kind", kept(kind))),
+        filters: &[],
+        searched: &[],
+        search: &[],
+        part: Some(("kind", kept(&format!("{namespace}/{plural}")))),
     }
 }
 
-fn filter(member: &str, form: FieldForm) -> Filter {
-    let name = kept(member);
-    let filter = match form {
-        FieldForm::Text | FieldForm::Reference => Filter::text(name),
-        FieldForm::Number => Filter::number(name),
-        FieldForm::Boolean => Filter::boolean(name),
+/// The same, with what its lists can be asked.
+pub(super) fn asked(
+    names: Terms,
+    filters: &BTreeMap<String, FieldForm>,
+    references: &BTreeMap<String, Referable>,
+    searched: &[String],
+) -> Terms {
+    let filter = |(member, form): (&String, &FieldForm)| {
+        let name = kept(member);
+        let filter = match (references.get(member), form) {
+            (Some(kind), _) => Filter::shown_id(name, kind.prefix),
+            (None, FieldForm::Text) => Filter::text(name),
+            (None, FieldForm::Number) => Filter::number(name),
+            (None, FieldForm::Boolean) => Filter::boolean(name),
+        };
+        filter.on(kept(&form.expression(member)))
     };
-    filter.on(kept(&form.expression(member)))
+    Terms {
+        filters: filters.iter().map(filter).collect::<Vec<_>>().leak(),
+        searched: searched.iter().map(|member| kept(member)).collect::<Vec<_>>().leak(),
+        search: searched.iter().map(|member| kept(&FieldForm::Text.expression(member))).collect::<Vec<_>>().leak(),
+        ..names
+    }
 }
 
 fn kept(text: &str) -> &'static str {
-    Box::leak(text.to_owned().into_boxed_str())
+    text.to_owned().leak()
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, TypedId};
-use crate::resources::{Terms, Parsed, Reference, Resource, queries};
+use crate::resources::{Parsed, Reference, Resource, Terms, queries};
 
 /// A record of the kind `R`, written like every [`Reference`]. It is there and belongs to the same company, or the body is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
