@@ -37,10 +37,8 @@ pub(super) async fn insert_schema(
 
 /// Gives up every schema of a kind that has no records. Whoever writes one meanwhile waits, and then finds that its schema is gone.
 pub(super) async fn forget_unused(conn: &mut PgConnection, kind: &str) -> Result<bool, sqlx::Error> {
-    let forgotten = sqlx::query!(
-        "delete from declared_schemas where kind = $1 and not exists (select from declared_records where kind = $1)",
-        kind,
-    );
+    let forgotten =
+        sqlx::query!("delete from declared_schemas where kind = $1 and not exists (select from declared_records where kind = $1)", kind,);
     Ok(forgotten.execute(conn).await?.rows_affected() > 0)
 }
 

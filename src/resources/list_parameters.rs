@@ -116,7 +116,8 @@ mod tests {
     use uuid::Uuid;
 
     fn parse(query: &str) -> Result<ListParameters, String> {
-        ListParameters::parse::<Shelf>(&Terms::of::<Shelf>(), query).map_err(|problem| problem.body("r")["parameter"].as_str().unwrap().to_owned())
+        ListParameters::parse::<Shelf>(&Terms::of::<Shelf>(), query)
+            .map_err(|problem| problem.body("r")["parameter"].as_str().unwrap().to_owned())
     }
 
     fn cursor(direction: Direction) -> String {

@@ -52,6 +52,10 @@ async fn what_is_told_of_a_record_is_what_is_shown_of_it() {
     let document = document(&world).await;
     let order = world.order(json!({})).await;
     let proof = json!({ "order": id(&order), "data": "M0 0L9 9" });
+    let warehouse = json!({ "name": "Harbour", "code": "HAM-1", "address": "1 Quay Street", "active": true });
+    let made = world.api(Method::POST, "/inventory/int/v1/warehouses").json(&warehouse).send().await.ok(201);
+    let item = json!({ "sku": "MUG", "title": null, "warehouse": id(&made["warehouse"]), "quantity": 3, "state": "low" });
+    let ticket = json!({ "subject": "Hm", "text": "Hm?", "status": "open", "priority": 1, "order": id(&order), "customer": null });
     for (name, plural, body) in [
         ("fleet.order", "orders", json!({})),
         ("fleet.driver", "drivers", json!({ "name": "Ada" })),
@@ -60,9 +64,14 @@ async fn what_is_told_of_a_record_is_what_is_shown_of_it() {
         ("fleet.issue", "issues", json!({ "report": "Flat tyre" })),
         ("fleet.proof", "proofs", proof),
         ("fleet.tracking_status", "tracking-statuses", json!({ "order": id(&order), "status": "at_the_depot" })),
+        ("inventory.warehouse", "warehouses", warehouse),
+        ("inventory.stock_item", "stock-items", item),
+        ("support.ticket", "tickets", ticket),
     ] {
-        let made = world.create(plural, body.clone()).await;
-        let shown = world.fleet(Method::GET, &format!("{plural}/{}", id(&made))).send().await.ok(200);
+        let path = format!("/{}/int/v1/{plural}", name.split('.').next().unwrap());
+        let made = world.api(Method::POST, &path).json(&body).send().await.ok(201);
+        let made = made.as_object().unwrap().values().next().unwrap();
+        let shown = world.api(Method::GET, &format!("{path}/{}", id(made))).send().await.ok(200);
         let shown = shown.as_object().unwrap().values().next().unwrap();
         let schema = &document["components"]["schemas"][name];
         let told: BTreeSet<_> =

@@ -21,8 +21,23 @@ pub struct Incompatible {
 pub(super) const REMARKS: [&str; 8] = ["$schema", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly"];
 /// Keywords without which nothing else means less.
 const DROPPABLE: [&str; 17] = [
-    "type", "enum", "const", "format", "pattern", "multipleOf", "uniqueItems", "minimum", "exclusiveMinimum", "minLength", "minItems",
-    "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "x-refers-to",
+    "type",
+    "enum",
+    "const",
+    "format",
+    "pattern",
+    "multipleOf",
+    "uniqueItems",
+    "minimum",
+    "exclusiveMinimum",
+    "minLength",
+    "minItems",
+    "maximum",
+    "exclusiveMaximum",
+    "maxLength",
+    "maxItems",
+    "maxProperties",
+    "x-refers-to",
 ];
 /// Bounds that may be widened: the first kind upwards, the second downwards.
 const UPPER: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
@@ -193,9 +208,7 @@ mod tests {
 
     #[test]
     fn remarks_say_nothing_about_records_and_the_names_of_members_are_no_remarks() {
-        let schema = |title: &str, of_title: &str| {
-            json!({ "description": title, "properties": { "title": { "type": of_title, "default": title } } })
-        };
+        let schema = |title: &str, of_title: &str| json!({ "description": title, "properties": { "title": { "type": of_title, "default": title } } });
         assert!(is_same(&schema("A", "string"), &schema("B", "string")));
         assert!(!is_same(&schema("A", "string"), &schema("A", "integer")));
     }

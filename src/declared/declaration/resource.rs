@@ -75,7 +75,10 @@ fn closed(mut schema: Map<String, Value>, singular: &str) -> Result<Value, BadKe
     }
     properties.entry("meta").or_insert_with(|| json!({ "type": "object" }));
     if schema.entry("additionalProperties").or_insert(false.into()) != &Value::Bool(false) || schema.contains_key("patternProperties") {
-        return Err(BadKey::new("schema.additionalProperties", "members that nobody knows are refused everywhere; meta takes what has no name"));
+        return Err(BadKey::new(
+            "schema.additionalProperties",
+            "members that nobody knows are refused everywhere; meta takes what has no name",
+        ));
     }
     Ok(Value::Object(schema))
 }

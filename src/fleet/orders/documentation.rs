@@ -42,5 +42,11 @@ fn driver_assigned() -> Described {
 fn payload() -> Described {
     let line = <Option<Line<500>>>::schema();
     let schema = json!({ "type": ["object", "null"], "properties": { "pickup": line, "dropoff": line } });
-    Described { name: "payload".into(), sentence: "Where it is fetched, and where it is brought.".into(), schema, sent: true, needed: false }
+    Described {
+        name: "payload".into(),
+        sentence: "Where it is fetched, and where it is brought.".into(),
+        schema,
+        sent: true,
+        needed: false,
+    }
 }

@@ -21,14 +21,7 @@ pub(super) struct Kind {
 
 impl Kind {
     pub(super) fn of<R: Resource>(namespace: &str, terms: Terms, members: Vec<Described>) -> Self {
-        Self {
-            namespace: namespace.to_owned(),
-            terms,
-            prefix: R::Id::PREFIX,
-            reading: R::READING,
-            writing: R::WRITING,
-            members,
-        }
+        Self { namespace: namespace.to_owned(), terms, prefix: R::Id::PREFIX, reading: R::READING, writing: R::WRITING, members }
     }
 
     /// Of all of them, and of one.

@@ -3,14 +3,17 @@
 use std::fs;
 use std::path::Path;
 
-use portico::declared::{Declared, PrepareError, Settings};
-use portico::dev::temporary::TemporaryDirectory;
+use futures::future::join_all;
+use portico::declared::{BuiltIn, Declared, PrepareError, load};
+use portico::events::Catalogue;
 use portico::kernel::clock::Clock;
 use reqwest::Method;
-use serde_json::json;
-use sqlx::PgPool;
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, PgPool};
 
+use crate::declared::garden;
 use crate::support::World;
+use crate::support::program::portico;
 
 fn file(version: u32, members: &str, required: &str) -> String {
     format!(
@@ -21,88 +24,141 @@ fn file(version: u32, members: &str, required: &str) -> String {
         version = {version}
         description = "A pot."
         filters = ["label", "size"]
-        schema = {{ type = "object", required = [{required}], properties = {{ label = {{ type = "string" }}, size = {{ type = "integer" }}, {members} }} }}
-        sample = {{ label = "Blue", glaze = "matt" }}
+        [resources.pots.schema]
+        type = "object"
+        required = [{required}]
+        properties = {{ label = {{ type = "string", maxLength = 90 }}, size = {{ type = "integer" }}, {members} }}
+        [resources.pots.sample]
+        label = "Blue"
+        size = 3
+        glaze = "matt"
         "#
     )
 }
 
-/// What a start of the program says to the file.
-async fn start(pool: &PgPool, directory: &Path, text: &str) -> Result<(), PrepareError> {
+/// The file, as an instance of the program knows it.
+fn declared(pool: &PgPool, directory: &Path, text: &str) -> Declared {
     fs::write(directory.join("garden.toml"), text).unwrap();
-    let settings = Settings { directory: Some(directory.to_owned()) };
-    Declared::new(pool.clone(), Clock::System, &settings, &[]).unwrap().prepare().await
+    let declarations = load(directory, &BuiltIn { kinds: &[], events: &Catalogue::built_in() }).unwrap();
+    Declared::new(pool.clone(), Clock::System, declarations)
+}
+
+/// A world whose program declares the file.
+async fn world(directory: &Path) -> World {
+    let world = World::with(&[("extensions.directory", directory.to_str().unwrap())]).await;
+    world.state.declared.prepare().await.unwrap();
+    world
 }
 
 #[tokio::test]
 async fn a_changed_schema_needs_a_new_version_that_old_records_fit() {
-    let directory = TemporaryDirectory::make("declared").unwrap();
     let first = file(1, "glaze = { type = 'string' }", "'label'");
-    fs::write(directory.path().join("garden.toml"), &first).unwrap();
-    let world = World::with(&[("extensions.directory", directory.path().to_str().unwrap())]).await;
-    world.state.declared.prepare().await.unwrap();
-    let (pool, path) = (&world.pool, directory.path());
-    start(pool, path, &first).await.unwrap();
+    let directory = garden(&first);
+    let world = world(directory.path()).await;
+    let start = async |version, members: &str, required: &str| {
+        declared(&world.pool, directory.path(), &file(version, members, required)).prepare().await
+    };
+    start(1, "glaze = { type = 'string', description = 'Its surface.' }", "'label'").await.unwrap();
 
     // Without records anything may change, in a new version.
-    let other = file(1, "glaze = { enum = ['matt'] }", "'label'");
-    assert!(matches!(start(pool, path, &other).await, Err(PrepareError::VersionMissing(kind, 1)) if kind == "garden/pots"));
-    start(pool, path, &file(2, "glaze = { enum = ['matt'] }", "'label'")).await.unwrap();
-    start(pool, path, &file(3, "glaze = { type = 'string' }", "'label'")).await.unwrap();
-    world.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Blue" })).send().await.ok(201);
+    let changed = start(1, "glaze = { enum = ['matt', 'raw'] }", "'label'").await;
+    assert!(matches!(changed, Err(PrepareError::VersionMissing(kind, 1)) if kind == "garden/pots"));
+    start(2, "glaze = { enum = ['matt', 'raw'] }", "'label'").await.unwrap();
+    // Whoever still knows the schema that was given up writes nothing.
+    let pot = json!({ "label": "Blue", "glaze": "gloss" });
+    assert_eq!(world.api(Method::POST, "/garden/int/v1/pots").json(&pot).send().await.status, 500);
+    assert_eq!(world.count("select count(*) from declared_records").await, 0);
 
+    let newer = World::on(&world.database, &[("extensions.directory", directory.path().to_str().unwrap())]).await;
+    newer.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Blue", "glaze": "matt" })).send().await.ok(201);
     // With records, only what they fit.
-    for narrower in [file(4, "glaze = { type = 'string', maxLength = 9 }", "'label'"), file(4, "glaze = { type = 'string' }", "'label', 'glaze'")] {
-        let refused = start(pool, path, &narrower).await.unwrap_err();
-        let PrepareError::Incompatible(kind, 3, 4, why) = refused else { panic!("{refused:?}") };
-        assert_eq!((kind.as_str(), why.member.as_str()), ("garden/pots", "glaze"));
+    for (members, required, reason) in [
+        ("glaze = { enum = ['matt'] }", "'label'", "glaze: a value that was allowed is not"),
+        ("glaze = { enum = ['matt', 'raw'], type = 'string' }", "'label'", "glaze: type is new, or not known to be wider than before"),
+        ("glaze = { enum = ['matt', 'raw'] }", "'label', 'glaze'", "glaze: it is required, and records may lack it"),
+    ] {
+        let PrepareError::Incompatible(kind, 2, 3, why) = start(3, members, required).await.unwrap_err() else { panic!("{reason}") };
+        assert_eq!((kind.as_str(), why.to_string().as_str()), ("garden/pots", reason));
     }
-    start(pool, path, &file(4, "glaze = { type = ['string', 'null'] }, weight = { type = 'number' }", "'label'")).await.unwrap();
-    assert!(matches!(start(pool, path, &first).await, Err(PrepareError::Older(_, 4, 1))), "an older program does not write to newer records");
-    assert_eq!(world.count("select version::bigint from declared_schemas").await, 4);
+    start(3, "glaze = { enum = ['matt', 'raw', 'gloss'] }, weight = { type = 'number' }", "").await.unwrap();
+    let older = start(2, "glaze = { enum = ['matt', 'raw'] }", "'label'").await;
+    assert!(matches!(older, Err(PrepareError::Older(_, 3, 2))), "an older program does not start on newer records");
+    // What knows the schema before may go on while it is replaced: everything it writes fits.
+    newer.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Red" })).send().await.ok(201);
+    let versions = "select string_agg(version::text, ' ' order by version) from declared_schemas where kind = 'garden/pots'";
+    assert_eq!(sqlx::query_scalar::<_, String>(versions).fetch_one(&world.pool).await.unwrap(), "2 3");
+}
+
+#[tokio::test]
+async fn the_program_refuses_to_start_with_a_schema_that_records_may_not_fit() {
+    let directory = garden(&file(1, "glaze = { type = 'string' }", "'label'"));
+    let world = world(directory.path()).await;
+    world.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Blue" })).send().await.ok(201);
+    fs::write(directory.path().join("garden.toml"), file(2, "glaze = { type = 'string' }", "'label', 'size'")).unwrap();
+    let settings = [("database.url", world.database.as_str()), ("extensions.directory", directory.path().to_str().unwrap())];
+    let reason =
+        "records of garden/pots that fit version 1 of its schema may not fit version 2: size: it is required, and records may lack it";
+    let serve = portico(&["serve"], &settings).output().await.unwrap();
+    assert!(!serve.status.success());
+    assert!(String::from_utf8_lossy(&serve.stderr).contains(reason), "{serve:?}");
+    // The doctor says the same, and changes nothing.
+    let doctor = portico(&["doctor"], &settings).output().await.unwrap();
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains(reason), "{doctor:?}");
+    assert_eq!(world.count("select count(*) from declared_schemas where kind = 'garden/pots'").await, 1);
 }
 
 #[tokio::test]
 async fn instances_that_start_together_make_each_index_once() {
-    let world = World::with(&[("extensions.directory", "config/extensions")]).await;
-    let starts = (0..8).map(|_| world.state.declared.prepare());
-    for started in futures::future::join_all(starts).await {
+    let world = World::new().await;
+    let directory = garden(&file(1, "glaze = { type = 'string' }", "'label'"));
+    let indexes =
+        "select count(*) from pg_index join pg_class on pg_class.oid = indexrelid where relname ~ '^declared_[0-9a-f]{16}$' and indisvalid";
+    let before = world.count(indexes).await;
+    let text = fs::read_to_string(directory.path().join("garden.toml")).unwrap();
+    let instances: Vec<_> = (0..8).map(|_| declared(&world.pool, directory.path(), &text)).collect();
+    for started in join_all(instances.iter().map(Declared::prepare)).await {
         started.unwrap();
     }
-    let indexes = "select count(*) from pg_index join pg_class on pg_class.oid = indexrelid where relname ~ '^declared_[0-9a-f]{16}$'";
-    assert_eq!(world.count(indexes).await, 9);
-    // One whose making was interrupted is made anew.
-    sqlx::query("update pg_index set indisvalid = false where indexrelid = (select oid from pg_class where relname ~ '^declared_[0-9a-f]{16}$' limit 1)")
-        .execute(&world.pool)
-        .await
-        .unwrap();
-    world.state.declared.prepare().await.unwrap();
-    let invalid = "select count(*) from pg_index where not indisvalid";
-    assert_eq!((world.count(indexes).await, world.count(invalid).await), (9, 0));
+    assert_eq!(world.count(indexes).await, before + 2);
+    // One whose making was interrupted is of no use, and made anew.
+    let interrupt = "update pg_index set indisvalid = false where indexrelid in
+                     (select oid from pg_class where relname ~ '^declared_[0-9a-f]{16}$' order by oid desc limit 1)";
+    sqlx::query(interrupt).execute(&world.pool).await.unwrap();
+    assert_eq!(world.count(indexes).await, before + 1);
+    instances[0].prepare().await.unwrap();
+    assert_eq!(world.count(indexes).await, before + 2);
 }
 
 #[tokio::test]
-async fn a_filtered_list_uses_its_index() {
-    let world = World::with(&[("extensions.directory", "config/extensions")]).await;
-    world.state.declared.prepare().await.unwrap();
+async fn a_filtered_list_is_read_from_the_index_of_its_filter() {
+    // One connection, so that the statement of the list is found where it was prepared.
+    let world = World::with(&[("database.max_connections", "1")]).await;
     sqlx::query(
-        "insert into declared_records (id, company_id, version, created_at, updated_at, kind, data)
-         select gen_random_uuid(), $1, 1, now(), now(), 'inventory/stock-items', jsonb_build_object('sku', 'S-' || n) from generate_series(1, 5000) n",
+        "insert into declared_records (id, company_id, version, created_at, updated_at, kind, schema_version, data)
+         select gen_random_uuid(), $1, 1, now(), now(), kind, 1, jsonb_build_object('sku', 'S-' || n, 'priority', n)
+         from generate_series(1, 3000) n, unnest(array['inventory/stock-items', 'support/tickets']) kind",
     )
     .bind(world.company.uuid())
     .execute(&world.pool)
     .await
     .unwrap();
     sqlx::query("analyze declared_records").execute(&world.pool).await.unwrap();
-    let plan: Vec<String> = sqlx::query_scalar(
-        "explain select id from declared_records where deleted_at is null and company_id = $1 and kind = 'inventory/stock-items'
-         and (data->>'sku') = $2 order by created_at desc, id desc limit 26",
-    )
-    .bind(world.company.uuid())
-    .bind("S-77")
-    .fetch_all(&world.pool)
-    .await
-    .unwrap();
-    let plan = plan.join("\n");
-    assert!(plan.contains("declared_") && plan.contains("->> 'sku'"), "{plan}");
+    for (path, kind, column, value) in [
+        ("/inventory/int/v1/stock-items?sku=S-77", "inventory/stock-items", "data ->> 'sku'", "'S-77'"),
+        ("/support/int/v1/tickets?priority=77", "support/tickets", "data ->> 'priority'", "77"),
+    ] {
+        let list = world.api(Method::GET, path).send().await.ok(200);
+        let found = list.as_object().unwrap().values().find_map(Value::as_array).unwrap();
+        assert_eq!(found.len(), 1, "{path}");
+        let prepared = "select name from pg_prepared_statements where statement like 'select id, company_id%' || $1 || '%limit%'";
+        let name: String = sqlx::query_scalar(prepared).bind(kind).fetch_one(&world.pool).await.unwrap();
+        for mode in ["force_custom_plan", "force_generic_plan"] {
+            sqlx::raw_sql(AssertSqlSafe(format!("set plan_cache_mode = {mode}"))).execute(&world.pool).await.unwrap();
+            let explain = format!("explain execute \"{name}\" ('{}', {value}, 26)", world.company.uuid());
+            let plan: Vec<String> = sqlx::query_scalar(AssertSqlSafe(explain)).fetch_all(&world.pool).await.unwrap();
+            let plan = plan.join("\n");
+            assert!(plan.contains("using declared_") && plan.contains(column) && !plan.contains("Filter"), "{mode} {path}: {plan}");
+            assert!(!plan.contains("Sort") && !plan.contains("of_company"), "{mode} {path}: {plan}");
+        }
+    }
 }
