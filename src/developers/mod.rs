@@ -16,6 +16,7 @@ use axum::http::Method;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
+use crate::developers::publishing::Singles;
 use crate::developers::stream::Streams;
 use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
@@ -32,12 +33,15 @@ pub struct Developers {
     /// Every kind of event.
     pub catalogue: Catalogue,
     streams: Streams,
+    /// Publishes what comes one by one.
+    singles: Singles,
 }
 
 impl Developers {
     /// Streams end when `lifecycle` does.
     pub fn new(pool: PgPool, clock: Clock, companies: Companies, catalogue: Catalogue, lifecycle: &Lifecycle) -> Self {
-        Self { pool, clock, companies, catalogue, streams: Streams::new(lifecycle.clone()) }
+        let singles = publishing::singles(&pool, &clock, lifecycle);
+        Self { pool, clock, companies, catalogue, streams: Streams::new(lifecycle.clone()), singles }
     }
 }
 

@@ -4,6 +4,7 @@ pub mod client_address;
 pub mod clock;
 pub mod crypto;
 pub mod database;
+pub mod group_commit;
 pub mod ids;
 pub mod json;
 pub mod json_schema;

@@ -1,7 +1,8 @@
 //! Publishing from outside: `POST events` (decisions, section 7), one event or `{"events":[…]}`.
 //!
 //! Everything is looked at before anything is stored: the names against the catalogue, each `data` against the schema of its event. Then
-//! all events are one statement and one commit; without idempotency keys there is not even a transaction around it.
+//! all events are one statement and one commit; without idempotency keys there is not even a transaction around it, and single events that
+//! come at the same moment share both.
 //!
 //! An idempotency key is good for a day. The event it stands for is answered again, whoever of many requests at the same moment was
 //! first: the key is written with the event, and who finds it taken by somebody faster undoes everything and reads what that one wrote.
@@ -17,14 +18,17 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use sqlx::PgPool;
 
 use crate::companies::{CallingCompany, Scope};
 use crate::developers::Developers;
-use crate::developers::publishing::body::Batch;
-use crate::events::{self, EventName};
-use crate::kernel::clock::timestamp;
+use crate::developers::publishing::body::{Batch, MAX_EVENTS};
+use crate::events::{self, EventName, NewEvent};
+use crate::kernel::clock::{Clock, timestamp};
+use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::json::Json;
+use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::Problem;
 
 /// The largest body: many events at once need more room than other requests do.
@@ -44,7 +48,7 @@ pub(super) async fn publish(
 
 /// An event that happened, by this request or by an earlier one under the same idempotency key.
 #[derive(Clone, Debug)]
-struct Published {
+pub(super) struct Published {
     id: EventId,
     name: EventName,
     at: DateTime<Utc>,
@@ -57,10 +61,10 @@ impl Developers {
         if batch.has_keys() {
             return self.publish_once(company, batch).await;
         }
-        let now = self.clock.now();
-        let mut conn = self.pool.acquire().await?;
-        let ids = events::publish_all(&mut conn, &batch.events, now).await?;
-        Ok(batch.events.iter().zip(ids).map(|(event, id)| Published { id, name: event.name.clone(), at: now, repeated: false }).collect())
+        match &*batch.events {
+            [event] => Ok(vec![self.singles.write(event.clone()).await?]),
+            events => Ok(publish_all(&self.pool, &self.clock, events).await?),
+        }
     }
 
     /// Forgets the idempotency keys of more than a day ago.
@@ -68,6 +72,24 @@ impl Developers {
         let mut conn = self.pool.acquire().await?;
         queries::delete_keys_until(&mut conn, self.clock.now() - keys::LIFETIME).await
     }
+}
+
+/// Events that come one by one, from anybody: those of the same moment are published together.
+pub(super) type Singles = GroupCommit<NewEvent, Published>;
+
+/// Begins to gather them.
+pub(super) fn singles(pool: &PgPool, clock: &Clock, lifecycle: &Lifecycle) -> Singles {
+    let (pool, clock) = (pool.clone(), clock.clone());
+    GroupCommit::new(lifecycle.clone(), MAX_EVENTS, move |events| {
+        let (pool, clock) = (pool.clone(), clock.clone());
+        async move { publish_all(&pool, &clock, &events).await }
+    })
+}
+
+async fn publish_all(pool: &PgPool, clock: &Clock, events: &[NewEvent]) -> Result<Vec<Published>, sqlx::Error> {
+    let now = clock.now();
+    let ids = events::publish_all(&mut *pool.acquire().await?, events, now).await?;
+    Ok(events.iter().zip(ids).map(|(event, id)| Published { id, name: event.name.clone(), at: now, repeated: false }).collect())
 }
 
 /// 201 when anything is new, 200 when all of it was published before.
