@@ -1,6 +1,7 @@
 //! Declared extensions: decisions, section 9. What holds of every kind of record holds of those that ship, too: `every_resource.rs`,
 //! `api_keys.rs` and `openapi.rs` have them in their tables.
 
+mod documented;
 mod files;
 mod records;
 mod references;
