@@ -48,7 +48,7 @@ enum Command {
         #[arg(long, conflicts_with = "json")]
         shell: bool,
     },
-    /// Check database, migrations, clock, certificates and providers, and say what is wrong
+    /// Check database, migrations, clock, certificates, providers and declared extensions, and say what is wrong
     Doctor,
     /// Fail unless the service on this machine is alive (for container platforms)
     Healthcheck,

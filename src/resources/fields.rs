@@ -57,6 +57,27 @@ impl Described {
         Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), sent: true, needed: T::initial().is_none() }
     }
 
+    /// A member that is only shown, of a form that no type tells.
+    pub fn formed(name: &'static str, sentence: &'static str, schema: Value) -> Self {
+        Self { name: name.into(), sentence: sentence.into(), schema, sent: false, needed: false }
+    }
+
+    /// The same, where it may be sent, too.
+    pub fn and_sent(self) -> Self {
+        Self { sent: true, ..self }
+    }
+
+    /// The same, where it must be sent for a new record.
+    pub fn and_needed(self) -> Self {
+        Self { sent: true, needed: true, ..self }
+    }
+
+    /// The same, where it may be sent and is never shown.
+    pub fn never_shown(mut self) -> Self {
+        self.schema["writeOnly"] = true.into();
+        self.and_sent()
+    }
+
     /// A member that is only shown.
     pub fn shown<T: Parsed>(name: &'static str, sentence: &'static str) -> Self {
         Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), sent: false, needed: false }

@@ -63,6 +63,11 @@ pub trait Resource: Columns {
     /// `meta` where they have none. Takes many, so that what is shown of other records costs one statement a list.
     fn present(conn: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send;
 
+    /// The members that are shown and never sent, for the documentation; those of [`Resource::details`] among them.
+    fn shown_beside() -> Vec<Described> {
+        Vec::new()
+    }
+
     /// Members that only the answer to `GET …/{uuid}` has: what would be too much for a list.
     fn details(
         _: &Self::Room,
@@ -147,9 +152,9 @@ pub trait Editable: Announced {
     /// declared with `#[serde(default, deny_unknown_fields)]`.
     type Body: DeserializeOwned + Send + Sync;
 
-    /// The members, for the documentation; none where nobody has described them yet.
+    /// Every member, for the documentation.
     fn documented() -> Vec<Described> {
-        Vec::new()
+        Self::shown_beside()
     }
 
     /// What has to be asked of the network before anything is written; no transaction is open yet.
@@ -166,11 +171,6 @@ pub trait Editable: Announced {
 
 /// A resource whose body is its [`Fields`]: what each member may be is known, what it may be beside the others is said here.
 pub trait Ruled: Announced + Fields {
-    /// The members that are shown beside the columns.
-    fn shown_beside() -> Vec<Described> {
-        Vec::new()
-    }
-
     /// Judges what a record is about to hold, and completes it with what follows. `before` is what it holds now; nothing, if it is new.
     /// The records it names are held already.
     fn rules(

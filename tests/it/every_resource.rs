@@ -42,7 +42,7 @@ impl Resource<'_> {
     }
 
     /// What a record is made from; nothing where it comes by itself, which it then has.
-    async fn example(&self) -> Option<Value> {
+    pub async fn example(&self) -> Option<Value> {
         let world = self.world;
         let body = match (self.namespace, self.plural) {
             ("fleet", "orders") => json!({}),
@@ -117,13 +117,13 @@ impl Resource<'_> {
     }
 
     /// Shown where a story goes wrong.
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("{}/int/v1/{}", self.namespace, self.plural)
     }
 }
 
 /// Tells the story of every resource, each in a world of its own.
-async fn of_every_resource(story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
+pub async fn of_every_resource(story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
     for (namespace, plural, kind) in RESOURCES {
         let world = World::new().await;
         let resource = Resource { world: &world, namespace, plural, kind: *kind };

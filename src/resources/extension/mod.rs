@@ -83,7 +83,7 @@ where
         R::Room: FromRef<S>,
     {
         self.router = self.router.merge(read_only_routes::<R, S>());
-        self.describe::<R>(Terms::of::<R>(), Vec::new(), &[])
+        self.describe::<R>(Terms::of::<R>(), R::shown_beside(), &[])
     }
 
     /// A route beside the five, and what it does.
