@@ -5,6 +5,7 @@ mod customers;
 mod doctor;
 mod gateway;
 mod healthcheck;
+mod keys;
 mod listen;
 mod output;
 
@@ -64,7 +65,7 @@ enum Command {
     Store(create::StoreCommand),
     /// Store keys and API keys
     #[command(subcommand)]
-    Key(create::KeyCommand),
+    Key(keys::KeyCommand),
     /// Accounts at payment gateways
     #[command(subcommand)]
     Gateway(gateway::GatewayCommand),
