@@ -173,7 +173,8 @@ pub(super) async fn list<R: Resource>(
     }
     let order = parameters.direction.order();
     sql.push(format!(" order by created_at {order}, id {order} limit ")).push_bind(i64::from(parameters.limit) + 1);
-    sql.build_query_as().fetch_all(conn).await
+    // Whether an index helps depends on the words: a search is planned anew each time.
+    sql.build_query_as().persistent(parameters.query.is_none()).fetch_all(conn).await
 }
 
 fn push_search(terms: &Terms, sql: &mut QueryBuilder<Postgres>, words: &str) {
