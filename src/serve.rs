@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::{self, AppState, Outside, StateError};
 use crate::cli::say;
 use crate::config::{Config, Environment};
-use crate::declared::{Declared, PrepareError};
+use crate::declared::Unsuitable;
 use crate::dev::authority::AuthorityError;
 use crate::dev::demo::{Demo, DemoError};
 use crate::dev::workspace::trust_loopback;
@@ -28,8 +28,6 @@ use crate::webhooks::Names;
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How often what no longer counts is forgotten.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
-/// How often a database that was away at the start is asked again.
-const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 /// `portico serve`
 #[derive(Args, Debug, Default)]
@@ -64,7 +62,7 @@ pub enum ServeError {
     State(#[from] StateError),
     /// The declared extensions.
     #[error("the declared extensions do not suit the database")]
-    Declared(#[from] PrepareError),
+    Declared(#[from] Unsuitable),
     /// The authority that development trusts.
     #[error("the certificate authority of development cannot be used")]
     Authority(#[from] AuthorityError),
@@ -110,7 +108,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
         mailbox: development.then(Mailbox::default),
     };
     let state = AppState::new(config, outside)?;
-    suit_database(&state.declared, &lifecycle).await?;
+    state.declared.start(&lifecycle).await?;
     sweep(&state, &lifecycle);
     if !arguments.no_worker {
         state.webhooks.start_worker(&lifecycle);
@@ -127,33 +125,6 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
         tracing::warn!("some work did not end in time");
     }
     answered.map_err(ServeError::Server)
-}
-
-/// Brings the database in line with the declared extensions. While it is away, the service is there and says so; when it is back and turns
-/// out not to suit, the service stops.
-async fn suit_database(declared: &Declared, lifecycle: &Lifecycle) -> Result<(), PrepareError> {
-    match declared.prepare().await {
-        Err(error) if error.may_pass() => tracing::warn!(error = chain(&error), "the declared extensions wait for the database"),
-        done => return done,
-    }
-    let (declared, stopping) = (declared.clone(), lifecycle.stopping().clone());
-    lifecycle.spawn(async move {
-        loop {
-            tokio::select! {
-                () = stopping.cancelled() => return,
-                () = sleep(ASK_AGAIN) => {}
-            }
-            match declared.prepare().await {
-                Ok(()) => return tracing::info!("the declared extensions are ready"),
-                Err(error) if error.may_pass() => {}
-                Err(error) => {
-                    tracing::error!(error = chain(&error), "the declared extensions do not suit the database");
-                    return stopping.cancel();
-                }
-            }
-        }
-    });
-    Ok(())
 }
 
 /// Forgets, every minute, what no longer counts.

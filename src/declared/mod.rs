@@ -1,9 +1,10 @@
 //! Declared extensions: kinds of records that a deployment describes in files, and that need no Rust (decisions, section 9).
 //!
 //! A file of `extensions.directory` names a namespace and, for each resource, a JSON Schema, what can be searched and filtered, which other
-//! records it refers to, and which values are events of their own. [`declaration`] reads the files and refuses, by file and key, what could
-//! not be served. [`record`] makes such a kind a resource like any other: its five routes, list parameters, `ETag`s, events and documentation
-//! come from [`crate::resources`]. [`prepare`] brings the database in line at start.
+//! records it refers to, and which values are events of their own. `declaration` reads the files and refuses, by file and key, what could
+//! not be served. `record` makes such a kind a resource like any other: its five routes, list parameters, `ETag`s, events and documentation
+//! come from [`crate::resources`]. At the `start`, `schemas` holds those of the files against those that records were written under, and
+//! `indexes` makes what the filters need.
 //!
 //! Writes `declared_records`, one table for all kinds, and `declared_schemas`, every schema that their records may have been written under.
 //!
@@ -21,9 +22,11 @@
 
 mod body;
 mod declaration;
-mod prepare;
+mod indexes;
 mod queries;
 mod record;
+mod schemas;
+mod start;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,8 +41,8 @@ use crate::kernel::settings;
 use crate::resources::{Extension, Operation, Room};
 
 pub use declaration::{BadDeclaration, BuiltIn, Declaration, FieldForm, Incompatible, load};
-pub use prepare::PrepareError;
 pub use record::DeclaredRecord;
+pub use schemas::Unsuitable;
 
 /// Looked into where the settings name no directory.
 const USUAL_DIRECTORY: &str = "config/extensions";

@@ -10,8 +10,14 @@ pub(super) struct Known {
     pub(super) schema: Value,
 }
 
-/// Somebody who has this lock of the session brings the database in line; everybody else waits outside of any statement, because making
-/// an index waits for statements to end.
+/// Nobody else takes schemas until the transaction ends. Records go on being written.
+pub(super) async fn lock_schemas(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("lock table declared_schemas in share row exclusive mode").execute(conn).await?;
+    Ok(())
+}
+
+/// Whether the lock was free. It is the session's, and who waits for it waits outside of any statement, because making an index waits for
+/// statements to end.
 pub(super) async fn try_lock(conn: &mut PgConnection, lock: i64) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(r#"select pg_try_advisory_lock($1) as "got!""#, lock).fetch_one(conn).await
 }

@@ -14,7 +14,8 @@
 //! from a file which kind it names asks a [`Referable`].
 //!
 //! Every table has the columns `id`, `company_id`, `version`, `created_at`, `updated_at`, `deleted_at` beside the resource's own, and an
-//! index on `(company_id, created_at, id)`. A log that is kept in another form is read through a view that has them.
+//! index on `(company_id, created_at, id)`; where several kinds share a table, the column that tells them apart stands before `created_at`. A log
+//! that is kept in another form is read through a view that has them.
 //!
 //! # What is guaranteed
 //!

@@ -84,7 +84,7 @@ async fn every_kind_can_be_referred_to() {
             "#
         ));
         let world = World::with(&[("extensions.directory", directory.path().to_str().unwrap())]).await;
-        world.state.declared.prepare().await.unwrap();
+        world.state.declared.take_schemas().await.unwrap();
         let record = Resource { world: &world, namespace, plural, kind: Kind::Log }.record().await;
         let (_, other) = world.another_company(&Scope::ALL).await;
         let create = |key: &str| world.request(Method::POST, "/garden/int/v1/pots").key(key).json(&json!({ "of": record["uuid"] })).send();

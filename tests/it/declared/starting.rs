@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use futures::future::join_all;
-use portico::declared::{BuiltIn, Declared, PrepareError, load};
+use portico::declared::{BuiltIn, Declared, Unsuitable, load};
 use portico::events::Catalogue;
 use portico::kernel::clock::Clock;
+use portico::kernel::lifecycle::Lifecycle;
 use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, PgPool};
@@ -46,7 +47,7 @@ fn declared(pool: &PgPool, directory: &Path, text: &str) -> Declared {
 /// A world whose program declares the file.
 async fn world(directory: &Path) -> World {
     let world = World::with(&[("extensions.directory", directory.to_str().unwrap())]).await;
-    world.state.declared.prepare().await.unwrap();
+    world.state.declared.take_schemas().await.unwrap();
     world
 }
 
@@ -56,13 +57,13 @@ async fn a_changed_schema_needs_a_new_version_that_old_records_fit() {
     let directory = garden(&first);
     let world = world(directory.path()).await;
     let start = async |version, members: &str, required: &str| {
-        declared(&world.pool, directory.path(), &file(version, members, required)).prepare().await
+        declared(&world.pool, directory.path(), &file(version, members, required)).take_schemas().await
     };
     start(1, "glaze = { type = 'string', description = 'Its surface.' }", "'label'").await.unwrap();
 
     // Without records anything may change, in a new version.
     let changed = start(1, "glaze = { enum = ['matt', 'raw'] }", "'label'").await;
-    assert!(matches!(changed, Err(PrepareError::VersionMissing(kind, 1)) if kind == "garden/pots"));
+    assert!(matches!(changed, Err(Unsuitable::VersionMissing(kind, 1)) if kind == "garden/pots"));
     start(2, "glaze = { enum = ['matt', 'raw'] }", "'label'").await.unwrap();
     // Whoever still knows the schema that was given up writes nothing.
     let pot = json!({ "label": "Blue", "glaze": "gloss" });
@@ -77,12 +78,12 @@ async fn a_changed_schema_needs_a_new_version_that_old_records_fit() {
         ("glaze = { enum = ['matt', 'raw'], type = 'string' }", "'label'", "glaze: type is new, or not known to be wider than before"),
         ("glaze = { enum = ['matt', 'raw'] }", "'label', 'glaze'", "glaze: it is required, and records may lack it"),
     ] {
-        let PrepareError::Incompatible(kind, 2, 3, why) = start(3, members, required).await.unwrap_err() else { panic!("{reason}") };
+        let Unsuitable::Incompatible(kind, 2, 3, why) = start(3, members, required).await.unwrap_err() else { panic!("{reason}") };
         assert_eq!((kind.as_str(), why.to_string().as_str()), ("garden/pots", reason));
     }
     start(3, "glaze = { enum = ['matt', 'raw', 'gloss'] }, weight = { type = 'number' }", "").await.unwrap();
     let older = start(2, "glaze = { enum = ['matt', 'raw'] }", "'label'").await;
-    assert!(matches!(older, Err(PrepareError::Older(_, 3, 2))), "an older program does not start on newer records");
+    assert!(matches!(older, Err(Unsuitable::Older(_, 3, 2))), "an older program does not start on newer records");
     // What knows the schema before may go on while it is replaced: everything it writes fits.
     newer.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Red" })).send().await.ok(201);
     let versions = "select string_agg(version::text, ' ' order by version) from declared_schemas where kind = 'garden/pots'";
@@ -116,8 +117,11 @@ async fn instances_that_start_together_make_each_index_once() {
     let before = world.count(indexes).await;
     let text = fs::read_to_string(directory.path().join("garden.toml")).unwrap();
     let instances: Vec<_> = (0..8).map(|_| declared(&world.pool, directory.path(), &text)).collect();
-    for started in join_all(instances.iter().map(Declared::prepare)).await {
-        started.unwrap();
+    for taken in join_all(instances.iter().map(Declared::take_schemas)).await {
+        taken.unwrap();
+    }
+    for made in join_all(instances.iter().map(Declared::make_indexes)).await {
+        made.unwrap();
     }
     assert_eq!(world.count(indexes).await, before + 2);
     // One whose making was interrupted is of no use, and made anew.
@@ -125,8 +129,24 @@ async fn instances_that_start_together_make_each_index_once() {
                      (select oid from pg_class where relname ~ '^declared_[0-9a-f]{16}$' order by oid desc limit 1)";
     sqlx::query(interrupt).execute(&world.pool).await.unwrap();
     assert_eq!(world.count(indexes).await, before + 1);
-    instances[0].prepare().await.unwrap();
+    instances[0].make_indexes().await.unwrap();
     assert_eq!(world.count(indexes).await, before + 2);
+}
+
+#[tokio::test]
+async fn the_program_starts_without_its_database_and_takes_the_schemas_when_it_is_there() {
+    let world = World::new().await;
+    let directory = garden(&file(1, "glaze = { type = 'string' }", "'label'"));
+    let text = fs::read_to_string(directory.path().join("garden.toml")).unwrap();
+    sqlx::query("alter table declared_schemas rename to elsewhere").execute(&world.pool).await.unwrap();
+    let (instance, lifecycle) = (declared(&world.pool, directory.path(), &text), Lifecycle::default());
+    instance.start(&lifecycle).await.unwrap();
+    assert!(instance.take_schemas().await.unwrap_err().may_pass());
+    sqlx::query("alter table elsewhere rename to declared_schemas").execute(&world.pool).await.unwrap();
+    while world.count("select count(*) from declared_schemas where kind = 'garden/pots'").await == 0 {
+        tokio::task::yield_now().await;
+    }
+    lifecycle.stop().await;
 }
 
 #[tokio::test]

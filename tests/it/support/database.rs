@@ -46,6 +46,8 @@ pub async fn migrate(url: &str) {
     let pool = PgPool::connect(url).await.unwrap();
     database::MIGRATIONS.run(&pool).await.unwrap();
     let shipped = app::declarations(&Config::with(&[]).unwrap().extensions).unwrap();
-    Declared::new(pool.clone(), Clock::System, shipped).prepare().await.unwrap();
+    let shipped = Declared::new(pool.clone(), Clock::System, shipped);
+    shipped.take_schemas().await.unwrap();
+    shipped.make_indexes().await.unwrap();
     pool.close().await;
 }
