@@ -17,27 +17,15 @@ pub struct Incompatible {
     pub reason: String,
 }
 
+/// The schema of a member that refers to another record says so under this keyword, so that another kind is another schema.
+pub(super) const REFERS_TO: &str = "x-refers-to";
 /// Keywords that only explain.
 pub(super) const REMARKS: [&str; 8] = ["$schema", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly"];
 /// Keywords without which nothing else means less.
-const DROPPABLE: [&str; 17] = [
-    "type",
-    "enum",
-    "const",
-    "format",
-    "pattern",
-    "multipleOf",
-    "uniqueItems",
-    "minimum",
-    "exclusiveMinimum",
-    "minLength",
-    "minItems",
-    "maximum",
-    "exclusiveMaximum",
-    "maxLength",
-    "maxItems",
-    "maxProperties",
-    "x-refers-to",
+#[rustfmt::skip]
+const DROPPABLE: [&str; 18] = [
+    "type", "enum", "const", "format", "pattern", "multipleOf", "uniqueItems", "minimum", "exclusiveMinimum", "minLength", "minItems",
+    "minProperties", "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", REFERS_TO,
 ];
 /// Bounds that may be widened: the first kind upwards, the second downwards.
 const UPPER: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];

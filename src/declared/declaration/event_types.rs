@@ -53,7 +53,7 @@ fn data_schema(schema: &Value) -> Value {
         ("id", id.clone()),
         ("public_id", id),
         ("uuid", json!({ "type": "string", "format": "uuid" })),
-        ("meta", schema["properties"]["meta"].clone()),
+        ("meta", json!({ "type": "object" })),
         ("created_at", instant.clone()),
         ("updated_at", instant),
         ("additionalData", json!({ "type": "object" })),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use crate::declared::declaration::compatibility::REFERS_TO;
 use crate::declared::declaration::definitions::put_in_place;
 use crate::declared::declaration::fields::{is_member_name, is_short};
 use crate::declared::declaration::file::ResourceTable;
@@ -13,11 +14,9 @@ use crate::kernel::json_schema::{self, Unfit};
 use crate::resources::{Referable, Terms};
 
 /// What every record or event has, and no schema may declare.
-const RESERVED: [&str; 5] = ["id", "public_id", "uuid", "created_at", "updated_at"];
+const RESERVED: [&str; 6] = ["id", "public_id", "uuid", "meta", "created_at", "updated_at"];
 /// The parameters of every list.
 const PARAMETERS: [&str; 6] = ["limit", "after", "sort", "query", "created_after", "created_before"];
-/// The schema of a member that refers to another record says so under this keyword, so that another kind is another schema.
-const REFERS_TO: &str = "x-refers-to";
 
 /// The kind that `table` declares, whose records may refer to those of `referable`.
 pub(super) fn declare(namespace: &str, names: Terms, table: ResourceTable, referable: &[Referable]) -> Result<Declaration, BadKey> {
@@ -25,7 +24,7 @@ pub(super) fn declare(namespace: &str, names: Terms, table: ResourceTable, refer
         return Err(BadKey::new("version", "versions count from 1"));
     }
     let mut schema = closed(put_in_place(table.schema).map_err(|bad| bad.below("schema"))?, names.singular)?;
-    let members = Members(schema["properties"].as_object().cloned().unwrap_or_default());
+    let members = MemberSchemas(schema["properties"].as_object().cloned().unwrap_or_default());
     let references = members.references(table.references, referable)?;
     let filters = members.filters(table.filters, &references)?;
     let becomes = members.becomes(table.becomes, names.singular)?;
@@ -73,7 +72,7 @@ fn closed(mut schema: Map<String, Value>, singular: &str) -> Result<Value, BadKe
             return Err(BadKey::new(key, "the schema of a member is a table"));
         }
     }
-    properties.entry("meta").or_insert_with(|| json!({ "type": "object" }));
+    properties.insert("meta".to_owned(), json!({ "type": "object" }));
     if schema.entry("additionalProperties").or_insert(false.into()) != &Value::Bool(false) || schema.contains_key("patternProperties") {
         return Err(BadKey::new(
             "schema.additionalProperties",
@@ -84,9 +83,9 @@ fn closed(mut schema: Map<String, Value>, singular: &str) -> Result<Value, BadKe
 }
 
 /// The schemas of a record's members.
-struct Members(Map<String, Value>);
+struct MemberSchemas(Map<String, Value>);
 
-impl Members {
+impl MemberSchemas {
     fn form(&self, member: &str) -> Option<FieldForm> {
         self.0.get(member).and_then(FieldForm::of)
     }

@@ -137,7 +137,9 @@ impl Kind {
         let mut sent = Map::new();
         for member in &self.members {
             let mut schema = member.schema.clone();
-            schema["description"] = member.sentence.as_ref().into();
+            if !member.sentence.is_empty() {
+                schema["description"] = member.sentence.as_ref().into();
+            }
             if member.sent {
                 sent.insert(member.name.to_string(), schema.clone());
             } else {

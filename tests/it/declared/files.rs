@@ -117,6 +117,7 @@ const MISTAKES: &[(&str, &str, &str)] = &[
     ("parts = { type = \"array\" }", "parts = { pattern = \"(\" }", "resources.plant-pots.schema"),
     ("parts = { type = \"array\" }", "parts = true", "resources.plant-pots.schema.properties.parts"),
     ("parts = { type = \"array\" }", "id = { type = \"string\" }", "resources.plant-pots.schema.properties.id"),
+    ("parts = { type = \"array\" }", "meta = { type = \"string\" }", "resources.plant-pots.schema.properties.meta"),
     ("parts = { type = \"array\" }", "Parts = { type = \"array\" }", "resources.plant-pots.schema.properties.Parts"),
     ("parts = { type = \"array\" }", "plant_pot = { type = \"object\" }", "resources.plant-pots.schema.properties.plant_pot"),
     ("default = 3", "default = \"3\"", "resources.plant-pots.schema.properties.size.default"),
