@@ -51,7 +51,7 @@ pub(super) enum KeyCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Revoke a store key or an API key; a store key may be believed for another second
+    /// Revoke a store key or an API key, which may be believed for another second
     Revoke {
         /// The key's id (key_…), not the key
         key: KeyId,
