@@ -56,19 +56,18 @@ const SURE_FOR: Duration = Duration::from_secs(1);
 pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
     // Our statements run for a millisecond; compiling one of them takes three hundred.
     let options = url.options().application_name("portico").options([("timezone", "UTC"), ("jit", "off")]);
-    PgPoolOptions::new()
-        .max_connections(settings.max_connections.get())
-        .acquire_timeout(settings.acquire_timeout)
-        .test_before_acquire(false)
-        .before_acquire(|conn, used| {
-            Box::pin(async move {
-                if used.idle_for >= SURE_FOR {
-                    conn.ping().await?;
-                }
-                Ok(true)
-            })
+    pool_of(settings.max_connections.get()).acquire_timeout(settings.acquire_timeout).connect_lazy_with(options)
+}
+
+fn pool_of(connections: u32) -> PgPoolOptions {
+    PgPoolOptions::new().max_connections(connections).test_before_acquire(false).before_acquire(|conn, used| {
+        Box::pin(async move {
+            if used.idle_for >= SURE_FOR {
+                conn.ping().await?;
+            }
+            Ok(true)
         })
-        .connect_lazy_with(options)
+    })
 }
 
 /// Up to `connections` more to the same database, for work in the background that runs the same few statements over and over, and does
@@ -80,7 +79,7 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
 pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
     let options = [("synchronous_commit", "off"), ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
     let options = pool.connect_options().as_ref().clone().options(options);
-    PgPoolOptions::new().max_connections(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
+    pool_of(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
 }
 
 /// Whether the fault is the database being away, rather than what was asked of it.

@@ -144,7 +144,7 @@ impl Webhooks {
             in_flight: self.settings.endpoint_concurrency(),
             cool_down: self.settings.circuit.cool_down(),
         };
-        let mut conn = self.engine.acquire().await?;
+        let mut conn = self.mover.acquire().await?;
         // Where an endpoint has more chains than one claim looks at, each claim begins elsewhere.
         let start = i64::from_ne_bytes(random_bytes());
         let rows = queries::claim_due(&mut conn, lane, limits, after, start, self.clock.now()).await?;
@@ -167,7 +167,7 @@ impl Webhooks {
     /// Makes deliveries due again whose lease has run out, and logs the attempts that were lost with it.
     pub async fn reclaim(&self) -> Result<u64, sqlx::Error> {
         let now = self.clock.now();
-        let mut conn = self.engine.acquire().await?;
+        let mut conn = self.mover.acquire().await?;
         let lost = queries::release_expired(&mut conn, now - LEASE, INTERRUPTIONS, now).await?;
         if lost > 0 {
             tracing::warn!(lost, "deliveries were in flight when their worker died; they are sent again");

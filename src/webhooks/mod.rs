@@ -110,8 +110,8 @@ use at_hand::AtHand;
 use sending::Sender;
 use targets::Targets;
 
-/// Connections of the worker: for its rounds, its recorder, its housekeeping, and its ear.
-const CONNECTIONS: u32 = 8;
+/// Connections of the worker beside the one that moves deliveries: for fan-out, its housekeeping, and its ear.
+const CONNECTIONS: u32 = 6;
 
 /// The hub: what its routes and its worker need.
 #[derive(Clone, Debug)]
@@ -119,6 +119,9 @@ pub struct Webhooks {
     pool: PgPool,
     /// The worker's own connections: whatever requests do, it can go on, and the other way round.
     engine: PgPool,
+    /// The one connection that claims and records. Both lock the same endpoints, so two connections would only wait for one another; and
+    /// the server has all that the two statements need at hand.
+    mover: PgPool,
     clock: Clock,
     key: ApplicationKey,
     at_hand: AtHand,
@@ -192,8 +195,8 @@ impl Webhooks {
         }
         let targets = Targets::new(&settings.allowed_networks, names);
         let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
-        let engine = database::background_pool(&pool, CONNECTIONS);
-        Ok(Self { pool, engine, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings), catalogue, mail })
+        let (engine, mover) = (database::background_pool(&pool, CONNECTIONS), database::background_pool(&pool, 1));
+        Ok(Self { pool, engine, mover, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings), catalogue, mail })
     }
 
     /// Sends what was claimed; the result is for [`Webhooks::record`].

@@ -21,6 +21,35 @@ pub(super) struct Permit {
     _repetition: Option<OwnedSemaphorePermit>,
 }
 
+/// Counts the deliveries that are in flight or have come back and are not being written down yet. Clones count together.
+#[derive(Clone, Debug, Default)]
+pub(super) struct InFlight(Arc<()>);
+
+/// A delivery in flight, and the place it takes.
+#[derive(Debug)]
+pub(super) struct Flight {
+    permit: Permit,
+    _counted: Arc<()>,
+}
+
+impl InFlight {
+    pub(super) fn begin(&self, permit: Permit) -> Flight {
+        Flight { permit, _counted: Arc::clone(&self.0) }
+    }
+
+    /// The rounds and the recorder, who begin flights and end them, have a clone each.
+    pub(super) fn count(&self) -> usize {
+        Arc::strong_count(&self.0).saturating_sub(2)
+    }
+}
+
+impl Flight {
+    /// It is about to be written down, and then its place is free.
+    pub(super) fn land(self) -> Permit {
+        self.permit
+    }
+}
+
 impl Permits {
     pub(super) fn new(all: usize) -> Self {
         let repetitions = (all - all / 4).min(all.saturating_sub(1)).max(1);

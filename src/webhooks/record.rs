@@ -27,7 +27,7 @@ impl Webhooks {
             }
         }
         let circuit = &self.settings.circuit;
-        let mut conn = self.engine.acquire().await?;
+        let mut conn = self.mover.acquire().await?;
         let recorded = queries::record_attempts(&mut conn, &columns, circuit.opens_after(), circuit.cool_down(), now).await?;
         drop(conn);
         if recorded < attempts.len() as u64 {

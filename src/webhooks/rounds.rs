@@ -16,12 +16,12 @@ use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
 use crate::webhooks::claim::{Claimed, Lane, beginning};
-use crate::webhooks::permits::{Permit, Permits};
+use crate::webhooks::permits::{InFlight, Permit, Permits};
 use crate::webhooks::worker::{BATCH, Ended, PAUSE};
 use crate::webhooks::{Webhooks, fan_out};
 
-/// After a notification, the outbox is looked at once more when each of these has passed: whoever committed at the same moment was silent.
-const ECHOES: [Duration; 2] = [Duration::from_millis(2), Duration::from_millis(10)];
+/// After the last notification, the outbox is looked at once more when this has passed: whoever committed at the same moment was silent.
+const ECHO: Duration = Duration::from_millis(5);
 
 /// Before the endpoints behind those that one claim has looked at, when every one of those was held back.
 const BEFORE_LOOKING_ON: TimeDelta = TimeDelta::milliseconds(50);
@@ -51,6 +51,7 @@ pub(super) struct Rounds {
     lifecycle: Lifecycle,
     wake: Arc<Wake>,
     permits: Permits,
+    in_flight: InFlight,
     ended: mpsc::Sender<Ended>,
     /// Events that are fanned out at once.
     events: u16,
@@ -59,25 +60,26 @@ pub(super) struct Rounds {
     turn: usize,
     after: [SubscriptionId; Lane::ALL.len()],
     next_poll: Instant,
-    /// Further looks at the outbox.
-    echoes: Vec<Instant>,
+    /// A further look at the outbox.
+    echo: Option<Instant>,
     resumes_at: Option<DateTime<Utc>>,
 }
 
 impl Rounds {
-    pub(super) fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, ended: mpsc::Sender<Ended>) -> Self {
+    pub(super) fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_flight: InFlight, ended: mpsc::Sender<Ended>) -> Self {
         Self {
             permits: Permits::new(webhooks.settings.concurrency()),
             webhooks,
             lifecycle,
             wake,
+            in_flight,
             ended,
             events: fan_out::FIRST_BATCH,
             open: [false; Lane::ALL.len()],
             turn: 0,
             after: [beginning(); Lane::ALL.len()],
             next_poll: Instant::now(),
-            echoes: Vec::new(),
+            echo: None,
             resumes_at: None,
         }
     }
@@ -129,12 +131,10 @@ impl Rounds {
 
     fn is_published(&mut self, now: Instant) -> bool {
         if self.wake.published.swap(false, Ordering::Acquire) {
-            self.echoes = ECHOES.iter().rev().map(|after| now + *after).collect();
+            self.echo = Some(now + ECHO);
             return true;
         }
-        let echoes = self.echoes.len();
-        self.echoes.retain(|echo| *echo > now);
-        self.echoes.len() < echoes
+        self.echo.take_if(|echo| *echo <= now).is_some()
     }
 
     async fn fan_out(&mut self) -> Result<bool, sqlx::Error> {
@@ -171,11 +171,11 @@ impl Rounds {
     }
 
     fn send(&self, claimed: Claimed, permit: Permit) {
-        let (webhooks, ended) = (self.webhooks.clone(), self.ended.clone());
+        let (webhooks, ended, flight) = (self.webhooks.clone(), self.ended.clone(), self.in_flight.begin(permit));
         self.lifecycle.spawn(async move {
             let attempt = webhooks.send(claimed).await;
             // A recorder that is gone has given up on the database; then the lease runs out.
-            let _ = ended.send((attempt, permit)).await;
+            let _ = ended.send((attempt, flight)).await;
         });
     }
 
@@ -185,6 +185,6 @@ impl Rounds {
             let wait = (at - self.webhooks.clock.now()).to_std().unwrap_or_default();
             Instant::now() + wait.max(Duration::from_millis(1))
         });
-        self.echoes.iter().copied().chain(resumes).fold(self.next_poll, Instant::min)
+        self.echo.into_iter().chain(resumes).fold(self.next_poll, Instant::min)
     }
 }

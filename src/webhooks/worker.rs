@@ -2,8 +2,8 @@
 //!
 //! Three kinds of tasks. The *rounds* fan out and claim, never more than the permits they hold already; each claimed delivery is a task
 //! of its own, so a slow endpoint holds up nobody; the *recorder* writes down what comes back, as many at once as have come back since
-//! it last wrote, and only then gives the permits back. So a database that goes away stops the claiming by itself, and what was sent
-//! meanwhile waits in memory to be written down.
+//! it last wrote or are about to, and only then gives the permits back. So a database that goes away stops the claiming by itself, and
+//! what was sent meanwhile waits in memory to be written down.
 //!
 //! A round is woken by a notification of Postgres ([`events::PUBLISHED`]), by the recorder, or by the clock; the notifications only
 //! hurry what polling would find.
@@ -13,17 +13,20 @@ use std::time::Duration;
 
 use sqlx::postgres::PgListener;
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::events;
 use crate::kernel::database::is_unavailable;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
-use crate::webhooks::permits::Permit;
+use crate::webhooks::permits::{Flight, InFlight};
 use crate::webhooks::rounds::{Rounds, Wake};
 use crate::webhooks::sending::Attempt;
 use crate::webhooks::{Webhooks, failing, retention};
 
+/// How long an attempt that has ended waits for others that are still in flight, to be written down with them: most of what a statement
+/// costs, it costs once.
+const COMPANY: Duration = Duration::from_millis(2);
 /// Deliveries that one statement claims, and attempts that one statement records.
 pub(super) const BATCH: usize = 100;
 /// Before something that failed is tried again.
@@ -33,18 +36,18 @@ pub(super) const PAUSE: Duration = Duration::from_secs(1);
 const RECORDING_TRIES: u32 = 3;
 
 /// An attempt that has ended, with the permit it goes on holding until it is written down.
-pub(super) type Ended = (Attempt, Permit);
+pub(super) type Ended = (Attempt, Flight);
 
 impl Webhooks {
     /// Starts the worker. When the program is asked to stop it claims nothing more, finishes what is in flight, and ends.
     pub fn start_worker(&self, lifecycle: &Lifecycle) {
-        let wake = Arc::new(Wake::default());
+        let (wake, in_flight) = (Arc::new(Wake::default()), InFlight::default());
         let (ended, results) = mpsc::channel(self.settings.concurrency());
         lifecycle.spawn(listen(self.clone(), lifecycle.clone(), Arc::clone(&wake)));
         lifecycle.spawn(retention::keep_house(self.clone(), lifecycle.clone()));
         lifecycle.spawn(failing::watch(self.clone(), lifecycle.clone()));
-        lifecycle.spawn(record(self.clone(), lifecycle.clone(), Arc::clone(&wake), results));
-        lifecycle.spawn(Rounds::new(self.clone(), lifecycle.clone(), wake, ended).run());
+        lifecycle.spawn(record(self.clone(), lifecycle.clone(), Arc::clone(&wake), in_flight.clone(), results));
+        lifecycle.spawn(Rounds::new(self.clone(), lifecycle.clone(), wake, in_flight, ended).run());
     }
 
     /// Does everything that is due now, once: what a test has instead of a running worker. Answers the attempts made.
@@ -66,10 +69,11 @@ impl Webhooks {
 }
 
 /// Writes down what has ended until nothing more can come.
-async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, mut results: mpsc::Receiver<Ended>) {
+async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_flight: InFlight, mut results: mpsc::Receiver<Ended>) {
     let mut ended = Vec::with_capacity(BATCH);
     while results.recv_many(&mut ended, BATCH).await > 0 {
-        let (attempts, permits): (Vec<_>, Vec<_>) = ended.drain(..).unzip();
+        await_company(&mut ended, &in_flight, &mut results).await;
+        let (attempts, permits): (Vec<_>, Vec<_>) = ended.drain(..).map(|(attempt, flight)| (attempt, flight.land())).unzip();
         let mut refused = 0;
         while let Err(error) = webhooks.record(&attempts).await {
             tracing::warn!(error = chain(&error), "attempts could not be recorded");
@@ -82,6 +86,18 @@ async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, mut r
         }
         drop(permits);
         wake.ended();
+    }
+}
+
+/// Waits until a batch is full, or nothing else is in flight, or for as long as [`COMPANY`] is worth waiting for.
+async fn await_company(ended: &mut Vec<Ended>, in_flight: &InFlight, results: &mut mpsc::Receiver<Ended>) {
+    let until = Instant::now() + COMPANY;
+    while ended.len() < BATCH && ended.len() < in_flight.count() {
+        let room = BATCH - ended.len();
+        match timeout_at(until, results.recv_many(ended, room)).await {
+            Ok(more) if more > 0 => {}
+            _ => break,
+        }
     }
 }
 

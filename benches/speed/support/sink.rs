@@ -12,7 +12,8 @@ use axum::body::{Body, Bytes};
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum_server::Handle;
-use axum_server::tls_rustls::RustlsConfig;
+use axum_server::accept::NoDelayAcceptor;
+use axum_server::tls_rustls::{RustlsAcceptor, RustlsConfig};
 use portico::dev::authority::Authority;
 use portico::kernel::clock::Clock;
 
@@ -69,7 +70,8 @@ impl Sink {
                 let serving = listeners.into_iter().zip(answers).map(|(listener, answer)| {
                     listener.set_nonblocking(true).unwrap();
                     let routes = Router::new().fallback(receive).with_state((Arc::clone(&received), answer));
-                    let server = axum_server::from_tcp_rustls(listener, tls.clone()).unwrap();
+                    let tls = RustlsAcceptor::new(tls.clone()).acceptor(NoDelayAcceptor::new());
+                    let server = axum_server::from_tcp(listener).unwrap().acceptor(tls);
                     server.handle(stop.clone()).serve(routes.into_make_service())
                 });
                 futures::future::join_all(serving).await;

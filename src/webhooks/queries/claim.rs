@@ -24,25 +24,13 @@ pub(in crate::webhooks) struct Limits {
     pub(in crate::webhooks) cool_down: TimeDelta,
 }
 
-/// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the one of
-/// an empty claim has no delivery.
-///
-/// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around: what it costs is the
-/// number of endpoints that wait, never the number of deliveries that do. `endpoint` locks them and knows how much room each has:
-/// nobody else can fill it meanwhile. An instant further in the future than it can be was written before the clock was set back.
-///
-/// Of a subscription that wants order, the first of each chain may go, unless one of the chain is in flight.
-pub(in crate::webhooks) async fn claim_due(
-    conn: &mut PgConnection,
-    lane: Lane,
-    limits: Limits,
-    after: SubscriptionId,
-    start: i64,
-    now: DateTime<Utc>,
-) -> Result<Vec<Taken>, sqlx::Error> {
-    sqlx::query_as!(
-        Taken,
-        r#"with recursive visited as (
+/// A claim from one lane, that takes of each endpoint the deliveries which `$due` finds: `id` and `due_at`, no more than the `room` of
+/// `endpoint`.
+macro_rules! claim {
+    ($due:literal, $lane:expr, $limits:expr, $after:expr, $now:expr $(, $more:expr)?) => {
+        sqlx::query_as!(
+            Taken,
+            r#"with recursive visited as (
              select first.subscription_id, first.subscription_id as seed, 1 as place
              from (select coalesce(
                  (select subscription_id from waiting where lane = $1 and subscription_id > $2 order by subscription_id limit 1),
@@ -59,15 +47,17 @@ pub(in crate::webhooks) async fn claim_due(
              ) as subscription_id) as next
              where visited.place < $3 and next.subscription_id <> visited.seed
          ), locked as materialized (
-             select endpoints.subscription_id, endpoints.in_flight, subscriptions.version, subscriptions.rate_limit,
-                    ceil(subscriptions.rate_limit / 10.0) as burst,
-                    case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
-                    as arrival_at,
-                    case when endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
-             from endpoints join subscriptions on subscriptions.id = endpoints.subscription_id
-             where endpoints.subscription_id in (select subscription_id from visited)
-             order by endpoints.subscription_id
-             for no key update of endpoints
+             select visited.subscription_id, found.*
+             from (select subscription_id from visited order by subscription_id) as visited
+             cross join lateral (
+                 select endpoints.in_flight, subscriptions.version, subscriptions.rate_limit, ceil(subscriptions.rate_limit / 10.0) as burst,
+                        case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
+                        as arrival_at,
+                        case when endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
+                 from endpoints join subscriptions on subscriptions.id = endpoints.subscription_id
+                 where endpoints.subscription_id = visited.subscription_id
+                 for no key update of endpoints
+             ) as found
          ), endpoint as materialized (
              select subscription_id, in_flight, version, rate_limit, arrival_at,
                     greatest(0, case when open_until > $7 then 0
@@ -83,37 +73,7 @@ pub(in crate::webhooks) async fn claim_due(
              select due.id, due.due_at, endpoint.in_flight + row_number() over (partition by endpoint.subscription_id order by due.due_at) as turn
              from endpoint
              cross join lateral (
-                 (select id, due_at from waiting
-                  where $1 < 2 and lane = $1 and subscription_id = endpoint.subscription_id and due_at <= $7
-                  order by due_at limit least(endpoint.room, $4::integer))
-                 union all
-                 (with recursive chains as (
-                      select first.chain, first.chain as seed, 1 as place
-                      from (select coalesce(
-                          (select min(chain) from waiting where subscription_id = endpoint.subscription_id and chain > $8),
-                          (select min(chain) from waiting where subscription_id = endpoint.subscription_id)
-                      ) as chain) as first
-                      where $1 = 2 and endpoint.room > 0 and first.chain is not null
-                      union all
-                      select next.chain, chains.seed, chains.place + 1
-                      from chains
-                      cross join lateral (select coalesce(
-                          (select min(chain) from waiting where subscription_id = endpoint.subscription_id and chain > chains.chain),
-                          (select min(chain) from waiting where subscription_id = endpoint.subscription_id)
-                      ) as chain) as next
-                      where chains.place < 500 and next.chain <> chains.seed
-                  )
-                  select head.id, head.due_at from chains
-                  cross join lateral (
-                      select id, due_at from waiting
-                      where subscription_id = endpoint.subscription_id and waiting.chain = chains.chain
-                      order by sequence limit 1
-                  ) as head
-                  where head.due_at <= $7
-                  and not exists (
-                      select from in_flight where in_flight.subscription_id = endpoint.subscription_id and in_flight.chain = chains.chain
-                  )
-                  order by head.due_at limit least(endpoint.room, $4))
+"# + $due + r#"
              ) as due
          ), chosen as (
              select id from candidates order by turn, due_at limit $4
@@ -151,17 +111,86 @@ pub(in crate::webhooks) async fn claim_due(
                     (select min(resumes_at) from endpoint where room = 0) as resumes_at
          ) as summary
          left join (flown join endpoint on endpoint.subscription_id = flown.subscription_id) on true"#,
-        lane as i16,
-        after.uuid(),
-        limits.endpoints,
-        limits.deliveries,
-        limits.in_flight,
-        limits.cool_down as TimeDelta,
-        now,
-        start,
-    )
-    .fetch_all(conn)
-    .await
+            $lane as i16,
+            $after.uuid(),
+            $limits.endpoints,
+            $limits.deliveries,
+            $limits.in_flight,
+            $limits.cool_down as TimeDelta,
+            $now,
+            $($more,)?
+        )
+    };
+}
+
+/// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the one of
+/// an empty claim has no delivery.
+///
+/// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around: what it costs is the
+/// number of endpoints that wait, never the number of deliveries that do. `endpoint` locks them and knows how much room each has:
+/// nobody else can fill it meanwhile. An instant further in the future than it can be was written before the clock was set back.
+///
+/// Of a subscription that wants order, the first of each chain may go, unless one of the chain is in flight. That takes a larger statement,
+/// whose mere beginning costs what the other one does in all; `start` is the chain it looks behind first.
+pub(in crate::webhooks) async fn claim_due(
+    conn: &mut PgConnection,
+    lane: Lane,
+    limits: Limits,
+    after: SubscriptionId,
+    start: i64,
+    now: DateTime<Utc>,
+) -> Result<Vec<Taken>, sqlx::Error> {
+    match lane {
+        Lane::Fresh | Lane::Again => {
+            let claim = claim!(
+                "                 select id, due_at from waiting
+                 where lane = $1 and subscription_id = endpoint.subscription_id and due_at <= $7
+                 order by due_at limit least(endpoint.room, $4)",
+                lane,
+                limits,
+                after,
+                now
+            );
+            claim.fetch_all(conn).await
+        }
+        Lane::InOrder => {
+            let claim = claim!(
+                "                 with recursive chains as (
+                     select first.chain, first.chain as seed, 1 as place
+                     from (select coalesce(
+                         (select min(chain) from waiting where subscription_id = endpoint.subscription_id and chain > $8),
+                         (select min(chain) from waiting where subscription_id = endpoint.subscription_id)
+                     ) as chain) as first
+                     where endpoint.room > 0 and first.chain is not null
+                     union all
+                     select next.chain, chains.seed, chains.place + 1
+                     from chains
+                     cross join lateral (select coalesce(
+                         (select min(chain) from waiting where subscription_id = endpoint.subscription_id and chain > chains.chain),
+                         (select min(chain) from waiting where subscription_id = endpoint.subscription_id)
+                     ) as chain) as next
+                     where chains.place < 500 and next.chain <> chains.seed
+                 )
+                 select head.id, head.due_at from chains
+                 cross join lateral (
+                     select id, due_at from waiting
+                     where subscription_id = endpoint.subscription_id and waiting.chain = chains.chain
+                     order by sequence limit 1
+                 ) as head
+                 where head.due_at <= $7
+                 and not exists (
+                     select from in_flight where in_flight.subscription_id = endpoint.subscription_id and in_flight.chain = chains.chain
+                 )
+                 order by head.due_at limit least(endpoint.room, $4)",
+                lane,
+                limits,
+                after,
+                now,
+                start
+            );
+            claim.fetch_all(conn).await
+        }
+    }
 }
 
 /// What sending needs of these subscriptions.
