@@ -28,6 +28,9 @@ RUN apt-get update \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin portico
 COPY --from=build /portico/target/release/portico /usr/local/bin/portico
+# The extensions that ship, where the program looks for them; a directory that is mounted there takes their place.
+WORKDIR /portico
+COPY config/extensions config/extensions
 
 # By number, so that a platform which forbids root need not look it up.
 USER 10001:10001

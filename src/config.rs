@@ -13,7 +13,7 @@ use url::Url;
 use crate::dev::data_dir::default_data_dir;
 use crate::kernel::{database, settings, telemetry};
 use crate::providers::{self, mail, sms};
-use crate::{developers, gateways, realtime, storefront, webhooks};
+use crate::{declared, developers, gateways, realtime, storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
 
@@ -44,6 +44,8 @@ pub struct Config {
     pub webhooks: webhooks::Settings,
     /// `[streams]`
     pub streams: developers::StreamsSettings,
+    /// `[extensions]`
+    pub extensions: declared::Settings,
     /// `[gateways]`
     pub gateways: gateways::Settings,
     /// `[socket]`

@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use crate::app::{self, AppState, Outside, StateError};
 use crate::cli::say;
 use crate::config::{Config, Environment};
+use crate::declared::Unsuitable;
 use crate::dev::authority::AuthorityError;
 use crate::dev::demo::{Demo, DemoError};
 use crate::dev::workspace::trust_loopback;
@@ -59,6 +60,9 @@ pub enum ServeError {
     /// A part cannot work with its settings.
     #[error(transparent)]
     State(#[from] StateError),
+    /// The declared extensions.
+    #[error("the declared extensions do not suit the database")]
+    Declared(#[from] Unsuitable),
     /// The authority that development trusts.
     #[error("the certificate authority of development cannot be used")]
     Authority(#[from] AuthorityError),
@@ -104,6 +108,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
         mailbox: development.then(Mailbox::default),
     };
     let state = AppState::new(config, outside)?;
+    state.declared.start(&lifecycle).await?;
     sweep(&state, &lifecycle);
     if !arguments.no_worker {
         state.webhooks.start_worker(&lifecycle);

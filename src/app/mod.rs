@@ -18,13 +18,14 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request;
 use crate::{realtime, storefront};
 
+pub use extensions::declarations;
 pub use state::{AppState, Outside, StateError};
 
 /// Every route there is.
 pub fn router(state: AppState, config: &Config) -> Router {
     let mut router = Router::new()
         .nest("/storefront/v1", storefront::routes(&state.storefront, realtime::storefront_routes()))
-        .merge(extensions::routes())
+        .merge(extensions::routes(&state))
         .merge(gateways::callback_routes())
         .merge(realtime::routes())
         .route("/problems", get(problems::list))

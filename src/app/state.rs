@@ -6,10 +6,12 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use sqlx::PgPool;
 
+use crate::app::extensions;
 use crate::companies::Companies;
 use crate::config::Config;
+use crate::declared::{BadDeclaration, Declared};
 use crate::developers::Developers;
-use crate::events::Catalogue;
+use crate::events::{Catalogue, NameTaken};
 use crate::fleet::Fleet;
 use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
@@ -54,6 +56,8 @@ rooms! {
     pub fleet: Fleet,
     /// What payment gateways tell.
     pub gateways: Gateways,
+    /// The extensions that files declare.
+    pub declared: Declared,
     /// The delivery hub.
     pub webhooks: Webhooks,
     /// What developers look up.
@@ -112,6 +116,12 @@ pub enum StateError {
     /// `[socket]`
     #[error("the settings of [socket] are not usable")]
     Socket(#[from] realtime::BadSocketKey),
+    /// A file of `extensions.directory`.
+    #[error("a declared extension cannot be used")]
+    Declared(#[from] BadDeclaration),
+    /// The name of such an event.
+    #[error("an event of a declared extension cannot be used")]
+    DeclaredName(#[from] NameTaken),
     /// `[webhooks]`
     #[error("the settings of [webhooks] are not usable")]
     Webhooks(#[from] webhooks::BadSettings),
@@ -123,7 +133,8 @@ impl AppState {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
         let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), &config.gateways);
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
-        let catalogue = Catalogue::built_in();
+        let declared = Declared::new(pool.clone(), clock.clone(), extensions::declarations(&config.extensions)?);
+        let catalogue = Catalogue::built_in().with(declared.event_types())?;
         let mail = Mail::new(&config.mail, mailbox.clone())?;
         let webhooks = Webhooks::new(webhooks::Parts {
             pool: pool.clone(),
@@ -154,6 +165,7 @@ impl AppState {
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
             fleet: Fleet { pool: pool.clone(), clock: clock.clone() },
             gateways,
+            declared,
             webhooks,
             mailbox: mailbox.unwrap_or_default(),
             pool,

@@ -1,16 +1,14 @@
-//! `portico company create`, `store create`, `key create`: what everything else needs first; and `key revoke`, their end.
+//! `portico company create`, `store create`: what everything else needs first.
 
-use chrono::TimeDelta;
-use clap::{Args, Subcommand};
-use humantime_serde::re::humantime;
+use clap::Subcommand;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::cli::{Failure, say};
-use crate::companies::{self, AllowedNetworks, Grant, Scope, Scopes};
+use crate::companies;
 use crate::config::Config;
 use crate::kernel::clock::Clock;
-use crate::kernel::ids::{CompanyId, KeyId, StoreId};
+use crate::kernel::ids::CompanyId;
 use crate::set_up::SetUp;
 use crate::storefront;
 
@@ -41,46 +39,6 @@ pub(super) enum StoreCommand {
     },
 }
 
-#[derive(Debug, Subcommand)]
-pub(super) enum KeyCommand {
-    /// Create a store key (--store) or an API key (--company and --scopes)
-    Create {
-        #[command(flatten)]
-        owner: Owner,
-        /// What the API key may do: callbacks, events, read, write, admin
-        #[arg(long, value_delimiter = ',', required_unless_present = "store", conflicts_with = "store")]
-        scopes: Vec<Scope>,
-        /// Networks the API key may be used from: 203.0.113.0/24,2001:db8::/32; none means any
-        #[arg(long, value_delimiter = ',', requires = "company")]
-        networks: Vec<String>,
-        /// How long the API key lives: 90d, 12h; for ever unless told
-        #[arg(long, requires = "company")]
-        expires_in: Option<humantime::Duration>,
-        /// What the API key is for
-        #[arg(long, default_value = "created by hand")]
-        name: String,
-        /// As JSON
-        #[arg(long)]
-        json: bool,
-    },
-    /// Revoke a store key or an API key; a store key may be believed for another second
-    Revoke {
-        /// The key's id (key_…), not the key
-        key: KeyId,
-    },
-}
-
-#[derive(Args, Debug)]
-#[group(required = true, multiple = false)]
-pub(super) struct Owner {
-    /// The store whose apps carry the key
-    #[arg(long)]
-    store: Option<StoreId>,
-    /// The company whose systems carry the key
-    #[arg(long)]
-    company: Option<CompanyId>,
-}
-
 impl CompanyCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         let Self::Create { name, json } = self;
@@ -102,46 +60,6 @@ impl StoreCommand {
         })
         .await
     }
-}
-
-impl KeyCommand {
-    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
-        let (owner, grant, name, json) = match self {
-            Self::Create { owner, scopes, networks, expires_in, name, json } => (owner, grant(scopes, networks, expires_in)?, name, json),
-            Self::Revoke { key } => return revoke(config, key).await,
-        };
-        on_database(config, json, async |pool| {
-            let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
-            if let Some(store) = owner.store {
-                let created = storefront::create_store_key(conn, store, now).await?;
-                let (id, key) = created.ok_or_else(|| format!("there is no store {store}"))?;
-                return Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }));
-            }
-            let company = owner.company.expect("the command line asks for one of the two");
-            let (scopes, networks) = (grant.scopes.names(), grant.networks.texts());
-            let (id, key) = companies::create_api_key(conn, company, &named(&name)?, grant, now).await?;
-            let mut made = json!({ "id": id, "company": company, "name": name, "scopes": scopes, "key": key.reveal() });
-            if !networks.is_empty() {
-                made["allowed_networks"] = json!(networks);
-            }
-            Ok(json!({ "key": made }))
-        })
-        .await
-    }
-}
-
-fn grant(scopes: Vec<Scope>, networks: Vec<String>, expires_in: Option<humantime::Duration>) -> Result<Grant, Failure> {
-    let until = expires_in.map(|lifetime| TimeDelta::from_std(*lifetime)).transpose()?.map(|lifetime| Clock::System.now() + lifetime);
-    Ok(Grant { networks: AllowedNetworks::try_from(networks)?, until, ..Grant::from(Scopes::new(scopes)) })
-}
-
-async fn revoke(config: &Config, key: KeyId) -> Result<(), Failure> {
-    on_database(config, true, async |pool| {
-        let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
-        let revoked = companies::revoke_api_key(conn, key, now).await? || storefront::revoke_store_key(conn, key, now).await?;
-        if revoked { Ok(json!({ "key": { "id": key, "revoked": true } })) } else { Err("there is no such key that is not revoked".into()) }
-    })
-    .await
 }
 
 pub(super) fn named(name: &str) -> Result<String, Failure> {

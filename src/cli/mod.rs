@@ -5,6 +5,7 @@ mod customers;
 mod doctor;
 mod gateway;
 mod healthcheck;
+mod keys;
 mod listen;
 mod output;
 
@@ -48,7 +49,7 @@ enum Command {
         #[arg(long, conflicts_with = "json")]
         shell: bool,
     },
-    /// Check database, migrations, clock, certificates and providers, and say what is wrong
+    /// Check database, migrations, clock, certificates, providers and declared extensions, and say what is wrong
     Doctor,
     /// Fail unless the service on this machine is alive (for container platforms)
     Healthcheck,
@@ -64,7 +65,7 @@ enum Command {
     Store(create::StoreCommand),
     /// Store keys and API keys
     #[command(subcommand)]
-    Key(create::KeyCommand),
+    Key(keys::KeyCommand),
     /// Accounts at payment gateways
     #[command(subcommand)]
     Gateway(gateway::GatewayCommand),

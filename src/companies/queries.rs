@@ -65,6 +65,12 @@ pub(super) async fn find_api_key(conn: &mut PgConnection, digest: &[u8], now: Da
     .await
 }
 
+/// Whose API key it is.
+pub async fn company_of_key(conn: &mut PgConnection, id: KeyId) -> Result<Option<CompanyId>, sqlx::Error> {
+    let found = sqlx::query_scalar!("select company_id from api_keys where id = $1 and deleted_at is null", id.uuid());
+    Ok(found.fetch_optional(conn).await?.map(CompanyId::from))
+}
+
 /// Refuses a key from now on; `false` when there is none like it that is live.
 pub async fn revoke_api_key(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let revoked = sqlx::query!(

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use crate::columns;
 use crate::developers::Developers;
 use crate::kernel::ids::EventId;
-use crate::resources::{Filter, Record, Resource};
+use crate::resources::{Described, Filter, Record, Resource};
 
 columns! {
     /// An event as it was published.
@@ -37,6 +37,16 @@ impl Resource for LoggedEvent {
         records: &[Record<Self>],
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
         ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    }
+
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::formed("api_version", "The version of the API that produced it.", json!({ "type": "string" })),
+            Described::formed("event", "Its name.", json!({ "type": "string" })),
+            Described::formed("data", "What it tells; its form is that of its kind.", json!({ "type": "object" })),
+            Described::formed("subject", "The record it is about.", json!({ "type": ["string", "null"], "format": "uuid" })),
+            Described::formed("sequence", "Its place among the events about that record.", json!({ "type": ["integer", "null"] })),
+        ]
     }
 }
 

@@ -157,6 +157,8 @@ typed_ids! {
     CallbackId, "callback";
     /// A transaction at a payment gateway.
     PaymentId, "payment";
+    /// A record of a kind that a file declares.
+    DeclaredId, "record";
 }
 
 /// The id of a record of any kind: its UUID, however it was written.
@@ -183,12 +185,22 @@ impl FromStr for AnyId {
     type Err = NotAnyId;
 
     fn from_str(text: &str) -> Result<Self, NotAnyId> {
-        if !text.is_ascii() || text.len() > LONGEST_TYPE_ID {
-            return Err(NotAnyId);
-        }
-        let type_id = || text.parse::<TypeSafeId<DynamicType>>().map(|id| id.uuid());
-        Uuid::try_parse(text).or_else(|_| type_id()).map(Self).map_err(|_| NotAnyId)
+        let uuid = Uuid::try_parse(text).ok().or_else(|| Some(type_id(text)?.uuid()));
+        uuid.map(Self).ok_or(NotAnyId)
     }
+}
+
+fn type_id(text: &str) -> Option<TypeSafeId<DynamicType>> {
+    let may_be_one = text.is_ascii() && text.len() <= LONGEST_TYPE_ID;
+    may_be_one.then(|| text.parse().ok()).flatten()
+}
+
+/// Reads an id of a kind that is known only while the program runs, in any of its forms. Gives it in the form that is shown, too.
+pub fn read_id(prefix: &str, text: &str) -> Option<(Uuid, String)> {
+    let id = type_id(text).filter(|id| id.type_prefix() == prefix).map(|id| id.uuid());
+    let uuid = Uuid::try_parse(text).ok().or(id)?;
+    let shown = TypeSafeId::from_type_and_uuid(DynamicType::new(prefix).ok()?, uuid);
+    Some((uuid, shown.to_string()))
 }
 
 impl TryFrom<String> for AnyId {
@@ -211,6 +223,17 @@ mod tests {
         assert_eq!(id.to_string().parse(), Ok(id));
         assert_eq!(uuid.to_string().parse(), Ok(id));
         assert_eq!("order_01h455vb4pex5vsknk084sn02q".parse::<CustomerId>(), Err(NotAnId { expected: "customer" }));
+    }
+
+    #[test]
+    fn an_id_of_a_kind_that_is_named_is_read_in_its_forms_and_shown_in_one() {
+        let uuid: Uuid = "01890a5d-ac96-774b-bcce-b302099a8057".parse().unwrap();
+        let shown = "order_01h455vb4pex5vsknk084sn02q";
+        for text in ["01890a5d-ac96-774b-bcce-b302099a8057", "01890A5DAC96774BBCCEB302099A8057", shown] {
+            assert_eq!(read_id("order", text), Some((uuid, shown.to_owned())), "{text}");
+        }
+        assert_eq!(read_id("driver", shown), None);
+        assert_eq!(read_id("order", "order_1"), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! JSON Schemas of draft 2020-12 that deployments write: nothing in them leads outside, and none takes for ever.
 
+use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
@@ -11,6 +12,18 @@ pub struct Unfit {
     pub path: String,
     /// What is wrong with it.
     pub reason: String,
+}
+
+impl Unfit {
+    /// The same, for somebody whose body was refused.
+    pub fn sentence(&self) -> String {
+        let reason = self.reason.strip_prefix("value ").unwrap_or(&self.reason);
+        match self.path.as_str() {
+            "" => format!("The record {reason}."),
+            path if reason.starts_with('"') => format!("{path}: {reason}."),
+            path => format!("{path} {reason}."),
+        }
+    }
 }
 
 /// Formats are checked, references lead nowhere outside, and a pattern takes no longer than its text is long.
@@ -25,7 +38,22 @@ pub fn check(validator: &Validator, value: &Value) -> Result<(), Unfit> {
 
 /// Everything that is wrong with `value`.
 pub fn check_all(validator: &Validator, value: &Value) -> Vec<Unfit> {
-    validator.iter_errors(value).map(|error| unfit(&error)).collect()
+    validator.iter_errors(value).flat_map(|error| each(&error)).collect()
+}
+
+/// A member that is missing or not known is named like one that is wrong.
+fn each(error: &ValidationError<'_>) -> Vec<Unfit> {
+    let whole = unfit(error);
+    let of = |member: &str| if whole.path.is_empty() { member.to_owned() } else { format!("{}.{member}", whole.path) };
+    match error.kind() {
+        ValidationErrorKind::Required { property } => {
+            vec![Unfit { path: of(property.as_str().unwrap_or_default()), reason: "is required".to_owned() }]
+        }
+        ValidationErrorKind::AdditionalProperties { unexpected } => {
+            unexpected.iter().map(|name| Unfit { path: of(name), reason: "is not known here".to_owned() }).collect()
+        }
+        _ => vec![whole],
+    }
 }
 
 fn unfit(error: &ValidationError<'_>) -> Unfit {

@@ -9,8 +9,8 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::Editable;
 
 /// Reads `{…}` or `{"<singular>":{…}}`.
-pub fn read<R: Editable>(body: &RawValue) -> Result<R::Body, Problem> {
-    let members = unwrapped(body.get(), R::SINGULAR);
+pub fn read<R: Editable>(singular: &str, body: &RawValue) -> Result<R::Body, Problem> {
+    let members = unwrapped(body.get(), singular);
     // A list would be read as the members in their order.
     if !is_object(members) {
         return Err(Problem::new(ProblemCode::BodyInvalid).detail("The body must be a JSON object."));
@@ -34,6 +34,7 @@ fn is_object(json: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resources::Resource;
     use crate::resources::example::Shelf;
 
     #[test]
@@ -46,7 +47,7 @@ mod tests {
 
     #[test]
     fn only_an_object_of_known_members_is_a_body() {
-        let read = |text: &str| read::<Shelf>(&json::parse::<Box<RawValue>>(text.as_bytes())?);
+        let read = |text: &str| read::<Shelf>(Shelf::SINGULAR, &json::parse::<Box<RawValue>>(text.as_bytes())?);
         for good in ["{}", " {\"label\":\"A\"} ", "{\"book_shelf\":{\"label\":\"A\",\"full\":null}}"] {
             assert!(read(good).is_ok(), "{good}");
         }

@@ -43,12 +43,12 @@ impl<M: Room> Edit<M> {
 
     /// The record, as it is at this moment.
     pub async fn find<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
-        queries::find(&mut self.transaction, self.company, id).await
+        queries::find(&mut self.transaction, &R::terms(&self.room), self.company, id).await
     }
 
     /// The record, as it stays until this transaction ends: what depends on it can rely on it.
     pub async fn hold<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
-        queries::hold(&mut self.transaction, self.company, id).await
+        queries::hold(&mut self.transaction, &R::terms(&self.room), self.company, id).await
     }
 
     /// Holds the record that `member` names and did not name before; refuses when it is not there.
@@ -72,7 +72,7 @@ impl<M: Room> Edit<M> {
 
     /// A record as it was read or written in this transaction, as an answer tells it.
     pub async fn present<R: Resource<Room = M>>(&mut self, record: Record<R>) -> Result<Shown<R>, sqlx::Error> {
-        Shown::one(&mut self.transaction, record).await
+        Shown::one(&mut self.transaction, &R::terms(&self.room), record).await
     }
 
     /// The record, locked against other changes until this transaction ends; refuses with `record_not_found`.
@@ -83,7 +83,7 @@ impl<M: Room> Edit<M> {
 
     /// Those of the records that exist, all locked.
     pub async fn lock_all<R: Resource<Room = M>>(&mut self, ids: &[R::Id]) -> Result<Vec<Record<R>>, sqlx::Error> {
-        queries::lock(&mut self.transaction, self.company, ids).await
+        queries::lock(&mut self.transaction, &R::terms(&self.room), self.company, ids).await
     }
 
     /// Creates a record.
@@ -114,7 +114,7 @@ impl<M: Room> Edit<M> {
         R::follow_up(self, &change).await?;
         // Presented after what follows from the change, which may be part of what is shown.
         let shown = self.present(change.record().clone()).await?;
-        for name in R::events(&change) {
+        for name in R::events_in(&self.room, &change) {
             self.publish(&shown, name, Map::new()).await?;
         }
         Ok(shown)
@@ -133,7 +133,7 @@ impl<M: Room> Edit<M> {
 
     /// Publishes an event about each of the records, all by one statement.
     pub async fn announce_all<R: Resource<Room = M>>(&mut self, records: Vec<Record<R>>, name: &EventName) -> Result<(), sqlx::Error> {
-        let (company, shown) = (self.company, Shown::many(&mut self.transaction, records).await?);
+        let (company, shown) = (self.company, Shown::many(&mut self.transaction, &R::terms(&self.room), records).await?);
         let told = |about: Shown<R>| NewEvent {
             company,
             name: name.clone(),

@@ -1,5 +1,7 @@
 //! A resource's members, told once: the columns, the body, what is shown and how it is described follow from it.
 
+use std::borrow::Cow;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
@@ -38,9 +40,9 @@ pub trait Fields: Columns {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
     /// What it is called.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
     /// What it means.
-    pub sentence: &'static str,
+    pub sentence: Cow<'static, str>,
     /// What it may be.
     pub schema: Value,
     /// It may be sent; otherwise it is only shown.
@@ -52,12 +54,33 @@ pub struct Described {
 impl Described {
     /// A member that may be sent.
     pub fn sent<T: Parsed>(name: &'static str, sentence: &'static str) -> Self {
-        Self { name, sentence, schema: T::schema(), sent: true, needed: T::initial().is_none() }
+        Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), sent: true, needed: T::initial().is_none() }
+    }
+
+    /// A member that is only shown, of a form that no type tells.
+    pub fn formed(name: &'static str, sentence: &'static str, schema: Value) -> Self {
+        Self { name: name.into(), sentence: sentence.into(), schema, sent: false, needed: false }
+    }
+
+    /// The same, where it may be sent, too.
+    pub fn and_sent(self) -> Self {
+        Self { sent: true, ..self }
+    }
+
+    /// The same, where it must be sent for a new record.
+    pub fn and_needed(self) -> Self {
+        Self { sent: true, needed: true, ..self }
+    }
+
+    /// The same, where it may be sent and is never shown.
+    pub fn never_shown(mut self) -> Self {
+        self.schema["writeOnly"] = true.into();
+        self.and_sent()
     }
 
     /// A member that is only shown.
     pub fn shown<T: Parsed>(name: &'static str, sentence: &'static str) -> Self {
-        Self { name, sentence, schema: T::schema(), sent: false, needed: false }
+        Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), sent: false, needed: false }
     }
 }
 

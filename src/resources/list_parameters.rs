@@ -8,13 +8,13 @@ use url::form_urlencoded;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::{Cursor, Direction};
 use crate::resources::filter::Operand;
-use crate::resources::{Instant, Resource};
+use crate::resources::{Instant, Resource, Terms};
 
 const DEFAULT_LIMIT: u8 = 25;
 const MAX_LIMIT: u8 = 100;
 
 /// What part of a list was asked for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ListParameters {
     /// Records a page.
     pub limit: u8,
@@ -34,7 +34,7 @@ pub struct ListParameters {
 
 impl ListParameters {
     /// Reads the part of an address behind the `?`.
-    pub fn parse<R: Resource>(query: &str) -> Result<Self, Problem> {
+    pub fn parse<R: Resource>(terms: &Terms, query: &str) -> Result<Self, Problem> {
         let mut parameters = Self {
             limit: DEFAULT_LIMIT,
             after: None,
@@ -59,14 +59,14 @@ impl ListParameters {
                 // Shown instants have milliseconds, so milliseconds are compared: whoever was shown as that instant is not after it.
                 "created_after" => parameters.created_from = Some(instant(&name, &value)? + TimeDelta::milliseconds(1)),
                 "created_before" => parameters.created_until = Some(instant(&name, &value)?),
-                "query" if !R::SEARCH.is_empty() => parameters.query = Some(value.into_owned()).filter(|words| !words.is_empty()),
-                other => parameters.filters.push(filter::<R>(other, &value)?),
+                "query" if !terms.search.is_empty() => parameters.query = Some(value.into_owned()).filter(|words| !words.is_empty()),
+                other => parameters.filters.push(filter(terms, other, &value)?),
             }
         }
         if let (Some(_), Some(within)) = (&parameters.query, R::SEARCH_WITHIN)
             && !parameters.filters.iter().any(|(column, _)| *column == within)
         {
-            let filter = R::FILTERS.iter().find(|filter| filter.column == within).map_or(within, |filter| filter.name);
+            let filter = terms.filters.iter().find(|filter| filter.column == within).map_or(within, |filter| filter.name);
             return Err(refused("query", &format!("is only understood together with {filter}")));
         }
         match (parameters.after, sort) {
@@ -98,9 +98,9 @@ fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Problem> {
     instant.map(Into::into).map_err(|_| refused(name, "must be an instant such as 2026-05-21T10:15:00.000+00:00"))
 }
 
-fn filter<R: Resource>(name: &str, value: &str) -> Result<(&'static str, Operand), Problem> {
-    let filter = R::FILTERS.iter().find(|filter| filter.name == name).ok_or_else(|| refused(name, "is not known here"))?;
-    let operand = (filter.read)(value).ok_or_else(|| refused(name, &format!("must be {}", filter.expected)))?;
+fn filter(terms: &Terms, name: &str, value: &str) -> Result<(&'static str, Operand), Problem> {
+    let filter = terms.filters.iter().find(|filter| filter.name == name).ok_or_else(|| refused(name, "is not known here"))?;
+    let operand = filter.read(value).ok_or_else(|| refused(name, &format!("must be {}", filter.expected)))?;
     Ok((filter.column, operand))
 }
 
@@ -116,7 +116,8 @@ mod tests {
     use uuid::Uuid;
 
     fn parse(query: &str) -> Result<ListParameters, String> {
-        ListParameters::parse::<Shelf>(query).map_err(|problem| problem.body("r")["parameter"].as_str().unwrap().to_owned())
+        ListParameters::parse::<Shelf>(&Terms::of::<Shelf>(), query)
+            .map_err(|problem| problem.body("r")["parameter"].as_str().unwrap().to_owned())
     }
 
     fn cursor(direction: Direction) -> String {

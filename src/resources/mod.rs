@@ -10,8 +10,12 @@
 //! for being listed, found, created, changed and deleted. `example.rs` is the smallest resource there can be, and `docs/extensions.md` adds
 //! one from the start to the end.
 //!
+//! A type may stand for many kinds, which its room tells apart by their [`Terms`]: so do the kinds that files declare. Whoever learns only
+//! from a file which kind it names asks a [`Referable`].
+//!
 //! Every table has the columns `id`, `company_id`, `version`, `created_at`, `updated_at`, `deleted_at` beside the resource's own, and an
-//! index on `(company_id, created_at, id)`. A log that is kept in another form is read through a view that has them.
+//! index on `(company_id, created_at, id)`; where several kinds share a table, the column that tells them apart stands before `created_at`. A log
+//! that is kept in another form is read through a view that has them.
 //!
 //! # What is guaranteed
 //!
@@ -46,8 +50,10 @@ mod member;
 mod needed_by;
 mod queries;
 mod record;
+mod referable;
 mod resource;
 mod routes;
+mod terms;
 mod unique;
 mod values;
 
@@ -60,9 +66,11 @@ pub use filter::Filter;
 pub use member::Member;
 pub use needed_by::NeededBy;
 pub use record::{Record, Shown, own_members};
+pub use referable::Referable;
 pub use resource::{Announced, Change, Editable, New, Presented, Resource, Room, Ruled};
-use routes::plural_path;
-pub use routes::{Operation, PathId, read_only_routes, routes, routes_for};
+pub use routes::{Operation, PathId};
+use routes::{plural_path, read_only_routes, routes};
+pub use terms::Terms;
 pub use unique::Unique;
 pub use values::{
     Instant, Line, Link, Meta, NotAText, NotAWebAddress, NotAWord, NotAnInstant, NotAnOverlap, NotWhole, OutOfRange, Overlap, Parsed,

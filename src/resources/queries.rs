@@ -8,37 +8,70 @@ use uuid::Uuid;
 use crate::kernel::ids::CompanyId;
 use crate::resources::cursor::Cursor;
 use crate::resources::list_parameters::ListParameters;
-use crate::resources::{Record, Resource};
+use crate::resources::{Record, Referable, Resource, Terms};
 
 fn columns<R: Resource>() -> String {
     format!("id, company_id, version, created_at, updated_at, {}", R::COLUMNS.join(", "))
 }
 
 /// Selects the live records of `company`; conditions may be added behind.
-fn select<R: Resource>(company: CompanyId) -> QueryBuilder<Postgres> {
-    let mut sql = QueryBuilder::new(format!("select {} from {} where deleted_at is null and company_id = ", columns::<R>(), R::TABLE));
+fn select<R: Resource>(terms: &Terms, company: CompanyId) -> QueryBuilder<Postgres> {
+    live(&columns::<R>(), R::TABLE, terms.part, company)
+}
+
+fn live(columns: &str, table: &str, part: Option<(&str, &str)>, company: CompanyId) -> QueryBuilder<Postgres> {
+    let mut sql = QueryBuilder::new(format!("select {columns} from {table} where deleted_at is null and company_id = "));
     sql.push_bind(company.uuid());
+    if let Some((column, word)) = part {
+        // Written out, so that an index on this part alone can be used.
+        sql.push(format!(" and {column} = '{word}'"));
+    }
     sql
 }
 
-pub(super) async fn find<R: Resource>(conn: &mut PgConnection, company: CompanyId, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
-    let mut sql = select::<R>(company);
+pub(super) async fn find<R: Resource>(
+    conn: &mut PgConnection,
+    terms: &Terms,
+    company: CompanyId,
+    id: R::Id,
+) -> Result<Option<Record<R>>, sqlx::Error> {
+    let mut sql = select::<R>(terms, company);
     sql.push(" and id = ").push_bind::<Uuid>(id.into());
     sql.build_query_as().fetch_optional(conn).await
 }
 
 /// The record, its row held: it can be read, and held by others, but neither changed nor deleted until the transaction ends.
-pub(super) async fn hold<R: Resource>(conn: &mut PgConnection, company: CompanyId, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
-    let mut sql = select::<R>(company);
+pub(super) async fn hold<R: Resource>(
+    conn: &mut PgConnection,
+    terms: &Terms,
+    company: CompanyId,
+    id: R::Id,
+) -> Result<Option<Record<R>>, sqlx::Error> {
+    let mut sql = select::<R>(terms, company);
     sql.push(" and id = ").push_bind::<Uuid>(id.into()).push(" for share");
     sql.build_query_as().fetch_optional(conn).await
 }
 
+/// Whether there is such a record; its row held, where records of its kind can be deleted.
+pub(super) async fn hold_referable(conn: &mut PgConnection, kind: &Referable, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
+    let mut sql = live("id", kind.table, kind.part, company);
+    sql.push(" and id = ").push_bind(id);
+    if kind.deletable {
+        sql.push(" for share");
+    }
+    Ok(sql.build().fetch_optional(conn).await?.is_some())
+}
+
 /// The records with these ids, their rows locked until the transaction ends. Always locked in the order of their ids, so that two
 /// transactions that want the same ones wait for each other instead of blocking each other. The lock leaves foreign keys on the row alone.
-pub(super) async fn lock<R: Resource>(conn: &mut PgConnection, company: CompanyId, ids: &[R::Id]) -> Result<Vec<Record<R>>, sqlx::Error> {
+pub(super) async fn lock<R: Resource>(
+    conn: &mut PgConnection,
+    terms: &Terms,
+    company: CompanyId,
+    ids: &[R::Id],
+) -> Result<Vec<Record<R>>, sqlx::Error> {
     let ids: Vec<Uuid> = ids.iter().map(|id| (*id).into()).collect();
-    let mut sql = select::<R>(company);
+    let mut sql = select::<R>(terms, company);
     sql.push(" and id = any(").push_bind(ids).push(") order by id for no key update");
     sql.build_query_as().fetch_all(conn).await
 }
@@ -109,15 +142,14 @@ fn push_key(sql: &mut QueryBuilder<Postgres>, comparison: &str, key: Cursor) {
 /// The last record that a search which has to read what it searches looks at for this page; `None` when it can look at all that is left.
 pub(super) async fn find_horizon<R: Resource>(
     conn: &mut PgConnection,
+    terms: &Terms,
     company: CompanyId,
     parameters: &ListParameters,
 ) -> Result<Option<Cursor>, sqlx::Error> {
     if parameters.query.is_none() || R::SEARCH_WITHIN.is_none() {
         return Ok(None);
     }
-    let mut sql = QueryBuilder::new(format!("select created_at, id from {} where deleted_at is null and company_id = ", R::TABLE));
-    sql.push_bind(company.uuid());
-    let mut sql = narrowed(sql, parameters);
+    let mut sql = narrowed(live("created_at, id", R::TABLE, terms.part, company), parameters);
     let order = parameters.direction.order();
     sql.push(format!(" order by created_at {order}, id {order} limit 1 offset ")).push_bind(SCANNED - 1);
     let row: Option<(DateTime<Utc>, Uuid)> = sql.build_query_as().fetch_optional(conn).await?;
@@ -127,27 +159,29 @@ pub(super) async fn find_horizon<R: Resource>(
 /// One record more than a page holds, where there are more before the `horizon`.
 pub(super) async fn list<R: Resource>(
     conn: &mut PgConnection,
+    terms: &Terms,
     company: CompanyId,
     parameters: &ListParameters,
     horizon: Option<Cursor>,
 ) -> Result<Vec<Record<R>>, sqlx::Error> {
-    let mut sql = narrowed(select::<R>(company), parameters);
+    let mut sql = narrowed(select::<R>(terms, company), parameters);
     if let Some(horizon) = horizon {
         push_key(&mut sql, parameters.direction.comparison_until(), horizon);
     }
     if let Some(words) = &parameters.query {
-        push_search::<R>(&mut sql, words);
+        push_search(terms, &mut sql, words);
     }
     let order = parameters.direction.order();
     sql.push(format!(" order by created_at {order}, id {order} limit ")).push_bind(i64::from(parameters.limit) + 1);
-    sql.build_query_as().fetch_all(conn).await
+    // Whether an index helps depends on the words: a search is planned anew each time.
+    sql.build_query_as().persistent(parameters.query.is_none()).fetch_all(conn).await
 }
 
-fn push_search<R: Resource>(sql: &mut QueryBuilder<Postgres>, words: &str) {
+fn push_search(terms: &Terms, sql: &mut QueryBuilder<Postgres>, words: &str) {
     let pattern = contains(words);
     sql.push(" and (");
     let mut columns = sql.separated(" or ");
-    for column in R::SEARCH {
+    for column in terms.search {
         columns.push(format!("{column} ilike ")).push_bind_unseparated(pattern.clone());
     }
     sql.push(")");
@@ -166,14 +200,14 @@ mod tests {
 
     #[test]
     fn statements_hold_the_names_of_the_program_and_no_values() {
-        let company = CompanyId::from(Uuid::from_u128(7));
+        let (terms, company) = (Terms::of::<Shelf>(), CompanyId::from(Uuid::from_u128(7)));
         assert_eq!(
-            select::<Shelf>(company).into_string(),
+            select::<Shelf>(&terms, company).into_string(),
             "select id, company_id, version, created_at, updated_at, label, full from book_shelves \
              where deleted_at is null and company_id = $1"
         );
-        let mut sql = select::<Shelf>(company);
-        push_search::<Shelf>(&mut sql, "'; drop table book_shelves --");
+        let mut sql = select::<Shelf>(&terms, company);
+        push_search(&terms, &mut sql, "'; drop table book_shelves --");
         assert!(sql.into_string().ends_with("company_id = $1 and (label ilike $2)"));
     }
 

@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::CompanyId;
-use crate::resources::{Fields, Resource, entity_tag};
+use crate::resources::{Fields, Resource, Terms, entity_tag};
 
 /// A live record: the columns every resource has, and its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -50,26 +50,29 @@ pub struct Shown<R: Resource> {
     pub record: Record<R>,
     /// Its members: `id`, `uuid`, the resource's own, `meta`, `created_at`, `updated_at`.
     pub members: Map<String, Value>,
+    /// What it is called.
+    singular: &'static str,
 }
 
 impl<R: Resource> Shown<R> {
     /// Presents one record.
-    pub(super) async fn one(conn: &mut PgConnection, record: Record<R>) -> Result<Self, sqlx::Error> {
-        let shown = Self::many(conn, vec![record]).await?.pop();
+    pub(super) async fn one(conn: &mut PgConnection, terms: &Terms, record: Record<R>) -> Result<Self, sqlx::Error> {
+        let shown = Self::many(conn, terms, vec![record]).await?.pop();
         Ok(shown.expect("one record was presented"))
     }
 
     /// Presents many records in one go.
-    pub(super) async fn many(conn: &mut PgConnection, records: Vec<Record<R>>) -> Result<Vec<Self>, sqlx::Error> {
+    pub(super) async fn many(conn: &mut PgConnection, terms: &Terms, records: Vec<Record<R>>) -> Result<Vec<Self>, sqlx::Error> {
         let presented = R::present(conn, &records).await?;
-        assert_eq!(presented.len(), records.len(), "{} presents every record", R::SINGULAR);
-        Ok(records.into_iter().zip(presented).map(|(record, own)| Self { members: members(&record, own), record }).collect())
+        assert_eq!(presented.len(), records.len(), "{} presents every record", terms.singular);
+        let singular = terms.singular;
+        Ok(records.into_iter().zip(presented).map(|(record, own)| Self { members: members(&record, own), record, singular }).collect())
     }
 
     /// `{"<singular>":{…}}` with the record's `ETag`.
     pub fn answer(self, status: StatusCode) -> Response {
         let tag = entity_tag::of(self.record.version);
-        (status, [(header::ETAG, tag)], Json(json!({ R::SINGULAR: self.members }))).into_response()
+        (status, [(header::ETAG, tag)], Json(json!({ self.singular: self.members }))).into_response()
     }
 
     /// The `data` of an event about the record (decisions, section 7).

@@ -11,7 +11,7 @@ use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Columns, Described, Edit, Fields, Filter, NeededBy, Record, Unique};
+use crate::resources::{Columns, Described, Edit, Fields, Filter, NeededBy, Record, Terms, Unique};
 
 /// The members of records, in the order of the records.
 pub type Presented = Result<Vec<Map<String, Value>>, sqlx::Error>;
@@ -54,9 +54,19 @@ pub trait Resource: Columns {
     /// What a key needs to create, change and delete them.
     const WRITING: Scope = Scope::Write;
 
+    /// What the kind is called in this room. A type that stands for one kind says it above.
+    fn terms(_: &Self::Room) -> Terms {
+        Terms::of::<Self>()
+    }
+
     /// The resource's own members of each record, in the same order. `id`, `uuid`, `created_at` and `updated_at` are added to them, and
     /// `meta` where they have none. Takes many, so that what is shown of other records costs one statement a list.
     fn present(conn: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send;
+
+    /// The members that are shown and never sent, for the documentation; those of [`Resource::details`] among them.
+    fn shown_beside() -> Vec<Described> {
+        Vec::new()
+    }
 
     /// Members that only the answer to `GET …/{uuid}` has: what would be too much for a list.
     fn details(
@@ -105,8 +115,15 @@ pub trait Announced: Resource {
     /// What no two records have in common.
     const UNIQUE: &'static [Unique] = &[];
 
-    /// The events that tell of `change`, each published once with the record as `data`.
-    fn events(change: &Change<'_, Self>) -> Vec<EventName>;
+    /// The events that tell of `change`, each published once with the record as `data`; none, where it means nothing to others.
+    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
+        Vec::new()
+    }
+
+    /// The same, of a type that stands for many kinds.
+    fn events_in(_: &Self::Room, change: &Change<'_, Self>) -> Vec<EventName> {
+        Self::events(change)
+    }
 
     /// What else `change` brings about, in the same transaction and before its events are published. A refusal undoes the change.
     fn follow_up(_: &mut Edit<Self::Room>, _: &Change<'_, Self>) -> impl Future<Output = Result<(), Problem>> + Send {
@@ -135,9 +152,9 @@ pub trait Editable: Announced {
     /// declared with `#[serde(default, deny_unknown_fields)]`.
     type Body: DeserializeOwned + Send + Sync;
 
-    /// The members, for the documentation; none where nobody has described them yet.
+    /// Every member, for the documentation.
     fn documented() -> Vec<Described> {
-        Vec::new()
+        Self::shown_beside()
     }
 
     /// What has to be asked of the network before anything is written; no transaction is open yet.
@@ -154,11 +171,6 @@ pub trait Editable: Announced {
 
 /// A resource whose body is its [`Fields`]: what each member may be is known, what it may be beside the others is said here.
 pub trait Ruled: Announced + Fields {
-    /// The members that are shown beside the columns.
-    fn shown_beside() -> Vec<Described> {
-        Vec::new()
-    }
-
     /// Judges what a record is about to hold, and completes it with what follows. `before` is what it holds now; nothing, if it is new.
     /// The records it names are held already.
     fn rules(

@@ -18,14 +18,14 @@ use crate::resources::list_parameters::ListParameters;
 use crate::resources::{Edit, Editable, IfMatch, Resource, Room, Shown, body, queries};
 
 /// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods are not allowed.
-pub fn read_only_routes<R, S>() -> Router<S>
+pub(super) fn read_only_routes<R, S>() -> Router<S>
 where
     R: Resource,
     R::Room: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let (many, one) = paths::<R>();
+    let (many, one) = paths(R::PLURAL);
     Router::new().route(&many, get(list::<R>)).route(&one, get(find::<R>))
 }
 
@@ -45,19 +45,8 @@ impl Operation {
     pub const ALL: &'static [Self] = &[Self::Create, Self::Change, Self::Delete];
 }
 
-/// All five routes.
-pub fn routes<R, S>() -> Router<S>
-where
-    R: Editable,
-    R::Room: FromRef<S>,
-    Companies: FromRef<S>,
-    S: Clone + Send + Sync + 'static,
-{
-    routes_for::<R, S>(Operation::ALL)
-}
-
 /// The two `GET` routes, and those of these operations; other methods are not allowed.
-pub fn routes_for<R, S>(operations: &[Operation]) -> Router<S>
+pub(super) fn routes<R, S>(plural: &str, operations: &[Operation]) -> Router<S>
 where
     R: Editable,
     R::Room: FromRef<S>,
@@ -72,7 +61,7 @@ where
             Operation::Delete => one = one.delete(delete::<R>),
         }
     }
-    let (path_of_many, path_of_one) = paths::<R>();
+    let (path_of_many, path_of_one) = paths(plural);
     Router::new().route(&path_of_many, many).route(&path_of_one, one)
 }
 
@@ -81,8 +70,8 @@ pub(super) fn plural_path(plural: &str) -> String {
     plural.replace('_', "-")
 }
 
-fn paths<R: Resource>() -> (String, String) {
-    let plural = plural_path(R::PLURAL);
+fn paths(plural: &str) -> (String, String) {
+    let plural = plural_path(plural);
     (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
 }
 
@@ -101,10 +90,11 @@ impl<S: Send + Sync, I: TypedId> FromRequestParts<S> for PathId<I> {
 
 async fn list<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     caller.may(R::READING)?;
-    let parameters = ListParameters::parse::<R>(query.as_deref().unwrap_or_default())?;
+    let terms = R::terms(&room);
+    let parameters = ListParameters::parse::<R>(&terms, query.as_deref().unwrap_or_default())?;
     let mut conn = room.pool().acquire().await?;
-    let horizon = queries::find_horizon::<R>(&mut conn, caller.company, &parameters).await?;
-    let mut records = queries::list::<R>(&mut conn, caller.company, &parameters, horizon).await?;
+    let horizon = queries::find_horizon::<R>(&mut conn, &terms, caller.company, &parameters).await?;
+    let mut records = queries::list::<R>(&mut conn, &terms, caller.company, &parameters, horizon).await?;
     let more = records.len() > usize::from(parameters.limit);
     records.truncate(parameters.limit.into());
     let next = records
@@ -113,17 +103,18 @@ async fn list<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, 
         .map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() })
         .or(horizon)
         .map(|last| last.encode());
-    let shown = Shown::many(&mut conn, records).await?;
+    let shown = Shown::many(&mut conn, &terms, records).await?;
     let members: Vec<_> = shown.into_iter().map(|shown| shown.members).collect();
-    Ok(Json(json!({ R::PLURAL: members, "meta": { "per_page": parameters.limit, "next": next } })).into_response())
+    Ok(Json(json!({ terms.plural: members, "meta": { "per_page": parameters.limit, "next": next } })).into_response())
 }
 
 async fn find<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, PathId(id): PathId<R::Id>) -> Result<Response, Problem> {
     caller.may(R::READING)?;
+    let terms = R::terms(&room);
     let mut conn = room.pool().acquire().await?;
-    let record = queries::find::<R>(&mut conn, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
+    let record = queries::find::<R>(&mut conn, &terms, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
     let details = R::details(&room, &mut conn, &record).await?;
-    let mut shown = Shown::one(&mut conn, record).await?;
+    let mut shown = Shown::one(&mut conn, &terms, record).await?;
     shown.members.extend(details);
     Ok(shown.answer(StatusCode::OK))
 }
@@ -134,7 +125,7 @@ async fn create<R: Editable>(
     kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
 ) -> Result<Response, Problem> {
     caller.may(R::WRITING)?;
-    let body = body::read::<R>(&body)?;
+    let body = body::read::<R>(R::terms(&room).singular, &body)?;
     R::before_transaction(&room, &body).await?;
     let mut edit = Edit::by(&room, &caller).await?;
     let id = R::Id::fresh(edit.now);
@@ -153,7 +144,7 @@ async fn update<R: Editable>(
     kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
 ) -> Result<Response, Problem> {
     caller.may(R::WRITING)?;
-    let body = body::read::<R>(&body)?;
+    let body = body::read::<R>(R::terms(&room).singular, &body)?;
     R::before_transaction(&room, &body).await?;
     let mut edit = Edit::by(&room, &caller).await?;
     let before = edit.lock::<R>(id).await?;
@@ -176,7 +167,7 @@ async fn delete<R: Editable>(
     if_match.check(record.version)?;
     let shown = edit.delete(record).await?;
     edit.commit().await?;
-    Ok(Json(json!({ R::SINGULAR: shown.members })).into_response())
+    Ok(Json(json!({ R::terms(&room).singular: shown.members })).into_response())
 }
 
 #[cfg(test)]
@@ -213,7 +204,7 @@ mod tests {
             ("PUT", "/book-shelves/7"),
             ("DELETE", "/book-shelves/7"),
         ] {
-            assert_eq!(status(routes::<Shelf, _>(), method, path).await, 401, "{method} {path}");
+            assert_eq!(status(routes::<Shelf, _>(Shelf::PLURAL, Operation::ALL), method, path).await, 401, "{method} {path}");
         }
     }
 

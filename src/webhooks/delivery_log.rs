@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 use crate::columns;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{AttemptId, DeliveryId, EventId, SubscriptionId};
-use crate::resources::{Filter, Record, Resource};
+use crate::resources::{Described, Filter, Instant, Record, Reference, Resource};
 use crate::webhooks::delivery::State;
 use crate::webhooks::{Webhooks, queries};
 
@@ -67,6 +67,29 @@ impl Resource for Delivery {
             ("payload".to_owned(), body.map_or(Value::Null, |body| serde_json::from_slice(&body).expect("we wrote it as JSON ourselves"))),
             ("attempts".to_owned(), attempts.into_iter().map(LoggedAttempt::member).collect()),
         ]))
+    }
+
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::shown::<Reference<SubscriptionId>>("webhook_id", "Whom it is for."),
+            Described::shown::<Reference<EventId>>("event_id", "What it tells of."),
+            Described::formed("event", "The name of that.", json!({ "type": "string" })),
+            Described::formed("sequence", "The event's place among those about its record.", json!({ "type": ["integer", "null"] })),
+            Described::formed("status", "How it stands.", json!({ "enum": ["pending", "retrying", "delivered", "failed", "cancelled"] })),
+            Described::formed("attempt_count", "Attempts begun.", json!({ "type": "integer" })),
+            Described::shown::<Option<Instant>>("next_attempt_at", "When the next one may begin."),
+            Described::shown::<Option<Reference<DeliveryId>>>("replay_of", "The delivery it repeats."),
+            Described::formed(
+                "payload",
+                "The body that was sent; only where one delivery is found.",
+                json!({ "type": ["object", "null"] }),
+            ),
+            Described::formed(
+                "attempts",
+                "Each POST with its answer; only where one delivery is found.",
+                json!({ "type": "array", "items": { "type": "object" } }),
+            ),
+        ]
     }
 }
 

@@ -45,6 +45,9 @@ pub const RESOURCES: &[(&str, &str, Kind)] = &[
     ("storefront", "tokens", Log),
     ("storefront", "texts", Log),
     ("storefront", "sign-ins", Log),
+    ("inventory", "warehouses", Editable),
+    ("inventory", "stock-items", Editable),
+    ("support", "tickets", Editable),
 ];
 
 /// Every route beside the five.
@@ -137,10 +140,12 @@ async fn every_route_refuses_without_its_scope() {
     world.request(Method::POST, CALLBACKS).key(&reader).body("{}").send().await.refused(403, "scope_missing");
 }
 
-/// The router cannot be asked for its routes, but its source can: what is new has to be put into one of the two tables.
+/// The router cannot be asked for its routes, but its source and the extensions that ship can: what is new has to be put into one of the
+/// two tables.
 #[test]
 fn no_api_route_is_forgotten() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let src = root.join("src");
     let mut files = vec![];
     for room in ["fleet", "gateways", "developers", "webhooks", "storefront/resources"] {
         crate::layers::sources(&src.join(room), &mut files);
@@ -155,6 +160,14 @@ fn no_api_route_is_forgotten() {
         for path in text.split(".beside(").skip(1).map(|rest| rest.split('"').nth(1).unwrap()) {
             assert!(BESIDE.iter().any(|(_, _, listed)| *listed == path), "{path} of {} stands in no table", file.display());
             beside += 1;
+        }
+    }
+    for file in fs::read_dir(root.join("config/extensions")).unwrap() {
+        let text = fs::read_to_string(file.unwrap().path()).unwrap();
+        let headings = text.lines().filter_map(|line| line.strip_prefix("[resources.")?.strip_suffix(']')).filter(|key| !key.contains('.'));
+        for plural in headings {
+            assert!(RESOURCES.iter().any(|(_, listed, _)| *listed == plural), "{plural} stands in no table");
+            resources += 1;
         }
     }
     assert_eq!((resources, beside), (RESOURCES.len(), BESIDE.len()));

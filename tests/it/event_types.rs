@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 
-/// Interface 2, Events, and what the decisions add to it.
+/// Interface 2, Events, what the decisions add to it, and those of the extensions that ship.
 const NAMES: &str = "
     order.created order.dispatched order.started order.completed order.cancelled order.updated
     driver.assigned driver.location_changed driver.online driver.offline driver.updated
@@ -15,7 +15,9 @@ const NAMES: &str = "
     order.driver_assigned order.failed order.deleted driver.created driver.deleted vehicle.created vehicle.deleted
     vehicle.location_changed issue.deleted tracking_status.updated tracking_number.updated fleet.created fleet.updated fleet.deleted
     customer.created customer.updated customer.closed payment.succeeded payment.failed payment.pending refund.processed refund.failed
-    setup.succeeded chargeback.created webhook.test webhook.failing webhook.disabled webhook.recovered";
+    setup.succeeded chargeback.created webhook.test webhook.failing webhook.disabled webhook.recovered
+    warehouse.created warehouse.updated warehouse.deleted stock_item.created stock_item.updated stock_item.deleted stock_item.sold_out
+    ticket.created ticket.updated ticket.deleted ticket.resolved";
 
 #[tokio::test]
 async fn every_event_type_is_listed_with_its_schema_and_a_sample_that_fits() {

@@ -1,5 +1,5 @@
 //! What holds for every kind of record, whoever keeps it: decisions, section 9. A new resource is found in the table of `api_keys.rs`,
-//! which its source must be in; here it needs an example.
+//! which its source, or the file that declares it, must be in; here it needs an example.
 
 use futures::future::BoxFuture;
 use portico::companies::Scope;
@@ -13,11 +13,11 @@ use crate::support::people::{EMAIL, PHONE};
 use crate::support::{Answer, World};
 
 /// A kind of record, and where it is.
-struct Resource<'a> {
-    world: &'a World,
-    namespace: &'a str,
-    plural: &'a str,
-    kind: Kind,
+pub struct Resource<'a> {
+    pub world: &'a World,
+    pub namespace: &'a str,
+    pub plural: &'a str,
+    pub kind: Kind,
 }
 
 impl Resource<'_> {
@@ -32,7 +32,7 @@ impl Resource<'_> {
     }
 
     /// A live record.
-    async fn record(&self) -> Value {
+    pub async fn record(&self) -> Value {
         if let Some(body) = self.example().await {
             let made = self.ask(Method::POST, "", Some(&body)).await.ok(201);
             return made.as_object().unwrap().values().next().unwrap().clone();
@@ -42,7 +42,7 @@ impl Resource<'_> {
     }
 
     /// What a record is made from; nothing where it comes by itself, which it then has.
-    async fn example(&self) -> Option<Value> {
+    pub async fn example(&self) -> Option<Value> {
         let world = self.world;
         let body = match (self.namespace, self.plural) {
             ("fleet", "orders") => json!({}),
@@ -85,6 +85,13 @@ impl Resource<'_> {
                 world.register(PHONE).await;
                 return None;
             }
+            ("inventory", "warehouses") => json!({ "name": "Harbour", "code": "HAM-1" }),
+            ("inventory", "stock-items") => {
+                let harbour = json!({ "name": "Harbour", "code": "HAM-1" });
+                let made = world.api(Method::POST, "/inventory/int/v1/warehouses").json(&harbour).send().await.ok(201);
+                json!({ "sku": "MUG", "warehouse": id(&made["warehouse"]), "quantity": 3 })
+            }
+            ("support", "tickets") => json!({ "subject": "Where is it?" }),
             (namespace, plural) => panic!("{namespace}/int/v1/{plural} needs an example here"),
         };
         Some(body)
@@ -110,13 +117,13 @@ impl Resource<'_> {
     }
 
     /// Shown where a story goes wrong.
-    fn name(&self) -> String {
+    pub fn name(&self) -> String {
         format!("{}/int/v1/{}", self.namespace, self.plural)
     }
 }
 
 /// Tells the story of every resource, each in a world of its own.
-async fn of_every_resource(story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
+pub async fn of_every_resource(story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
     for (namespace, plural, kind) in RESOURCES {
         let world = World::new().await;
         let resource = Resource { world: &world, namespace, plural, kind: *kind };

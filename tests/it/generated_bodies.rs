@@ -58,7 +58,7 @@ fn any_text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn any_value() -> impl Strategy<Value = Value> {
+pub fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),

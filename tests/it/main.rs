@@ -12,6 +12,7 @@ mod codes;
 mod coming_back;
 mod commands;
 mod database_away;
+mod declared;
 mod devices;
 mod event_types;
 mod every_code;

@@ -6,6 +6,8 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
+use crate::support::fleet::uuid;
+use crate::support::program::{portico, printed};
 use crate::support::request::Request;
 
 fn text(key: &Value) -> &str {
@@ -209,4 +211,28 @@ async fn the_last_use_is_written_down_every_few_minutes_at_most() {
     noted("2026-05-21T10:20:00.000+00:00").await;
     let seen = world.keys(Method::GET, &world.api_key, &path).send().await;
     assert_eq!(seen.header("etag"), Some("\"1\""), "being used is no change");
+}
+
+#[tokio::test]
+async fn an_operator_rolls_a_key_by_hand() {
+    let world = World::new().await;
+    let database = [("database.url", world.database.as_str())];
+    let old = world.make_key(&world.api_key, json!({ "name": "Reports", "scopes": ["read"], "expires_at": "2100-01-01T00:00:00Z" })).await;
+    // The command has the time of this machine.
+    let printed = printed(&["key", "roll", id(&old), "--overlap", "1h", "--json"], &database).await;
+    let new = serde_json::from_str::<Value>(&printed).unwrap()["key"].take();
+    assert_eq!((&new["replaces"], &new["scopes"], &new["name"]), (&old["id"], &json!(["read"]), &json!("Reports")));
+    assert_eq!((world.use_key(text(&old), "9.9.9.9").await, world.use_key(text(&new), "9.9.9.9").await), (200, 200));
+    let ends = "select revoked_at between now() + interval '55 minutes' and now() + interval '65 minutes' from api_keys where id = $1";
+    assert!(sqlx::query_scalar::<_, bool>(ends).bind(uuid(&old)).fetch_one(&world.pool).await.unwrap());
+    for (key, overlap, reason) in [
+        ("key_01h455vb4pex5vsknk084sn02q", "1h", "there is no API key"),
+        (new["id"].as_str().unwrap(), "31d", "The overlap is at most 2592000 seconds."),
+    ] {
+        let refused = portico(&["key", "roll", key, "--overlap", overlap], &database).output().await.unwrap();
+        assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains(reason), "{refused:?}");
+    }
+    world.keys(Method::DELETE, &world.api_key, &format!("/{}", id(&old))).send().await.ok(200);
+    let gone = portico(&["key", "roll", id(&old)], &database).output().await.unwrap();
+    assert!(String::from_utf8_lossy(&gone.stderr).contains("there is no API key"), "{gone:?}");
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::api_keys::all_routes;
+use crate::api_keys::{Kind, all_routes};
+use crate::every_resource::of_every_resource;
 use crate::support::World;
 use crate::support::fleet::id;
 
@@ -46,31 +47,41 @@ async fn every_reference_leads_somewhere_and_every_operation_has_its_refusals() 
     }
 }
 
+/// The form of records of a kind, and of the bodies it takes.
+fn schemas(document: &Value, namespace: &str, plural: &str) -> (Value, Value) {
+    let path = format!("/{namespace}/int/v1/{plural}/{{uuid}}");
+    let answer = &document["paths"][&path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]["properties"];
+    let name = answer.as_object().unwrap().values().next().unwrap()["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
+    let schemas = &document["components"]["schemas"];
+    (schemas[name].clone(), schemas[format!("{name}.body")].clone())
+}
+
 #[tokio::test]
-async fn what_is_told_of_a_record_is_what_is_shown_of_it() {
-    let world = World::new().await;
-    let document = document(&world).await;
-    let order = world.order(json!({})).await;
-    let proof = json!({ "order": id(&order), "data": "M0 0L9 9" });
-    for (name, plural, body) in [
-        ("fleet.order", "orders", json!({})),
-        ("fleet.driver", "drivers", json!({ "name": "Ada" })),
-        ("fleet.vehicle", "vehicles", json!({ "name": "Van" })),
-        ("fleet.fleet", "fleets", json!({ "name": "North" })),
-        ("fleet.issue", "issues", json!({ "report": "Flat tyre" })),
-        ("fleet.proof", "proofs", proof),
-        ("fleet.tracking_status", "tracking-statuses", json!({ "order": id(&order), "status": "at_the_depot" })),
-    ] {
-        let made = world.create(plural, body.clone()).await;
-        let shown = world.fleet(Method::GET, &format!("{plural}/{}", id(&made))).send().await.ok(200);
-        let shown = shown.as_object().unwrap().values().next().unwrap();
-        let schema = &document["components"]["schemas"][name];
-        let told: BTreeSet<_> =
-            schema["properties"].as_object().unwrap().iter().filter(|(_, form)| form["writeOnly"] != true).map(|(name, _)| name).collect();
-        assert_eq!(told, shown.as_object().unwrap().keys().collect(), "{name}");
-        assert!(jsonschema::draft202012::new(schema).unwrap().is_valid(shown), "{name}: {shown}");
-        let taken = &document["components"]["schemas"][format!("{name}.body")];
-        let taken = jsonschema::draft202012::new(taken).unwrap();
-        assert!(taken.is_valid(&body) && !taken.is_valid(&json!({ "nonsense": 1 })), "{name}");
-    }
+async fn what_is_told_of_every_record_is_what_is_shown_of_it() {
+    of_every_resource(|resource| {
+        Box::pin(async move {
+            let document = document(resource.world).await;
+            let (schema, taken) = schemas(&document, resource.namespace, resource.plural);
+            let record = resource.record().await;
+            let path = format!("/{}/{}", resource.name(), id(&record));
+            let shown = resource.world.api(Method::GET, &path).send().await.ok(200);
+            let shown = shown.as_object().unwrap().values().next().unwrap();
+            let members = schema["properties"].as_object().unwrap();
+            let told: BTreeSet<_> = members.iter().filter(|(_, form)| form["writeOnly"] != true).map(|(name, _)| name).collect();
+            let missing: Vec<_> = shown.as_object().unwrap().keys().filter(|name| !told.contains(name)).collect();
+            assert!(missing.is_empty(), "{missing:?}");
+            // Only what a file declares may be left out of a record.
+            let left_out: Vec<_> = told.into_iter().filter(|name| shown.get(name).is_none()).collect();
+            assert!(left_out.is_empty() || ["inventory", "support"].contains(&resource.namespace), "{left_out:?}");
+            assert!(jsonschema::draft202012::new(&schema).unwrap().is_valid(shown), "{shown}");
+            if resource.kind != Kind::Log {
+                let taken = jsonschema::draft202012::new(&taken).unwrap();
+                assert!(!taken.is_valid(&json!({ "nonsense": 1 })) && taken.is_valid(&json!({})));
+                if let Some(example) = resource.example().await {
+                    assert!(taken.is_valid(&example), "{example}");
+                }
+            }
+        })
+    })
+    .await;
 }

@@ -144,3 +144,25 @@ async fn a_bad_parameter_is_refused_by_name() {
     world.fleet(Method::GET, "tracking-statuses?query=a").send().await.refused(422, "parameter_invalid");
     world.fleet(Method::GET, "orders?driver=order_7").send().await.refused(422, "parameter_invalid");
 }
+
+#[tokio::test]
+async fn a_rare_word_is_found_by_an_index_and_a_common_one_among_the_newest() {
+    // One connection, so that what it has counted can be asked for.
+    let world = World::with(&[("database.max_connections", "1")]).await;
+    let sql = "insert into orders (id, company_id, version, created_at, updated_at, status, skip_dispatch, tracking_number, pickup, meta)
+               select gen_random_uuid(), $1, 1, now() + n * interval '1 second', now(), 'created', false, lpad(n::text, 12, '0'), '1 Mill Lane', '{}'
+               from generate_series(1, 20000) n";
+    sqlx::query(sql).bind(world.company.uuid()).execute(&world.pool).await.unwrap();
+    sqlx::query("vacuum analyze orders").execute(&world.pool).await.unwrap();
+    let used = async || -> i64 {
+        sqlx::query("select pg_stat_force_next_flush()").execute(&world.pool).await.unwrap();
+        world.count("select idx_scan from pg_stat_user_indexes where indexrelname = 'orders_by_text'").await
+    };
+    // The common word often enough for a plan that is made once and for all.
+    for _ in 0..10 {
+        assert_eq!(world.fleet_list("orders?query=mill&limit=2").await["orders"].as_array().unwrap().len(), 2);
+    }
+    assert_eq!(used().await, 0);
+    assert_eq!(world.fleet_list("orders?query=000000004711").await["orders"].as_array().unwrap().len(), 1);
+    assert!(used().await > 0);
+}

@@ -1,9 +1,12 @@
-//! Whether the database answers, is of this version, and has the same time.
+//! Whether the database answers, is of this version, has the same time, and suits the declared extensions.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgPool;
 
-use crate::cli::doctor::Finding::{self, Bad, Good};
+use crate::app;
+use crate::cli::doctor::Finding::{self, Bad, Good, Note};
+use crate::config::Config;
+use crate::declared::Declared;
 use crate::kernel::clock::Clock;
 use crate::kernel::database;
 use crate::kernel::telemetry::chain;
@@ -31,6 +34,19 @@ async fn clock(pool: &PgPool) -> Finding {
     match sqlx::query_scalar!(r#"select clock_timestamp() as "now!""#).fetch_one(pool).await {
         Ok(theirs) => compare(theirs, Clock::System.now()),
         Err(error) => Bad(chain(&error)),
+    }
+}
+
+/// Whether the files of declared extensions can be used, and suit the records that are there.
+pub(super) async fn extensions(config: &Config, pool: &PgPool) -> Finding {
+    let declared = match app::declarations(&config.extensions) {
+        Err(error) => return Bad(chain(&error)),
+        Ok(declarations) => Declared::new(pool.clone(), Clock::System, declarations),
+    };
+    match declared.look().await {
+        Err(error) => Bad(chain(&error)),
+        Ok(kinds) if kinds.is_empty() => Note("none are declared (extensions.directory)".to_owned()),
+        Ok(kinds) => Good(format!("files declare {}", kinds.join(", "))),
     }
 }
 

@@ -42,6 +42,7 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
         Ok(set_up) => {
             findings.extend(database::look(&set_up.pool).await);
             findings.push(("cards", outside::cards(config, &set_up.pool).await));
+            findings.push(("extensions", database::extensions(config, &set_up.pool).await));
             set_up.stop().await;
         }
     }

@@ -2,13 +2,14 @@
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::companies::{AllowedNetworks, NotAScope, Scope, Scopes};
 use crate::developers::Developers;
 use crate::developers::api_keys::{ApiKeyRecord, check};
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Edit, Editable, Instant, Line, Member, New, Record};
+use crate::resources::{Described, Edit, Editable, Instant, Line, Member, New, Record, Reference};
 
 /// The members of an API key that can be sent.
 #[derive(Debug, Default, Deserialize)]
@@ -65,6 +66,28 @@ impl ApiKeyBody {
 
 impl Editable for ApiKeyRecord {
     type Body = ApiKeyBody;
+
+    fn documented() -> Vec<Described> {
+        vec![
+            Described::sent::<Line<255>>("name", "What its owner calls it."),
+            Described::formed(
+                "scopes",
+                "What it may do.",
+                json!({ "type": "array", "minItems": 1, "items": { "enum": Scope::ALL.map(Scope::as_str) } }),
+            )
+            .and_needed(),
+            Described::formed(
+                "allowed_networks",
+                "From where; none is from anywhere.",
+                json!({ "type": "array", "items": { "type": "string" } }),
+            )
+            .and_sent(),
+            Described::sent::<Option<Instant>>("expires_at", "Until when; null is for ever."),
+            Described::shown::<Option<Instant>>("revoked_at", "From when on it is refused."),
+            Described::shown::<Option<Instant>>("last_used_at", "When it was used last, to a few minutes."),
+            Described::shown::<Option<Reference<KeyId>>>("replaces", "The key it was rolled from."),
+        ]
+    }
 
     async fn create(edit: &mut Edit<Developers>, _: KeyId, body: ApiKeyBody) -> Result<New<Self>, Problem> {
         let mut missing = FieldErrors::default();

@@ -5,8 +5,9 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::TimeDelta;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
-use crate::companies::{CallingCompany, Scope};
+use crate::companies::{CallingCompany, Scope, company_of_key};
 use crate::developers::Developers;
 use crate::developers::api_keys::{ApiKeyRecord, check};
 use crate::kernel::ids::{KeyId, TypedId};
@@ -37,22 +38,31 @@ pub(super) async fn roll(
 
 impl Developers {
     async fn roll_api_key(&self, caller: &CallingCompany, id: KeyId, overlap: Overlap) -> Result<Shown<ApiKeyRecord>, Problem> {
-        let mut edit = Edit::by(self, caller).await?;
-        let old = edit.lock::<ApiKeyRecord>(id).await?;
-        if old.fields.is_over(edit.now) {
-            return Err(ProblemCode::ApiKeyEnded.into());
-        }
-        // The caller is about to see the new key: it must not be more than the caller's own.
-        check(&edit, &old.fields.grant())?;
-
-        let new = ApiKeyRecord { replaces: Some(id), last_used_at: None, revoked_at: None, ..old.fields.clone() }.with_new_key();
-        let mut successor = edit.insert(KeyId::fresh(edit.now), new.fields).await?;
-        let until = edit.now + TimeDelta::from(overlap);
-        // A key that was rolled before and is rolled again does not live longer for it.
-        let ending = ApiKeyRecord { revoked_at: old.fields.revoked_at.into_iter().chain([until]).min(), ..old.fields.clone() };
-        edit.update(old, ending).await?;
-        edit.commit().await?;
-        successor.members.extend(new.shown_once);
-        Ok(successor)
+        roll_in(Edit::by(self, caller).await?, id, overlap).await
     }
+
+    /// Rolls a key for whoever operates the service; the members of the new one, with the key itself.
+    pub async fn roll_api_key_by_hand(&self, id: KeyId, overlap: Overlap) -> Result<Map<String, Value>, Problem> {
+        let company = company_of_key(&mut *self.pool.acquire().await?, id).await?.ok_or(ProblemCode::RecordNotFound)?;
+        Ok(roll_in(Edit::begin(self, company).await?, id, overlap).await?.members)
+    }
+}
+
+async fn roll_in(mut edit: Edit<Developers>, id: KeyId, overlap: Overlap) -> Result<Shown<ApiKeyRecord>, Problem> {
+    let old = edit.lock::<ApiKeyRecord>(id).await?;
+    if old.fields.is_over(edit.now) {
+        return Err(ProblemCode::ApiKeyEnded.into());
+    }
+    // The caller is about to see the new key: it must not be more than the caller's own.
+    check(&edit, &old.fields.grant())?;
+
+    let new = ApiKeyRecord { replaces: Some(id), last_used_at: None, revoked_at: None, ..old.fields.clone() }.with_new_key();
+    let mut successor = edit.insert(KeyId::fresh(edit.now), new.fields).await?;
+    let until = edit.now + TimeDelta::from(overlap);
+    // A key that was rolled before and is rolled again does not live longer for it.
+    let ending = ApiKeyRecord { revoked_at: old.fields.revoked_at.into_iter().chain([until]).min(), ..old.fields.clone() };
+    edit.update(old, ending).await?;
+    edit.commit().await?;
+    successor.members.extend(new.shown_once);
+    Ok(successor)
 }

@@ -64,6 +64,13 @@ impl Resource for FleetRecord {
         }
         Ok(presented)
     }
+
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::shown::<i64>("drivers_count", "Drivers who belong to it."),
+            Described::shown::<i64>("vehicles_count", "Vehicles that belong to it."),
+        ]
+    }
 }
 
 impl Announced for FleetRecord {
@@ -83,13 +90,6 @@ impl Announced for FleetRecord {
 }
 
 impl Ruled for FleetRecord {
-    fn shown_beside() -> Vec<Described> {
-        vec![
-            Described::shown::<i64>("drivers_count", "Drivers who belong to it."),
-            Described::shown::<i64>("vehicles_count", "Vehicles that belong to it."),
-        ]
-    }
-
     /// The way up from a fleet never leads back to it.
     async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, fleet: &mut Self) -> Result<(), Problem> {
         let (Some(before), Some(parent)) = (before, fleet.parent_id) else { return Ok(()) };

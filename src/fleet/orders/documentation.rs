@@ -36,11 +36,17 @@ pub(super) fn members() -> Vec<Described> {
 fn driver_assigned() -> Described {
     let text = <Option<Line<255>>>::schema();
     let schema = json!({ "type": ["object", "null"], "properties": { "id": Link::<Driver>::schema(), "name": text, "phone": text } });
-    Described { name: "driver_assigned", sentence: "Who carries it.", schema, sent: true, needed: false }
+    Described { name: "driver_assigned".into(), sentence: "Who carries it.".into(), schema, sent: true, needed: false }
 }
 
 fn payload() -> Described {
     let line = <Option<Line<500>>>::schema();
     let schema = json!({ "type": ["object", "null"], "properties": { "pickup": line, "dropoff": line } });
-    Described { name: "payload", sentence: "Where it is fetched, and where it is brought.", schema, sent: true, needed: false }
+    Described {
+        name: "payload".into(),
+        sentence: "Where it is fetched, and where it is brought.".into(),
+        schema,
+        sent: true,
+        needed: false,
+    }
 }

@@ -2,7 +2,7 @@
 
 use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sqlx::types::Json;
 
 use crate::companies::gateways::SecretKey;
@@ -13,7 +13,7 @@ use crate::gateways::drivers;
 use crate::gateways::signing_secret::SigningSecret;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Edit, Editable, Line, Member, New, Record};
+use crate::resources::{Described, Edit, Editable, Line, Member, New, Record};
 
 /// The members of a gateway that can be sent.
 #[derive(Debug, Default, Deserialize)]
@@ -34,7 +34,7 @@ struct KnownDriver(&'static dyn Driver);
 impl<'de> Deserialize<'de> for KnownDriver {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let unknown = || serde::de::Error::custom(format!("There is no driver {name:?}; drivers are {}.", drivers::names()));
+        let unknown = || serde::de::Error::custom(format!("There is no driver {name:?}; drivers are {}.", drivers::names().join(", ")));
         drivers::named(&name).map(Self).ok_or_else(unknown)
     }
 }
@@ -74,6 +74,21 @@ fn refused(bad: BadSettings) -> Problem {
 
 impl Editable for Gateway {
     type Body = GatewayBody;
+
+    fn documented() -> Vec<Described> {
+        vec![
+            Described::sent::<Line<255>>("name", "What its company calls it."),
+            Described::formed("driver", "How it speaks; it stays.", json!({ "enum": drivers::names() })).and_needed(),
+            Described::formed("status", "Whether its callbacks are taken.", json!({ "enum": ["active", "inactive"] })).and_sent(),
+            Described::formed("settings", "What its driver has to be told.", json!({ "type": "object" })).and_sent(),
+            Described::formed("secret_key", "What calls to it are authenticated with.", json!({ "type": ["string", "null"] }))
+                .never_shown(),
+            Described::formed("signing_secret", "What it signs its callbacks with.", json!({ "type": ["string", "null"] })).never_shown(),
+            Described::formed("has_secret_key", "Whether there is one.", json!({ "type": "boolean" })),
+            Described::formed("has_signing_secret", "Whether there is one.", json!({ "type": "boolean" })),
+            Described::formed("callback_path", "Where it calls back without an API key.", json!({ "type": "string" })),
+        ]
+    }
 
     async fn create(edit: &mut Edit<Gateways>, id: GatewayId, body: GatewayBody) -> Result<New<Self>, Problem> {
         let mut missing = FieldErrors::default();

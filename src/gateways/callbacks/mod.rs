@@ -18,7 +18,7 @@ use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::http::Method;
 use axum::routing::post;
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use crate::companies::Companies;
@@ -26,7 +26,7 @@ use crate::gateways::Gateways;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CallbackId, GatewayId};
 use crate::members;
-use crate::resources::{Extension, Filter, Presented, Record, Resource};
+use crate::resources::{Described, Extension, Filter, Instant, Presented, Record, Reference, Resource};
 
 /// Callbacks may be as long as this (decisions, section 1).
 const BODY_LIMIT: usize = 1024 * 1024;
@@ -93,6 +93,26 @@ impl Resource for CallbackRecord {
         let body = queries::find_body(conn, callback.id).await?;
         let payments = queries::list_payments(conn, callback.id).await?;
         Ok(members! { "body": String::from_utf8_lossy(&body), "payments": payments })
+    }
+
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::shown::<Option<Reference<GatewayId>>>("gateway", "Where it is from, or says so."),
+            Described::formed("event_id", "What it is told apart by.", json!({ "type": "string" })),
+            Described::formed("type", "The gateway's word for what happened.", json!({ "type": ["string", "null"] })),
+            Described::formed("status", "What became of it.", json!({ "enum": ["refused", "ignored", "failed", "processed"] })),
+            Described::formed("reason", "Why it was refused or failed, in a word.", json!({ "type": ["string", "null"] })),
+            Described::formed("detail", "The same in a sentence.", json!({ "type": ["string", "null"] })),
+            Described::formed("body_size", "Its length in bytes.", json!({ "type": "integer" })),
+            Described::formed("attempts", "How often processing was tried.", json!({ "type": "integer" })),
+            Described::shown::<Option<Instant>>("next_attempt_at", "When it is tried again."),
+            Described::formed("body", "What came; only where one callback is found.", json!({ "type": "string" })),
+            Described::formed(
+                "payments",
+                "The payments it told of; only where one callback is found.",
+                json!({ "type": "array", "items": { "type": "string" } }),
+            ),
+        ]
     }
 }
 

@@ -14,7 +14,7 @@ pub fn named(name: &str) -> Option<&'static dyn Driver> {
     DRIVERS.iter().copied().find(|driver| driver.name() == name)
 }
 
-/// What the drivers are called, for the refusal of another name.
-pub fn names() -> String {
-    DRIVERS.iter().map(|driver| driver.name()).collect::<Vec<_>>().join(", ")
+/// What the drivers are called.
+pub fn names() -> Vec<&'static str> {
+    DRIVERS.iter().map(|driver| driver.name()).collect()
 }

@@ -18,7 +18,7 @@ use crate::gateways::Gateways;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CallbackId, CustomerId, GatewayId, OrderId, PaymentId};
 use crate::members;
-use crate::resources::{Filter, Presented, Record, Resource};
+use crate::resources::{Described, Filter, Presented, Record, Reference, Resource};
 
 pub(super) use apply::{Source, apply};
 pub use facts::{Fact, FactKind, Normalised};
@@ -75,6 +75,30 @@ impl Resource for Payment {
     async fn details(_: &Gateways, conn: &mut PgConnection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let history = queries::list_history(conn, payment.id).await?;
         Ok(members! { "history": history.into_iter().map(Told::member).collect::<Vec<_>>() })
+    }
+
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::shown::<Reference<GatewayId>>("gateway", "Where."),
+            Described::formed("gateway_transaction_id", "What the gateway calls it.", json!({ "type": "string" })),
+            Described::formed("kind", "Money, or a way to pay that was saved for later.", json!({ "enum": ["payment", "setup"] })),
+            Described::formed(
+                "status",
+                "How far it has come.",
+                json!({ "enum": ["pending", "failed", "succeeded", "partially_refunded", "refunded", "disputed"] }),
+            ),
+            Described::formed("amount", "What was to be paid, in minor units.", json!({ "type": ["integer", "null"] })),
+            Described::formed("refunded_amount", "What of it was given back.", json!({ "type": "integer" })),
+            Described::formed("currency", "What both are in.", json!({ "type": ["string", "null"] })),
+            Described::formed("dispute", "How a dispute about it stands.", json!({ "enum": ["won", "lost", "open", null] })),
+            Described::shown::<Option<Reference<OrderId>>>("order", "What it was for."),
+            Described::shown::<Option<Reference<CustomerId>>>("customer", "Who paid."),
+            Described::formed(
+                "history",
+                "What was told of it, the first first; only where one payment is found.",
+                json!({ "type": "array", "items": { "type": "object" } }),
+            ),
+        ]
     }
 }
 

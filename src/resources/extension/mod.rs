@@ -11,7 +11,7 @@ use axum::routing::{MethodFilter, on};
 use serde_json::{Map, Value};
 
 use crate::companies::Companies;
-use crate::resources::{Editable, Operation, Resource, read_only_routes, routes_for};
+use crate::resources::{Described, Editable, Operation, Referable, Resource, Terms, read_only_routes, routes};
 
 pub use document::document;
 use operations::Kind;
@@ -22,6 +22,7 @@ pub struct Extension<S> {
     namespace: String,
     router: Router<S>,
     description: Description,
+    kinds: Vec<Referable>,
 }
 
 /// What is told about the routes.
@@ -48,7 +49,7 @@ where
 {
     /// A namespace without routes.
     pub fn new(namespace: &str) -> Self {
-        Self { namespace: namespace.to_owned(), router: Router::new(), description: Description::default() }
+        Self { namespace: namespace.to_owned(), router: Router::new(), description: Description::default(), kinds: Vec::new() }
     }
 
     /// The five routes of a resource.
@@ -60,13 +61,20 @@ where
     }
 
     /// The two `GET` routes of a resource, and those of these operations.
-    pub fn offering<R: Editable>(mut self, operations: &[Operation]) -> Self
+    pub fn offering<R: Editable>(self, operations: &[Operation]) -> Self
     where
         R::Room: FromRef<S>,
     {
-        self.router = self.router.merge(routes_for::<R, S>(operations));
-        let kind = Kind::of::<R>(&self.namespace, R::documented());
-        self.describe(kind, operations)
+        self.kind::<R>(Terms::of::<R>(), R::documented(), operations)
+    }
+
+    /// The same of one kind among the many that a type stands for.
+    pub fn kind<R: Editable>(mut self, terms: Terms, members: Vec<Described>, operations: &[Operation]) -> Self
+    where
+        R::Room: FromRef<S>,
+    {
+        self.router = self.router.merge(routes::<R, S>(terms.plural, operations));
+        self.describe::<R>(terms, members, operations)
     }
 
     /// The two `GET` routes of a resource.
@@ -75,8 +83,7 @@ where
         R::Room: FromRef<S>,
     {
         self.router = self.router.merge(read_only_routes::<R, S>());
-        let kind = Kind::of::<R>(&self.namespace, Vec::new());
-        self.describe(kind, &[])
+        self.describe::<R>(Terms::of::<R>(), R::shown_beside(), &[])
     }
 
     /// A route beside the five, and what it does.
@@ -94,10 +101,19 @@ where
         self.router = self.router.merge(other.router);
         self.description.routes.extend(other.description.routes);
         self.description.schemas.extend(other.description.schemas);
+        self.kinds.extend(other.kinds);
         self
     }
 
-    fn describe(mut self, kind: Kind, operations: &[Operation]) -> Self {
+    /// With the state its routes need: it can then stand beside others that need another one.
+    pub fn with_state<T>(self, state: S) -> Extension<T> {
+        let Self { namespace, router, description, kinds } = self;
+        Extension { namespace, router: router.with_state(state), description, kinds }
+    }
+
+    fn describe<R: Resource>(mut self, terms: Terms, members: Vec<Described>, operations: &[Operation]) -> Self {
+        self.kinds.push(Referable::of::<R>(&self.namespace, &terms, operations));
+        let kind = Kind::of::<R>(&self.namespace, terms, members);
         let (many, one) = kind.paths();
         self.add(Method::GET, &many, kind.list());
         self.add(Method::GET, &one, kind.find());
@@ -116,7 +132,9 @@ where
         let path = format!("{}{path}", self.path());
         self.description.routes.push(Route { method, path, operation });
     }
+}
 
+impl<S> Extension<S> {
     /// Where it is.
     pub fn path(&self) -> String {
         format!("/{}/int/v1", self.namespace)
@@ -125,6 +143,11 @@ where
     /// What is told about it.
     pub fn description(&self) -> Description {
         self.description.clone()
+    }
+
+    /// The kinds of records it has.
+    pub fn kinds(&self) -> &[Referable] {
+        &self.kinds
     }
 
     /// The routes, to be put below its path.

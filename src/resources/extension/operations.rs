@@ -7,61 +7,48 @@ use serde_json::{Map, Value, json};
 use crate::companies::Scope;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::ProblemCode;
-use crate::resources::{Described, Filter, Operation, Resource, plural_path};
+use crate::resources::{Described, Operation, Resource, Terms, plural_path};
 
 /// A kind of record, as far as its documentation needs it.
 pub(super) struct Kind {
     namespace: String,
-    singular: &'static str,
-    plural: &'static str,
+    terms: Terms,
     prefix: &'static str,
     reading: Scope,
     writing: Scope,
-    filters: &'static [Filter],
-    searched: &'static [&'static str],
     members: Vec<Described>,
 }
 
 impl Kind {
-    pub(super) fn of<R: Resource>(namespace: &str, members: Vec<Described>) -> Self {
-        Self {
-            namespace: namespace.to_owned(),
-            singular: R::SINGULAR,
-            plural: R::PLURAL,
-            prefix: R::Id::PREFIX,
-            reading: R::READING,
-            writing: R::WRITING,
-            filters: R::FILTERS,
-            searched: R::SEARCH,
-            members,
-        }
+    pub(super) fn of<R: Resource>(namespace: &str, terms: Terms, members: Vec<Described>) -> Self {
+        Self { namespace: namespace.to_owned(), terms, prefix: R::Id::PREFIX, reading: R::READING, writing: R::WRITING, members }
     }
 
     /// Of all of them, and of one.
     pub(super) fn paths(&self) -> (String, String) {
-        let plural = plural_path(self.plural);
+        let plural = plural_path(self.terms.plural);
         (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
     }
 
     pub(super) fn list(&self) -> Value {
         let many = json!({ "type": "array", "items": reference(&self.name()) });
         let meta = json!({ "type": "object", "properties": { "per_page": { "type": "integer" }, "next": { "type": ["string", "null"] } } });
-        let answer = json!({ "type": "object", "properties": { self.plural: many, "meta": meta } });
-        let mut operation = self.operation("List", self.plural, self.reading, 200, answer, &[ProblemCode::ParameterInvalid]);
+        let answer = json!({ "type": "object", "properties": { self.terms.plural: many, "meta": meta } });
+        let mut operation = self.operation("List", self.terms.plural, self.reading, 200, answer, &[ProblemCode::ParameterInvalid]);
         operation["parameters"] = self.list_parameters().into();
         operation
     }
 
     pub(super) fn find(&self) -> Value {
-        let mut operation = self.operation("Find", self.singular, self.reading, 200, self.wrapped(), &[ProblemCode::RecordNotFound]);
+        let mut operation = self.operation("Find", self.terms.singular, self.reading, 200, self.wrapped(), &[ProblemCode::RecordNotFound]);
         operation["parameters"] = json!([path_parameter()]);
         operation
     }
 
     pub(super) fn create(&self) -> Value {
         let refused = [ProblemCode::JsonInvalid, ProblemCode::MediaTypeUnsupported, ProblemCode::BodyInvalid];
-        let mut operation = self.operation("Create", self.singular, self.writing, 201, self.wrapped(), &refused);
-        let needed: Vec<_> = self.members.iter().filter(|member| member.needed).map(|member| member.name).collect();
+        let mut operation = self.operation("Create", self.terms.singular, self.writing, 201, self.wrapped(), &refused);
+        let needed: Vec<_> = self.members.iter().filter(|member| member.needed).map(|member| &member.name).collect();
         let mut body = reference(&self.body_name());
         if !needed.is_empty() {
             body = json!({ "allOf": [body], "required": needed });
@@ -78,7 +65,7 @@ impl Kind {
             ProblemCode::MediaTypeUnsupported,
             ProblemCode::BodyInvalid,
         ];
-        let mut operation = self.operation("Change", self.singular, self.writing, 200, self.wrapped(), &refused);
+        let mut operation = self.operation("Change", self.terms.singular, self.writing, 200, self.wrapped(), &refused);
         operation["parameters"] = json!([path_parameter(), if_match()]);
         operation["requestBody"] = json_content("The members that change.", reference(&self.body_name()));
         operation
@@ -86,7 +73,7 @@ impl Kind {
 
     pub(super) fn delete(&self) -> Value {
         let refused = [ProblemCode::RecordNotFound, ProblemCode::RecordInUse, ProblemCode::RecordChanged];
-        let mut operation = self.operation("Delete", self.singular, self.writing, 200, self.wrapped(), &refused);
+        let mut operation = self.operation("Delete", self.terms.singular, self.writing, 200, self.wrapped(), &refused);
         operation["parameters"] = json!([path_parameter(), if_match()]);
         operation
     }
@@ -112,11 +99,11 @@ impl Kind {
             parameter("created_after", "Only what is younger.", instant.clone()),
             parameter("created_before", "Only what is older.", instant),
         ];
-        if !self.searched.is_empty() {
-            let sentence = format!("Only what has this in {}.", self.searched.join(", "));
+        if !self.terms.searched.is_empty() {
+            let sentence = format!("Only what has this in {}.", self.terms.searched.join(", "));
             parameters.push(parameter("query", &sentence, json!({ "type": "string" })));
         }
-        parameters.extend(self.filters.iter().map(|filter| {
+        parameters.extend(self.terms.filters.iter().map(|filter| {
             let sentence = format!("Only what has this {}: {}.", filter.name, filter.expected);
             parameter(filter.name, &sentence, json!({ "type": "string" }))
         }));
@@ -125,7 +112,7 @@ impl Kind {
 
     /// What the form of a record is called; two namespaces may have records of the same name.
     fn name(&self) -> String {
-        format!("{}.{}", self.namespace, self.singular)
+        format!("{}.{}", self.namespace, self.terms.singular)
     }
 
     fn body_name(&self) -> String {
@@ -133,7 +120,7 @@ impl Kind {
     }
 
     fn wrapped(&self) -> Value {
-        json!({ "type": "object", "properties": { self.singular: reference(&self.name()) } })
+        json!({ "type": "object", "properties": { self.terms.singular: reference(&self.name()) } })
     }
 
     /// The form of a record, and of a body where one is taken.
@@ -150,13 +137,15 @@ impl Kind {
         let mut sent = Map::new();
         for member in &self.members {
             let mut schema = member.schema.clone();
-            schema["description"] = member.sentence.into();
+            if !member.sentence.is_empty() {
+                schema["description"] = member.sentence.as_ref().into();
+            }
             if member.sent {
-                sent.insert(member.name.to_owned(), schema.clone());
+                sent.insert(member.name.to_string(), schema.clone());
             } else {
                 schema["readOnly"] = true.into();
             }
-            shown.insert(member.name.to_owned(), schema);
+            shown.insert(member.name.to_string(), schema);
         }
         let mut schemas = Map::from_iter([(self.name(), json!({ "type": "object", "properties": shown }))]);
         if operations.iter().any(|operation| *operation != Operation::Delete) {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, TypedId};
-use crate::resources::{Parsed, Reference, Resource, queries};
+use crate::resources::{Parsed, Reference, Resource, Terms, queries};
 
 /// A record of the kind `R`, written like every [`Reference`]. It is there and belongs to the same company, or the body is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl<R: Resource> Parsed for Link<R> {
     }
 
     async fn find_missing(kept: &R::Id, conn: &mut PgConnection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {
-        let found = queries::hold::<R>(conn, company, *kept).await?;
+        let found = queries::hold::<R>(conn, &Terms::of::<R>(), company, *kept).await?;
         Ok(found.is_none().then_some(R::SINGULAR))
     }
 }

@@ -3,13 +3,13 @@
 use std::future::{Future, ready};
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::members;
-use crate::resources::{Filter, Meta, Record, Resource};
+use crate::resources::{Described, Filter, Instant, Meta, Record, Reference, Resource};
 use crate::storefront::Storefront;
 
 crate::columns! {
@@ -43,6 +43,20 @@ impl Resource for CustomerRecord {
         records: &[Record<Self>],
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
         ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    }
+
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::shown::<Reference<StoreId>>("store", "Whose customer."),
+            Described::formed("name", "What they are called.", json!({ "type": "string" })),
+            Described::formed("email", "Where mail reaches them.", json!({ "type": ["string", "null"] })),
+            Described::formed("phone", "Where texts reach them.", json!({ "type": ["string", "null"] })),
+            Described::formed("email_verified", "They have shown that the address is theirs.", json!({ "type": "boolean" })),
+            Described::formed("phone_verified", "They have shown that the number is theirs.", json!({ "type": "boolean" })),
+            Described::formed("title", "How they are addressed.", json!({ "type": ["string", "null"] })),
+            Described::formed("photo_url", "Their photo.", json!({ "type": ["string", "null"] })),
+            Described::shown::<Option<Instant>>("closed_at", "When they closed their account."),
+        ]
     }
 }
 

@@ -13,7 +13,7 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, SessionId, StoreId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Filter, PathId, Record, Resource};
+use crate::resources::{Described, Filter, Instant, PathId, Record, Reference, Resource};
 use crate::storefront::{Storefront, tokens};
 
 crate::columns! {
@@ -42,6 +42,16 @@ impl Resource for SessionRecord {
         records: &[Record<Self>],
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
         ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    }
+
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::shown::<Reference<StoreId>>("store", "Where."),
+            Described::shown::<Reference<CustomerId>>("customer", "Who."),
+            Described::shown::<Instant>("last_used_at", "When it was used last."),
+            Described::shown::<Instant>("expires_at", "When it ends by itself."),
+            Described::shown::<Option<Instant>>("revoked_at", "When it was ended."),
+        ]
     }
 }
 

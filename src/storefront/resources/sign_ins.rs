@@ -2,12 +2,12 @@
 
 use std::future::{Future, ready};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CustomerId, SignInId, StoreId};
 use crate::members;
-use crate::resources::{Filter, Record, Resource};
+use crate::resources::{Described, Filter, Record, Reference, Resource};
 use crate::storefront::Storefront;
 
 crate::columns! {
@@ -44,6 +44,18 @@ impl Resource for SignInRecord {
         records: &[Record<Self>],
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
         ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    }
+
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::shown::<Reference<StoreId>>("store", "Where."),
+            Described::shown::<Option<Reference<CustomerId>>>("customer", "Who, where that is known."),
+            Described::formed("method", "How.", json!({ "type": "string" })),
+            Described::formed("identity", "The phone number or address that was given.", json!({ "type": ["string", "null"] })),
+            Described::formed("outcome", "What came of it.", json!({ "type": "string" })),
+            Described::formed("address", "The client's address.", json!({ "type": "string" })),
+            Described::formed("user_agent", "The client, as it calls itself.", json!({ "type": ["string", "null"] })),
+        ]
     }
 }
 

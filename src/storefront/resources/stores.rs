@@ -4,7 +4,7 @@ use std::future::{Future, ready};
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use crate::events::EventName;
@@ -12,7 +12,7 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
-use crate::resources::{Announced, Change, Edit, Editable, Line, Member, New, Record, Resource};
+use crate::resources::{Announced, Change, Described, Edit, Editable, Instant, Line, Member, New, Record, Resource};
 use crate::storefront::Storefront;
 
 /// Why texts are paused, when an operator gives no reason.
@@ -140,6 +140,11 @@ impl From<Count> for i32 {
     }
 }
 
+/// The schema of a [`Count`].
+fn limit() -> Value {
+    json!({ "type": "integer", "minimum": 0, "maximum": 1_000_000 })
+}
+
 impl StoreBody {
     fn put(self, store: &mut StoreRecord, now: DateTime<Utc>) -> Result<(), Problem> {
         self.name.put(&mut store.name);
@@ -172,6 +177,26 @@ impl StoreBody {
 
 impl Editable for StoreRecord {
     type Body = StoreBody;
+
+    fn documented() -> Vec<Described> {
+        vec![
+            Described::sent::<Line<255>>("name", "What texts and mails call it."),
+            Described::formed(
+                "text_countries",
+                "Where texts go, as ISO 3166 codes; none is everywhere.",
+                json!({ "type": "array", "items": { "type": "string", "pattern": "^[A-Z]{2}$" } }),
+            )
+            .and_sent(),
+            Described::formed("seconds_between_texts", "At least, to one number.", limit()).and_sent(),
+            Described::formed("texts_per_number_and_hour", "At most.", limit()).and_sent(),
+            Described::formed("texts_per_number_and_day", "At most.", limit()).and_sent(),
+            Described::formed("numbers_per_range", "Different numbers of one range in ten minutes, at most.", limit()).and_sent(),
+            Described::formed("texts_per_day", "At most.", limit()).and_sent(),
+            Described::formed("texts_paused", "Whether texts are paused.", json!({ "type": "boolean" })).and_sent(),
+            Described::shown::<Option<Instant>>("texts_paused_at", "Since when."),
+            Described::formed("texts_paused_reason", "Why.", json!({ "type": ["string", "null"], "maxLength": 255 })).and_sent(),
+        ]
+    }
 
     async fn create(edit: &mut Edit<Storefront>, _: StoreId, body: StoreBody) -> Result<New<Self>, Problem> {
         let mut store = Self::default();

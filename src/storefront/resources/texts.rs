@@ -13,7 +13,7 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Filter, Record, Resource};
+use crate::resources::{Described, Filter, Instant, Record, Reference, Resource};
 use crate::storefront::{Storefront, texts};
 
 /// Conversion looks back this far.
@@ -53,6 +53,19 @@ impl Resource for TextRecord {
         records: &[Record<Self>],
     ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
         ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    }
+
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::shown::<Reference<StoreId>>("store", "Whose text."),
+            Described::formed("number", "Where to.", json!({ "type": "string" })),
+            Described::formed("number_range", "All but the last four digits.", json!({ "type": "string" })),
+            Described::formed("country", "The number's country.", json!({ "type": ["string", "null"] })),
+            Described::formed("status", "What became of it.", json!({ "type": "string" })),
+            Described::formed("refusal", "Why it was refused, as a code of /problems.", json!({ "type": ["string", "null"] })),
+            Described::formed("reason", "The same in a sentence.", json!({ "type": ["string", "null"] })),
+            Described::shown::<Option<Instant>>("used_at", "When the code in it was used."),
+        ]
     }
 }
 

@@ -3,14 +3,14 @@
 use std::future::{Future, ready};
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::events::EventName;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{ReplayId, SubscriptionId};
-use crate::resources::{Announced, Change, Filter, Record, Resource};
+use crate::resources::{Announced, Change, Described, Filter, Instant, Record, Reference, Resource};
 use crate::webhooks::Webhooks;
 use crate::{columns, members};
 
@@ -91,6 +91,18 @@ impl Resource for Replay {
             }
         };
         ready(Ok(records.iter().map(|record| present(&record.fields)).collect()))
+    }
+
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::shown::<Reference<SubscriptionId>>("webhook_id", "Whose deliveries."),
+            Described::formed("status", "Which of them.", json!({ "enum": ["failed", "delivered", "cancelled"] })),
+            Described::shown::<Instant>("since", "Those made from then on."),
+            Described::shown::<Instant>("until", "Those made before."),
+            Described::formed("count", "How many there were.", json!({ "type": "integer" })),
+            Described::formed("made", "How many have been repeated.", json!({ "type": "integer" })),
+            Described::shown::<Option<Instant>>("finished_at", "When there were no more."),
+        ]
     }
 }
 

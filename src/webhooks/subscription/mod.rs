@@ -5,6 +5,7 @@
 
 mod attempt_timeout;
 mod changes;
+mod documentation;
 mod events_wanted;
 mod extra_headers;
 mod queries;

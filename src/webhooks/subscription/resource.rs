@@ -11,10 +11,10 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::kernel::telemetry::chain;
-use crate::resources::{Announced, Change, Edit, Editable, Filter, Line, Member, New, Record, Resource};
+use crate::resources::{Announced, Change, Described, Edit, Editable, Filter, Line, Member, New, Record, Resource};
 use crate::webhooks::subscription::{
     ApiVersion, AttemptTimeout, DisabledReason, EventsWanted, ExtraHeaders, Ordering, RateLimit, SignatureFormat, SigningSecret, Status,
-    Subscription, queries,
+    Subscription, documentation, queries,
 };
 use crate::webhooks::targets::EndpointUrl;
 use crate::webhooks::{Webhooks, health, replays};
@@ -133,6 +133,10 @@ impl Body {
 
 impl Editable for Subscription {
     type Body = Body;
+
+    fn documented() -> Vec<Described> {
+        documentation::members()
+    }
 
     async fn before_transaction(webhooks: &Webhooks, body: &Body) -> Result<(), Problem> {
         if let Member::Sent(events) = &body.events {

@@ -4,9 +4,13 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
+use portico::app;
+use portico::config::Config;
+use portico::declared::Declared;
 use portico::dev::postgres::PrivatePostgres;
+use portico::kernel::clock::Clock;
 use portico::kernel::database;
-use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, PgPool};
 
 static POSTGRES: OnceLock<PrivatePostgres> = OnceLock::new();
 static STORIES: AtomicU32 = AtomicU32::new(0);
@@ -37,9 +41,13 @@ fn start() -> PrivatePostgres {
     postgres
 }
 
-/// Gives a database every migration.
+/// Gives a database every migration, and what the extensions that ship need.
 pub async fn migrate(url: &str) {
-    let mut conn = PgConnection::connect(url).await.unwrap();
-    database::MIGRATIONS.run(&mut conn).await.unwrap();
-    conn.close().await.unwrap();
+    let pool = PgPool::connect(url).await.unwrap();
+    database::MIGRATIONS.run(&pool).await.unwrap();
+    let shipped = app::declarations(&Config::with(&[]).unwrap().extensions).unwrap();
+    let shipped = Declared::new(pool.clone(), Clock::System, shipped);
+    shipped.take_schemas().await.unwrap();
+    shipped.make_indexes().await.unwrap();
+    pool.close().await;
 }

@@ -1,0 +1,128 @@
+//! `portico key create`, `key roll`, `key revoke`: what stores and companies are known by, from the beginning to the end.
+
+use chrono::TimeDelta;
+use clap::{Args, Subcommand};
+use humantime_serde::re::humantime;
+use serde_json::{Map, json};
+
+use crate::cli::Failure;
+use crate::cli::create::{named, on_database};
+use crate::companies::{self, AllowedNetworks, Companies, Grant, Scope, Scopes};
+use crate::config::Config;
+use crate::developers::Developers;
+use crate::events::Catalogue;
+use crate::kernel::clock::Clock;
+use crate::kernel::ids::{CompanyId, KeyId, StoreId};
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::problem::ProblemCode;
+use crate::resources::Overlap;
+use crate::storefront;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum KeyCommand {
+    /// Create a store key (--store) or an API key (--company and --scopes)
+    Create {
+        #[command(flatten)]
+        owner: Owner,
+        /// What the API key may do: callbacks, events, read, write, admin
+        #[arg(long, value_delimiter = ',', required_unless_present = "store", conflicts_with = "store")]
+        scopes: Vec<Scope>,
+        /// Networks the API key may be used from: 203.0.113.0/24,2001:db8::/32; none means any
+        #[arg(long, value_delimiter = ',', requires = "company")]
+        networks: Vec<String>,
+        /// How long the API key lives: 90d, 12h; for ever unless told
+        #[arg(long, requires = "company")]
+        expires_in: Option<humantime::Duration>,
+        /// What the API key is for
+        #[arg(long, default_value = "created by hand")]
+        name: String,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Replace an API key by a new one; the old one stays valid for a while
+    Roll {
+        /// The key's id (key_…), not the key
+        key: KeyId,
+        /// How long the old key stays valid: 1h, 7d; at most 30 days
+        #[arg(long, default_value = "1d")]
+        overlap: humantime::Duration,
+        /// As JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Revoke a store key or an API key, which may be believed for another second
+    Revoke {
+        /// The key's id (key_…), not the key
+        key: KeyId,
+    },
+}
+
+#[derive(Args, Debug)]
+#[group(required = true, multiple = false)]
+pub(super) struct Owner {
+    /// The store whose apps carry the key
+    #[arg(long)]
+    store: Option<StoreId>,
+    /// The company whose systems carry the key
+    #[arg(long)]
+    company: Option<CompanyId>,
+}
+
+impl KeyCommand {
+    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
+        let (owner, grant, name, json) = match self {
+            Self::Create { owner, scopes, networks, expires_in, name, json } => (owner, grant(scopes, networks, expires_in)?, name, json),
+            Self::Roll { key, overlap, json } => return roll(config, key, overlap, json).await,
+            Self::Revoke { key } => return revoke(config, key).await,
+        };
+        on_database(config, json, async |pool| {
+            let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
+            if let Some(store) = owner.store {
+                let created = storefront::create_store_key(conn, store, now).await?;
+                let (id, key) = created.ok_or_else(|| format!("there is no store {store}"))?;
+                return Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }));
+            }
+            let company = owner.company.expect("the command line asks for one of the two");
+            let (scopes, networks) = (grant.scopes.names(), grant.networks.texts());
+            let (id, key) = companies::create_api_key(conn, company, &named(&name)?, grant, now).await?;
+            let mut made = json!({ "id": id, "company": company, "name": name, "scopes": scopes, "key": key.reveal() });
+            if !networks.is_empty() {
+                made["allowed_networks"] = json!(networks);
+            }
+            Ok(json!({ "key": made }))
+        })
+        .await
+    }
+}
+
+fn grant(scopes: Vec<Scope>, networks: Vec<String>, expires_in: Option<humantime::Duration>) -> Result<Grant, Failure> {
+    let until = expires_in.map(|lifetime| TimeDelta::from_std(*lifetime)).transpose()?.map(|lifetime| Clock::System.now() + lifetime);
+    Ok(Grant { networks: AllowedNetworks::try_from(networks)?, until, ..Grant::from(Scopes::new(scopes)) })
+}
+
+async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: bool) -> Result<(), Failure> {
+    let overlap = Overlap::try_from(u32::try_from(overlap.as_secs())?)?;
+    on_database(config, json, async |pool| {
+        let lifecycle = Lifecycle::default();
+        let companies = Companies::new(pool.clone(), Clock::System, lifecycle.clone());
+        let developers = Developers::new(pool.clone(), Clock::System, companies, Catalogue::built_in(), &lifecycle);
+        let new = developers.roll_api_key_by_hand(key, overlap).await.map_err(|problem| match problem.code() {
+            ProblemCode::RecordNotFound => format!("there is no API key {key}"),
+            code => code.detail().to_owned(),
+        })?;
+        let shown = ["id", "name", "scopes", "allowed_networks", "expires_at", "replaces", "key"].map(|member| (member, new.get(member)));
+        let made: Map<_, _> = shown.into_iter().filter_map(|(member, value)| Some((member.to_owned(), value?.clone()))).collect();
+        Ok(json!({ "key": made }))
+    })
+    .await
+}
+
+async fn revoke(config: &Config, key: KeyId) -> Result<(), Failure> {
+    on_database(config, true, async |pool| {
+        let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
+        let revoked = companies::revoke_api_key(conn, key, now).await? || storefront::revoke_store_key(conn, key, now).await?;
+        if revoked { Ok(json!({ "key": { "id": key, "revoked": true } })) } else { Err("there is no such key that is not revoked".into()) }
+    })
+    .await
+}

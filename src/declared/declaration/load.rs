@@ -1,0 +1,94 @@
+//! Reading every file of the directory, and refusing names that are taken or could stand in no path or statement.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::declared::declaration::fields::{is_member_name, is_path_word};
+use crate::declared::declaration::file::{ExtensionFile, ResourceTable, read};
+use crate::declared::declaration::{BadDeclaration, BadKey, Declaration, resource, words};
+use crate::declared::record::DeclaredRecord;
+use crate::events::Catalogue;
+use crate::resources::{Operation, Referable, Terms};
+
+/// What the program has itself: its names are taken, and its records can be referred to.
+#[derive(Debug)]
+pub struct BuiltIn<'a> {
+    /// Its kinds of records.
+    pub kinds: &'a [Referable],
+    /// Its events.
+    pub events: &'a Catalogue,
+}
+
+/// A resource of which only the names were looked at.
+struct Draft {
+    file: PathBuf,
+    namespace: String,
+    terms: Terms,
+    table: ResourceTable,
+}
+
+impl Draft {
+    fn key(&self) -> String {
+        format!("resources.{}", self.terms.plural.replace('_', "-"))
+    }
+}
+
+/// Every declaration of the files `*.toml` in `directory`, in the order of their names.
+pub fn load(directory: &Path, built_in: &BuiltIn<'_>) -> Result<Vec<Declaration>, BadDeclaration> {
+    let mut drafts: Vec<Draft> = Vec::new();
+    for file in files(directory)? {
+        let found = read(&file).and_then(|extension| name(&file, extension, &drafts, built_in));
+        drafts.extend(found.map_err(|bad| bad.of(file))?);
+    }
+    let declared = drafts.iter().map(|draft| Referable::of::<DeclaredRecord>(&draft.namespace, &draft.terms, Operation::ALL));
+    let referable: Vec<_> = built_in.kinds.iter().cloned().chain(declared).collect();
+    let declare = |draft: Draft| {
+        let key = draft.key();
+        resource::declare(&draft.namespace, draft.terms, draft.table, &referable).map_err(|bad| bad.below(&key).of(draft.file))
+    };
+    drafts.into_iter().map(declare).collect()
+}
+
+fn files(directory: &Path) -> Result<BTreeSet<PathBuf>, BadDeclaration> {
+    let bad = |error: std::io::Error| BadKey::new("", error.to_string()).of(directory.to_owned());
+    let mut files = BTreeSet::new();
+    for entry in fs::read_dir(directory).map_err(bad)? {
+        let path = entry.map_err(bad)?.path();
+        if path.extension().is_some_and(|extension| extension == "toml") {
+            files.insert(path);
+        }
+    }
+    Ok(files)
+}
+
+/// The resources of a file, beside those of the files before it.
+fn name(file: &Path, extension: ExtensionFile, before: &[Draft], built_in: &BuiltIn<'_>) -> Result<Vec<Draft>, BadKey> {
+    let ExtensionFile { namespace, resources } = extension;
+    if !is_path_word(&namespace) {
+        return Err(BadKey::new("namespace", "a namespace is lower-case words joined by -"));
+    }
+    let of_the_program = |namespace: &str| built_in.kinds.iter().any(|kind| kind.name.split('/').next() == Some(namespace));
+    if of_the_program(&namespace) || before.iter().any(|draft| draft.namespace == namespace) {
+        return Err(BadKey::new("namespace", format!("the namespace {namespace} is taken")));
+    }
+    let mut drafts: Vec<Draft> = Vec::new();
+    for (plural, table) in resources {
+        let key = format!("resources.{plural}");
+        // Beside the records of a list stands its `meta`.
+        if !is_path_word(&plural) || plural == "meta" {
+            return Err(BadKey::new(key, "a resource is lower-case words joined by -, and not meta"));
+        }
+        let singular = &table.singular;
+        if !is_member_name(singular) {
+            return Err(BadKey::new(format!("{key}.singular"), "a singular is lower-case words joined by _"));
+        }
+        // Its events begin with it.
+        if built_in.events.has_group(singular) || before.iter().chain(&drafts).any(|draft| draft.terms.singular == singular) {
+            return Err(BadKey::new(format!("{key}.singular"), format!("the singular {singular} is taken")));
+        }
+        let terms = words::names(&namespace, &plural, singular);
+        drafts.push(Draft { file: file.to_owned(), namespace: namespace.clone(), terms, table });
+    }
+    Ok(drafts)
+}

@@ -1,0 +1,177 @@
+//! One resource of a file: its schema, and what else the file says about its members.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::declared::declaration::compatibility::REFERS_TO;
+use crate::declared::declaration::definitions::put_in_place;
+use crate::declared::declaration::fields::{is_member_name, is_short};
+use crate::declared::declaration::file::ResourceTable;
+use crate::declared::declaration::{BadKey, Declaration, FieldForm, event_types, words};
+use crate::events::{EventName, NotAnEventName};
+use crate::kernel::json_schema::{self, Unfit};
+use crate::resources::{Referable, Terms};
+
+/// What every record or event has, and no schema may declare.
+const RESERVED: [&str; 6] = ["id", "public_id", "uuid", "meta", "created_at", "updated_at"];
+/// The parameters of every list.
+const PARAMETERS: [&str; 6] = ["limit", "after", "sort", "query", "created_after", "created_before"];
+
+/// The kind that `table` declares, whose records may refer to those of `referable`.
+pub(super) fn declare(namespace: &str, names: Terms, table: ResourceTable, referable: &[Referable]) -> Result<Declaration, BadKey> {
+    if table.version < 1 {
+        return Err(BadKey::new("version", "versions count from 1"));
+    }
+    let mut schema = closed(put_in_place(table.schema).map_err(|bad| bad.below("schema"))?, names.singular)?;
+    let members = MemberSchemas(schema["properties"].as_object().cloned().unwrap_or_default());
+    let references = members.references(table.references, referable)?;
+    let filters = members.filters(table.filters, &references)?;
+    let becomes = members.becomes(table.becomes, names.singular)?;
+    members.searched(&table.search)?;
+    for (member, kind) in &references {
+        schema["properties"][member][REFERS_TO] = kind.name.as_str().into();
+    }
+    schema["description"] = table.description.into();
+    let validator = json_schema::validator(&schema).map_err(|error| BadKey::new("schema", error.to_string()))?;
+    let defaults = members.defaults()?;
+    let unfit = |unfit: Unfit| BadKey::new("sample", unfit.to_string());
+    json_schema::check(&validator, &Value::Object(table.sample.clone())).map_err(unfit)?;
+    let event_types = event_types::of(names.singular, &schema, &table.sample, &becomes)
+        .map_err(|error| BadKey::new("schema", format!("its events cannot be described: {error}")))?;
+    Ok(Declaration {
+        kind: format!("{namespace}/{}", names.plural.replace('_', "-")),
+        namespace: namespace.to_owned(),
+        version: table.version,
+        defaults,
+        terms: words::asked(names, &filters, &references, &table.search),
+        schema,
+        filters,
+        references,
+        becomes,
+        event_types,
+        validator,
+    })
+}
+
+/// The schema of an object whose members are known, and no others welcome. What the shop keeps with a record always is, as `meta`.
+fn closed(mut schema: Map<String, Value>, singular: &str) -> Result<Value, BadKey> {
+    if schema.get("type").and_then(Value::as_str) != Some("object") {
+        return Err(BadKey::new("schema.type", "a record is an object"));
+    }
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else {
+        return Err(BadKey::new("schema.properties", "a record has properties"));
+    };
+    for (name, member) in &*properties {
+        let key = format!("schema.properties.{name}");
+        // A body with nothing but an object of the singular's name would be read as a record that is wrapped in it.
+        if !is_member_name(name) || RESERVED.contains(&name.as_str()) || name == singular {
+            return Err(BadKey::new(key, "this name is reserved, or not lower-case words joined by _"));
+        }
+        if !member.is_object() {
+            return Err(BadKey::new(key, "the schema of a member is a table"));
+        }
+    }
+    properties.insert("meta".to_owned(), json!({ "type": "object" }));
+    if schema.entry("additionalProperties").or_insert(false.into()) != &Value::Bool(false) || schema.contains_key("patternProperties") {
+        return Err(BadKey::new(
+            "schema.additionalProperties",
+            "members that nobody knows are refused everywhere; meta takes what has no name",
+        ));
+    }
+    Ok(Value::Object(schema))
+}
+
+/// The schemas of a record's members.
+struct MemberSchemas(Map<String, Value>);
+
+impl MemberSchemas {
+    fn form(&self, member: &str) -> Option<FieldForm> {
+        self.0.get(member).and_then(FieldForm::of)
+    }
+
+    fn is_text(&self, member: &str) -> bool {
+        self.form(member) == Some(FieldForm::Text)
+    }
+
+    fn references(&self, references: BTreeMap<String, String>, referable: &[Referable]) -> Result<BTreeMap<String, Referable>, BadKey> {
+        let found = |(member, kind): (String, String)| {
+            let bad = |reason: String| BadKey::new(format!("references.{member}"), reason);
+            if !self.is_text(&member) {
+                return Err(bad("there is no property of this name with the type string".to_owned()));
+            }
+            let referable = referable.iter().find(|known| known.name == kind).cloned();
+            let referable = referable.ok_or_else(|| bad(format!("there is no {kind}")))?;
+            Ok((member, referable))
+        };
+        references.into_iter().map(found).collect()
+    }
+
+    fn filters(&self, filters: Vec<String>, references: &BTreeMap<String, Referable>) -> Result<BTreeMap<String, FieldForm>, BadKey> {
+        let usable = |member: String| {
+            let bad = |reason: &str| Err(BadKey::new("filters", format!("{member} {reason}")));
+            match self.form(&member) {
+                _ if PARAMETERS.contains(&member.as_str()) => bad("is a parameter of every list"),
+                None => bad("is no property with one scalar type"),
+                // Ids are as short as they are.
+                Some(FieldForm::Text) if !references.contains_key(&member) && !is_short(&self.0[&member]) => {
+                    bad("needs a maxLength of 500 at most, or an enum, to fit into an index")
+                }
+                Some(form) => Ok((member, form)),
+            }
+        };
+        filters.into_iter().map(usable).collect()
+    }
+
+    fn searched(&self, search: &[String]) -> Result<(), BadKey> {
+        match search.iter().find(|member| !self.is_text(member)) {
+            Some(member) => Err(BadKey::new("search", format!("{member} is no property with the type string"))),
+            None => Ok(()),
+        }
+    }
+
+    fn becomes(
+        &self,
+        becomes: BTreeMap<String, BTreeMap<String, String>>,
+        singular: &str,
+    ) -> Result<BTreeMap<String, BTreeMap<String, EventName>>, BadKey> {
+        let events = |(member, values): (String, BTreeMap<String, String>)| {
+            let key = format!("becomes.{member}");
+            if !self.is_text(&member) {
+                return Err(BadKey::new(key, "there is no property of this name with the type string"));
+            }
+            let event = |(value, name): (String, String)| {
+                let event = self.event(&member, &value, &name, singular).map_err(|reason| BadKey::new(format!("{key}.{value}"), reason))?;
+                Ok((value, event))
+            };
+            let events = values.into_iter().map(event).collect::<Result<_, BadKey>>()?;
+            Ok((member, events))
+        };
+        becomes.into_iter().map(events).collect()
+    }
+
+    fn event(&self, member: &str, value: &str, name: &str, singular: &str) -> Result<EventName, String> {
+        let event: EventName = name.parse().map_err(|error: NotAnEventName| error.to_string())?;
+        if event.resource() != singular || event_types::ACTIONS.iter().any(|action| event_types::name(singular, action) == event) {
+            return Err(format!("an event of its own begins with {singular}. and is not one that every record has"));
+        }
+        let known = self.0[member]["enum"].as_array();
+        match known.is_some_and(|known| !known.contains(&Value::from(value))) {
+            true => Err(format!("{member} never becomes {value}")),
+            false => Ok(event),
+        }
+    }
+
+    /// What members are unless somebody says otherwise.
+    fn defaults(&self) -> Result<Map<String, Value>, BadKey> {
+        let mut defaults = Map::new();
+        for (name, schema) in &self.0 {
+            let Some(default) = schema.get("default") else { continue };
+            let bad = |reason: String| BadKey::new(format!("schema.properties.{name}.default"), reason);
+            let validator = json_schema::validator(schema).map_err(|error| bad(error.to_string()))?;
+            json_schema::check(&validator, default).map_err(|unfit| bad(unfit.to_string()))?;
+            defaults.insert(name.clone(), default.clone());
+        }
+        Ok(defaults)
+    }
+}

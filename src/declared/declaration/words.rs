@@ -1,0 +1,47 @@
+//! The words of a declared kind, kept for as long as the program runs, like those of the kinds that are written in Rust.
+
+use std::collections::BTreeMap;
+
+use crate::declared::declaration::FieldForm;
+use crate::resources::{Filter, Referable, Terms};
+
+/// What a kind is called. Every part was checked to be a word that can stand in a statement.
+pub(super) fn names(namespace: &str, plural: &str, singular: &str) -> Terms {
+    Terms {
+        singular: kept(singular),
+        plural: kept(&plural.replace('-', "_")),
+        filters: &[],
+        searched: &[],
+        search: &[],
+        part: Some(("kind", kept(&format!("{namespace}/{plural}")))),
+    }
+}
+
+/// The same, with what its lists can be asked.
+pub(super) fn asked(
+    names: Terms,
+    filters: &BTreeMap<String, FieldForm>,
+    references: &BTreeMap<String, Referable>,
+    searched: &[String],
+) -> Terms {
+    let filter = |(member, form): (&String, &FieldForm)| {
+        let name = kept(member);
+        let filter = match (references.get(member), form) {
+            (Some(kind), _) => Filter::shown_id(name, kind.prefix),
+            (None, FieldForm::Text) => Filter::text(name),
+            (None, FieldForm::Number) => Filter::number(name),
+            (None, FieldForm::Boolean) => Filter::boolean(name),
+        };
+        filter.on(kept(&form.expression(member)))
+    };
+    Terms {
+        filters: filters.iter().map(filter).collect::<Vec<_>>().leak(),
+        searched: searched.iter().map(|member| kept(member)).collect::<Vec<_>>().leak(),
+        search: searched.iter().map(|member| kept(&FieldForm::Text.expression(member))).collect::<Vec<_>>().leak(),
+        ..names
+    }
+}
+
+fn kept(text: &str) -> &'static str {
+    text.to_owned().leak()
+}

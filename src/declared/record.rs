@@ -1,0 +1,118 @@
+//! A record of a declared kind, as a resource.
+
+use std::future::{Future, ready};
+
+use serde_json::{Map, Value};
+use sqlx::PgConnection;
+use sqlx::types::Json;
+
+use crate::declared::body::Members;
+use crate::declared::{Declaration, DeclaredRoom};
+use crate::events::EventName;
+use crate::kernel::ids::DeclaredId;
+use crate::kernel::json_schema::Unfit;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::resources::{Announced, Change, Edit, Editable, New, Presented, Record, Resource, Terms};
+
+crate::columns! {
+    /// What is kept of a declared record.
+    pub struct DeclaredRecord {
+        /// Whose kind it is.
+        pub kind: String,
+        /// The version of the kind's schema that it was last written under.
+        pub schema_version: i32,
+        /// Its members.
+        pub data: Json<Map<String, Value>>,
+    }
+}
+
+impl Resource for DeclaredRecord {
+    type Id = DeclaredId;
+    type Room = DeclaredRoom;
+
+    const SINGULAR: &'static str = "record";
+    const PLURAL: &'static str = "records";
+    const TABLE: &'static str = "declared_records";
+
+    fn terms(room: &DeclaredRoom) -> Terms {
+        room.declaration.terms
+    }
+
+    fn present(_: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
+        ready(Ok(records.iter().map(|record| record.fields.data.0.clone()).collect()))
+    }
+}
+
+impl Announced for DeclaredRecord {
+    fn events_in(room: &DeclaredRoom, change: &Change<'_, Self>) -> Vec<EventName> {
+        let declaration = &room.declaration;
+        match change {
+            Change::Created(_) => vec![declaration.event("created")],
+            Change::Deleted(_) => vec![declaration.event("deleted")],
+            Change::Updated(before, after) => {
+                let became = declaration.becomes.iter().filter_map(|(member, events)| {
+                    let value = after.fields.data.get(member).filter(|value| before.fields.data.get(member) != Some(*value))?;
+                    events.get(value.as_str()?).cloned()
+                });
+                became.chain([declaration.event("updated")]).collect()
+            }
+        }
+    }
+}
+
+impl Editable for DeclaredRecord {
+    type Body = Members;
+
+    async fn create(edit: &mut Edit<DeclaredRoom>, _: DeclaredId, Members(body): Members) -> Result<New<Self>, Problem> {
+        let mut data = edit.room.declaration.defaults.clone();
+        data.extend(body);
+        Ok(Self::holding(edit, &Map::new(), data).await?.into())
+    }
+
+    async fn change(edit: &mut Edit<DeclaredRoom>, before: &Record<Self>, Members(body): Members) -> Result<Self, Problem> {
+        let mut data = before.fields.data.0.clone();
+        data.extend(body);
+        let after = Self::holding(edit, &before.fields.data, data).await?;
+        // Another schema alone is no change.
+        Ok(if after.data == before.fields.data { before.fields.clone() } else { after })
+    }
+}
+
+impl DeclaredRecord {
+    /// A record with these members, which fit the schema. What they refer to and did not refer to `before` is held.
+    async fn holding(edit: &mut Edit<DeclaredRoom>, before: &Map<String, Value>, mut data: Map<String, Value>) -> Result<Self, Problem> {
+        let declaration = edit.room.declaration.clone();
+        refuse(declaration.check(&data))?;
+        hold_references(edit, &declaration, before, &mut data).await?;
+        Ok(Self { kind: declaration.kind.clone(), schema_version: declaration.version, data: Json(data) })
+    }
+}
+
+fn refuse(unfit: Vec<Unfit>) -> Result<(), Problem> {
+    let mut errors = FieldErrors::default();
+    for unfit in unfit {
+        if unfit.path.is_empty() {
+            return Err(Problem::new(ProblemCode::BodyInvalid).detail(unfit.sentence()));
+        }
+        errors.add(&unfit.path, unfit.sentence());
+    }
+    errors.finish()
+}
+
+/// What is newly referred to is there, and stays until the record that refers to it is committed. It is kept as answers show ids.
+async fn hold_references(
+    edit: &mut Edit<DeclaredRoom>,
+    declaration: &Declaration,
+    before: &Map<String, Value>,
+    data: &mut Map<String, Value>,
+) -> Result<(), Problem> {
+    let (mut missing, company) = (FieldErrors::default(), edit.company);
+    for (member, kind) in &declaration.references {
+        let Some(Value::String(text)) = data.get(member).filter(|value| before.get(member) != Some(*value)) else { continue };
+        match kind.read(text) {
+            Some((id, shown)) if kind.hold(edit.conn(), company, id).await? => drop(data.insert(member.clone(), shown.into())),
+            _ => missing.add(member, format!("There is no such record of {}.", kind.name)),
+        }
+    }
+    missing.finish()
+}

@@ -1,0 +1,52 @@
+//! Bringing the database in line with the files, when the service starts.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tokio_util::sync::CancellationToken;
+
+use crate::declared::{Declared, Unsuitable};
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::telemetry::chain;
+
+/// How often a database that was away is asked again.
+const ASK_AGAIN: Duration = Duration::from_secs(1);
+
+impl Declared {
+    /// Takes the schemas before anything is served, and makes indexes meanwhile. While the database is away the service is there and says
+    /// so; when it is back and turns out not to suit the files, the service stops.
+    pub async fn start(&self, lifecycle: &Lifecycle) -> Result<(), Unsuitable> {
+        let taken = match self.take_schemas().await {
+            Err(error) if error.may_pass() => {
+                tracing::warn!(error = chain(&error), "the declared extensions wait for the database");
+                false
+            }
+            taken => taken.map(|()| true)?,
+        };
+        let (declared, stopping) = (self.clone(), lifecycle.stopping().clone());
+        lifecycle.spawn(async move {
+            tokio::select! {
+                () = stopping.cancelled() => {}
+                () = declared.finish(taken, &stopping) => {}
+            }
+        });
+        Ok(())
+    }
+
+    async fn finish(&self, mut taken: bool, stopping: &CancellationToken) {
+        while !taken {
+            sleep(ASK_AGAIN).await;
+            match self.take_schemas().await {
+                Ok(()) => taken = true,
+                Err(error) if error.may_pass() => {}
+                Err(error) => {
+                    tracing::error!(error = chain(&error), "the declared extensions do not suit the database");
+                    return stopping.cancel();
+                }
+            }
+        }
+        if let Err(error) = self.make_indexes().await {
+            tracing::warn!(error = chain(&error), "filters of declared extensions lack an index until the next start");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! References of declared records: what they name is there, and of the same company.
+
+use std::pin::pin;
+
+use portico::companies::Scope;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::api_keys::{Kind, RESOURCES};
+use crate::declared::garden;
+use crate::declared::records::{ask, warehouse};
+use crate::every_resource::Resource;
+use crate::support::World;
+use crate::support::fleet::{id, uuid};
+use crate::support::people::EMAIL;
+
+#[tokio::test]
+async fn references_lead_to_live_records_of_the_same_company() {
+    let world = World::new().await;
+    let (_, other) = world.another_company(&[Scope::Admin]).await;
+    let theirs = world.request(Method::POST, "/inventory/int/v1/warehouses").key(&other).json(&json!({ "name": "x", "code": "X" }));
+    let foreign = theirs.send().await.ok(201)["warehouse"].take();
+    let own = warehouse(&world, "HAM").await;
+    let item = |warehouse: &Value| json!({ "sku": "MUG", "quantity": 1, "warehouse": warehouse });
+    let create = |body: Value| ask(&world, Method::POST, "inventory/int/v1/stock-items").json(&body).send();
+    let ticket = ask(&world, Method::POST, "support/int/v1/tickets").json(&json!({ "subject": "Hm" })).send().await.ok(201);
+    let (nobody, order) = (json!("record_01h455vb4pex5vsknk084sn02q"), json!("order_01h455vb4pex5vsknk084sn02q"));
+    for wrong in [&foreign["id"], &ticket["ticket"]["id"], &nobody, &order, &json!("x")] {
+        assert!(create(item(wrong)).await.refused(422, "body_invalid")["fields"].get("warehouse").is_some());
+    }
+    let made = create(item(&own["id"])).await.ok(201)["stock_item"].take();
+    ask(&world, Method::DELETE, &format!("inventory/int/v1/warehouses/{}", id(&own))).send().await.ok(200);
+    create(item(&own["id"])).await.refused(422, "body_invalid");
+    // What named it before goes on naming it.
+    let path = format!("inventory/int/v1/stock-items/{}", id(&made));
+    ask(&world, Method::PUT, &path).json(&json!({ "quantity": 2 })).send().await.ok(200);
+
+    let order = world.order(json!({})).await;
+    let customer = world.register(EMAIL).await["customer"]["id"].clone();
+    let ticket = json!({ "subject": "Where is it?", "order": order["uuid"], "customer": customer });
+    let ticket = ask(&world, Method::POST, "support/int/v1/tickets").json(&ticket).send().await.ok(201)["ticket"].take();
+    assert_eq!((&ticket["order"], &ticket["customer"], &ticket["priority"]), (&order["id"], &customer, &json!(3)));
+    let of_the_order = ask(&world, Method::GET, &format!("support/int/v1/tickets?order={}", id(&order))).send().await.ok(200);
+    assert_eq!(of_the_order["tickets"].as_array().unwrap().len(), 1);
+}
+
+/// Returns once somebody waits for a lock.
+async fn somebody_waits(world: &World) {
+    while world.count("select count(*) from pg_locks where not granted").await == 0 {}
+}
+
+#[tokio::test]
+async fn what_is_referred_to_is_there_when_the_reference_is_committed() {
+    let world = World::new().await;
+    let own = warehouse(&world, "HAM").await;
+    let mut deleting = world.pool.begin().await.unwrap();
+    sqlx::query("update declared_records set deleted_at = now() where id = $1").bind(uuid(&own)).execute(&mut *deleting).await.unwrap();
+    let item = json!({ "sku": "MUG", "quantity": 1, "warehouse": own["id"] });
+    let mut create = pin!(ask(&world, Method::POST, "inventory/int/v1/stock-items").json(&item).send());
+    tokio::select! {
+        answer = &mut create => panic!("it did not wait: {answer:?}"),
+        () = somebody_waits(&world) => {}
+    }
+    deleting.commit().await.unwrap();
+    create.await.refused(422, "body_invalid");
+}
+
+/// Every kind of record the program has itself can be referred to.
+#[tokio::test]
+async fn every_kind_can_be_referred_to() {
+    for (namespace, plural, _) in RESOURCES.iter().filter(|(namespace, ..)| !["inventory", "support"].contains(namespace)) {
+        let kind = format!("{namespace}/{plural}");
+        let directory = garden(&format!(
+            r#"
+            namespace = "garden"
+            [resources.pots]
+            singular = "pot"
+            version = 1
+            description = "A pot."
+            filters = ["of"]
+            references = {{ of = "{kind}" }}
+            schema = {{ type = "object", properties = {{ of = {{ type = "string" }} }} }}
+            sample = {{}}
+            "#
+        ));
+        let world = World::with(&[("extensions.directory", directory.path().to_str().unwrap())]).await;
+        world.state.declared.take_schemas().await.unwrap();
+        let record = Resource { world: &world, namespace, plural, kind: Kind::Log }.record().await;
+        let (_, other) = world.another_company(&Scope::ALL).await;
+        let create = |key: &str| world.request(Method::POST, "/garden/int/v1/pots").key(key).json(&json!({ "of": record["uuid"] })).send();
+        assert_eq!(create(&world.api_key).await.ok(201)["pot"]["of"], record["id"], "{kind}");
+        create(&other).await.refused(422, "body_invalid");
+        let found = world.api(Method::GET, &format!("/garden/int/v1/pots?of={}", id(&record))).send().await.ok(200);
+        assert_eq!(found["pots"].as_array().unwrap().len(), 1, "{kind}");
+    }
+}

@@ -1,0 +1,184 @@
+//! What happens at start: schemas that have changed, indexes that are not there yet.
+
+use std::fs;
+use std::path::Path;
+
+use futures::future::join_all;
+use portico::declared::{BuiltIn, Declared, Unsuitable, load};
+use portico::events::Catalogue;
+use portico::kernel::clock::Clock;
+use portico::kernel::lifecycle::Lifecycle;
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, PgPool};
+
+use crate::declared::garden;
+use crate::support::World;
+use crate::support::program::portico;
+
+fn file(version: u32, members: &str, required: &str) -> String {
+    format!(
+        r#"
+        namespace = "garden"
+        [resources.pots]
+        singular = "pot"
+        version = {version}
+        description = "A pot."
+        filters = ["label", "size"]
+        [resources.pots.schema]
+        type = "object"
+        required = [{required}]
+        properties = {{ label = {{ type = "string", maxLength = 90 }}, size = {{ type = "integer" }}, {members} }}
+        [resources.pots.sample]
+        label = "Blue"
+        size = 3
+        glaze = "matt"
+        "#
+    )
+}
+
+/// The file, as an instance of the program knows it.
+fn declared(pool: &PgPool, directory: &Path, text: &str) -> Declared {
+    fs::write(directory.join("garden.toml"), text).unwrap();
+    let declarations = load(directory, &BuiltIn { kinds: &[], events: &Catalogue::built_in() }).unwrap();
+    Declared::new(pool.clone(), Clock::System, declarations)
+}
+
+/// A world whose program declares the file.
+async fn world(directory: &Path) -> World {
+    let world = World::with(&[("extensions.directory", directory.to_str().unwrap())]).await;
+    world.state.declared.take_schemas().await.unwrap();
+    world
+}
+
+#[tokio::test]
+async fn a_changed_schema_needs_a_new_version_that_old_records_fit() {
+    let first = file(1, "glaze = { type = 'string' }", "'label'");
+    let directory = garden(&first);
+    let world = world(directory.path()).await;
+    let start = async |version, members: &str, required: &str| {
+        declared(&world.pool, directory.path(), &file(version, members, required)).take_schemas().await
+    };
+    start(1, "glaze = { type = 'string', description = 'Its surface.' }", "'label'").await.unwrap();
+
+    // Without records anything may change, in a new version.
+    let changed = start(1, "glaze = { enum = ['matt', 'raw'] }", "'label'").await;
+    assert!(matches!(changed, Err(Unsuitable::VersionMissing(kind, 1)) if kind == "garden/pots"));
+    start(2, "glaze = { enum = ['matt', 'raw'] }", "'label'").await.unwrap();
+    // Whoever still knows the schema that was given up writes nothing.
+    let pot = json!({ "label": "Blue", "glaze": "gloss" });
+    assert_eq!(world.api(Method::POST, "/garden/int/v1/pots").json(&pot).send().await.status, 500);
+    assert_eq!(world.count("select count(*) from declared_records").await, 0);
+
+    let newer = World::on(&world.database, &[("extensions.directory", directory.path().to_str().unwrap())]).await;
+    newer.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Blue", "glaze": "matt" })).send().await.ok(201);
+    // With records, only what they fit.
+    for (members, required, reason) in [
+        ("glaze = { enum = ['matt'] }", "'label'", "glaze: a value that was allowed is not"),
+        ("glaze = { enum = ['matt', 'raw'], type = 'string' }", "'label'", "glaze: type is new, or not known to be wider than before"),
+        ("glaze = { enum = ['matt', 'raw'] }", "'label', 'glaze'", "glaze: it is required, and records may lack it"),
+    ] {
+        let Unsuitable::Incompatible(kind, 2, 3, why) = start(3, members, required).await.unwrap_err() else { panic!("{reason}") };
+        assert_eq!((kind.as_str(), why.to_string().as_str()), ("garden/pots", reason));
+    }
+    start(3, "glaze = { enum = ['matt', 'raw', 'gloss'] }, weight = { type = 'number' }", "").await.unwrap();
+    let older = start(2, "glaze = { enum = ['matt', 'raw'] }", "'label'").await;
+    assert!(matches!(older, Err(Unsuitable::Older(_, 3, 2))), "an older program does not start on newer records");
+    // What knows the schema before may go on while it is replaced: everything it writes fits.
+    newer.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Red" })).send().await.ok(201);
+    let versions = "select string_agg(version::text, ' ' order by version) from declared_schemas where kind = 'garden/pots'";
+    assert_eq!(sqlx::query_scalar::<_, String>(versions).fetch_one(&world.pool).await.unwrap(), "2 3");
+}
+
+#[tokio::test]
+async fn the_program_refuses_to_start_with_a_schema_that_records_may_not_fit() {
+    let directory = garden(&file(1, "glaze = { type = 'string' }", "'label'"));
+    let world = world(directory.path()).await;
+    world.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Blue" })).send().await.ok(201);
+    fs::write(directory.path().join("garden.toml"), file(2, "glaze = { type = 'string' }", "'label', 'size'")).unwrap();
+    let settings = [("database.url", world.database.as_str()), ("extensions.directory", directory.path().to_str().unwrap())];
+    let reason =
+        "records of garden/pots that fit version 1 of its schema may not fit version 2: size: it is required, and records may lack it";
+    let serve = portico(&["serve"], &settings).output().await.unwrap();
+    assert!(!serve.status.success());
+    assert!(String::from_utf8_lossy(&serve.stderr).contains(reason), "{serve:?}");
+    // The doctor says the same, and changes nothing.
+    let doctor = portico(&["doctor"], &settings).output().await.unwrap();
+    assert!(String::from_utf8_lossy(&doctor.stdout).contains(reason), "{doctor:?}");
+    assert_eq!(world.count("select count(*) from declared_schemas where kind = 'garden/pots'").await, 1);
+}
+
+#[tokio::test]
+async fn instances_that_start_together_make_each_index_once() {
+    let world = World::new().await;
+    let directory = garden(&file(1, "glaze = { type = 'string' }", "'label'"));
+    let indexes =
+        "select count(*) from pg_index join pg_class on pg_class.oid = indexrelid where relname ~ '^declared_[0-9a-f]{16}$' and indisvalid";
+    let before = world.count(indexes).await;
+    let text = fs::read_to_string(directory.path().join("garden.toml")).unwrap();
+    let instances: Vec<_> = (0..8).map(|_| declared(&world.pool, directory.path(), &text)).collect();
+    for taken in join_all(instances.iter().map(Declared::take_schemas)).await {
+        taken.unwrap();
+    }
+    for made in join_all(instances.iter().map(Declared::make_indexes)).await {
+        made.unwrap();
+    }
+    assert_eq!(world.count(indexes).await, before + 2);
+    // One whose making was interrupted is of no use, and made anew.
+    let interrupt = "update pg_index set indisvalid = false where indexrelid in
+                     (select oid from pg_class where relname ~ '^declared_[0-9a-f]{16}$' order by oid desc limit 1)";
+    sqlx::query(interrupt).execute(&world.pool).await.unwrap();
+    assert_eq!(world.count(indexes).await, before + 1);
+    instances[0].make_indexes().await.unwrap();
+    assert_eq!(world.count(indexes).await, before + 2);
+}
+
+#[tokio::test]
+async fn the_program_starts_without_its_database_and_takes_the_schemas_when_it_is_there() {
+    let world = World::new().await;
+    let directory = garden(&file(1, "glaze = { type = 'string' }", "'label'"));
+    let text = fs::read_to_string(directory.path().join("garden.toml")).unwrap();
+    sqlx::query("alter table declared_schemas rename to elsewhere").execute(&world.pool).await.unwrap();
+    let (instance, lifecycle) = (declared(&world.pool, directory.path(), &text), Lifecycle::default());
+    instance.start(&lifecycle).await.unwrap();
+    assert!(instance.take_schemas().await.unwrap_err().may_pass());
+    sqlx::query("alter table elsewhere rename to declared_schemas").execute(&world.pool).await.unwrap();
+    while world.count("select count(*) from declared_schemas where kind = 'garden/pots'").await == 0 {
+        tokio::task::yield_now().await;
+    }
+    lifecycle.stop().await;
+}
+
+#[tokio::test]
+async fn a_filtered_list_is_read_from_the_index_of_its_filter() {
+    // One connection, so that the statement of the list is found where it was prepared.
+    let world = World::with(&[("database.max_connections", "1")]).await;
+    sqlx::query(
+        "insert into declared_records (id, company_id, version, created_at, updated_at, kind, schema_version, data)
+         select gen_random_uuid(), $1, 1, now(), now(), kind, 1, jsonb_build_object('sku', 'S-' || n, 'priority', n)
+         from generate_series(1, 3000) n, unnest(array['inventory/stock-items', 'support/tickets']) kind",
+    )
+    .bind(world.company.uuid())
+    .execute(&world.pool)
+    .await
+    .unwrap();
+    sqlx::query("analyze declared_records").execute(&world.pool).await.unwrap();
+    for (path, kind, column, value) in [
+        ("/inventory/int/v1/stock-items?sku=S-77", "inventory/stock-items", "data ->> 'sku'", "'S-77'"),
+        ("/support/int/v1/tickets?priority=77", "support/tickets", "data ->> 'priority'", "77"),
+    ] {
+        let list = world.api(Method::GET, path).send().await.ok(200);
+        let found = list.as_object().unwrap().values().find_map(Value::as_array).unwrap();
+        assert_eq!(found.len(), 1, "{path}");
+        let prepared = "select name from pg_prepared_statements where statement like 'select id, company_id%' || $1 || '%limit%'";
+        let name: String = sqlx::query_scalar(prepared).bind(kind).fetch_one(&world.pool).await.unwrap();
+        for mode in ["force_custom_plan", "force_generic_plan"] {
+            sqlx::raw_sql(AssertSqlSafe(format!("set plan_cache_mode = {mode}"))).execute(&world.pool).await.unwrap();
+            let explain = format!("explain execute \"{name}\" ('{}', {value}, 26)", world.company.uuid());
+            let plan: Vec<String> = sqlx::query_scalar(AssertSqlSafe(explain)).fetch_all(&world.pool).await.unwrap();
+            let plan = plan.join("\n");
+            assert!(plan.contains("using declared_") && plan.contains(column) && !plan.contains("Filter"), "{mode} {path}: {plan}");
+            assert!(!plan.contains("Sort") && !plan.contains("of_company"), "{mode} {path}: {plan}");
+        }
+    }
+}
