@@ -106,7 +106,7 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
     on_database(config, json, async |pool| {
         let lifecycle = Lifecycle::default();
         let companies = Companies::new(pool.clone(), Clock::System, lifecycle.clone());
-        let developers = Developers::new(pool.clone(), Clock::System, companies, Catalogue::built_in(), &lifecycle);
+        let developers = Developers::new(pool.clone(), Clock::System, companies, Catalogue::built_in(), config.streams, &lifecycle);
         let new = developers.roll_api_key_by_hand(key, overlap).await.map_err(|problem| match problem.code() {
             ProblemCode::RecordNotFound => format!("there is no API key {key}"),
             code => code.detail().to_owned(),
