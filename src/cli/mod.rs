@@ -45,7 +45,7 @@ enum Command {
         /// As JSON
         #[arg(long)]
         json: bool,
-        /// As assignments for a shell: URL, STORE_KEY, API_KEY
+        /// As variables for a shell: URL, STORE_KEY, API_KEY
         #[arg(long, conflicts_with = "json")]
         shell: bool,
     },

@@ -95,10 +95,10 @@ impl Demo {
         self
     }
 
-    /// The facts as a shell reads them: `eval "$(portico demo --shell)"`.
+    /// The facts as a shell reads them: `eval "$(portico demo --shell)"`. `portico listen` takes them from the environment.
     pub fn assignments(&self) -> String {
         let Self { url, store_key, api_key, .. } = self;
-        format!("URL={url}\nSTORE_KEY={store_key}\nAPI_KEY={api_key}")
+        format!("export URL={url}\nexport STORE_KEY={store_key}\nexport API_KEY={api_key}")
     }
 
     /// What greets a newcomer: the facts, and three commands that work when pasted.

@@ -1,6 +1,9 @@
 //! Publishing from outside: decisions, section 7, Publishing from outside.
 
+use std::collections::BTreeSet;
+
 use chrono::TimeDelta;
+use futures::future::join_all;
 use portico::companies::Scope;
 use portico::kernel::ids::{EventId, OrderId};
 use reqwest::Method;
@@ -51,6 +54,26 @@ async fn many_events_are_published_at_once_in_their_order() {
     let published = answer["events"].as_array().unwrap();
     assert_eq!((published.len(), world.events_stored().await), (500, 500));
     assert!(published.iter().enumerate().all(|(index, event)| event["event"] == names[index % 3]));
+}
+
+#[tokio::test]
+async fn single_events_of_the_same_moment_are_each_published_once_and_those_about_a_record_numbered() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let (about_none, mut about_order) = (world.sample("driver.online"), world.sample("order.updated"));
+    about_order["subject"] = json!(OrderId::new(world.clock.now()));
+    let publishing = (0..60).map(|index| world.publish_outside(if index % 3 == 0 { about_order.clone() } else { about_none.clone() }));
+    let mut ids = BTreeSet::new();
+    for answer in join_all(publishing).await {
+        ids.insert(answer.ok(201)["event"]["id"].as_str().unwrap().to_owned());
+    }
+    assert_eq!((ids.len(), world.events_stored().await), (60, 60));
+    let numbers = "select count(distinct sequence) from events where sequence between 1 and 20 and name = 'order.updated'";
+    assert_eq!(world.count(numbers).await, 20);
+    assert_eq!(world.count("select count(*) from events where sequence is null and name = 'driver.online'").await, 40);
+    world.deliver().await;
+    let delivered: BTreeSet<_> = receiver.received().iter().map(|post| post.header("webhook-id").to_owned()).collect();
+    assert_eq!(delivered, ids);
 }
 
 #[tokio::test]
@@ -165,7 +188,7 @@ async fn parallel_requests_with_one_key_make_one_event() {
     let world = World::new().await;
     let mut body = world.sample("order.created");
     body["idempotency_key"] = json!("web-1042");
-    let answers = futures::future::join_all((0..20).map(|_| world.publish_outside(body.clone()))).await;
+    let answers = join_all((0..20).map(|_| world.publish_outside(body.clone()))).await;
     let ids: std::collections::HashSet<_> = answers.iter().map(|answer| answer.body["event"]["id"].to_string()).collect();
     assert_eq!((ids.len(), answers.iter().filter(|answer| answer.status == 201).count()), (1, 1), "{answers:?}");
     assert_eq!(world.events_stored().await, 1);

@@ -15,7 +15,7 @@ use crate::kernel::secrets::sha256;
 use crate::resources::Line;
 
 /// Events published at once.
-pub(super) const MAX_EVENTS: usize = 500;
+const MAX_EVENTS: usize = 500;
 
 /// One event or many, each of which may be published.
 #[derive(Debug)]

@@ -1,8 +1,8 @@
 //! Publishing from outside: `POST events` (decisions, section 7), one event or `{"events":[…]}`.
 //!
 //! Everything is looked at before anything is stored: the names against the catalogue, each `data` against the schema of its event. Then
-//! all events are one statement and one commit; without idempotency keys there is not even a transaction around it, and single events that
-//! come at the same moment share both.
+//! all events are one statement and one commit; without idempotency keys there is not even a transaction around it, and single events about
+//! no record that come at the same moment share both.
 //!
 //! An idempotency key is good for a day. The event it stands for is answered again, whoever of many requests at the same moment was
 //! first: the key is written with the event, and who finds it taken by somebody faster undoes everything and reads what that one wrote.
@@ -22,7 +22,7 @@ use sqlx::PgPool;
 
 use crate::companies::{CallingCompany, Scope};
 use crate::developers::Developers;
-use crate::developers::publishing::body::{Batch, MAX_EVENTS};
+use crate::developers::publishing::body::Batch;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::clock::{Clock, timestamp};
 use crate::kernel::group_commit::GroupCommit;
@@ -33,6 +33,8 @@ use crate::kernel::problem::Problem;
 
 /// The largest body: many events at once need more room than other requests do.
 pub(super) const BODY_LIMIT: usize = 1024 * 1024;
+/// Single events that are published together at most: enough to be cheap, few enough that large ones take no great room.
+const SINGLES: usize = 50;
 
 /// `POST events`
 pub(super) async fn publish(
@@ -62,7 +64,9 @@ impl Developers {
             return self.publish_once(company, batch).await;
         }
         match &*batch.events {
-            [event] => Ok(vec![self.singles.write(event.clone()).await?]),
+            // One about a record locks the record's number until its commit: two such together could wait in a circle with a change of
+            // both records.
+            [event] if event.subject.is_none() => Ok(vec![self.singles.write(event.clone()).await?]),
             events => Ok(publish_all(&self.pool, &self.clock, events).await?),
         }
     }
@@ -74,13 +78,13 @@ impl Developers {
     }
 }
 
-/// Events that come one by one, from anybody: those of the same moment are published together.
+/// Events about no record that come one by one, from anybody: those of the same moment are published together.
 pub(super) type Singles = GroupCommit<NewEvent, Published>;
 
 /// Begins to gather them.
 pub(super) fn singles(pool: &PgPool, clock: &Clock, lifecycle: &Lifecycle) -> Singles {
     let (pool, clock) = (pool.clone(), clock.clone());
-    GroupCommit::new(lifecycle.clone(), MAX_EVENTS, move |events| {
+    GroupCommit::new(lifecycle.clone(), SINGLES, move |events| {
         let (pool, clock) = (pool.clone(), clock.clone());
         async move { publish_all(&pool, &clock, &events).await }
     })
