@@ -88,17 +88,7 @@ async fn mail_sign_in_code(
     let identity = Identity::Email(address);
     let customer = customers::find_proven(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
-    let order = Order {
-        store,
-        purpose: Purpose::SignIn,
-        languages,
-        identity: &identity,
-        requested_by: None,
-        customer: Some(customer.id),
-        text: None,
-        mail: customer.proven_email(),
-    };
-    Ok(codes::issue(storefront, order).await?)
+    issue(storefront, store, languages, (&identity, &customer), None).await
 }
 
 async fn text_sign_in_code(
@@ -112,16 +102,26 @@ async fn text_sign_in_code(
     let customer = customers::find_by_identity(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
     let customer = customer.ok_or(ProblemCode::CustomerNotFound)?;
     let text = Recipient { number, is_unproven: customer.proven_phone().is_none() };
-    let mail = customer.proven_email();
+    issue(storefront, store, languages, (&identity, &customer), Some(text)).await
+}
+
+/// Sends a sign-in code by `text`, where there is one to send, or to the customer's proven address.
+async fn issue(
+    storefront: &Storefront,
+    store: &Store,
+    languages: &AcceptedLanguages,
+    (identity, customer): (&Identity, &Customer),
+    text: Option<Recipient>,
+) -> Result<codes::Method, Problem> {
     let order = Order {
         store,
         purpose: Purpose::SignIn,
         languages,
-        identity: &identity,
+        identity,
         requested_by: None,
         customer: Some(customer.id),
-        text: Some(text),
-        mail,
+        text,
+        mail: customer.proven_email(),
     };
     Ok(codes::issue(storefront, order).await?)
 }

@@ -5,14 +5,7 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::people::{EMAIL, PHONE, token, wrong};
-
-async fn registered() -> World {
-    let world = World::new().await;
-    world.register(PHONE).await;
-    world.pass(TimeDelta::minutes(2));
-    world
-}
+use crate::support::people::{EMAIL, PHONE, registered, token, wrong};
 
 #[tokio::test]
 async fn a_right_code_signs_in_once() {

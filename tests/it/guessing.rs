@@ -11,17 +11,10 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::support::World;
-use crate::support::people::{EMAIL, PASSWORD, PHONE, wrong};
+use crate::support::people::{EMAIL, PASSWORD, PHONE, registered, wrong};
 
 const OTHER: &str = "+12015550199";
 const GUESSES: &str = "select guesses::bigint from verification_codes where purpose = 'sign_in'";
-
-async fn registered() -> World {
-    let world = World::new().await;
-    world.register(PHONE).await;
-    world.pass(TimeDelta::minutes(2));
-    world
-}
 
 #[tokio::test]
 async fn a_right_code_that_came_during_a_lock_out_works_when_it_is_over() {

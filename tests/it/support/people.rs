@@ -1,5 +1,6 @@
 //! What stories do over and over before they come to their point.
 
+use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use crate::support::World;
@@ -8,6 +9,14 @@ use crate::support::World;
 pub const PHONE: &str = "+12015550123";
 pub const EMAIL: &str = "ada@example.com";
 pub const PASSWORD: &str = "correct horse battery";
+
+/// A world with a customer who registered with [`PHONE`], long enough ago to be sent another code.
+pub async fn registered() -> World {
+    let world = World::new().await;
+    world.register(PHONE).await;
+    world.pass(TimeDelta::minutes(2));
+    world
+}
 
 impl World {
     /// Asks for a creation code and reads it.
