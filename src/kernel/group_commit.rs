@@ -5,8 +5,10 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use tokio::sync::oneshot;
 
@@ -91,7 +93,10 @@ where
     async fn write_next(&self) -> bool {
         let Some(group) = self.next_group() else { return false };
         let items = group.iter().map(|waiting| waiting.item.clone()).collect();
-        match (self.write)(items).await {
+        // A panic was logged where it happened; those who wait are told, and whoever comes next is written.
+        let writing = AssertUnwindSafe(async { (self.write)(items).await }).catch_unwind();
+        let Ok(written) = writing.await else { return true };
+        match written {
             Ok(written) => {
                 for (waiting, written) in group.into_iter().zip(written) {
                     let _ = waiting.done.send(Ok(written));
@@ -161,6 +166,16 @@ mod tests {
         let written = join_all((5..10).map(|number| squares.write(number))).await;
         let written: Vec<_> = written.into_iter().map(Result::ok).collect();
         assert_eq!(written, [Some(25), Some(36), None, Some(64), Some(81)]);
+    }
+
+    #[tokio::test]
+    async fn after_a_panic_whoever_comes_next_is_written() {
+        let numbers = GroupCommit::new(Lifecycle::default(), 10, |items: Vec<i32>| async move {
+            assert!(!items.contains(&7), "a seven");
+            Ok(items)
+        });
+        assert!(numbers.write(7).await.is_err());
+        assert_eq!(numbers.write(8).await.unwrap(), 8);
     }
 
     #[tokio::test]
