@@ -34,6 +34,11 @@ fn takes(content_type: Option<&[u8]>) -> bool {
 /// Parses a whole body: syntax errors are `json_invalid`, wrong members and NUL characters `body_invalid`.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     refuse_nul(bytes)?;
+    // Where something is wrong is only looked for when something is.
+    serde_json::from_slice(bytes).or_else(|_| parse_minding_the_path(bytes))
+}
+
+fn parse_minding_the_path<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let mut json = serde_json::Deserializer::from_slice(bytes);
     let value = serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
@@ -83,9 +88,7 @@ fn explain(path: &str, error: &serde_json::Error) -> Problem {
 /// Postgres cannot keep U+0000 in text, and no honest client sends one. Looked for in the bytes, so that no depth hides it: `\u0000` is a
 /// NUL unless the backslash is itself escaped, that is, unless an odd number of them stands in front of it.
 fn refuse_nul(bytes: &[u8]) -> Result<(), Problem> {
-    let escaped = b"\\u0000";
-    let starts = bytes.windows(escaped.len()).enumerate().filter(|(_, window)| *window == escaped).map(|(start, _)| start);
-    for start in starts {
+    for start in memchr::memmem::find_iter(bytes, b"\\u0000") {
         let backslashes = bytes[..start].iter().rev().take_while(|byte| **byte == b'\\').count();
         if backslashes % 2 == 0 {
             return Err(Problem::new(ProblemCode::BodyInvalid).detail("The body contains a NUL character, which no text may hold."));
