@@ -16,6 +16,8 @@ mod envelope;
 mod name;
 mod queries;
 
+use std::borrow::Borrow;
+
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
@@ -57,9 +59,10 @@ pub async fn publish(conn: &mut PgConnection, event: NewEvent, now: DateTime<Utc
 }
 
 /// Publishes many events in one statement when, and only when, the caller's transaction commits. Answers their ids, in the same order.
-pub async fn publish_all(conn: &mut PgConnection, events: &[NewEvent], now: DateTime<Utc>) -> Result<Vec<EventId>, sqlx::Error> {
+pub async fn publish_all(conn: &mut PgConnection, events: &[impl Borrow<NewEvent>], now: DateTime<Utc>) -> Result<Vec<EventId>, sqlx::Error> {
     let (mut ids, mut columns) = (Vec::with_capacity(events.len()), queries::Columns::default());
     for event in events {
+        let event = event.borrow();
         let id = EventId::new(now);
         ids.push(id);
         columns.ids.push(id.uuid());

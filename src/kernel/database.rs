@@ -82,6 +82,13 @@ pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
     pool_of(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
 }
 
+/// One more connection to the same database, for what is written group by group: the server has all that the one statement needs at hand,
+/// as it would not if each group took whichever connection is free.
+pub fn writer(pool: &PgPool) -> PgPool {
+    let options = pool.connect_options().as_ref().clone();
+    pool_of(1).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
+}
+
 /// Whether the fault is the database being away, rather than what was asked of it.
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {

@@ -11,6 +11,9 @@ mod body;
 mod keys;
 mod queries;
 
+use std::borrow::Borrow;
+use std::sync::Arc;
+
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -25,6 +28,7 @@ use crate::developers::Developers;
 use crate::developers::publishing::body::Batch;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::clock::{Clock, timestamp};
+use crate::kernel::database;
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::json::Json;
@@ -44,8 +48,9 @@ pub(super) async fn publish(
 ) -> Result<Response, Problem> {
     caller.may(Scope::Events)?;
     let batch = Batch::read(&body?.0, &developers.catalogue, caller.company)?;
-    let published = developers.publish(caller.company, &batch).await?;
-    Ok(answer(&batch, &published))
+    let is_single = batch.is_single;
+    let published = developers.publish(caller.company, batch).await?;
+    Ok(answer(is_single, &published))
 }
 
 /// An event that happened, by this request or by an earlier one under the same idempotency key.
@@ -59,15 +64,15 @@ pub(super) struct Published {
 
 impl Developers {
     /// Publishes a batch, or nothing of it.
-    async fn publish(&self, company: CompanyId, batch: &Batch) -> Result<Vec<Published>, Problem> {
+    async fn publish(&self, company: CompanyId, mut batch: Batch) -> Result<Vec<Published>, Problem> {
         if batch.has_keys() {
-            return self.publish_once(company, batch).await;
+            return self.publish_once(company, &batch).await;
         }
-        match &*batch.events {
-            // One about a record locks the record's number until its commit: two such together could wait in a circle with a change of
-            // both records.
-            [event] if event.subject.is_none() => Ok(vec![self.singles.write(event.clone()).await?]),
-            events => Ok(publish_all(&self.pool, &self.clock, events).await?),
+        // One about a record locks the record's number until its commit: two such together could wait in a circle with a change of both
+        // records.
+        match batch.events.pop_if(|event| batch.is_single && event.subject.is_none()) {
+            Some(event) => Ok(vec![self.singles.write(Arc::new(event)).await?]),
+            None => Ok(publish_all(&self.pool, &self.clock, &batch.events).await?),
         }
     }
 
@@ -79,28 +84,29 @@ impl Developers {
 }
 
 /// Events about no record that come one by one, from anybody: those of the same moment are published together.
-pub(super) type Singles = GroupCommit<NewEvent, Published>;
+pub(super) type Singles = GroupCommit<Arc<NewEvent>, Published>;
 
 /// Begins to gather them.
 pub(super) fn singles(pool: &PgPool, clock: &Clock, lifecycle: &Lifecycle) -> Singles {
-    let (pool, clock) = (pool.clone(), clock.clone());
+    let (pool, clock) = (database::writer(pool), clock.clone());
     GroupCommit::new(lifecycle.clone(), SINGLES, move |events| {
         let (pool, clock) = (pool.clone(), clock.clone());
         async move { publish_all(&pool, &clock, &events).await }
     })
 }
 
-async fn publish_all(pool: &PgPool, clock: &Clock, events: &[NewEvent]) -> Result<Vec<Published>, sqlx::Error> {
+async fn publish_all(pool: &PgPool, clock: &Clock, events: &[impl Borrow<NewEvent>]) -> Result<Vec<Published>, sqlx::Error> {
     let now = clock.now();
     let ids = events::publish_all(&mut *pool.acquire().await?, events, now).await?;
-    Ok(events.iter().zip(ids).map(|(event, id)| Published { id, name: event.name.clone(), at: now, repeated: false }).collect())
+    let published = |(event, id): (&NewEvent, EventId)| Published { id, name: event.name.clone(), at: now, repeated: false };
+    Ok(events.iter().map(Borrow::borrow).zip(ids).map(published).collect())
 }
 
 /// 201 when anything is new, 200 when all of it was published before.
-fn answer(batch: &Batch, published: &[Published]) -> Response {
+fn answer(is_single: bool, published: &[Published]) -> Response {
     let status = if published.iter().all(|event| event.repeated) { StatusCode::OK } else { StatusCode::CREATED };
     let mut events: Vec<_> = published.iter().map(Published::present).collect();
-    let body = match batch.is_single {
+    let body = match is_single {
         true => json!({ "event": events.pop() }),
         false => json!({ "events": events }),
     };
