@@ -6,16 +6,18 @@
 //! Deliveries wait in three lanes, so that what waits in one is never in the way of another. Within a lane the endpoints take turns:
 //! whoever has the fewest deliveries in flight is first, whatever waits for the others.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::body::Bytes;
 use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::kernel::secrets::random_bytes;
 use crate::webhooks::Webhooks;
-use crate::webhooks::at_hand::Shared;
+use crate::webhooks::at_hand::Endpoints;
 use crate::webhooks::delivery::{INTERRUPTIONS, LEASE};
 use crate::webhooks::endpoint::Endpoint;
 use crate::webhooks::queries::{self, Limits};
@@ -62,14 +64,15 @@ pub struct Claimed {
     pub(super) endpoint: Arc<Endpoint>,
 }
 
-/// What a claim brought, and what to expect of the next one.
+/// What a claim found, beside the deliveries it brought, and what to expect of the next one.
 #[derive(Debug)]
-pub(super) struct Claims {
-    pub(super) deliveries: Vec<Claimed>,
+pub(super) struct Found {
     /// The endpoint after which the next claim begins to look.
-    pub(super) last: SubscriptionId,
-    /// Whether more may be waiting than there was room for.
+    pub(super) last: Option<SubscriptionId>,
+    /// Whether as many were taken as were asked for, so that there may be more at once.
     pub(super) more: bool,
+    /// The endpoints for which more may be waiting, to go as soon as one of theirs has ended.
+    pub(super) crowded: Vec<SubscriptionId>,
     /// Whether there may be endpoints that were not looked at.
     pub(super) unseen: bool,
     /// Whether another worker was faster with some: there is more at once.
@@ -78,40 +81,38 @@ pub(super) struct Claims {
     pub(super) resumes_at: Option<DateTime<Utc>>,
 }
 
-/// A row of a claim: a summary of the whole, and a delivery unless there is none.
+/// A delivery as its row tells, when it is taken into flight.
 #[derive(Debug)]
 pub(super) struct Taken {
-    pub(super) last: Option<SubscriptionId>,
-    pub(super) more: bool,
-    pub(super) unseen: bool,
-    pub(super) missed: bool,
-    pub(super) resumes_at: Option<DateTime<Utc>>,
-    pub(super) delivery: Option<DeliveryId>,
-    pub(super) company: Option<CompanyId>,
-    pub(super) subscription: Option<SubscriptionId>,
-    pub(super) event: Option<EventId>,
-    pub(super) event_name: Option<String>,
+    pub(super) delivery: DeliveryId,
+    pub(super) company: CompanyId,
+    pub(super) subscription: SubscriptionId,
+    pub(super) event: EventId,
+    pub(super) event_name: String,
     pub(super) sequence: Option<i64>,
-    pub(super) number: Option<i16>,
-    pub(super) failures: Option<i16>,
-    pub(super) version: Option<i64>,
+    pub(super) number: i16,
+    pub(super) failures: i16,
+    /// Of the subscription.
+    pub(super) version: i64,
+    /// The event's bytes; one of the deliveries of an event has them.
+    pub(super) body: Option<Vec<u8>>,
 }
 
 impl Taken {
-    fn complete(self, shared: &Shared) -> Option<Claimed> {
-        let (event, subscription) = (self.event?, self.subscription?);
-        let (Some(body), Some(endpoint)) = (shared.bodies.get(&event), shared.endpoints.get(&subscription)) else {
+    fn complete(self, endpoints: &Endpoints, bodies: &HashMap<EventId, Bytes>) -> Option<Claimed> {
+        let (event, subscription) = (self.event, self.subscription);
+        let (Some(body), Some(endpoint)) = (bodies.get(&event), endpoints.get(&subscription)) else {
             tracing::error!(%event, %subscription, "a delivery has lost its event or its webhook");
             return None;
         };
         Some(Claimed {
-            delivery: self.delivery?,
-            company: self.company?,
+            delivery: self.delivery,
+            company: self.company,
             subscription,
             event,
-            number: self.number?,
-            failures: self.failures?,
-            event_name: self.event_name?,
+            number: self.number,
+            failures: self.failures,
+            event_name: self.event_name,
             sequence: self.sequence,
             body: body.clone(),
             endpoint: Arc::clone(endpoint),
@@ -131,13 +132,13 @@ impl Webhooks {
     pub async fn claim(&self, limit: usize) -> Result<Vec<Claimed>, sqlx::Error> {
         let mut claimed = Vec::new();
         for lane in Lane::ALL {
-            claimed.extend(self.claim_from(lane, limit - claimed.len(), beginning()).await?.deliveries);
+            claimed.extend(self.claim_from(lane, limit - claimed.len(), beginning()).await?.1);
         }
         Ok(claimed)
     }
 
     /// Claims at most `limit` deliveries of one lane, looking at the endpoints behind `after` first.
-    pub(super) async fn claim_from(&self, lane: Lane, limit: usize, after: SubscriptionId) -> Result<Claims, sqlx::Error> {
+    pub(super) async fn claim_from(&self, lane: Lane, limit: usize, after: SubscriptionId) -> Result<(Found, Vec<Claimed>), sqlx::Error> {
         let limits = Limits {
             deliveries: i32::try_from(limit).unwrap_or(i32::MAX),
             endpoints: ENDPOINTS,
@@ -147,21 +148,15 @@ impl Webhooks {
         let mut conn = self.mover.acquire().await?;
         // Where an endpoint has more chains than one claim looks at, each claim begins elsewhere.
         let start = i64::from_ne_bytes(random_bytes());
-        let rows = queries::claim_due(&mut conn, lane, limits, after, start, self.clock.now()).await?;
-        let summary = rows.first().expect("there is always a summary");
-        let mut claims = Claims {
-            deliveries: Vec::new(),
-            last: summary.last.unwrap_or_else(beginning),
-            more: summary.more,
-            unseen: summary.unseen,
-            missed: summary.missed,
-            resumes_at: summary.resumes_at,
-        };
-        if summary.delivery.is_some() {
-            let shared = self.at_hand.gather(&mut conn, &self.key, &rows).await?;
-            claims.deliveries = rows.into_iter().filter_map(|row| row.complete(&shared)).collect();
-        }
-        Ok(claims)
+        let (found, taken) = queries::claim_due(&mut conn, lane, limits, after, start, self.clock.now()).await?;
+        Ok((found, self.complete(&mut conn, taken).await?))
+    }
+
+    /// Adds to what was taken all that sending takes.
+    pub(super) async fn complete(&self, conn: &mut PgConnection, mut taken: Vec<Taken>) -> Result<Vec<Claimed>, sqlx::Error> {
+        let endpoints = self.at_hand.gather(conn, &self.key, &taken).await?;
+        let bodies = taken.iter_mut().filter_map(|taken| Some((taken.event, Bytes::from(taken.body.take()?)))).collect();
+        Ok(taken.into_iter().filter_map(|taken| taken.complete(&endpoints, &bodies)).collect())
     }
 
     /// Makes deliveries due again whose lease has run out, and logs the attempts that were lost with it.

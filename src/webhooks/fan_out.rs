@@ -1,9 +1,9 @@
 //! Fan-out: an event in the outbox becomes one delivery for each subscription that wants it.
 
-use crate::webhooks::{Webhooks, queries};
+use crate::webhooks::{Claimed, Webhooks, queries};
 
 /// Events that one statement takes out of the outbox at most, and as long as nobody knows how many want them.
-const BATCH: u16 = 200;
+pub(super) const BATCH: u16 = 200;
 pub(super) const FIRST_BATCH: u16 = 20;
 /// Deliveries that one statement should make: enough to be cheap, too few for anything else to wait for it.
 const DELIVERIES: i64 = 2_000;
@@ -15,7 +15,9 @@ pub(super) struct FannedOut {
     pub(super) events: i64,
     /// Deliveries made of them.
     pub(super) deliveries: i64,
-    /// Whether any of those have to be made in order.
+    /// Whether any of those wait to be claimed.
+    pub(super) queued: bool,
+    /// Whether any of those that wait have to be made in order.
     pub(super) in_order: bool,
 }
 
@@ -28,14 +30,18 @@ impl FannedOut {
 }
 
 impl Webhooks {
-    /// Fans out one batch of events and tells how many there were. A disabled subscription gets none of them, then or later.
+    /// Fans out one batch of events, all of whose deliveries wait, and tells how many events there were. A disabled subscription gets none
+    /// of them, then or later.
     pub async fn fan_out(&self) -> Result<u64, sqlx::Error> {
-        Ok(self.fan_out_batch(BATCH).await?.events.unsigned_abs())
+        Ok(self.fan_out_at_once(BATCH, 0).await?.0.events.unsigned_abs())
     }
 
-    pub(super) async fn fan_out_batch(&self, events: u16) -> Result<FannedOut, sqlx::Error> {
-        let mut conn = self.engine.acquire().await?;
-        queries::fan_out(&mut conn, events, self.clock.now()).await
+    /// Fans out up to `events` events, and takes up to `flights` of their deliveries into flight at once.
+    pub(super) async fn fan_out_at_once(&self, events: u16, flights: usize) -> Result<(FannedOut, Vec<Claimed>), sqlx::Error> {
+        let (flights, in_flight) = (i32::try_from(flights).unwrap_or(i32::MAX), self.settings.endpoint_concurrency());
+        let mut conn = self.mover.acquire().await?;
+        let (fanned_out, taken) = queries::fan_out(&mut conn, events, flights, in_flight, self.clock.now()).await?;
+        Ok((fanned_out, self.complete(&mut conn, taken).await?))
     }
 }
 
@@ -46,7 +52,7 @@ mod tests {
     #[test]
     fn the_more_want_an_event_the_fewer_are_fanned_out_at_once() {
         for (events, deliveries, next) in [(0, 0, 200), (200, 0, 200), (200, 2_000, 200), (10, 1_000, 20), (1, 100_000, 1)] {
-            assert_eq!(FannedOut { events, deliveries, in_order: false }.next_batch(), next);
+            assert_eq!(FannedOut { events, deliveries, queued: false, in_order: false }.next_batch(), next);
         }
     }
 }

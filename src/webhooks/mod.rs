@@ -6,9 +6,9 @@
 //! |---|---|---|
 //! | publisher ([`crate::events`], another floor) | writes the event, its final bytes included, in the transaction that made it happen | `events`, `outbox` |
 //! | `subscription` | keeps who wants what, where, and signed with which secret | `subscriptions`; calls off deliveries |
-//! | `fan_out` | turns an event into one delivery for each subscription that wants it | `waiting`, empties `outbox` |
+//! | `fan_out` | turns an event into one delivery for each subscription that wants it | `waiting`, or `in_flight` and `endpoints`; empties `outbox` |
 //! | `claim` | takes leases on due deliveries, endpoint by endpoint; takes them back from workers that died | `waiting` → `in_flight`, `endpoints` |
-//! | `at_hand`, `endpoint` | remember what many deliveries share: bytes, opened secrets, headers | nothing |
+//! | `at_hand`, `endpoint` | remember what the deliveries to an endpoint share: opened secrets, headers | nothing |
 //! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
 //! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
 //! | `replays` | makes closed deliveries again and calls waiting ones off, when somebody asks | `waiting`, `deliveries`, `replays` |
@@ -17,7 +17,7 @@
 //! | `forwarding` | gives what somebody read along the headers of a delivery | nothing |
 //! | `delivery_log` | shows deliveries and their attempts | nothing |
 //! | `retention` | makes the tables of the days to come and drops those of days long past | partitions |
-//! | `worker`, `rounds`, `permits` | do all of this as long as the program runs, in any number of instances | |
+//! | `worker`, `rounds`, `lanes`, `permits` | do all of this as long as the program runs, in any number of instances | |
 //!
 //! An event is *published*; its envelope is sent to an *endpoint URL*; a *delivery* is one event for one *subscription*; an *attempt* is
 //! one POST.
@@ -25,10 +25,14 @@
 //! # Where a delivery is
 //!
 //! ```text
-//! outbox ──fan out──▶ waiting ──claim──▶ in_flight ──record──▶ deliveries   delivered, failed, cancelled
-//!                        ▲                   │
-//!                        └──── it failed ────┘
+//!    ┌──────fan out, where nothing has to wait──────┐
+//!    │                                              ▼
+//! outbox ──fan out──▶ waiting ──claim──────────▶ in_flight ──record──▶ deliveries   delivered, failed, cancelled
+//!                        ▲                          │
+//!                        └──────── it failed ───────┘
 //! ```
+//!
+//! Most events go the short way: their endpoints have room, and nothing else waits for them.
 //!
 //! In exactly one table at any time, and `delivery_log` is the sight of all three. What waits and what flies is small and hot; what is
 //! closed is written once and never again, a partition a day, so that a log of any length slows nothing down.
@@ -68,6 +72,7 @@ mod fan_out;
 mod forwarding;
 mod headers;
 mod health;
+mod lanes;
 mod outcome;
 mod permits;
 mod queries;

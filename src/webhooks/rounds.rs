@@ -1,21 +1,21 @@
 //! Rounds: fan out, claim, and hand over to be sent, whenever there may be something to do.
 //!
-//! A lane is *open* while something may be waiting in it that could go as soon as there is room. Fan-out opens lanes; a claim that finds
-//! nothing left closes its lane; the clock opens all of them, because retries become due without anybody saying so. The open lanes take
-//! turns, so none of them starves another.
+//! What an endpoint can take at once flies with its fan-out; the rest waits in lanes, which are claimed from while they are open. The open
+//! lanes take turns, so none of them starves another.
 
-use std::sync::Arc;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use chrono::{DateTime, TimeDelta, Utc};
 use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
-use crate::webhooks::claim::{Claimed, Lane, beginning};
+use crate::webhooks::claim::{Claimed, Lane};
+use crate::webhooks::lanes::LaneState;
 use crate::webhooks::permits::{InFlight, Permit, Permits};
 use crate::webhooks::worker::{BATCH, Ended, PAUSE};
 use crate::webhooks::{Webhooks, fan_out};
@@ -23,13 +23,17 @@ use crate::webhooks::{Webhooks, fan_out};
 /// After the last notification, the outbox is looked at once more when this has passed: whoever committed at the same moment was silent.
 const ECHO: Duration = Duration::from_millis(5);
 
-/// Before the endpoints behind those that one claim has looked at, when every one of those was held back.
-const BEFORE_LOOKING_ON: TimeDelta = TimeDelta::milliseconds(50);
+/// Events that one fan-out took make a crowd from this many on, and the next of a crowd come together: each fan-out is this long after the
+/// last one.
+const CROWD: i64 = 4;
+const GATHERING: Duration = Duration::from_millis(2);
 
 /// What wakes the rounds.
 #[derive(Debug, Default)]
 pub(super) struct Wake {
     published: AtomicBool,
+    /// The endpoints whose deliveries have ended since they were last asked for.
+    ended: Mutex<HashSet<SubscriptionId>>,
     notify: Notify,
 }
 
@@ -40,9 +44,14 @@ impl Wake {
         self.notify.notify_one();
     }
 
-    /// Deliveries have ended, so there is room for others.
-    pub(super) fn ended(&self) {
+    /// Deliveries to these endpoints have ended and are written down, so there is room for others.
+    pub(super) fn ended(&self, endpoints: impl IntoIterator<Item = SubscriptionId>) {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend(endpoints);
         self.notify.notify_one();
+    }
+
+    fn take_ended(&self) -> HashSet<SubscriptionId> {
+        std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -55,14 +64,14 @@ pub(super) struct Rounds {
     ended: mpsc::Sender<Ended>,
     /// Events that are fanned out at once.
     events: u16,
-    open: [bool; Lane::ALL.len()],
-    /// The lane that is claimed from first, and the endpoint behind which each claim begins.
+    lanes: [LaneState; Lane::ALL.len()],
+    /// The lane that is claimed from first.
     turn: usize,
-    after: [SubscriptionId; Lane::ALL.len()],
     next_poll: Instant,
     /// A further look at the outbox.
     echo: Option<Instant>,
-    resumes_at: Option<DateTime<Utc>>,
+    /// Until when events gather in the outbox.
+    gathering: Option<Instant>,
 }
 
 impl Rounds {
@@ -75,12 +84,11 @@ impl Rounds {
             in_flight,
             ended,
             events: fan_out::FIRST_BATCH,
-            open: [false; Lane::ALL.len()],
+            lanes: Lane::ALL.map(|_| LaneState::new()),
             turn: 0,
-            after: [beginning(); Lane::ALL.len()],
             next_poll: Instant::now(),
             echo: None,
-            resumes_at: None,
+            gathering: None,
         }
     }
 
@@ -111,18 +119,19 @@ impl Rounds {
         if polls {
             self.webhooks.reclaim().await?;
             self.webhooks.work_off_replay().await?;
-            self.open = [true; Lane::ALL.len()];
+            self.lanes.iter_mut().for_each(LaneState::open);
             self.next_poll = now + self.webhooks.settings.poll_interval;
         }
         let mut busy = false;
         if self.is_published(now) || polls {
             busy |= self.fan_out().await?;
         }
-        self.resumes_at = None;
+        let ended = self.wake.take_ended();
+        self.lanes.iter_mut().for_each(|lane| lane.note_ended(&ended));
         self.turn = (self.turn + 1) % Lane::ALL.len();
         for place in 0..Lane::ALL.len() {
             let lane = (self.turn + place) % Lane::ALL.len();
-            if self.open[lane] {
+            if self.lanes[lane].is_open(self.webhooks.clock.now()) {
                 busy |= self.claim(lane).await?;
             }
         }
@@ -130,44 +139,52 @@ impl Rounds {
     }
 
     fn is_published(&mut self, now: Instant) -> bool {
+        if self.gathering.is_some_and(|until| now < until) {
+            return false;
+        }
+        let gathered = self.gathering.take().is_some();
         if self.wake.published.swap(false, Ordering::Acquire) {
             self.echo = Some(now + ECHO);
             return true;
         }
-        self.echo.take_if(|echo| *echo <= now).is_some()
+        self.echo.take_if(|echo| *echo <= now).is_some() || gathered
     }
 
     async fn fan_out(&mut self) -> Result<bool, sqlx::Error> {
-        let fanned_out = self.webhooks.fan_out_batch(self.events).await?;
-        if fanned_out.deliveries > 0 {
-            self.open[Lane::Fresh as usize] = true;
-            self.open[Lane::InOrder as usize] |= fanned_out.in_order;
+        let permits = self.permits.take(Lane::Fresh, BATCH);
+        let (fanned_out, claimed) = self.webhooks.fan_out_at_once(self.events, permits.len()).await?;
+        if fanned_out.queued {
+            self.lanes[Lane::Fresh as usize].open();
+        }
+        if fanned_out.in_order {
+            self.lanes[Lane::InOrder as usize].open();
         }
         let more = fanned_out.events == i64::from(self.events);
         if more {
             self.wake.published.store(true, Ordering::Release);
         }
+        self.gathering = (fanned_out.events >= CROWD && !more).then(|| Instant::now() + GATHERING);
         self.events = fanned_out.next_batch();
+        self.send_all(claimed, permits);
         Ok(more)
     }
 
     async fn claim(&mut self, lane: usize) -> Result<bool, sqlx::Error> {
-        let mut permits = self.permits.take(Lane::ALL[lane], BATCH);
+        let permits = self.permits.take(Lane::ALL[lane], BATCH);
         if permits.is_empty() {
             return Ok(false);
         }
-        let claims = self.webhooks.claim_from(Lane::ALL[lane], permits.len(), self.after[lane]).await?;
-        self.open[lane] = claims.more || claims.missed || claims.unseen;
-        self.after[lane] = claims.last;
-        let all_blocked = claims.unseen && claims.deliveries.is_empty();
-        let look_on = all_blocked.then(|| self.webhooks.clock.now() + BEFORE_LOOKING_ON);
-        self.resumes_at = self.resumes_at.into_iter().chain(claims.resumes_at).chain(look_on).min();
-        let busy = claims.missed || claims.deliveries.len() == permits.len() || (claims.unseen && !all_blocked);
-        for claimed in claims.deliveries {
-            let permit = permits.pop().expect("no more is claimed than there are permits");
+        let (found, claimed) = self.webhooks.claim_from(Lane::ALL[lane], permits.len(), self.lanes[lane].after).await?;
+        let busy = self.lanes[lane].learn(found, claimed.len(), self.webhooks.clock.now());
+        self.send_all(claimed, permits);
+        Ok(busy)
+    }
+
+    /// Sends what was claimed; there is a permit for each, and those that are left are free again.
+    fn send_all(&self, claimed: Vec<Claimed>, permits: Vec<Permit>) {
+        for (claimed, permit) in claimed.into_iter().zip(permits) {
             self.send(claimed, permit);
         }
-        Ok(busy)
     }
 
     fn send(&self, claimed: Claimed, permit: Permit) {
@@ -181,10 +198,10 @@ impl Rounds {
 
     /// When to look again if nobody calls.
     fn next_look(&self) -> Instant {
-        let resumes = self.resumes_at.map(|at| {
+        let resumes = self.lanes.iter().filter_map(LaneState::resumes_at).min().map(|at| {
             let wait = (at - self.webhooks.clock.now()).to_std().unwrap_or_default();
             Instant::now() + wait.max(Duration::from_millis(1))
         });
-        self.echo.into_iter().chain(resumes).fold(self.next_poll, Instant::min)
+        self.gathering.or(self.echo).into_iter().chain(resumes).fold(self.next_poll, Instant::min)
     }
 }

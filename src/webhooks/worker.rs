@@ -22,7 +22,7 @@ use crate::kernel::telemetry::chain;
 use crate::webhooks::permits::{Flight, InFlight};
 use crate::webhooks::rounds::{Rounds, Wake};
 use crate::webhooks::sending::Attempt;
-use crate::webhooks::{Webhooks, failing, retention};
+use crate::webhooks::{Claimed, Webhooks, failing, fan_out, retention};
 
 /// How long an attempt that has ended waits for others that are still in flight, to be written down with them: most of what a statement
 /// costs, it costs once.
@@ -52,19 +52,29 @@ impl Webhooks {
 
     /// Does everything that is due now, once: what a test has instead of a running worker. Answers the attempts made.
     pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
-        while self.fan_out().await? > 0 {}
+        let mut made = 0;
+        loop {
+            let (fanned_out, claimed) = self.fan_out_at_once(fan_out::BATCH, BATCH).await?;
+            made += self.send_and_record(claimed).await?;
+            if fanned_out.events == 0 {
+                break;
+            }
+        }
         self.reclaim().await?;
         while self.work_off_replay().await? {}
-        let mut made = 0;
         loop {
             let claimed = self.claim(BATCH).await?;
             if claimed.is_empty() {
                 return Ok(made);
             }
-            let attempts = futures::future::join_all(claimed.into_iter().map(|claimed| self.send(claimed))).await;
-            self.record(&attempts).await?;
-            made += attempts.len();
+            made += self.send_and_record(claimed).await?;
         }
+    }
+
+    async fn send_and_record(&self, claimed: Vec<Claimed>) -> Result<usize, sqlx::Error> {
+        let attempts = futures::future::join_all(claimed.into_iter().map(|claimed| self.send(claimed))).await;
+        self.record(&attempts).await?;
+        Ok(attempts.len())
     }
 }
 
@@ -85,7 +95,7 @@ async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_fl
             sleep(PAUSE).await;
         }
         drop(permits);
-        wake.ended();
+        wake.ended(attempts.iter().map(|attempt| attempt.subscription));
     }
 }
 

@@ -6,7 +6,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
-use crate::webhooks::claim::{Lane, Taken};
+use crate::webhooks::claim::{Found, Lane, Taken};
 use crate::webhooks::endpoint::Stored;
 use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat};
 use crate::webhooks::targets::EndpointUrl;
@@ -24,12 +24,34 @@ pub(in crate::webhooks) struct Limits {
     pub(in crate::webhooks) cool_down: TimeDelta,
 }
 
+/// A row of a claim: what it found, and a delivery unless it took none.
+#[derive(Debug)]
+struct Row {
+    last: Option<SubscriptionId>,
+    more: bool,
+    /// In one of the rows.
+    crowded: Option<Vec<SubscriptionId>>,
+    unseen: bool,
+    missed: bool,
+    resumes_at: Option<DateTime<Utc>>,
+    delivery: Option<DeliveryId>,
+    company: Option<CompanyId>,
+    subscription: Option<SubscriptionId>,
+    event: Option<EventId>,
+    event_name: Option<String>,
+    sequence: Option<i64>,
+    number: Option<i16>,
+    failures: Option<i16>,
+    version: Option<i64>,
+    body: Option<Vec<u8>>,
+}
+
 /// A claim from one lane, that takes of each endpoint the deliveries which `$due` finds: `id` and `due_at`, no more than the `room` of
 /// `endpoint`.
 macro_rules! claim {
     ($due:literal, $lane:expr, $limits:expr, $after:expr, $now:expr $(, $more:expr)?) => {
         sqlx::query_as!(
-            Taken,
+            Row,
             r#"with recursive visited as (
              select first.subscription_id, first.subscription_id as seed, 1 as place
              from (select coalesce(
@@ -44,7 +66,7 @@ macro_rules! claim {
                  (select subscription_id from waiting where lane = $1 and subscription_id > visited.subscription_id
                   order by subscription_id limit 1),
                  (select subscription_id from waiting where lane = $1 order by subscription_id limit 1)
-             ) as subscription_id) as next
+             ) as subscription_id offset 0) as next
              where visited.place < $3 and next.subscription_id <> visited.seed
          ), locked as materialized (
              select visited.subscription_id, found.*
@@ -96,17 +118,20 @@ macro_rules! claim {
              where endpoints.subscription_id = of_each.subscription_id
          )
          select summary.last as "last: SubscriptionId", summary.more as "more!", summary.unseen as "unseen!", summary.missed as "missed!",
-                summary.resumes_at,
+                summary.resumes_at, case when row_number() over () = 1 then summary.crowded end as "crowded: Vec<SubscriptionId>",
                 flown.id as "delivery?: DeliveryId", flown.company_id as "company?: CompanyId",
                 flown.subscription_id as "subscription?: SubscriptionId", flown.event_id as "event?: EventId", flown.event as "event_name?",
-                flown.sequence as "sequence?", flown.attempts as "number?", flown.failures as "failures?", endpoint.version as "version?"
+                flown.sequence as "sequence?", flown.attempts as "number?", flown.failures as "failures?", endpoint.version as "version?",
+                case when row_number() over (partition by flown.event_id) = 1 then (select body from events where id = flown.event_id) end
+                as body
          from (
              select (select subscription_id from visited order by place desc limit 1) as last,
                     (select count(*) from visited) >= $3 as unseen,
-                    (select count(*) from flown) >= $4 or exists (
-                        select from endpoint left join of_each using (subscription_id)
+                    (select count(*) from flown) >= $4 as more,
+                    array(
+                        select subscription_id from endpoint left join of_each using (subscription_id)
                         where $1 = 2 or coalesce(of_each.deliveries, 0) >= endpoint.room
-                    ) as more,
+                    ) as crowded,
                     (select count(*) from chosen) > (select count(*) from flown) as missed,
                     (select min(resumes_at) from endpoint where room = 0) as resumes_at
          ) as summary
@@ -124,10 +149,10 @@ macro_rules! claim {
 }
 
 /// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the one of
-/// an empty claim has no delivery.
+/// an empty claim has no delivery. One of the deliveries of an event has its bytes.
 ///
 /// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around: what it costs is the
-/// number of endpoints that wait, never the number of deliveries that do. `endpoint` locks them and knows how much room each has:
+/// number of endpoints that wait, never the number of deliveries that do. (`offset 0` keeps PostgreSQL from looking for each twice.) `endpoint` locks them and knows how much room each has:
 /// nobody else can fill it meanwhile. An instant further in the future than it can be was written before the clock was set back.
 ///
 /// Of a subscription that wants order, the first of each chain may go, unless one of the chain is in flight. That takes a larger statement,
@@ -139,8 +164,8 @@ pub(in crate::webhooks) async fn claim_due(
     after: SubscriptionId,
     start: i64,
     now: DateTime<Utc>,
-) -> Result<Vec<Taken>, sqlx::Error> {
-    match lane {
+) -> Result<(Found, Vec<Taken>), sqlx::Error> {
+    let mut rows = match lane {
         Lane::Fresh | Lane::Again => {
             let claim = claim!(
                 "                 select id, due_at from waiting
@@ -151,7 +176,7 @@ pub(in crate::webhooks) async fn claim_due(
                 after,
                 now
             );
-            claim.fetch_all(conn).await
+            claim.fetch_all(conn).await?
         }
         Lane::InOrder => {
             let claim = claim!(
@@ -168,7 +193,7 @@ pub(in crate::webhooks) async fn claim_due(
                      cross join lateral (select coalesce(
                          (select min(chain) from waiting where subscription_id = endpoint.subscription_id and chain > chains.chain),
                          (select min(chain) from waiting where subscription_id = endpoint.subscription_id)
-                     ) as chain) as next
+                     ) as chain offset 0) as next
                      where chains.place < 500 and next.chain <> chains.seed
                  )
                  select head.id, head.due_at from chains
@@ -188,9 +213,13 @@ pub(in crate::webhooks) async fn claim_due(
                 now,
                 start
             );
-            claim.fetch_all(conn).await
+            claim.fetch_all(conn).await?
         }
-    }
+    };
+    let crowded = rows.iter_mut().find_map(|row| row.crowded.take()).unwrap_or_default();
+    let Row { last, more, unseen, missed, resumes_at, .. } = rows[0];
+    let found = Found { last, more, crowded, unseen, missed, resumes_at };
+    Ok((found, rows.into_iter().filter_map(|row| taken!(row, row.number?, row.failures?)).collect()))
 }
 
 /// What sending needs of these subscriptions.
@@ -205,10 +234,4 @@ pub(in crate::webhooks) async fn find_endpoints(conn: &mut PgConnection, subscri
     )
     .fetch_all(conn)
     .await
-}
-
-/// The bytes of these events.
-pub(in crate::webhooks) async fn find_bodies(conn: &mut PgConnection, events: &[Uuid]) -> Result<Vec<(EventId, Vec<u8>)>, sqlx::Error> {
-    let found = sqlx::query!(r#"select id as "id: EventId", body from events where id = any($1)"#, events).fetch_all(conn).await?;
-    Ok(found.into_iter().map(|event| (event.id, event.body)).collect())
 }

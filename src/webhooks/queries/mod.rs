@@ -2,7 +2,27 @@
 //!
 //! A delivery is in one of three tables: `waiting`, `in_flight` or `deliveries`. Every statement that moves deliveries of an endpoint
 //! locks the endpoint's row first, and rows of several endpoints in the order of their ids: so no two moves of one delivery meet, and
-//! nobody waits in a circle. Fan-out only adds, and locks no endpoint.
+//! nobody waits in a circle. Who also looks at subscriptions locks them before their endpoints.
+
+/// What a row tells of a delivery that was taken into flight; `None` when it tells of none, as the one row of a statement that took none.
+macro_rules! taken {
+    ($row:ident, $number:expr, $failures:expr) => {
+        (|| {
+            Some(crate::webhooks::claim::Taken {
+                delivery: $row.delivery?,
+                company: $row.company?,
+                subscription: $row.subscription?,
+                event: $row.event?,
+                event_name: $row.event_name?,
+                sequence: $row.sequence,
+                number: $number,
+                failures: $failures,
+                version: $row.version?,
+                body: $row.body,
+            })
+        })()
+    };
+}
 
 mod claim;
 mod fan_out;
@@ -10,7 +30,7 @@ mod log;
 mod reclaim;
 mod record;
 
-pub(super) use claim::{Limits, claim_due, find_bodies, find_endpoints};
+pub(super) use claim::{Limits, claim_due, find_endpoints};
 pub(super) use fan_out::fan_out;
 pub(super) use log::{find_body, list_attempts};
 pub(super) use reclaim::release_expired;

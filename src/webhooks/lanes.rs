@@ -1,0 +1,121 @@
+//! What the rounds know of a lane: whether looking into it is worth a statement.
+//!
+//! A lane is *open* while something may be waiting in it that could go now. Fan-out opens it; so do the end of a delivery to an endpoint
+//! that had all it may have in flight, and the instant at which an endpoint that was held back may go on. A claim that finds nothing left
+//! closes it. The clock opens all lanes every now and then, because retries become due without anybody saying so, and other
+//! instances end deliveries without telling this one.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::kernel::ids::SubscriptionId;
+use crate::webhooks::claim::{Found, beginning};
+
+/// Before the endpoints behind those that one claim has looked at, when every one of those was held back.
+const BEFORE_LOOKING_ON: TimeDelta = TimeDelta::milliseconds(50);
+
+/// What is known of one lane.
+#[derive(Debug)]
+pub(super) struct LaneState {
+    open: bool,
+    /// The endpoint behind which the next claim begins to look.
+    pub(super) after: SubscriptionId,
+    /// The endpoints for which more may be waiting, to go as soon as one of theirs has ended.
+    crowded: HashSet<SubscriptionId>,
+    /// When somebody who was held back may go on.
+    resumes_at: Option<DateTime<Utc>>,
+}
+
+impl LaneState {
+    pub(super) fn new() -> Self {
+        Self { open: true, after: beginning(), crowded: HashSet::new(), resumes_at: None }
+    }
+
+    /// Something has come into it, or may have.
+    pub(super) fn open(&mut self) {
+        self.open = true;
+    }
+
+    /// Deliveries to these endpoints have ended.
+    pub(super) fn note_ended(&mut self, endpoints: &HashSet<SubscriptionId>) {
+        let before = self.crowded.len();
+        self.crowded.retain(|endpoint| !endpoints.contains(endpoint));
+        self.open |= self.crowded.len() < before;
+    }
+
+    pub(super) fn is_open(&mut self, now: DateTime<Utc>) -> bool {
+        self.open |= self.resumes_at.take_if(|at| *at <= now).is_some();
+        self.open
+    }
+
+    /// Learns from a claim that took `taken` deliveries at `now`; answers whether the next one is worth making at once.
+    pub(super) fn learn(&mut self, found: Found, taken: usize, now: DateTime<Utc>) -> bool {
+        let all_blocked = found.unseen && taken == 0;
+        let look_on = all_blocked.then(|| now + BEFORE_LOOKING_ON);
+        let goes_on = found.more || found.missed || (found.unseen && !all_blocked);
+        self.open = goes_on;
+        self.after = found.last.unwrap_or_else(beginning);
+        self.crowded.extend(found.crowded);
+        self.resumes_at = self.resumes_at.into_iter().chain(found.resumes_at).chain(look_on).min();
+        goes_on
+    }
+
+    /// When it opens by itself.
+    pub(super) fn resumes_at(&self) -> Option<DateTime<Utc>> {
+        self.resumes_at
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found() -> Found {
+        Found { last: None, more: false, crowded: Vec::new(), unseen: false, missed: false, resumes_at: None }
+    }
+
+    fn noon() -> DateTime<Utc> {
+        "2026-05-21T12:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn a_claim_that_finds_nothing_left_closes_the_lane() {
+        let mut lane = LaneState::new();
+        assert!(lane.is_open(noon()));
+        assert!(lane.learn(Found { more: true, ..found() }, 100, noon()) && lane.is_open(noon()));
+        assert!(!lane.learn(found(), 3, noon()) && !lane.is_open(noon()));
+        lane.open();
+        assert!(lane.is_open(noon()));
+    }
+
+    #[test]
+    fn the_end_of_a_delivery_opens_it_for_the_endpoints_that_had_all_they_may_have() {
+        let (crowded, other) = (SubscriptionId::new(noon()), SubscriptionId::new(noon()));
+        let mut lane = LaneState::new();
+        lane.learn(Found { crowded: vec![crowded], ..found() }, 20, noon());
+        lane.note_ended(&HashSet::from([other]));
+        assert!(!lane.is_open(noon()));
+        lane.note_ended(&HashSet::from([other, crowded]));
+        assert!(lane.is_open(noon()));
+    }
+
+    #[test]
+    fn who_is_held_back_goes_on_in_time_whatever_is_claimed_meanwhile() {
+        let mut lane = LaneState::new();
+        let later = noon() + TimeDelta::seconds(1);
+        lane.learn(Found { resumes_at: Some(later), ..found() }, 0, noon());
+        lane.learn(found(), 1, noon());
+        assert_eq!((lane.is_open(noon()), lane.resumes_at()), (false, Some(later)));
+        assert!(lane.is_open(later));
+        assert_eq!(lane.resumes_at(), None);
+    }
+
+    #[test]
+    fn when_everybody_seen_is_held_back_those_behind_them_are_looked_at_soon() {
+        let mut lane = LaneState::new();
+        assert!(lane.learn(Found { unseen: true, ..found() }, 1, noon()), "at once while some can go");
+        assert!(!lane.learn(Found { unseen: true, ..found() }, 0, noon()));
+        assert!(!lane.is_open(noon()) && lane.is_open(noon() + BEFORE_LOOKING_ON));
+    }
+}
