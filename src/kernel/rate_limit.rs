@@ -72,12 +72,6 @@ pub async fn give_back(conn: &mut PgConnection, bucket: &str, at: DateTime<Utc>)
     Ok(())
 }
 
-/// Lets a bucket start over.
-pub async fn forget(conn: &mut PgConnection, bucket: &str) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from rate_limits where bucket = $1", bucket).execute(conn).await?;
-    Ok(())
-}
-
 /// Drops the buckets whose windows are over.
 pub async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from rate_limits where expires_at < $1", now).execute(conn).await?;
