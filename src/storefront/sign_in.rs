@@ -184,18 +184,11 @@ async fn sign_in_by_password(storefront: &Storefront, attempt: &Attempt<'_>, req
     // What is no identity at all still costs the same work, and is limited under what was typed.
     let bucket = passwords::bucket(store, &identity.map_or_else(|| request.identity.clone(), Identity::key));
     let now = storefront.clock.now();
-    let customer = {
-        let mut conn = storefront.pool.acquire().await?;
-        // Counted before it is compared: parallel guesses cannot pass together. A right password gives the count back.
-        let standing = rate_limit::hit(&mut conn, &bucket, passwords::WRONG_PASSWORDS, now).await?;
-        if !standing.allowed {
-            return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(standing.retry_after()));
-        }
-        match identity {
-            Some(identity) => customers::find_by_identity(&mut conn, store, identity).await?,
-            None => None,
-        }
-    };
+    // Counted before it is compared: parallel guesses cannot pass together. A right password gives the count back.
+    let (standing, customer) = passwords::count_guess(&mut *storefront.pool.acquire().await?, store, &bucket, identity, now).await?;
+    if !standing.allowed {
+        return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(standing.retry_after()));
+    }
     let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
     let compared = match storefront.hashing.compare(request.password.clone(), stored.clone()).await {
         Ok(compared) => compared,
