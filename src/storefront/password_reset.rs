@@ -4,6 +4,7 @@
 
 use axum::Json as Answer;
 use axum::extract::State;
+use futures::FutureExt;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value;
@@ -34,7 +35,7 @@ pub(super) async fn reset(
     Json(request): Json<ResetRequest>,
 ) -> Result<Answer<Value>, Problem> {
     let attempt = Attempt::new(&store, Method::PasswordReset, Some(&request.identity), origin);
-    let signed_in = audited(&storefront, &attempt, set_password(&storefront, &attempt, &request)).await?;
+    let signed_in = audited(&storefront, &attempt, set_password(&storefront, &attempt, &request).boxed()).await?;
     Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 

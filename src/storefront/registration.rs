@@ -4,6 +4,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use futures::FutureExt;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -150,7 +151,7 @@ pub(super) async fn register(
 ) -> Result<(StatusCode, Answer<Value>), Problem> {
     let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
     let attempt = Attempt::new(&store, audit::Method::Registration, identity.map(String::as_str), origin);
-    let signed_in = audited(&storefront, &attempt, create_account(&storefront, &attempt, &request)).await?;
+    let signed_in = audited(&storefront, &attempt, create_account(&storefront, &attempt, &request).boxed()).await?;
     Ok((StatusCode::CREATED, Answer(signed_in.answer(&storefront.settings))))
 }
 

@@ -3,6 +3,7 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
+use futures::FutureExt;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -142,7 +143,7 @@ pub(super) async fn verify_code(
     Json(request): Json<CodeLoginRequest>,
 ) -> Result<Answer<Value>, Problem> {
     let attempt = Attempt::new(&store, Method::Code, Some(&request.identity), origin);
-    let signed_in = audited(&storefront, &attempt, sign_in_by_code(&storefront, &attempt, request.code.as_ref())).await?;
+    let signed_in = audited(&storefront, &attempt, sign_in_by_code(&storefront, &attempt, request.code.as_ref()).boxed()).await?;
     Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
@@ -175,7 +176,7 @@ pub(super) async fn login(
     Json(request): Json<PasswordLoginRequest>,
 ) -> Result<Answer<Value>, Problem> {
     let attempt = Attempt::new(&store, Method::Password, Some(&request.identity), origin);
-    let signed_in = audited(&storefront, &attempt, sign_in_by_password(&storefront, &attempt, &request)).await?;
+    let signed_in = audited(&storefront, &attempt, sign_in_by_password(&storefront, &attempt, &request).boxed()).await?;
     Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 

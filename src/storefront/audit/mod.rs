@@ -8,6 +8,7 @@ use axum::extract::FromRequestParts;
 use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
 use chrono::TimeDelta;
+use futures::future::BoxFuture;
 
 use crate::contact::Identity;
 use crate::kernel::client_address::ClientAddress;
@@ -93,10 +94,12 @@ impl<'a> Attempt<'a> {
 }
 
 /// Runs a sign-in and writes down if it was refused. One that succeeds was written down with its token ([`Storefront::sign_in`]).
+///
+/// The flow comes boxed: what its statements need would else be copied from future to future.
 pub(super) async fn audited(
     storefront: &Storefront,
     attempt: &Attempt<'_>,
-    flow: impl Future<Output = Result<SignedIn, Problem>>,
+    flow: BoxFuture<'_, Result<SignedIn, Problem>>,
 ) -> Result<SignedIn, Problem> {
     let result = flow.await;
     if let Err(problem) = &result {

@@ -20,6 +20,7 @@ use axum::Router;
 use axum::extract::{FromRef, State};
 use axum::handler::Handler;
 use axum::routing::post;
+use futures::FutureExt;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -142,11 +143,11 @@ async fn login_with_idp_c(
 async fn finish(
     storefront: &Storefront,
     attempt: &Attempt<'_>,
-    verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>>,
+    verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send,
     typed: Typed,
 ) -> Result<Answer<Value>, Problem> {
     let flow = async { sign_in(storefront, attempt, verifying.await?, typed).await };
-    let signed_in = audited(storefront, attempt, flow).await?;
+    let signed_in = audited(storefront, attempt, flow.boxed()).await?;
     Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
