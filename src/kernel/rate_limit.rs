@@ -31,31 +31,38 @@ pub struct Standing {
     pub allowed: bool,
 }
 
-/// Counts one hit on `bucket` if the rule allows it, in one statement, so that parallel hits cannot pass together.
+/// The statement that counts one hit on a bucket if the rule allows it, so that parallel hits cannot pass together, and goes on with
+/// `$select`. That reads what [`Standing::of`] takes from `counted`, which is one row; its own parameters begin with `$5`.
+macro_rules! count_hit {
+    ($select:literal, $bucket:expr, $rule:expr, $now:expr $(, $more:expr)*) => {
+        sqlx::query!(
+            r#"with counted as (
+             insert into rate_limits as kept (bucket, hits, expires_at)
+             values ($1, array[$2::timestamptz], $2::timestamptz + $4::interval)
+             on conflict on constraint rate_limits_pkey do update set
+               hits = (select coalesce(array_agg(hit order by hit), '{}') from unnest(kept.hits) as hit where hit > $2 - $4::interval)
+                      || case when (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) < $3
+                              then array[$2::timestamptz] else '{}' end,
+               expires_at = $2::timestamptz + $4::interval,
+               refused = (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) >= $3
+             returning cardinality(hits) as hits, hits[1] as oldest, refused
+         )
+         "# + $select,
+            $bucket,
+            $now,
+            i64::from($rule.limit),
+            sqlx::postgres::types::PgInterval::try_from($rule.window).expect("windows are whole microseconds"),
+            $($more,)*
+        )
+    };
+}
+pub(crate) use count_hit;
+
+/// Counts one hit on `bucket` if the rule allows it.
 pub async fn hit(conn: &mut PgConnection, bucket: &str, rule: Rule, now: DateTime<Utc>) -> Result<Standing, sqlx::Error> {
-    let row = sqlx::query!(
-        r#"insert into rate_limits as kept (bucket, hits, expires_at)
-           values ($1, array[$2::timestamptz], $2::timestamptz + $4::interval)
-           on conflict on constraint rate_limits_pkey do update set
-             hits = (select coalesce(array_agg(hit order by hit), '{}') from unnest(kept.hits) as hit where hit > $2 - $4::interval)
-                    || case when (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) < $3
-                            then array[$2::timestamptz] else '{}' end,
-             expires_at = $2::timestamptz + $4::interval,
-             refused = (select count(*) from unnest(kept.hits) as hit where hit > $2 - $4::interval) >= $3
-           returning cardinality(hits) as "hits!", hits[1] as "oldest!", refused"#,
-        bucket,
-        now,
-        i64::from(rule.limit),
-        sqlx::postgres::types::PgInterval::try_from(rule.window).expect("windows are whole microseconds"),
-    )
-    .fetch_one(conn)
-    .await?;
-    Ok(Standing {
-        limit: rule.limit,
-        remaining: rule.limit.saturating_sub(u32::try_from(row.hits).unwrap_or(u32::MAX)),
-        reset: (row.oldest + rule.window - now).to_std().unwrap_or_default(),
-        allowed: !row.refused,
-    })
+    let counted = count_hit!(r#"select hits as "hits!", oldest as "oldest!", refused as "refused!" from counted"#, bucket, rule, now);
+    let counted = counted.fetch_one(conn).await?;
+    Ok(Standing::of(rule, counted.hits, counted.oldest, counted.refused, now))
 }
 
 /// Takes a hit made at `at` back: what it was counted for did not happen.
@@ -72,12 +79,6 @@ pub async fn give_back(conn: &mut PgConnection, bucket: &str, at: DateTime<Utc>)
     Ok(())
 }
 
-/// Lets a bucket start over.
-pub async fn forget(conn: &mut PgConnection, bucket: &str) -> Result<(), sqlx::Error> {
-    sqlx::query!("delete from rate_limits where bucket = $1", bucket).execute(conn).await?;
-    Ok(())
-}
-
 /// Drops the buckets whose windows are over.
 pub async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from rate_limits where expires_at < $1", now).execute(conn).await?;
@@ -85,6 +86,16 @@ pub async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sq
 }
 
 impl Standing {
+    /// The standing after a hit at `now`: so many `hits` are in the window, and this one is not among them if it was `refused`.
+    pub fn of(rule: Rule, hits: i32, oldest: DateTime<Utc>, refused: bool, now: DateTime<Utc>) -> Self {
+        Self {
+            limit: rule.limit,
+            remaining: rule.limit.saturating_sub(u32::try_from(hits).unwrap_or(u32::MAX)),
+            reset: (oldest + rule.window - now).to_std().unwrap_or_default(),
+            allowed: !refused,
+        }
+    }
+
     /// The answer to a hit that was not within the limit.
     pub fn refusal(&self) -> Response {
         let mut refusal = Problem::new(ProblemCode::RateLimited).retry_after(self.retry_after()).into_response();

@@ -83,11 +83,36 @@ fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use axum::body::to_bytes;
-    use axum::routing::get;
+    use std::io;
+    use std::net::TcpListener;
+    use std::sync::{Arc, Mutex};
+
+    use axum::body::{Bytes, to_bytes};
+    use axum::routing::{get, post};
     use serde_json::Value;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+    use tokio::time::interval;
     use tower::ServiceExt;
+
+    use super::*;
+    use crate::kernel::lifecycle::Lifecycle;
+    use crate::kernel::listening;
+
+    /// What was logged.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
 
     async fn answer(router: Router) -> (Response<()>, Value) {
         let request = Request::get("/").body(Body::empty()).unwrap();
@@ -114,5 +139,56 @@ mod tests {
         let (answer, body) = answer(Router::new().route("/", get(std::future::pending::<()>))).await;
         assert_eq!((answer.status().as_u16(), &body["code"]), (503, &Value::from("overloaded")));
         assert_eq!(answer.headers()["retry-after"], "1");
+    }
+
+    #[tokio::test]
+    async fn a_body_that_trickles_in_is_given_up() {
+        async fn listens(_: Bytes) {}
+        let router = layer_within(Duration::from_millis(50), Router::new().route("/", post(listens)), TrustedProxies::default());
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let lifecycle = Lifecycle::default();
+        let answering = listening::answer(listener, router, Duration::from_secs(10), lifecycle.stopping().clone());
+        lifecycle.spawn(async move { answering.await.unwrap() });
+
+        let (mut answers, mut slow) = TcpStream::connect(address).await.unwrap().into_split();
+        slow.write_all(b"POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100000\r\n\r\n").await.unwrap();
+        let trickling = async {
+            let mut moments = interval(Duration::from_millis(5));
+            while slow.write_all(b" ").await.is_ok() {
+                moments.tick().await;
+            }
+            std::future::pending().await
+        };
+        let mut answer = [0; 12];
+        tokio::select! {
+            read = answers.read_exact(&mut answer) => assert_eq!(read.unwrap(), answer.len()),
+            () = trickling => {}
+        }
+        assert_eq!(&answer, b"HTTP/1.1 503");
+        lifecycle.stop().await;
+    }
+
+    #[tokio::test]
+    async fn every_line_that_is_logged_for_a_request_has_its_id() {
+        async fn talks() {
+            tracing::warn!("before it waits");
+            tokio::task::yield_now().await;
+            tracing::info!("afterwards");
+            panic!("at the disco")
+        }
+        let log = Log::default();
+        let lines = log.clone();
+        let subscriber = tracing_subscriber::fmt().json().with_max_level(tracing::Level::DEBUG).with_writer(move || lines.clone()).finish();
+        let logging = tracing::subscriber::set_default(subscriber);
+        let (answer, _) = answer(Router::new().route("/", get(talks))).await;
+        drop(logging);
+        let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+        let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let messages: Vec<_> = lines.iter().map(|line| line["fields"]["message"].as_str().unwrap()).collect();
+        assert!(["before it waits", "afterwards", "answered"].iter().all(|message| messages.contains(message)), "{messages:?}");
+        for line in &lines {
+            assert_eq!(line["span"]["id"], answer.headers()["x-request-id"].to_str().unwrap(), "{line}");
+        }
     }
 }

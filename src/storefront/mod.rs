@@ -14,7 +14,8 @@
 //! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
 //! * [`registration`], [`sign_in`], [`password_reset`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the
 //!   flows: what the routes do, step by step.
-//! * [`audit`] writes down who signed in, how and from where, and what was refused; [`resources`] shows it, and the rest, to operators.
+//! * [`audit`] writes down who signed in, how and from where, in the statement that issues the token ([`tokens`]), and what was refused;
+//!   [`resources`] shows it, and the rest, to operators.
 //!
 //! [`recent`] remembers for a second what most requests look up. What an instance changes it forgets at once, so a sign-in revoked there ends
 //! there at once, and within a second on every other instance.

@@ -4,19 +4,17 @@
 
 use axum::Json as Answer;
 use axum::extract::State;
+use futures::FutureExt;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::contact::Identity;
 use crate::kernel::json::Json;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::kernel::rate_limit;
 use crate::storefront::access::CallingStore;
-use crate::storefront::audit::{Method, Origin, audited};
+use crate::storefront::audit::{Attempt, Method, Origin, audited};
 use crate::storefront::codes::{self, Purpose, SubmittedCode, Target};
 use crate::storefront::sign_in::SignedIn;
-use crate::storefront::stores::Store;
 use crate::storefront::tokens::revoke_all_tokens;
 use crate::storefront::{Storefront, customers, passwords};
 
@@ -36,17 +34,17 @@ pub(super) async fn reset(
     origin: Origin,
     Json(request): Json<ResetRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    let entry = (Method::PasswordReset, Some(request.identity.as_str()), origin);
-    let signed_in = audited(&storefront, &store, entry, set_password(&storefront, &store, &request)).await?;
+    let attempt = Attempt::new(&store, Method::PasswordReset, Some(&request.identity), origin);
+    let signed_in = audited(&storefront, &attempt, set_password(&storefront, &attempt, &request).boxed()).await?;
     Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
-async fn set_password(storefront: &Storefront, store: &Store, request: &ResetRequest) -> Result<SignedIn, Problem> {
+async fn set_password(storefront: &Storefront, attempt: &Attempt<'_>, request: &ResetRequest) -> Result<SignedIn, Problem> {
     // A password nobody may choose costs no guess.
     let password = passwords::parse(&request.password).map_err(|error| FieldErrors::one("password", error.to_string()))?;
-    let key = Identity::parse(&request.identity).map_err(|_| ProblemCode::CodeInvalid)?.key();
-    let target = Target::Identities(vec![key.clone()]);
-    let right = codes::check(storefront, store.id, Purpose::SignIn, target, request.code.as_ref()).await?;
+    let identity = attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?;
+    let target = Target::Identities(vec![identity.key()]);
+    let right = codes::check(storefront, attempt.store.id, Purpose::SignIn, target, request.code.as_ref()).await?;
     let id = right.customer.ok_or(ProblemCode::CodeInvalid)?;
     let hash = match storefront.hashing.hash(password).await {
         Ok(hash) => hash,
@@ -62,10 +60,8 @@ async fn set_password(storefront: &Storefront, store: &Store, request: &ResetReq
     right.consume(&mut tx, now).await?;
     customers::reset_password(&mut tx, id, &hash).await?;
     revoke_all_tokens(&mut tx, id, now).await?;
-    // Who forgot a password has mostly tried others first.
-    rate_limit::forget(&mut tx, &passwords::bucket(store.id, &key)).await?;
-    let token = storefront.issue_token(&mut tx, id, now).await?;
+    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     storefront.recent.forget_customer(id);
-    Ok(SignedIn { token, customer })
+    Ok(signed_in)
 }

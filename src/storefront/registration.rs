@@ -4,6 +4,7 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
+use futures::FutureExt;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
-use crate::storefront::audit::{self, Origin, audited};
+use crate::storefront::audit::{self, Attempt, Origin, audited};
 use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, NewCustomer};
 use crate::storefront::messages::AcceptedLanguages;
@@ -149,13 +150,14 @@ pub(super) async fn register(
     Json(request): Json<RegistrationRequest>,
 ) -> Result<(StatusCode, Answer<Value>), Problem> {
     let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
-    let entry = (audit::Method::Registration, identity.map(String::as_str), origin);
-    let signed_in = audited(&storefront, &store, entry, create_account(&storefront, &store, &request)).await?;
+    let attempt = Attempt::new(&store, audit::Method::Registration, identity.map(String::as_str), origin);
+    let signed_in = audited(&storefront, &attempt, create_account(&storefront, &attempt, &request).boxed()).await?;
     Ok((StatusCode::CREATED, Answer(signed_in.answer(&storefront.settings))))
 }
 
-async fn create_account(storefront: &Storefront, store: &Store, request: &RegistrationRequest) -> Result<SignedIn, Problem> {
+async fn create_account(storefront: &Storefront, attempt: &Attempt<'_>, request: &RegistrationRequest) -> Result<SignedIn, Problem> {
     let registration = request.parse()?;
+    let store = attempt.store;
     let target = Target::Identities(registration.candidates);
     let right = codes::check(storefront, store.id, Purpose::CreateAccount, target, request.code.as_ref()).await?;
     let password_hash = match registration.password {
@@ -184,10 +186,10 @@ async fn create_account(storefront: &Storefront, store: &Store, request: &Regist
     customers::lock_claims(&mut tx, &newcomer).await?;
     right.consume(&mut tx, now).await?;
     let (customer, lost) = customers::open_account(&mut tx, store.company_id, &newcomer, now).await.map_err(refuse_taken)?;
-    let token = storefront.issue_token(&mut tx, customer.id, now).await?;
+    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     lost.forget(&storefront.recent);
-    Ok(SignedIn { token, customer })
+    Ok(signed_in)
 }
 
 /// Between the code and the registration somebody else proved the identity: an identity provider, or the same person twice.

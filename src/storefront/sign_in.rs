@@ -3,6 +3,7 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
+use futures::FutureExt;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -14,7 +15,7 @@ use crate::kernel::password_hashing::Comparison;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::kernel::rate_limit;
 use crate::storefront::access::CallingStore;
-use crate::storefront::audit::{Method, Origin, audited};
+use crate::storefront::audit::{Attempt, Method, Origin, audited};
 use crate::storefront::codes::{self, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::AcceptedLanguages;
@@ -141,24 +142,23 @@ pub(super) async fn verify_code(
     origin: Origin,
     Json(request): Json<CodeLoginRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    let entry = (Method::Code, Some(request.identity.as_str()), origin);
-    let signed_in = audited(&storefront, &store, entry, sign_in_by_code(&storefront, &store, &request)).await?;
+    let attempt = Attempt::new(&store, Method::Code, Some(&request.identity), origin);
+    let signed_in = audited(&storefront, &attempt, sign_in_by_code(&storefront, &attempt, request.code.as_ref()).boxed()).await?;
     Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
-async fn sign_in_by_code(storefront: &Storefront, store: &Store, request: &CodeLoginRequest) -> Result<SignedIn, Problem> {
-    let identity = Identity::parse(&request.identity).map_err(|_| ProblemCode::CodeInvalid)?;
-    let right =
-        codes::check(storefront, store.id, Purpose::SignIn, Target::Identities(vec![identity.key()]), request.code.as_ref()).await?;
+async fn sign_in_by_code(storefront: &Storefront, attempt: &Attempt<'_>, code: Option<&SubmittedCode>) -> Result<SignedIn, Problem> {
+    let (store, identity) = (attempt.store.id, attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?);
+    let right = codes::check(storefront, store, Purpose::SignIn, Target::Identities(vec![identity.key()]), code).await?;
     let id = right.customer.ok_or(ProblemCode::CodeInvalid)?;
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     right.consume(&mut tx, now).await?;
-    let customer = customers::find_customer(&mut tx, store.id, id).await?.ok_or(ProblemCode::CodeInvalid)?;
-    let token = storefront.issue_token(&mut tx, customer.id, now).await?;
+    let customer = customers::find_customer(&mut tx, store, id).await?.ok_or(ProblemCode::CodeInvalid)?;
+    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
-    Ok(SignedIn { token, customer })
+    Ok(signed_in)
 }
 
 /// `POST customers/login`
@@ -175,28 +175,21 @@ pub(super) async fn login(
     origin: Origin,
     Json(request): Json<PasswordLoginRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    let entry = (Method::Password, Some(request.identity.as_str()), origin);
-    let signed_in = audited(&storefront, &store, entry, sign_in_by_password(&storefront, &store, &request)).await?;
+    let attempt = Attempt::new(&store, Method::Password, Some(&request.identity), origin);
+    let signed_in = audited(&storefront, &attempt, sign_in_by_password(&storefront, &attempt, &request).boxed()).await?;
     Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
-async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: &PasswordLoginRequest) -> Result<SignedIn, Problem> {
-    let identity = Identity::parse(&request.identity).ok();
+async fn sign_in_by_password(storefront: &Storefront, attempt: &Attempt<'_>, request: &PasswordLoginRequest) -> Result<SignedIn, Problem> {
+    let (store, identity) = (attempt.store.id, attempt.identity.as_ref());
     // What is no identity at all still costs the same work, and is limited under what was typed.
-    let bucket = passwords::bucket(store.id, &identity.as_ref().map_or_else(|| request.identity.clone(), Identity::key));
+    let bucket = passwords::bucket(store, &identity.map_or_else(|| request.identity.clone(), Identity::key));
     let now = storefront.clock.now();
-    let customer = {
-        let mut conn = storefront.pool.acquire().await?;
-        // Counted before it is compared: parallel guesses cannot pass together. A right password gives the count back.
-        let standing = rate_limit::hit(&mut conn, &bucket, passwords::WRONG_PASSWORDS, now).await?;
-        if !standing.allowed {
-            return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(standing.retry_after()));
-        }
-        match &identity {
-            Some(identity) => customers::find_by_identity(&mut conn, store.id, identity).await?,
-            None => None,
-        }
-    };
+    // Counted before it is compared: parallel guesses cannot pass together. A right password gives the count back.
+    let (standing, customer) = passwords::count_guess(&mut *storefront.pool.acquire().await?, store, &bucket, identity, now).await?;
+    if !standing.allowed {
+        return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(standing.retry_after()));
+    }
     let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
     let compared = match storefront.hashing.compare(request.password.clone(), stored.clone()).await {
         Ok(compared) => compared,
@@ -215,12 +208,9 @@ async fn sign_in_by_password(storefront: &Storefront, store: &Store, request: &P
         _ => None,
     };
 
-    let mut tx = storefront.pool.begin().await?;
-    rate_limit::forget(&mut tx, &bucket).await?;
+    let mut conn = storefront.pool.acquire().await?;
     if let (Some(newer), Some(older)) = (rehashed, stored) {
-        customers::set_password_hash(&mut tx, customer.id, &older, &newer).await?;
+        customers::set_password_hash(&mut conn, customer.id, &older, &newer).await?;
     }
-    let token = storefront.issue_token(&mut tx, customer.id, now).await?;
-    tx.commit().await?;
-    Ok(SignedIn { token, customer })
+    Ok(storefront.sign_in(&mut conn, attempt, customer, now).await?)
 }

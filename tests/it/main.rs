@@ -5,6 +5,7 @@
 mod support;
 
 mod api_keys;
+mod audit;
 mod card;
 mod claims;
 mod closure;

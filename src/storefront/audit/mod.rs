@@ -8,14 +8,15 @@ use axum::extract::FromRequestParts;
 use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
 use chrono::TimeDelta;
+use futures::future::BoxFuture;
 
+use crate::contact::Identity;
 use crate::kernel::client_address::ClientAddress;
-use crate::kernel::ids::SignInId;
 use crate::kernel::problem::Problem;
 use crate::kernel::telemetry::chain;
-use crate::storefront::Storefront;
 use crate::storefront::sign_in::SignedIn;
 use crate::storefront::stores::Store;
+use crate::storefront::{Storefront, passwords};
 
 pub(super) use queries::{forget_leavers, forget_sign_ins};
 
@@ -23,7 +24,7 @@ pub(super) use queries::{forget_leavers, forget_sign_ins};
 pub(super) const KEPT_FOR: TimeDelta = TimeDelta::days(90);
 
 /// How somebody tried to sign in.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Method {
     Registration,
     Code,
@@ -35,7 +36,7 @@ pub(super) enum Method {
 }
 
 impl Method {
-    fn as_str(&self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Registration => "registration",
             Self::Code => "code",
@@ -51,8 +52,8 @@ impl Method {
 /// Where a request came from, as far as the audit tells.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
-    address: ClientAddress,
-    user_agent: Option<String>,
+    pub(super) address: ClientAddress,
+    pub(super) user_agent: Option<String>,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Origin {
@@ -65,30 +66,49 @@ impl<S: Send + Sync> FromRequestParts<S> for Origin {
     }
 }
 
-/// Runs a sign-in and writes down what came of it.
+/// An attempt to sign in.
+#[derive(Debug)]
+pub(super) struct Attempt<'a> {
+    pub(super) store: &'a Store,
+    pub(super) method: Method,
+    /// What was typed may be anything, even a password in the wrong field: only what is an identity is kept.
+    pub(super) identity: Option<Identity>,
+    pub(super) origin: Origin,
+}
+
+impl<'a> Attempt<'a> {
+    pub(super) fn new(store: &'a Store, method: Method, typed: Option<&str>, origin: Origin) -> Self {
+        Self { store, method, identity: typed.and_then(|text| Identity::parse(text).ok()), origin }
+    }
+
+    /// Where the wrong passwords were counted that are forgiven when this attempt succeeds: whoever forgot a password has mostly tried
+    /// others first.
+    pub(super) fn forgives(&self) -> Option<String> {
+        match self.method {
+            Method::Password | Method::PasswordReset => {
+                self.identity.as_ref().map(|identity| passwords::bucket(self.store.id, &identity.key()))
+            }
+            Method::Registration | Method::Code | Method::IdpA | Method::IdpB | Method::IdpC => None,
+        }
+    }
+}
+
+/// Runs a sign-in and writes down if it was refused. One that succeeds was written down with its token ([`Storefront::sign_in`]).
+///
+/// The flow comes boxed: what its statements need would else be copied from future to future.
 pub(super) async fn audited(
     storefront: &Storefront,
-    store: &Store,
-    (method, identity, origin): (Method, Option<&str>, Origin),
-    flow: impl Future<Output = Result<SignedIn, Problem>>,
+    attempt: &Attempt<'_>,
+    flow: BoxFuture<'_, Result<SignedIn, Problem>>,
 ) -> Result<SignedIn, Problem> {
     let result = flow.await;
-    let now = storefront.clock.now();
-    let entry = queries::Entry {
-        id: SignInId::new(now),
-        store: store.id,
-        customer: result.as_ref().ok().map(|signed_in| signed_in.customer.id),
-        method: method.as_str(),
-        // What was typed may be anything, even a password in the wrong field: only what is an identity is kept.
-        identity: identity.and_then(|text| crate::contact::Identity::parse(text).ok()).map(|identity| identity.key()),
-        outcome: result.as_ref().map_or_else(|problem| problem.code().as_str(), |_| "signed_in"),
-        address: origin.address.ip().to_string(),
-        user_agent: origin.user_agent,
-    };
-    let written = async { queries::insert_sign_in(&mut *storefront.pool.acquire().await?, &entry, now).await };
-    if let Err(error) = written.await {
-        // The customer is signed in, or was refused: that stands.
-        tracing::error!(error = chain(&error), "a sign-in is missing in the audit");
+    if let Err(problem) = &result {
+        let now = storefront.clock.now();
+        let written = async { queries::insert_refusal(&mut *storefront.pool.acquire().await?, attempt, problem.code(), now).await };
+        if let Err(error) = written.await {
+            // Nobody is signed in: that stands.
+            tracing::error!(error = chain(&error), "a refused sign-in is missing in the audit");
+        }
     }
     result
 }

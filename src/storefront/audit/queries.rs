@@ -3,31 +3,27 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::kernel::ids::{CustomerId, SignInId, StoreId};
+use crate::contact::Identity;
+use crate::kernel::ids::SignInId;
+use crate::kernel::problem::ProblemCode;
+use crate::storefront::audit::Attempt;
 
-pub(super) struct Entry {
-    pub(super) id: SignInId,
-    pub(super) store: StoreId,
-    pub(super) customer: Option<CustomerId>,
-    pub(super) method: &'static str,
-    pub(super) identity: Option<String>,
-    pub(super) outcome: &'static str,
-    pub(super) address: String,
-    pub(super) user_agent: Option<String>,
-}
-
-pub(super) async fn insert_sign_in(conn: &mut PgConnection, entry: &Entry, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn insert_refusal(
+    conn: &mut PgConnection,
+    attempt: &Attempt<'_>,
+    refusal: ProblemCode,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "insert into sign_ins (id, store_id, customer_id, method, identity, outcome, address, user_agent, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
-        entry.id.uuid(),
-        entry.store.uuid(),
-        entry.customer.map(CustomerId::uuid),
-        entry.method,
-        entry.identity,
-        entry.outcome,
-        entry.address,
-        entry.user_agent,
+        "insert into sign_ins (id, store_id, method, identity, outcome, address, user_agent, created_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        SignInId::new(now).uuid(),
+        attempt.store.id.uuid(),
+        attempt.method.as_str(),
+        attempt.identity.as_ref().map(Identity::key),
+        refusal.as_str(),
+        attempt.origin.address.ip().to_string(),
+        attempt.origin.user_agent,
         now,
     )
     .execute(conn)

@@ -67,12 +67,16 @@ pub(in crate::storefront) async fn find_by_identity(
     store: StoreId,
     identity: &Identity,
 ) -> Result<Option<Customer>, sqlx::Error> {
-    let mut found = list_by_identity(conn, store, identity).await?;
-    if let Some(owner) = found.iter().position(|customer| is_proven(customer, identity)) {
-        return Ok(Some(found.swap_remove(owner)));
+    Ok(meant_by(identity, list_by_identity(conn, store, identity).await?))
+}
+
+/// Of the accounts that list `identity`, the one that it belongs to, or else the only one.
+pub(in crate::storefront) fn meant_by(identity: &Identity, mut listing: Vec<Customer>) -> Option<Customer> {
+    if let Some(owner) = listing.iter().position(|customer| is_proven(customer, identity)) {
+        return Some(listing.swap_remove(owner));
     }
-    let (first, another) = (found.pop(), found.pop());
-    Ok(if another.is_none() { first } else { None })
+    let (first, another) = (listing.pop(), listing.pop());
+    if another.is_none() { first } else { None }
 }
 
 fn is_proven(customer: &Customer, identity: &Identity) -> bool {
@@ -152,7 +156,7 @@ pub(super) async fn remove_unproven_claims(
 }
 
 /// What `identity` is compared with: `email_key` or `phone`.
-fn columns(identity: &Identity) -> (Option<String>, Option<&str>) {
+pub(in crate::storefront) fn columns(identity: &Identity) -> (Option<String>, Option<&str>) {
     match identity {
         Identity::Email(email) => (Some(email.key()), None),
         Identity::Phone(phone) => (None, Some(phone.as_str())),

@@ -1,5 +1,7 @@
 //! Which passwords a customer may choose, and how many wrong ones are listened to.
 
+mod queries;
+
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -10,8 +12,10 @@ use crate::kernel::ids::StoreId;
 use crate::kernel::rate_limit::Rule;
 use crate::kernel::secrets::sha256;
 
+pub(super) use queries::count_guess;
+
 /// Ten wrong passwords for one identity within fifteen minutes (decisions, section 3).
-pub(super) const WRONG_PASSWORDS: Rule = Rule { limit: 10, window: TimeDelta::minutes(15) };
+const WRONG_PASSWORDS: Rule = Rule { limit: 10, window: TimeDelta::minutes(15) };
 
 /// Where the wrong passwords for an identity are counted. A digest, because what is typed there may be a password in the wrong field.
 pub(super) fn bucket(store: StoreId, identity: &str) -> String {

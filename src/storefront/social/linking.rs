@@ -9,6 +9,7 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::providers::identity::VerifiedIdentity;
 use crate::storefront::Storefront;
+use crate::storefront::audit::Attempt;
 use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer};
 use crate::storefront::sign_in::SignedIn;
 use crate::storefront::social::queries;
@@ -36,9 +37,14 @@ impl Typed {
 }
 
 /// Signs in whom the provider knows, to an account of their own if there is none yet.
-pub(super) async fn sign_in(storefront: &Storefront, store: &Store, identity: VerifiedIdentity, typed: Typed) -> Result<SignedIn, Problem> {
+pub(super) async fn sign_in(
+    storefront: &Storefront,
+    attempt: &Attempt<'_>,
+    identity: VerifiedIdentity,
+    typed: Typed,
+) -> Result<SignedIn, Problem> {
     for _ in 0..TRIES {
-        if let Some(signed_in) = try_to_sign_in(storefront, store, &identity, &typed).await? {
+        if let Some(signed_in) = try_to_sign_in(storefront, attempt, &identity, &typed).await? {
             return Ok(signed_in);
         }
     }
@@ -48,11 +54,11 @@ pub(super) async fn sign_in(storefront: &Storefront, store: &Store, identity: Ve
 /// One transaction; `None`, and nothing done, when a parallel one has linked the subject or proven the address meanwhile.
 async fn try_to_sign_in(
     storefront: &Storefront,
-    store: &Store,
+    attempt: &Attempt<'_>,
     identity: &VerifiedIdentity,
     typed: &Typed,
 ) -> Result<Option<SignedIn>, sqlx::Error> {
-    let now = storefront.clock.now();
+    let (store, now) = (attempt.store, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
     let (customer, lost) = match queries::find_linked(&mut tx, store.id, identity).await? {
         Some(customer) => (customer, None),
@@ -61,12 +67,12 @@ async fn try_to_sign_in(
             _ => return Ok(None),
         },
     };
-    let token = storefront.issue_token(&mut tx, customer.id, now).await?;
+    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     if let Some(lost) = lost {
         lost.forget(&storefront.recent);
     }
-    Ok(Some(SignedIn { token, customer }))
+    Ok(Some(signed_in))
 }
 
 /// The account that the address belongs to which the provider vouches for, or a new one; `None` when the address was proven meanwhile.

@@ -20,6 +20,7 @@ use axum::Router;
 use axum::extract::{FromRef, State};
 use axum::handler::Handler;
 use axum::routing::post;
+use futures::FutureExt;
 use secrecy::SecretString;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -31,9 +32,8 @@ use crate::providers::RouteName;
 use crate::providers::identity::{IdpAProof, IdpBProof, IdpCProof, VerifiedIdentity, VerifyError, user_id_member};
 use crate::storefront::Storefront;
 use crate::storefront::access::CallingStore;
-use crate::storefront::audit::{Method, Origin, audited};
+use crate::storefront::audit::{Attempt, Method, Origin, audited};
 use crate::storefront::social::linking::{Typed, sign_in};
-use crate::storefront::stores::Store;
 
 pub(super) use queries::forget_links;
 
@@ -88,7 +88,7 @@ async fn login_with_idp_a(
     let typed = Typed::parse(login.name.as_deref(), None)?;
     let (token, code) = (&login.identity_token, login.authorization_code.as_ref());
     let proof = IdpAProof { token, code, user_id: login.user_id.as_deref(), nonce: login.nonce.as_deref() };
-    finish(&storefront, &store, (Method::IdpA, origin), provider.verify(proof), typed).await
+    finish(&storefront, &Attempt::new(&store, Method::IdpA, None, origin), provider.verify(proof), typed).await
 }
 
 /// `POST customers/login-with-idp-b`
@@ -110,7 +110,7 @@ async fn login_with_idp_b(
     let provider = storefront.identity_providers.idp_b.offered()?;
     let login: IdpBLogin = json::from_value(Value::Object(body))?;
     let proof = IdpBProof { token: &login.id_token, client_id: &login.client_id, nonce: login.nonce.as_deref() };
-    finish(&storefront, &store, (Method::IdpB, origin), provider.verify(proof), Typed::default()).await
+    finish(&storefront, &Attempt::new(&store, Method::IdpB, None, origin), provider.verify(proof), Typed::default()).await
 }
 
 /// `POST customers/login-with-idp-c`
@@ -136,19 +136,18 @@ async fn login_with_idp_c(
     let login: IdpCLogin = read(body, &idp_c.name, "idpCUserId")?;
     let typed = Typed::parse(login.name.as_deref(), login.email.as_deref())?;
     let proof = IdpCProof { user_id: &login.user_id, access_token: login.access_token.as_ref() };
-    finish(&storefront, &store, (Method::IdpC, origin), provider.verify(proof), typed).await
+    finish(&storefront, &Attempt::new(&store, Method::IdpC, None, origin), provider.verify(proof), typed).await
 }
 
-/// Signs in whom the provider stands by, and writes down what came of it.
+/// Signs in whom the provider stands by.
 async fn finish(
     storefront: &Storefront,
-    store: &Store,
-    (method, origin): (Method, Origin),
-    verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>>,
+    attempt: &Attempt<'_>,
+    verifying: impl Future<Output = Result<VerifiedIdentity, VerifyError>> + Send,
     typed: Typed,
 ) -> Result<Answer<Value>, Problem> {
-    let flow = async { sign_in(storefront, store, verifying.await?, typed).await };
-    let signed_in = audited(storefront, store, (method, None, origin), flow).await?;
+    let flow = async { sign_in(storefront, attempt, verifying.await?, typed).await };
+    let signed_in = audited(storefront, attempt, flow.boxed()).await?;
     Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 

@@ -7,9 +7,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::PgConnection;
 
-use crate::kernel::ids::CustomerId;
 use crate::kernel::secrets::{random_base62_40, sha256};
 use crate::storefront::Storefront;
+use crate::storefront::audit::Attempt;
+use crate::storefront::customers::Customer;
+use crate::storefront::sign_in::SignedIn;
+use crate::storefront::tokens::queries::NewToken;
 
 pub use access::SignedInCustomer;
 pub(super) use queries::{forget_ended, list_tokens, revoke_all_tokens, revoke_token};
@@ -64,16 +67,19 @@ impl Presented {
 }
 
 impl Storefront {
-    /// Signs `customer` in: the token is in the answer and, as a digest, in the database.
-    pub(super) async fn issue_token(
+    /// Signs `customer` in, whose `attempt` was right: nobody is without an entry in the audit. The token is in the answer and, as a
+    /// digest, in the database.
+    pub(super) async fn sign_in(
         &self,
         conn: &mut PgConnection,
-        customer: CustomerId,
+        attempt: &Attempt<'_>,
+        customer: Customer,
         now: DateTime<Utc>,
-    ) -> Result<SecretString, sqlx::Error> {
+    ) -> Result<SignedIn, sqlx::Error> {
         let secret = random_base62_40();
-        let TokenId(number) = queries::insert_token(conn, customer, &sha256(&secret), now, now + self.token_lifetime()).await?;
-        Ok(format!("{number}|{secret}").into())
+        let token = NewToken { customer: customer.id, digest: sha256(&secret), expires_at: now + self.token_lifetime() };
+        let TokenId(number) = queries::insert_token(conn, &token, attempt, now).await?;
+        Ok(SignedIn { token: format!("{number}|{secret}").into(), customer })
     }
 
     fn token_lifetime(&self) -> TimeDelta {

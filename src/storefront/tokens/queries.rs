@@ -6,26 +6,49 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::PgConnection;
 
-use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
+use crate::contact::Identity;
+use crate::kernel::ids::{CompanyId, CustomerId, SessionId, SignInId};
 use crate::kernel::password_hashing::HashedPassword;
+use crate::storefront::audit::Attempt;
 use crate::storefront::customers::Customer;
 use crate::storefront::recent::Session;
 use crate::storefront::tokens::TokenId;
 
+/// A token about to be issued.
+pub(super) struct NewToken {
+    pub(super) customer: CustomerId,
+    pub(super) digest: [u8; 32],
+    pub(super) expires_at: DateTime<Utc>,
+}
+
+/// Issues a token, writes the attempt into the audit and forgives what it forgives: all of it or nothing, and one trip to the database.
 pub(super) async fn insert_token(
     conn: &mut PgConnection,
-    customer: CustomerId,
-    digest: &[u8],
+    token: &NewToken,
+    attempt: &Attempt<'_>,
     now: DateTime<Utc>,
-    expires_at: DateTime<Utc>,
 ) -> Result<TokenId, sqlx::Error> {
     let id = sqlx::query_scalar!(
-        "insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at) values ($1, $2, $3, $4, $4, $5) returning id",
+        "with entry as (
+             insert into sign_ins (id, store_id, customer_id, method, identity, outcome, address, user_agent, created_at)
+             values ($6, $7, $2, $8, $9, 'signed_in', $10, $11, $4)
+         ), forgiven as (
+             delete from rate_limits where bucket = $12
+         )
+         insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at)
+         values ($1, $2, $3, $4, $4, $5) returning id",
         SessionId::new(now).uuid(),
-        customer.uuid(),
-        digest,
+        token.customer.uuid(),
+        &token.digest,
         now,
-        expires_at,
+        token.expires_at,
+        SignInId::new(now).uuid(),
+        attempt.store.id.uuid(),
+        attempt.method.as_str(),
+        attempt.identity.as_ref().map(Identity::key),
+        attempt.origin.address.ip().to_string(),
+        attempt.origin.user_agent,
+        attempt.forgives(),
     )
     .fetch_one(conn)
     .await?;

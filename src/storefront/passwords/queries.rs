@@ -1,0 +1,62 @@
+//! The SQL of guesses at passwords.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::contact::Identity;
+use crate::kernel::ids::StoreId;
+use crate::kernel::password_hashing::HashedPassword;
+use crate::kernel::rate_limit::{Standing, count_hit};
+use crate::storefront::customers::{Customer, columns, meant_by};
+use crate::storefront::passwords::WRONG_PASSWORDS;
+
+/// Counts a guess in `bucket`, and finds the account it is a guess at as [`find_by_identity`](crate::storefront::customers::find_by_identity)
+/// does: one trip to the database.
+///
+/// Everybody sees the count before the guess is compared, but nobody waits until it is on the disk. A crash of PostgreSQL, and nothing
+/// else, forgets the guesses of its last second.
+pub(in crate::storefront) async fn count_guess(
+    conn: &mut PgConnection,
+    store: StoreId,
+    bucket: &str,
+    identity: Option<&Identity>,
+    now: DateTime<Utc>,
+) -> Result<(Standing, Option<Customer>), sqlx::Error> {
+    let (email, phone) = identity.map_or((None, None), columns);
+    let rows = count_hit!(
+        r#"select counted.hits as "hits!", counted.oldest as "oldest!", counted.refused as "refused!", c.id as "id?", c.name as "name?", c.email,
+                c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url, c.meta as "meta?",
+                c.password_hash as "password_hash: HashedPassword", c.created_at as "created_at?", c.updated_at as "updated_at?",
+                set_config('synchronous_commit', 'off', true) as commit_waits
+         from counted left join customers c on c.store_id = $5 and c.closed_at is null and (c.email_key = $6 or c.phone = $7)
+         order by coalesce(case when $6::text is null then c.phone_verified_at else c.email_verified_at end, 'infinity')
+         limit 3"#,
+        bucket,
+        WRONG_PASSWORDS,
+        now,
+        store.uuid(),
+        email,
+        phone
+    )
+    .fetch_all(conn)
+    .await?;
+    let counted = rows.first().expect("what was counted is one row");
+    let standing = Standing::of(WRONG_PASSWORDS, counted.hits, counted.oldest, counted.refused, now);
+    let listing = rows.into_iter().filter_map(|row| {
+        Some(Customer {
+            id: row.id?.into(),
+            name: row.name?,
+            email: row.email,
+            email_verified_at: row.email_verified_at,
+            phone: row.phone,
+            phone_verified_at: row.phone_verified_at,
+            title: row.title,
+            photo_url: row.photo_url,
+            meta: row.meta?,
+            password_hash: row.password_hash,
+            created_at: row.created_at?,
+            updated_at: row.updated_at?,
+        })
+    });
+    Ok((standing, identity.and_then(|identity| meant_by(identity, listing.collect()))))
+}
