@@ -117,6 +117,11 @@ impl From<sqlx::Error> for Problem {
     }
 }
 
+/// A column of many rows, as a statement takes it that handles all of them at once (`unnest`).
+pub fn column<'a, R, V>(rows: &'a [R], of: impl Fn(&'a R) -> V) -> Vec<V> {
+    rows.iter().map(of).collect()
+}
+
 /// How many migrations of this program the database has not had.
 pub async fn missing_migrations(pool: &PgPool) -> Result<usize, sqlx::Error> {
     let known = sqlx::query_scalar!(r#"select to_regclass('_sqlx_migrations') is not null as "known!""#).fetch_one(pool).await?;
