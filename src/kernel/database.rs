@@ -82,6 +82,13 @@ pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
     pool_of(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
 }
 
+/// One more connection to the same database, for a few statements that run one after the other all the time: what PostgreSQL keeps of them at
+/// hand it keeps for each connection by itself.
+pub fn single_connection(pool: &PgPool) -> PgPool {
+    let options = pool.connect_options().as_ref().clone();
+    pool_of(1).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
+}
+
 /// Whether the fault is the database being away, rather than what was asked of it.
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {

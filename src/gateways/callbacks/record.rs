@@ -15,6 +15,7 @@ use crate::gateways::callbacks::receive::Taken;
 use crate::gateways::callbacks::retry::{self, Failure};
 use crate::gateways::driver::NotUnderstood;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::single_connection;
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::CallbackId;
 use crate::kernel::lifecycle::Lifecycle;
@@ -28,9 +29,9 @@ pub(in crate::gateways) type Recording = GroupCommit<Arc<Arrival>, Recorded>;
 /// One that was here before is [`Taken::Repeated`], whatever became of it.
 type Recorded = Result<Taken, NotUnderstood>;
 
-/// Begins to gather callbacks.
+/// Begins to gather callbacks. They have a connection of their own.
 pub(in crate::gateways) fn recording(pool: &PgPool, clock: &Clock, lifecycle: &Lifecycle) -> Recording {
-    let (pool, clock) = (pool.clone(), clock.clone());
+    let (pool, clock) = (single_connection(pool), clock.clone());
     GroupCommit::new(lifecycle.clone(), MOST, move |arrivals| {
         let (pool, clock) = (pool.clone(), clock.clone());
         async move { record(&pool, &arrivals, clock.now()).await }
