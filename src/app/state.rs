@@ -131,7 +131,7 @@ impl AppState {
     /// Builds every room.
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
-        let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), &config.gateways);
+        let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), &config.gateways, &lifecycle);
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let declared = Declared::new(pool.clone(), clock.clone(), extensions::declarations(&config.extensions)?);
         let catalogue = Catalogue::built_in().with(declared.event_types())?;

@@ -17,7 +17,7 @@
 //!
 //! - Nothing is believed that a driver has not verified with the gateway's signing secret. Without a secret nothing is genuine.
 //! - A genuine callback is recorded once, however often and in how many hands it arrives. Its record, what follows from it and the events
-//!   that tell of it are one transaction.
+//!   that tell of it are one transaction, which it shares with others of the same moment; one that fails takes no other with it.
 //! - The state of a payment follows from the *set* of its facts alone ([`payments::State`]): any order and any repetition of the same
 //!   callbacks ends in the same row and publishes each normalised event once.
 //! - What was genuine but could not be processed is kept, tried again by the worker, and by hand from the ledger.
@@ -25,6 +25,8 @@
 //!
 //! # What is not
 //!
+//! - That a gateway changed by another instance is seen at once: what its callbacks are verified with is believed for a second. What this
+//!   instance changes counts for the next callback.
 //! - That an order or customer which a callback names is the right one: only that it is the same company's.
 //! - The gateway's own books. A payment here is what its callbacks told; what they never told is not known.
 
@@ -45,8 +47,10 @@ use sqlx::PgPool;
 use uuid::Uuid;
 
 use crate::companies::Companies;
+use crate::gateways::callbacks::Recording;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::throttle::Throttle;
 use crate::resources::{Extension, Room};
 
@@ -68,6 +72,10 @@ pub struct Gateways {
     clock: Clock,
     key: ApplicationKey,
     throttle: Throttle<(Uuid, IpNet)>,
+    /// Gateways of the last second.
+    recent: accounts::Recent,
+    /// Writes callbacks down.
+    recording: Recording,
 }
 
 impl Room for Gateways {
@@ -78,12 +86,18 @@ impl Room for Gateways {
     fn clock(&self) -> &Clock {
         &self.clock
     }
+
+    fn forget_what_changed(&self) {
+        self.recent.forget_everything();
+    }
 }
 
 impl Gateways {
     /// Puts the parts together.
-    pub fn new(pool: PgPool, clock: Clock, key: ApplicationKey, settings: &Settings) -> Self {
-        Self { pool, clock, key, throttle: Throttle::new(settings.callbacks_per_minute) }
+    pub fn new(pool: PgPool, clock: Clock, key: ApplicationKey, settings: &Settings, lifecycle: &Lifecycle) -> Self {
+        let recording = callbacks::recording(&pool, &clock, lifecycle);
+        let throttle = Throttle::new(settings.callbacks_per_minute);
+        Self { pool, clock, key, throttle, recent: accounts::Recent::new(), recording }
     }
 }
 

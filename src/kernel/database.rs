@@ -82,9 +82,9 @@ pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
     pool_of(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
 }
 
-/// One more connection to the same database, for what is written group by group: the server has all that the one statement needs at hand,
-/// as it would not if each group took whichever connection is free.
-pub fn writer(pool: &PgPool) -> PgPool {
+/// One more connection to the same database, for a few statements that run one after the other all the time: what PostgreSQL keeps of them
+/// at hand, it keeps for each connection by itself.
+pub fn single_connection(pool: &PgPool) -> PgPool {
     let options = pool.connect_options().as_ref().clone();
     pool_of(1).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
 }
@@ -122,6 +122,11 @@ impl From<sqlx::Error> for Problem {
         tracing::error!(error = chain(&error), "a statement failed");
         ProblemCode::Internal.into()
     }
+}
+
+/// A column of many rows, as a statement takes it that handles all of them at once (`unnest`).
+pub fn column<'a, R, V>(rows: &'a [R], of: impl Fn(&'a R) -> V) -> Vec<V> {
+    rows.iter().map(of).collect()
 }
 
 /// How many migrations of this program the database has not had.

@@ -88,7 +88,7 @@ pub(super) type Singles = GroupCommit<Arc<NewEvent>, Published>;
 
 /// Begins to gather them.
 pub(super) fn singles(pool: &PgPool, clock: &Clock, lifecycle: &Lifecycle) -> Singles {
-    let (pool, clock) = (database::writer(pool), clock.clone());
+    let (pool, clock) = (database::single_connection(pool), clock.clone());
     GroupCommit::new(lifecycle.clone(), SINGLES, move |events| {
         let (pool, clock) = (pool.clone(), clock.clone());
         async move { publish_all(&pool, &clock, &events).await }

@@ -45,7 +45,7 @@ impl Row {
 }
 
 /// The active gateway of this id.
-pub(in crate::gateways) async fn find(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<Found>, Problem> {
+pub(super) async fn active(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<Found>, Problem> {
     let row = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways
@@ -58,11 +58,7 @@ pub(in crate::gateways) async fn find(conn: &mut PgConnection, key: &Application
 }
 
 /// Every active gateway of a company.
-pub(in crate::gateways) async fn find_all(
-    conn: &mut PgConnection,
-    key: &ApplicationKey,
-    company: CompanyId,
-) -> Result<Vec<Found>, Problem> {
+pub(super) async fn all_active(conn: &mut PgConnection, key: &ApplicationKey, company: CompanyId) -> Result<Vec<Found>, Problem> {
     let rows = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways

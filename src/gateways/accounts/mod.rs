@@ -5,6 +5,7 @@
 
 mod body;
 mod find;
+mod recent;
 mod test;
 
 use std::future::{Future, ready};
@@ -25,7 +26,8 @@ use crate::kernel::ids::GatewayId;
 use crate::members;
 use crate::resources::{Announced, Change, Extension, Filter, Presented, Record, Resource, Unique};
 
-pub(super) use find::{Found, find, find_all, find_any};
+pub(super) use find::{Found, find_any};
+pub(super) use recent::Recent;
 
 crate::columns! {
     /// What is kept of a gateway.

@@ -1,8 +1,23 @@
 //! Callbacks: taken in at `POST /webhooks`, kept, and shown as records of `ledger/int/v1` that are only read.
 //!
-//! `receive` answers the gateways, `resolve` finds out which gateway one is, `record` keeps what is genuine and what is not, `process` lets
-//! a genuine one tell its payment, `retry` does so again where that failed.
+//! # The way of a callback
+//!
+//! | step | where | asks the database |
+//! |---|---|---|
+//! | It arrives, not too often. | `receive` | |
+//! | Its gateway is found: by name, by its signature's header, or because there is only one. | `resolve` | once a second for each gateway |
+//! | Its signature is verified; what is not genuine is kept in part and answered. | `receive`, `refusal` | where it is refused |
+//! | Its body is read: what it is told apart by, and what it tells. | `genuine` | |
+//! | With all others of the same moment it is recorded, | `record` | one transaction |
+//! | and those that are new tell their payments, in the same transaction. | `process`, [`payments`] | |
+//! | It is answered, once that is committed. | `receive` | |
+//! | One that was here already is processed again if that failed. | `retry` | where it is repeated |
+//!
+//! What failed is tried again by `retry`, too: when its time comes, or by hand.
+//!
+//! [`payments`]: crate::gateways::payments
 
+mod genuine;
 mod process;
 mod queries;
 mod receive;
@@ -27,6 +42,7 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CallbackId, GatewayId};
 use crate::members;
 use crate::resources::{Described, Extension, Filter, Instant, Presented, Record, Reference, Resource};
+pub(super) use record::{Recording, recording};
 
 /// Callbacks may be as long as this (decisions, section 1).
 const BODY_LIMIT: usize = 1024 * 1024;

@@ -1,40 +1,72 @@
-//! Letting a genuine callback tell its payment.
+//! Letting genuine callbacks tell their payments.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::gateways::accounts::Found;
 use crate::gateways::callbacks::Status;
-use crate::gateways::callbacks::queries::{self, Open};
-use crate::gateways::callbacks::record::Genuine;
+use crate::gateways::callbacks::genuine::Genuine;
+use crate::gateways::callbacks::queries::{self, Named, Open, Own};
 use crate::gateways::callbacks::retry::{self, Failure};
 use crate::gateways::driver::{NotUnderstood, Telling};
-use crate::gateways::payments::{Source, apply};
+use crate::gateways::payments::{Report, apply};
 use crate::kernel::ids::CallbackId;
 
-/// Adds what is told to its payment. Orders and customers that are not the company's own are left out.
-pub(super) async fn tell(
-    conn: &mut PgConnection,
-    found: &Found,
-    callback: CallbackId,
-    key: &str,
-    mut telling: Telling,
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
-    let (order, customer) =
-        telling.facts.iter().fold((None, None), |(order, customer), fact| (order.or(fact.order), customer.or(fact.customer)));
-    let own = match (order, customer, &telling.payer) {
-        (None, None, None) => queries::Own::default(),
-        (order, customer, payer) => queries::find_own(conn, found.company, found.id, order, customer, payer.as_deref()).await?,
+/// A callback that is recorded and has something to tell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Teller<'a> {
+    pub(super) from: &'a Found,
+    pub(super) callback: CallbackId,
+    pub(super) key: &'a str,
+    pub(super) telling: &'a Telling,
+    /// When it is told.
+    pub(super) at: DateTime<Utc>,
+}
+
+/// Adds what is told to its payments. Orders and customers that are not the company's own are left out.
+pub(super) async fn tell(conn: &mut PgConnection, tellers: &[Teller<'_>], now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    if tellers.is_empty() {
+        return Ok(());
+    }
+    let named: Vec<_> = tellers.iter().map(Teller::named).collect();
+    let owned = match named.iter().any(Named::is_any) {
+        true => queries::list_own(conn, &named).await?,
+        false => vec![Own::default(); tellers.len()],
     };
-    for fact in &mut telling.facts {
-        (fact.order, fact.customer) = (own.order, own.customer);
-        if fact.kind.is_one_of_several() && fact.reference.is_empty() {
-            fact.reference = key.to_owned();
+    let reports: Vec<_> = tellers.iter().zip(owned).map(|(teller, own)| teller.report(own)).collect();
+    apply(conn, &reports, now).await
+}
+
+impl<'a> Teller<'a> {
+    /// What it names that may be others'.
+    fn named(&self) -> Named<'a> {
+        let Telling { facts, payer, .. } = self.telling;
+        Named {
+            company: self.from.company,
+            gateway: self.from.id,
+            order: facts.iter().find_map(|fact| fact.order),
+            customer: facts.iter().find_map(|fact| fact.customer),
+            payer: payer.as_deref(),
         }
     }
-    let source = Source { company: found.company, gateway: found.id, callback, transaction: &telling.transaction };
-    apply(conn, source, telling.facts, now).await
+
+    fn report(&self, own: Own) -> Report<'a> {
+        let facts = self.telling.facts.iter().cloned().map(|mut fact| {
+            (fact.order, fact.customer) = (own.order, own.customer);
+            if fact.kind.is_one_of_several() && fact.reference.is_empty() {
+                fact.reference = self.key.to_owned();
+            }
+            fact
+        });
+        Report {
+            company: self.from.company,
+            gateway: self.from.id,
+            transaction: &self.telling.transaction,
+            callback: self.callback,
+            at: self.at,
+            facts: facts.collect(),
+        }
+    }
 }
 
 /// Processes a callback that is kept and whose row is locked, with the gateway's settings as they are now. What it tells, if anything, is the
@@ -49,8 +81,8 @@ pub(super) async fn again(
     match genuine.told {
         Ok(telling) => {
             let status = if telling.is_some() { Status::Processed } else { Status::Ignored };
-            if let Some(telling) = telling {
-                tell(conn, found, open.id, &open.key, telling, now).await?;
+            if let Some(telling) = &telling {
+                tell(conn, &[Teller { from: found, callback: open.id, key: &open.key, telling, at: now }], now).await?;
             }
             queries::close(conn, open.id, status, now).await?;
             Ok(Ok(status))

@@ -1,52 +1,62 @@
 //! The SQL of callbacks, and of what they name that belongs to others.
 
+use std::collections::HashSet;
+
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::gateways::callbacks::Status;
 use crate::gateways::callbacks::retry::Failure;
+use crate::kernel::database::column;
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
 
 /// A callback to be kept.
 #[derive(Debug)]
 pub(super) struct NewCallback<'a> {
     pub(super) id: CallbackId,
+    pub(super) at: DateTime<Utc>,
     pub(super) company: CompanyId,
     pub(super) gateway: Option<GatewayId>,
     pub(super) key: &'a str,
     pub(super) kind: Option<&'a str>,
     pub(super) status: Status,
     pub(super) reason: Option<&'a str>,
-    pub(super) detail: Option<&'a str>,
+    pub(super) detail: Option<String>,
     pub(super) body: &'a [u8],
     pub(super) body_size: usize,
     pub(super) due_at: Option<DateTime<Utc>>,
 }
 
-/// `false` when this gateway's callback is here already. Whoever comes while another is still recording it waits for that one to end.
-pub(super) async fn insert_callback(conn: &mut PgConnection, new: &NewCallback<'_>, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    let inserted = sqlx::query!(
-        "insert into callbacks (id, company_id, version, created_at, updated_at, gateway_id, key, kind, status, reason, detail, body,
-                                body_size, attempts, due_at)
-         values ($1, $2, 1, $3, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-         on conflict (gateway_id, key) where status <> 'refused' do nothing",
-        new.id.uuid(),
-        new.company.uuid(),
-        now,
-        new.gateway.map(GatewayId::uuid),
-        new.key,
-        new.kind,
-        new.status as Status,
-        new.reason,
-        new.detail,
-        new.body,
-        i32::try_from(new.body_size).unwrap_or(i32::MAX),
-        i16::from(new.status != Status::Refused),
-        new.due_at,
+/// Keeps those that are not here already, and answers which those are. Whoever comes while another is still recording the same one waits
+/// for that one to end; all are taken in one order, so that nobody waits in a circle.
+pub(super) async fn insert_callbacks(conn: &mut PgConnection, new: &[NewCallback<'_>]) -> Result<HashSet<CallbackId>, sqlx::Error> {
+    let inserted = sqlx::query_scalar!(
+        r#"insert into callbacks (id, company_id, version, created_at, updated_at, gateway_id, key, kind, status, reason, detail, body,
+                                  body_size, attempts, due_at)
+           select id, company_id, 1, created_at, created_at, gateway_id, key, kind, status, reason, detail, body, body_size,
+                  (status <> 'refused')::integer, due_at
+           from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+                       $10::bytea[], $11::integer[], $12::timestamptz[])
+                as new (id, company_id, created_at, gateway_id, key, kind, status, reason, detail, body, body_size, due_at)
+           order by gateway_id, key
+           on conflict (gateway_id, key) where status <> 'refused' do nothing
+           returning id as "id: CallbackId""#,
+        &column(new, |new| new.id) as &[CallbackId],
+        &column(new, |new| new.company) as &[CompanyId],
+        &column(new, |new| new.at),
+        &column(new, |new| new.gateway) as &[Option<GatewayId>],
+        &column(new, |new| new.key) as &[&str],
+        &column(new, |new| new.kind) as &[Option<&str>],
+        &column(new, |new| new.status) as &[Status],
+        &column(new, |new| new.reason) as &[Option<&str>],
+        &column(new, |new| new.detail.as_deref()) as &[Option<&str>],
+        &column(new, |new| new.body) as &[&[u8]],
+        &column(new, |new| i32::try_from(new.body_size).unwrap_or(i32::MAX)),
+        &column(new, |new| new.due_at) as &[Option<DateTime<Utc>>],
     )
-    .execute(conn)
+    .fetch_all(conn)
     .await?;
-    Ok(inserted.rows_affected() == 1)
+    Ok(inserted.into_iter().collect())
 }
 
 /// A callback that is kept and has not been processed.
@@ -152,37 +162,51 @@ pub(super) async fn list_payments(conn: &mut PgConnection, id: CallbackId) -> Re
         .await
 }
 
-/// What a callback names that is the company's own.
-#[derive(Debug, Default)]
+/// What a callback names that may be others'.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Named<'a> {
+    pub(super) company: CompanyId,
+    pub(super) gateway: GatewayId,
+    pub(super) order: Option<OrderId>,
+    pub(super) customer: Option<CustomerId>,
+    /// The gateway's own name for the customer.
+    pub(super) payer: Option<&'a str>,
+}
+
+impl Named<'_> {
+    /// Whether it names anything.
+    pub(super) fn is_any(&self) -> bool {
+        self.order.is_some() || self.customer.is_some() || self.payer.is_some()
+    }
+}
+
+/// What of that is the company's own.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Own {
     pub(super) order: Option<OrderId>,
     pub(super) customer: Option<CustomerId>,
 }
 
-/// Of the order and the customer those that are the company's; a customer may also be known by the gateway's own name for them. The tables
-/// are other parts', which this one reads and never writes.
-pub(super) async fn find_own(
-    conn: &mut PgConnection,
-    company: CompanyId,
-    gateway: GatewayId,
-    order: Option<OrderId>,
-    customer: Option<CustomerId>,
-    payer: Option<&str>,
-) -> Result<Own, sqlx::Error> {
+/// Of each order and customer whether it is the company's, in the order of `named`. The tables are other parts', which this one reads and
+/// never writes.
+pub(super) async fn list_own(conn: &mut PgConnection, named: &[Named<'_>]) -> Result<Vec<Own>, sqlx::Error> {
     sqlx::query_as!(
         Own,
-        r#"select (select id from orders where id = $2 and company_id = $1) as "order: OrderId",
+        r#"select (select id from orders where id = named.order_id and company_id = named.company_id) as "order: OrderId",
                   coalesce(
                       (select customers.id from customers join stores on stores.id = customers.store_id
-                       where customers.id = $3 and stores.company_id = $1),
-                      (select customer_id from card_customers where gateway_id = $4 and provider_id = $5 limit 1)
-                  ) as "customer: CustomerId""#,
-        company.uuid(),
-        order.map(OrderId::uuid),
-        customer.map(CustomerId::uuid),
-        gateway.uuid(),
-        payer,
+                       where customers.id = named.customer_id and stores.company_id = named.company_id),
+                      (select customer_id from card_customers where gateway_id = named.gateway_id and provider_id = named.payer limit 1)
+                  ) as "customer: CustomerId"
+           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) with ordinality
+                as named (company_id, gateway_id, order_id, customer_id, payer, place)
+           order by place"#,
+        &column(named, |named| named.company) as &[CompanyId],
+        &column(named, |named| named.gateway) as &[GatewayId],
+        &column(named, |named| named.order) as &[Option<OrderId>],
+        &column(named, |named| named.customer) as &[Option<CustomerId>],
+        &column(named, |named| named.payer) as &[Option<&str>],
     )
-    .fetch_one(conn)
+    .fetch_all(conn)
     .await
 }

@@ -1,5 +1,7 @@
 //! Answering gateways: `POST /webhooks` with an API key, `POST /webhooks/{gateway}` on the strength of the signature alone.
 
+use std::sync::Arc;
+
 use axum::Json as Answer;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
@@ -10,16 +12,19 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::companies::{CallingCompany, Scope};
+use crate::gateways::Gateways;
+use crate::gateways::accounts::Found;
+use crate::gateways::callbacks::record::Arrival;
 use crate::gateways::callbacks::refusal::Refusal;
 use crate::gateways::callbacks::resolve::{self, Hints};
-use crate::gateways::{Gateways, accounts};
+use crate::gateways::driver::Incoming;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{Problem, ProblemCode};
 
 /// What the gateway is told (decisions, section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(in crate::gateways) enum Taken {
     /// It is new.
     Received,
     /// It was here before.
@@ -48,7 +53,7 @@ pub(super) async fn with_key(
 ) -> Result<Response, Problem> {
     caller.may(Scope::Callbacks)?;
     let body = read(body)?;
-    gateways.throttled((caller.key.uuid(), client), gateways.take_from_company(&caller, &headers, &body)).await
+    gateways.throttled((caller.key.uuid(), client), gateways.take_from_company(&caller, &headers, body)).await
 }
 
 /// `POST /webhooks/{gateway}`: for gateways that cannot send a key.
@@ -61,7 +66,7 @@ pub(super) async fn without_key(
 ) -> Result<Response, Problem> {
     let id: GatewayId = gateway.parse().map_err(|_| ProblemCode::GatewayNotConfigured)?;
     let body = read(body)?;
-    gateways.throttled((id.uuid(), client), gateways.take_from_gateway(id, &headers, &body)).await
+    gateways.throttled((id.uuid(), client), gateways.take_from_gateway(id, &headers, body)).await
 }
 
 fn read(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
@@ -87,34 +92,44 @@ impl Gateways {
         Ok(response)
     }
 
-    async fn take_from_company(&self, caller: &CallingCompany, headers: &HeaderMap, body: &[u8]) -> Result<Taken, Problem> {
-        let hints = Hints::read(headers, body);
+    async fn take_from_company(&self, caller: &CallingCompany, headers: &HeaderMap, body: Bytes) -> Result<Taken, Problem> {
+        let hints = Hints::read(headers, &body);
         if hints.names_another_company(caller.company) {
-            return Err(self.refuse(caller.company, None, Refusal::CompanyMismatch, body).await?);
+            return Err(self.refuse(caller.company, None, Refusal::CompanyMismatch, &body).await?);
         }
-        let mut conn = self.pool.acquire().await?;
         let found = match hints.gateway {
-            None => resolve::choose(accounts::find_all(&mut conn, &self.key, caller.company).await?, headers),
+            None => resolve::choose(&self.find_all_active(caller.company).await?, headers),
             Some(named) => match named.ok() {
-                Some(id) => accounts::find(&mut conn, &self.key, id).await?.filter(|found| found.company == caller.company),
+                Some(id) => self.find_active(id).await?.filter(|found| found.company == caller.company),
                 None => None,
             }
             .ok_or(Refusal::GatewayNotConfigured),
         };
-        drop(conn);
         match found {
             Ok(found) => self.take(found, headers, body).await,
-            Err(refusal) => Err(self.refuse(caller.company, None, refusal, body).await?),
+            Err(refusal) => Err(self.refuse(caller.company, None, refusal, &body).await?),
         }
     }
 
-    async fn take_from_gateway(&self, id: GatewayId, headers: &HeaderMap, body: &[u8]) -> Result<Taken, Problem> {
-        let found = accounts::find(&mut *self.pool.acquire().await?, &self.key, id).await?;
-        // There is no company to keep this for.
-        let found = found.ok_or(ProblemCode::GatewayNotConfigured)?;
-        if Hints::read(headers, body).names_another_company(found.company) {
-            return Err(self.refuse(found.company, Some(found.id), Refusal::CompanyMismatch, body).await?);
+    async fn take_from_gateway(&self, id: GatewayId, headers: &HeaderMap, body: Bytes) -> Result<Taken, Problem> {
+        // Without a gateway there is no company to keep this for.
+        let found = self.find_active(id).await?.ok_or(ProblemCode::GatewayNotConfigured)?;
+        if Hints::read(headers, &body).names_another_company(found.company) {
+            return Err(self.refuse(found.company, Some(found.id), Refusal::CompanyMismatch, &body).await?);
         }
         self.take(found, headers, body).await
+    }
+
+    /// Takes in what says that it is from `found`.
+    async fn take(&self, found: Arc<Found>, headers: &HeaderMap, body: Bytes) -> Result<Taken, Problem> {
+        let now = self.clock.now();
+        if let Err(why) = found.driver.verify(&found.account, &Incoming { headers, body: &body, now }) {
+            return Err(self.refuse(found.company, Some(found.id), Refusal::NotGenuine(why), &body).await?);
+        }
+        let arrival = Arc::new(Arrival::read(found, body, now));
+        match self.recording.write(Arc::clone(&arrival)).await? {
+            Ok(Taken::Repeated) => Box::pin(self.repeat(&arrival.from, &arrival.genuine.key)).await,
+            taken => taken.map_err(Problem::from),
+        }
     }
 }

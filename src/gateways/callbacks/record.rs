@@ -1,134 +1,118 @@
-//! Taking a callback in: verified, recorded once, processed, all in one transaction.
+//! Recording callbacks: those that come at the same moment by one transaction, each once, with all that follows from it.
 
-use axum::http::HeaderMap;
+use std::sync::Arc;
+
+use axum::body::Bytes;
 use chrono::{DateTime, Utc};
-use serde_json::Value;
+use sqlx::PgPool;
 
-use crate::gateways::Gateways;
 use crate::gateways::accounts::Found;
-use crate::gateways::callbacks::process::tell;
-use crate::gateways::callbacks::queries::{self, NewCallback, Open};
+use crate::gateways::callbacks::Status;
+use crate::gateways::callbacks::genuine::Genuine;
+use crate::gateways::callbacks::process::{Teller, tell};
+use crate::gateways::callbacks::queries::{self, NewCallback};
 use crate::gateways::callbacks::receive::Taken;
-use crate::gateways::callbacks::refusal::{Refusal, key_of};
 use crate::gateways::callbacks::retry::{self, Failure};
-use crate::gateways::callbacks::{Status, process};
-use crate::gateways::driver::{Incoming, NotUnderstood, Reading, Telling};
+use crate::gateways::driver::NotUnderstood;
+use crate::kernel::clock::Clock;
+use crate::kernel::database::single_connection;
+use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::CallbackId;
-use crate::kernel::json;
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::lifecycle::Lifecycle;
 
-/// The longest id and type that are taken as they are.
-const LONGEST_WORD: usize = 255;
+/// Recorded together at most: enough to be cheap, few enough that the largest bodies take no great room.
+const MOST: usize = 32;
 
-impl Gateways {
-    /// Takes in what says that it is from `found`.
-    pub(super) async fn take(&self, found: Found, headers: &HeaderMap, body: &[u8]) -> Result<Taken, Problem> {
-        let now = self.clock.now();
-        if let Err(why) = found.driver.verify(&found.account, &Incoming { headers, body, now }) {
-            return Err(self.refuse(found.company, Some(found.id), Refusal::NotGenuine(why), body).await?);
-        }
-        let genuine = Genuine::read(&found, body);
-        match self.record(&found, &genuine, body, now).await {
-            Ok(taken) => taken.map_err(|not_understood| not_understood.into()),
-            // What was genuine is kept even when processing it failed on our side. If it cannot be kept either, the gateway sends it again.
-            Err(error) => {
-                let failure = Failure::of(&error)?;
-                let failed = genuine.as_new(&found, body, now, Err(&failure));
-                queries::insert_callback(&mut *self.pool.acquire().await?, &failed, now).await?;
-                Ok(Taken::Received)
-            }
-        }
-    }
+/// Records what was verified, and answers what the gateway is told.
+pub(in crate::gateways) type Recording = GroupCommit<Arc<Arrival>, Recorded>;
 
-    async fn record(
-        &self,
-        found: &Found,
-        genuine: &Genuine,
-        body: &[u8],
-        now: DateTime<Utc>,
-    ) -> Result<Result<Taken, NotUnderstood>, sqlx::Error> {
-        let mut transaction = self.pool.begin().await?;
-        let told = genuine.told.as_ref().map_err(|not_understood| Failure::from(not_understood.clone()));
-        let new = genuine.as_new(found, body, now, told.as_ref().map(|telling| telling.is_some()));
-        let taken = if queries::insert_callback(&mut transaction, &new, now).await? {
-            if let Ok(Some(telling)) = &genuine.told {
-                tell(&mut transaction, found, new.id, &genuine.key, telling.clone(), now).await?;
-            }
-            genuine.told.clone().map(|telling| if telling.is_some() { Taken::Received } else { Taken::Ignored })
-        } else {
-            match queries::lock_failed(&mut transaction, found.id, &genuine.key).await? {
-                Some(open) => self.repeat(&mut transaction, found, open, now).await?,
-                None => Ok(Taken::Repeated),
-            }
-        };
-        transaction.commit().await?;
-        Ok(taken)
-    }
+/// One that was here before is [`Taken::Repeated`], whatever became of it.
+type Recorded = Result<Taken, NotUnderstood>;
 
-    /// It is here, and could not be processed so far: another try, with the gateway's settings as they are now.
-    async fn repeat(
-        &self,
-        conn: &mut sqlx::PgConnection,
-        found: &Found,
-        open: Open,
-        now: DateTime<Utc>,
-    ) -> Result<Result<Taken, NotUnderstood>, sqlx::Error> {
-        let told = process::again(conn, found, &open, now).await?;
-        Ok(told.map(|_| Taken::Received))
-    }
+/// Begins to gather callbacks. They have a connection of their own.
+pub(in crate::gateways) fn recording(pool: &PgPool, clock: &Clock, lifecycle: &Lifecycle) -> Recording {
+    let (pool, clock) = (single_connection(pool), clock.clone());
+    GroupCommit::new(lifecycle.clone(), MOST, move |arrivals| {
+        let (pool, clock) = (pool.clone(), clock.clone());
+        async move { record(&pool, &arrivals, clock.now()).await }
+    })
 }
 
-/// A callback that was verified.
+/// A callback that was verified, and what it says.
 #[derive(Debug)]
-pub(super) struct Genuine {
-    /// What it is told apart by.
-    pub(super) key: String,
-    kind: Option<String>,
-    /// What it tells.
-    pub(super) told: Result<Option<Telling>, NotUnderstood>,
+pub(in crate::gateways) struct Arrival {
+    id: CallbackId,
+    pub(super) from: Arc<Found>,
+    body: Bytes,
+    pub(super) genuine: Genuine,
+    at: DateTime<Utc>,
 }
 
-impl Genuine {
-    /// Reads what was verified, now or when it came.
-    pub(super) fn read(found: &Found, body: &[u8]) -> Self {
-        let Ok(value) = json::parse::<Value>(body) else {
-            let told = Err(NotUnderstood("The body is not valid JSON.".to_owned()));
-            return Self { key: key_of(body), kind: None, told };
-        };
-        let Reading { id, kind, told } = found.driver.read(&found.account, &value);
-        let short = |word: &String| word.len() <= LONGEST_WORD;
-        let told = told.and_then(|telling| match telling {
-            Some(telling) if !short(&telling.transaction) => Err(NotUnderstood("The name of the transaction is too long.".to_owned())),
-            telling => Ok(telling),
-        });
-        Self { key: id.filter(short).unwrap_or_else(|| key_of(body)), kind: kind.filter(short), told }
+/// Several at once are recorded or none is. One that is recorded by itself is kept even when processing it failed on our side; if it cannot
+/// be kept either, the gateway sends it again.
+async fn record(pool: &PgPool, arrivals: &[Arc<Arrival>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
+    match (record_and_tell(pool, arrivals, now).await, arrivals) {
+        (Err(error), [alone]) => {
+            let failed = alone.row(Err(Failure::of(error)?));
+            queries::insert_callbacks(&mut *pool.acquire().await?, &[failed]).await?;
+            Ok(vec![Ok(Taken::Received)])
+        }
+        (recorded, _) => recorded,
+    }
+}
+
+async fn record_and_tell(pool: &PgPool, arrivals: &[Arc<Arrival>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
+    let mut transaction = pool.begin().await?;
+    let rows: Vec<_> = arrivals.iter().map(|arrival| arrival.row(arrival.outcome())).collect();
+    let new = queries::insert_callbacks(&mut transaction, &rows).await?;
+    let tellers: Vec<_> = arrivals.iter().filter(|arrival| new.contains(&arrival.id)).filter_map(|arrival| arrival.teller()).collect();
+    tell(&mut transaction, &tellers, now).await?;
+    transaction.commit().await?;
+    let recorded = |arrival: &Arc<Arrival>| if new.contains(&arrival.id) { arrival.taken() } else { Ok(Taken::Repeated) };
+    Ok(arrivals.iter().map(recorded).collect())
+}
+
+impl Arrival {
+    /// Reads what was verified.
+    pub(super) fn read(from: Arc<Found>, body: Bytes, now: DateTime<Utc>) -> Self {
+        let genuine = Genuine::read(&from, &body);
+        Self { id: CallbackId::new(now), from, body, genuine, at: now }
     }
 
-    /// The row: `outcome` says whether it tells anything, or why it could not be processed.
-    fn as_new<'a>(&'a self, found: &Found, body: &'a [u8], now: DateTime<Utc>, outcome: Result<bool, &'a Failure>) -> NewCallback<'a> {
+    /// Whether it tells anything, or why it cannot be processed.
+    fn outcome(&self) -> Result<bool, Failure> {
+        self.genuine.told.as_ref().map(Option::is_some).map_err(|not_understood| not_understood.clone().into())
+    }
+
+    /// What its gateway is told when it is new.
+    fn taken(&self) -> Recorded {
+        self.genuine.told.as_ref().map(|telling| if telling.is_some() { Taken::Received } else { Taken::Ignored }).map_err(Clone::clone)
+    }
+
+    fn teller(&self) -> Option<Teller<'_>> {
+        let telling = self.genuine.told.as_ref().ok()?.as_ref()?;
+        Some(Teller { from: &self.from, callback: self.id, key: &self.genuine.key, telling, at: self.at })
+    }
+
+    fn row(&self, outcome: Result<bool, Failure>) -> NewCallback<'_> {
         let (status, failure) = match outcome {
             Ok(true) => (Status::Processed, None),
             Ok(false) => (Status::Ignored, None),
             Err(failure) => (Status::Failed, Some(failure)),
         };
         NewCallback {
-            id: CallbackId::new(now),
-            company: found.company,
-            gateway: Some(found.id),
-            key: &self.key,
-            kind: self.kind.as_deref(),
+            id: self.id,
+            at: self.at,
+            company: self.from.company,
+            gateway: Some(self.from.id),
+            key: &self.genuine.key,
+            kind: self.genuine.kind.as_deref(),
             status,
-            reason: failure.map(|failure| failure.reason),
-            detail: failure.map(|failure| failure.detail.as_str()),
-            body,
-            body_size: body.len(),
-            due_at: failure.and_then(|_| retry::next_attempt(1, now)),
+            reason: failure.as_ref().map(|failure| failure.reason),
+            due_at: failure.as_ref().and_then(|_| retry::next_attempt(1, self.at)),
+            detail: failure.map(|failure| failure.detail),
+            body: &self.body,
+            body_size: self.body.len(),
         }
-    }
-}
-
-impl From<NotUnderstood> for Problem {
-    fn from(not_understood: NotUnderstood) -> Self {
-        Self::new(ProblemCode::CallbackNotUnderstood).detail(not_understood.to_string())
     }
 }

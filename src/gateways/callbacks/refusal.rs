@@ -78,18 +78,19 @@ impl Gateways {
         if rate_limit::hit(&mut conn, &format!("refused callbacks of {of}"), KEPT, now).await?.allowed {
             let refused = queries::NewCallback {
                 id: CallbackId::new(now),
+                at: now,
                 company,
                 gateway,
                 key: &key_of(body),
                 kind: None,
                 status: Status::Refused,
                 reason: Some(refusal.reason()),
-                detail: Some(&refusal.detail()),
+                detail: Some(refusal.detail()),
                 body: &body[..body.len().min(BEGINNING)],
                 body_size: body.len(),
                 due_at: None,
             };
-            queries::insert_callback(&mut conn, &refused, now).await?;
+            queries::insert_callbacks(&mut conn, &[refused]).await?;
         }
         Ok(refusal.into())
     }

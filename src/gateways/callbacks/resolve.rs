@@ -1,5 +1,7 @@
 //! Which gateway a callback is from: the one it names, else the one whose signature header it carries, else the only one there is.
 
+use std::sync::Arc;
+
 use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -39,18 +41,14 @@ impl Hints {
 }
 
 /// Of all gateways of a company, the one that a callback with these headers is from.
-pub(super) fn choose(gateways: Vec<Found>, headers: &HeaderMap) -> Result<Found, Refusal> {
-    let (signing, others): (Vec<_>, Vec<_>) = gateways.into_iter().partition(|found| {
+pub(super) fn choose(gateways: &[Arc<Found>], headers: &HeaderMap) -> Result<Arc<Found>, Refusal> {
+    let (signing, others): (Vec<_>, Vec<_>) = gateways.iter().partition(|found| {
         let header = found.driver.signature_header(&found.account.settings);
         header.is_some_and(|header| headers.contains_key(header))
     });
-    only(if signing.is_empty() { others } else { signing })
-}
-
-fn only(mut gateways: Vec<Found>) -> Result<Found, Refusal> {
-    match (gateways.pop(), gateways.is_empty()) {
-        (Some(found), true) => Ok(found),
-        (Some(_), false) => Err(Refusal::GatewayAmbiguous),
-        (None, _) => Err(Refusal::GatewayNotConfigured),
+    match if signing.is_empty() { others } else { signing }[..] {
+        [found] => Ok(Arc::clone(found)),
+        [] => Err(Refusal::GatewayNotConfigured),
+        _ => Err(Refusal::GatewayAmbiguous),
     }
 }

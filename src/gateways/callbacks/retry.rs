@@ -1,4 +1,4 @@
-//! Trying again what was genuine and could not be processed: by itself, and by hand.
+//! Trying again what was genuine and could not be processed: by itself, when the gateway sends it again, and by hand.
 
 use std::time::Duration;
 
@@ -9,10 +9,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::companies::{CallingCompany, Scope};
+use crate::gateways::Gateways;
+use crate::gateways::accounts::{self, Found};
 use crate::gateways::callbacks::queries::Open;
+use crate::gateways::callbacks::receive::Taken;
 use crate::gateways::callbacks::{CallbackRecord, Status, process as processing, queries, refusal};
 use crate::gateways::driver::NotUnderstood;
-use crate::gateways::{Gateways, accounts};
 use crate::kernel::database::is_unavailable;
 use crate::kernel::ids::CallbackId;
 use crate::kernel::lifecycle::Lifecycle;
@@ -47,12 +49,11 @@ impl From<NotUnderstood> for Failure {
 
 impl Failure {
     /// A fault of the database, unless it is away: then nothing can be kept, and the sender has to try again.
-    pub(super) fn of(error: &sqlx::Error) -> Result<Self, Problem> {
-        if is_unavailable(error) {
-            tracing::warn!(error = chain(error), "the database does not answer");
-            return Err(Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5));
+    pub(super) fn of(error: sqlx::Error) -> Result<Self, sqlx::Error> {
+        if is_unavailable(&error) {
+            return Err(error);
         }
-        tracing::error!(error = chain(error), "a callback could not be processed");
+        tracing::error!(error = chain(&error), "a callback could not be processed");
         Ok(Self { reason: ProblemCode::Internal.as_str(), detail: "Something went wrong on our side; it is tried again.".to_owned() })
     }
 }
@@ -70,6 +71,27 @@ pub(super) async fn process(
 }
 
 impl Gateways {
+    /// A callback that is here already. If it could not be processed so far, that is another try, with the gateway's settings as they are
+    /// now.
+    pub(super) async fn repeat(&self, from: &Found, key: &str) -> Result<Taken, Problem> {
+        match self.try_repeated(from, key).await {
+            Ok(taken) => taken.map_err(Problem::from),
+            Err(error) => {
+                // It stays as it was, and is tried again when that is due.
+                Failure::of(error)?;
+                Ok(Taken::Received)
+            }
+        }
+    }
+
+    async fn try_repeated(&self, from: &Found, key: &str) -> Result<Result<Taken, NotUnderstood>, sqlx::Error> {
+        let mut transaction = self.pool.begin().await?;
+        let Some(open) = queries::lock_failed(&mut transaction, from.id, key).await? else { return Ok(Ok(Taken::Repeated)) };
+        let told = processing::again(&mut transaction, from, &open, self.clock.now()).await?;
+        transaction.commit().await?;
+        Ok(told.map(|_| Taken::Received))
+    }
+
     async fn process_by_hand(&self, caller: &CallingCompany, id: CallbackId) -> Result<(), Problem> {
         let mut edit = Edit::by(self, caller).await?;
         let callback = edit.lock::<CallbackRecord>(id).await?;
@@ -123,7 +145,7 @@ impl Gateways {
     async fn try_again(&self, open: Open) -> Result<(), Problem> {
         let now = self.clock.now();
         if let Err(error) = self.try_in_transaction(&open, now).await {
-            let failure = Failure::of(&error)?;
+            let failure = Failure::of(error)?;
             let next = next_attempt(open.attempts + 1, now);
             queries::record_failure(&mut *self.pool.acquire().await?, open.id, &failure, next, now).await?;
         }

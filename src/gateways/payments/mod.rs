@@ -4,6 +4,7 @@
 //! stands. Nobody edits a payment.
 
 mod apply;
+mod entry;
 mod facts;
 mod queries;
 mod state;
@@ -20,7 +21,7 @@ use crate::kernel::ids::{CallbackId, CustomerId, GatewayId, OrderId, PaymentId};
 use crate::members;
 use crate::resources::{Described, Filter, Presented, Record, Reference, Resource};
 
-pub(super) use apply::{Source, apply};
+pub(super) use apply::{Report, apply};
 pub use facts::{Fact, FactKind, Normalised};
 pub use state::{Dispute, Kind, State, Status};
 

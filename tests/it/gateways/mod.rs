@@ -1,5 +1,6 @@
 //! Gateways and the ledger: interface 2, `POST /webhooks`; decisions, section 8.
 
+mod at_once;
 mod calling_back;
 mod documented;
 mod ledger;
