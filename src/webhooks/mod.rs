@@ -115,8 +115,8 @@ use at_hand::AtHand;
 use sending::Sender;
 use targets::Targets;
 
-/// Connections of the worker beside the one that moves deliveries: for fan-out, its housekeeping, and its ear.
-const CONNECTIONS: u32 = 6;
+/// Connections of the worker beside the one that moves deliveries: for housekeeping, replays, what fails, and its ear.
+const CONNECTIONS: u32 = 4;
 
 /// The hub: what its routes and its worker need.
 #[derive(Clone, Debug)]
@@ -124,8 +124,8 @@ pub struct Webhooks {
     pool: PgPool,
     /// The worker's own connections: whatever requests do, it can go on, and the other way round.
     engine: PgPool,
-    /// The one connection that claims and records. Both lock the same endpoints, so two connections would only wait for one another; and
-    /// the server has all that the two statements need at hand.
+    /// The one connection that fans out, claims and records. All of them lock the same endpoints, so two connections would only wait for one
+    /// another; and the server has all that the three statements need at hand.
     mover: PgPool,
     clock: Clock,
     key: ApplicationKey,
