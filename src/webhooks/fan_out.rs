@@ -3,7 +3,7 @@
 use crate::webhooks::{Claimed, Webhooks, queries};
 
 /// Events that one statement takes out of the outbox at most, and as long as nobody knows how many want them.
-pub(super) const BATCH: u16 = 200;
+const BATCH: u16 = 200;
 pub(super) const FIRST_BATCH: u16 = 20;
 /// Deliveries that one statement should make: enough to be cheap, too few for anything else to wait for it.
 const DELIVERIES: i64 = 2_000;
@@ -33,11 +33,16 @@ impl Webhooks {
     /// Fans out one batch of events, all of whose deliveries wait, and tells how many events there were. A disabled subscription gets none
     /// of them, then or later.
     pub async fn fan_out(&self) -> Result<u64, sqlx::Error> {
-        Ok(self.fan_out_at_once(BATCH, 0).await?.0.events.unsigned_abs())
+        Ok(self.fan_out_and_fly(BATCH, 0).await?.0.events.unsigned_abs())
     }
 
-    /// Fans out up to `events` events, and takes up to `flights` of their deliveries into flight at once.
-    pub(super) async fn fan_out_at_once(&self, events: u16, flights: usize) -> Result<(FannedOut, Vec<Claimed>), sqlx::Error> {
+    /// Fans out one batch of events, and gives up to `limit` of their deliveries, which have been taken into flight.
+    pub async fn fly(&self, limit: usize) -> Result<Vec<Claimed>, sqlx::Error> {
+        Ok(self.fan_out_and_fly(BATCH, limit).await?.1)
+    }
+
+    /// Fans out up to `events` events, and takes up to `flights` of their deliveries into flight.
+    pub(super) async fn fan_out_and_fly(&self, events: u16, flights: usize) -> Result<(FannedOut, Vec<Claimed>), sqlx::Error> {
         let (flights, in_flight) = (i32::try_from(flights).unwrap_or(i32::MAX), self.settings.endpoint_concurrency());
         let mut conn = self.mover.acquire().await?;
         let (fanned_out, taken) = queries::fan_out(&mut conn, events, flights, in_flight, self.clock.now()).await?;

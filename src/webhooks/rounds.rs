@@ -152,7 +152,7 @@ impl Rounds {
 
     async fn fan_out(&mut self) -> Result<bool, sqlx::Error> {
         let permits = self.permits.take(Lane::Fresh, BATCH);
-        let (fanned_out, claimed) = self.webhooks.fan_out_at_once(self.events, permits.len()).await?;
+        let (fanned_out, claimed) = self.webhooks.fan_out_and_fly(self.events, permits.len()).await?;
         if fanned_out.queued {
             self.lanes[Lane::Fresh as usize].open();
         }

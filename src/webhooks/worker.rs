@@ -22,7 +22,7 @@ use crate::kernel::telemetry::chain;
 use crate::webhooks::permits::{Flight, InFlight};
 use crate::webhooks::rounds::{Rounds, Wake};
 use crate::webhooks::sending::Attempt;
-use crate::webhooks::{Claimed, Webhooks, failing, fan_out, retention};
+use crate::webhooks::{Claimed, Webhooks, failing, retention};
 
 /// How long an attempt that has ended waits for others that are still in flight, to be written down with them: most of what a statement
 /// costs, it costs once.
@@ -54,12 +54,13 @@ impl Webhooks {
     pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
         let mut made = 0;
         loop {
-            let (fanned_out, claimed) = self.fan_out_at_once(fan_out::BATCH, BATCH).await?;
-            made += self.send_and_record(claimed).await?;
-            if fanned_out.events == 0 {
+            let flying = self.fly(BATCH).await?;
+            if flying.is_empty() {
                 break;
             }
+            made += self.send_and_record(flying).await?;
         }
+        while self.fan_out().await? > 0 {}
         self.reclaim().await?;
         while self.work_off_replay().await? {}
         loop {

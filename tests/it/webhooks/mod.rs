@@ -6,6 +6,7 @@ mod endpoints;
 mod failing;
 mod fairness;
 mod faults;
+mod flying;
 mod ordering;
 mod replaying;
 mod retention;
