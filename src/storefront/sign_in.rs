@@ -61,11 +61,8 @@ pub(super) async fn login_with_sms(
     languages: AcceptedLanguages,
     body: Result<Json<SmsLoginRequest>, Problem>,
 ) -> Response {
-    let flow = async {
-        let method = send_sign_in_code(&storefront, &store, &languages, &body?.0).await?;
-        Ok(Answer(json!({ "status": "ok", "method": method })))
-    };
-    sending::limited(&storefront, &store, client, flow).await
+    let flow = async { send_sign_in_code(&storefront, &store, &languages, &body?.0).await };
+    sending::limited(&storefront, &store, client, flow.boxed()).await
 }
 
 async fn send_sign_in_code(
