@@ -8,7 +8,7 @@
 
 mod changes;
 
-use sqlx::PgConnection;
+use serde_json::{Map, Value};
 
 use crate::contact::{EmailAddress, PhoneNumber};
 use crate::events::names;
@@ -17,7 +17,7 @@ use crate::fleet::fleets::FleetRecord;
 use crate::fleet::location::{self, Heading, Latitude, Longitude};
 use crate::kernel::ids::{DriverId, FleetId};
 use crate::kernel::problem::Problem;
-use crate::resources::{Edit, Filter, Instant, Line, Link, Meta, Presented, Record, Resource, Ruled, own_members};
+use crate::resources::{Edit, Fields, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled};
 
 crate::words! {
     /// Whether a driver works for the shop.
@@ -84,8 +84,8 @@ impl Resource for Driver {
     ];
     const SEARCH: &'static [&'static str] = &["name", "phone", "email", "license_number"];
 
-    async fn present(_: &mut PgConnection, drivers: &[Record<Self>]) -> Presented {
-        Ok(own_members(drivers))
+    fn shown(&self) -> Map<String, Value> {
+        self.members()
     }
 }
 

@@ -6,7 +6,7 @@
 mod changes;
 mod vin;
 
-use sqlx::PgConnection;
+use serde_json::{Map, Value};
 
 use crate::events::names;
 use crate::fleet::Fleet;
@@ -16,7 +16,7 @@ use crate::fleet::location::{self, Heading, Latitude, Longitude};
 use crate::fleet::vehicles::vin::Vin;
 use crate::kernel::ids::{DriverId, FleetId, VehicleId};
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Edit, Filter, Instant, Line, Link, Meta, Presented, Record, Resource, Ruled, Whole, own_members};
+use crate::resources::{Edit, Fields, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Whole};
 
 crate::words! {
     /// Whether a vehicle can be used.
@@ -98,8 +98,8 @@ impl Resource for Vehicle {
     ];
     const SEARCH: &'static [&'static str] = &["name", "plate_number", "make", "model", "vin"];
 
-    async fn present(_: &mut PgConnection, vehicles: &[Record<Self>]) -> Presented {
-        Ok(own_members(vehicles))
+    fn shown(&self) -> Map<String, Value> {
+        self.members()
     }
 }
 
