@@ -12,11 +12,11 @@ use crate::events::names;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
 use crate::fleet::fleets::FleetRecord;
-use crate::fleet::location::{self, Heading, Latitude, Longitude};
+use crate::fleet::location;
 use crate::fleet::vehicles::vin::Vin;
 use crate::kernel::ids::{DriverId, FleetId, VehicleId};
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Edit, Fields, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Whole};
+use crate::resources::{Edit, Fields, Filter, Line, Link, Meta, Record, Resource, Ruled, Whole};
 
 crate::words! {
     /// Whether a vehicle can be used.
@@ -33,9 +33,9 @@ crate::words! {
     }
 }
 
-crate::fields! {
+location::located! {
     /// A vehicle.
-    pub struct Vehicle, sent as VehicleBody {
+    pub struct Vehicle, sent as VehicleBody, moving as names::VEHICLE_LOCATION_CHANGED {
         /// What the shop calls it.
         name: Option<Line<255>>,
         /// What stands on its plate.
@@ -60,26 +60,10 @@ crate::fields! {
         fleet_id as "fleet": Option<Link<FleetRecord>>,
         /// It reports where it is.
         online: bool,
-        /// Degrees north.
-        latitude: Option<Latitude>,
-        /// Degrees east.
-        longitude: Option<Longitude>,
-        /// Degrees clockwise from north.
-        heading: Option<Heading>,
-        /// In the shop's own unit.
-        speed: Option<f64>,
-        /// In the shop's own unit.
-        altitude: Option<f64>,
         /// What the shop keeps with it.
         meta: Meta,
     }
-    kept {
-        /// When it was at that location, or last said to be.
-        location_updated_at: Option<Instant>,
-    }
 }
-
-location::located!(Vehicle, names::VEHICLE_LOCATION_CHANGED);
 
 impl Resource for Vehicle {
     type Id = VehicleId;
