@@ -1,9 +1,6 @@
 //! A record of a declared kind, as a resource.
 
-use std::future::{Future, ready};
-
 use serde_json::{Map, Value};
-use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::declared::body::Members;
@@ -12,7 +9,7 @@ use crate::events::EventName;
 use crate::kernel::ids::DeclaredId;
 use crate::kernel::json_schema::Unfit;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{Announced, Change, Edit, Editable, New, Presented, Record, Resource, Terms};
+use crate::resources::{Announced, Change, Edit, Editable, New, Record, Resource, Terms};
 
 crate::columns! {
     /// What is kept of a declared record.
@@ -38,8 +35,8 @@ impl Resource for DeclaredRecord {
         room.declaration.terms
     }
 
-    fn present(_: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
-        ready(Ok(records.iter().map(|record| record.fields.data.0.clone()).collect()))
+    fn shown(&self) -> Map<String, Value> {
+        self.data.0.clone()
     }
 }
 

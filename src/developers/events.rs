@@ -1,15 +1,12 @@
 //! Published events, as a resource that is only read.
 
-use std::future::{Future, ready};
-
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::columns;
 use crate::developers::Developers;
 use crate::kernel::ids::EventId;
-use crate::resources::{Described, Filter, Record, Resource};
+use crate::resources::{Described, Filter, Resource};
 
 columns! {
     /// An event as it was published.
@@ -32,11 +29,12 @@ impl Resource for LoggedEvent {
     const TABLE: &'static str = "event_log";
     const FILTERS: &'static [Filter] = &[Filter::text("event"), Filter::any_id("subject").on("subject_id")];
 
-    fn present(
-        _: &mut PgConnection,
-        records: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
-        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    /// The members of the envelope, and what the event is about.
+    fn shown(&self) -> Map<String, Value> {
+        let mut members: Map<String, Value> = serde_json::from_slice(&self.body).expect("events are published as JSON objects");
+        members.insert("subject".to_owned(), json!(self.subject_id));
+        members.insert("sequence".to_owned(), json!(self.sequence));
+        members
     }
 
     fn shown_beside() -> Vec<Described> {
@@ -47,15 +45,5 @@ impl Resource for LoggedEvent {
             Described::formed("subject", "The record it is about.", json!({ "type": ["string", "null"], "format": "uuid" })),
             Described::formed("sequence", "Its place among the events about that record.", json!({ "type": ["integer", "null"] })),
         ]
-    }
-}
-
-impl LoggedEvent {
-    /// The members of the envelope, and what the event is about.
-    fn members(&self) -> Map<String, Value> {
-        let mut members: Map<String, Value> = serde_json::from_slice(&self.body).expect("events are published as JSON objects");
-        members.insert("subject".to_owned(), json!(self.subject_id));
-        members.insert("sequence".to_owned(), json!(self.sequence));
-        members
     }
 }

@@ -3,7 +3,7 @@
 //! An issue goes from any status to any other. Going into `resolved` is an event of its own, as often as it happens; what is opened
 //! again is not resolved.
 
-use sqlx::PgConnection;
+use serde_json::{Map, Value};
 
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
@@ -12,7 +12,7 @@ use crate::fleet::orders::Order;
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::{DriverId, IssueId, OrderId, VehicleId};
 use crate::kernel::problem::Problem;
-use crate::resources::{Announced, Change, Edit, Filter, Instant, Line, Link, Meta, Presented, Record, Resource, Ruled, Text, own_members};
+use crate::resources::{Announced, Change, Edit, Fields, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Text};
 
 crate::words! {
     /// How far an issue has come.
@@ -93,8 +93,8 @@ impl Resource for Issue {
     ];
     const SEARCH: &'static [&'static str] = &["title", "report", "category", "reporter"];
 
-    async fn present(_: &mut PgConnection, issues: &[Record<Self>]) -> Presented {
-        Ok(own_members(issues))
+    fn shown(&self) -> Map<String, Value> {
+        self.members()
     }
 }
 

@@ -14,9 +14,7 @@ use crate::fleet::orders::Order;
 use crate::kernel::ids::{OrderId, ProofId};
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
-use crate::resources::{
-    Announced, Change, Edit, Fields, Filter, Instant, Line, Link, Meta, Presented, Record, Resource, Ruled, Text, WebAddress, own_members,
-};
+use crate::resources::{Announced, Change, Edit, Fields, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Text, WebAddress};
 
 /// The members that can be changed.
 const CHANGEABLE: [&str; 2] = ["remarks", "meta"];
@@ -72,10 +70,10 @@ impl Resource for Proof {
         &[Filter::id::<OrderId>("order").on("order_id"), Filter::text("tracking_number"), Filter::word::<ProofKind>("type").on("kind")];
     const SEARCH: &'static [&'static str] = &["tracking_number", "remarks"];
 
-    async fn present(_: &mut PgConnection, proofs: &[Record<Self>]) -> Presented {
-        let mut presented = own_members(proofs);
-        presented.iter_mut().for_each(|members| drop(members.shift_remove("data")));
-        Ok(presented)
+    fn shown(&self) -> Map<String, Value> {
+        let mut shown = self.members();
+        shown.shift_remove("data");
+        shown
     }
 
     async fn details(_: &Fleet, _: &mut PgConnection, proof: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {

@@ -6,7 +6,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
 use sqlx::PgConnection;
 
-use crate::fleet::orders;
+use crate::fleet::orders::{self, Carrier};
 use crate::kernel::problem::Problem;
 use crate::realtime::channel::Channel;
 use crate::realtime::question::Question;
@@ -69,8 +69,8 @@ async fn judge(conn: &mut PgConnection, holder: &Holder, channel: &str, now: Dat
     let (is_own, reason) = match channel {
         Channel::Customer(id) => (id == customer, Reason::OwnCustomer),
         Channel::Order(id) => (orders::is_order_of(conn, company, customer, id).await?, Reason::OwnOrder),
-        Channel::Driver(id) => (orders::is_served_by_driver(conn, company, customer, id).await?, Reason::ServesOwnOrder),
-        Channel::Vehicle(id) => (orders::is_served_by_vehicle(conn, company, customer, id).await?, Reason::ServesOwnOrder),
+        Channel::Driver(id) => (orders::is_served_by(conn, company, customer, Carrier::Driver(id)).await?, Reason::ServesOwnOrder),
+        Channel::Vehicle(id) => (orders::is_served_by(conn, company, customer, Carrier::Vehicle(id)).await?, Reason::ServesOwnOrder),
     };
     Ok(if is_own { Ok(reason) } else { Err(Reason::NotOwn) })
 }

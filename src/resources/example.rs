@@ -1,11 +1,11 @@
 //! The smallest resource there can be, for the tests of the mechanism.
 
-use sqlx::{PgConnection, PgPool};
+use serde_json::{Map, Value};
+use sqlx::PgPool;
 
-use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::VehicleId;
-use crate::resources::{Announced, Change, Filter, Line, Presented, Record, Resource, Room, Ruled, own_members};
+use crate::resources::{Announced, Fields, Filter, Line, Resource, Room, Ruled};
 
 /// A room with nothing but what every room has.
 #[derive(Clone, Debug)]
@@ -43,15 +43,11 @@ impl Resource for Shelf {
     const FILTERS: &'static [Filter] = &[Filter::boolean("full"), Filter::id::<VehicleId>("truck").on("vehicle_id")];
     const SEARCH: &'static [&'static str] = &["label"];
 
-    async fn present(_: &mut PgConnection, shelves: &[Record<Self>]) -> Presented {
-        Ok(own_members(shelves))
+    fn shown(&self) -> Map<String, Value> {
+        self.members()
     }
 }
 
-impl Announced for Shelf {
-    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
-        Vec::new()
-    }
-}
+impl Announced for Shelf {}
 
 impl Ruled for Shelf {}

@@ -65,7 +65,7 @@ pub use fields::{Described, Fields};
 pub use filter::Filter;
 pub use member::Member;
 pub use needed_by::NeededBy;
-pub use record::{Record, Shown, own_members};
+pub use record::{Record, Shown};
 pub use referable::Referable;
 pub use resource::{Announced, Change, Editable, New, Presented, Resource, Room, Ruled};
 pub use routes::{Operation, PathId};

@@ -19,6 +19,12 @@ fn select<R: Resource>(terms: &Terms, company: CompanyId) -> QueryBuilder<Postgr
     live(&columns::<R>(), R::TABLE, terms.part, company)
 }
 
+fn select_one<R: Resource>(terms: &Terms, company: CompanyId, id: R::Id) -> QueryBuilder<Postgres> {
+    let mut sql = select::<R>(terms, company);
+    sql.push(" and id = ").push_bind::<Uuid>(id.into());
+    sql
+}
+
 fn live(columns: &str, table: &str, part: Option<(&str, &str)>, company: CompanyId) -> QueryBuilder<Postgres> {
     let mut sql = QueryBuilder::new(format!("select {columns} from {table} where deleted_at is null and company_id = "));
     sql.push_bind(company.uuid());
@@ -35,9 +41,7 @@ pub(super) async fn find<R: Resource>(
     company: CompanyId,
     id: R::Id,
 ) -> Result<Option<Record<R>>, sqlx::Error> {
-    let mut sql = select::<R>(terms, company);
-    sql.push(" and id = ").push_bind::<Uuid>(id.into());
-    sql.build_query_as().fetch_optional(conn).await
+    select_one::<R>(terms, company, id).build_query_as().fetch_optional(conn).await
 }
 
 /// The record, its row held: it can be read, and held by others, but neither changed nor deleted until the transaction ends.
@@ -47,9 +51,7 @@ pub(super) async fn hold<R: Resource>(
     company: CompanyId,
     id: R::Id,
 ) -> Result<Option<Record<R>>, sqlx::Error> {
-    let mut sql = select::<R>(terms, company);
-    sql.push(" and id = ").push_bind::<Uuid>(id.into()).push(" for share");
-    sql.build_query_as().fetch_optional(conn).await
+    select_one::<R>(terms, company, id).push(" for share").build_query_as().fetch_optional(conn).await
 }
 
 /// Whether there is such a record; its row held, where records of its kind can be deleted.

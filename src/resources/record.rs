@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::CompanyId;
-use crate::resources::{Fields, Resource, Terms, entity_tag};
+use crate::resources::{Resource, Terms, entity_tag};
 
 /// A live record: the columns every resource has, and its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -83,11 +83,6 @@ impl<R: Resource> Shown<R> {
         data.insert("additionalData".to_owned(), additional.into());
         data
     }
-}
-
-/// What is shown of resources that show nothing but their own [`Fields`].
-pub fn own_members<R: Resource + Fields>(records: &[Record<R>]) -> Vec<Map<String, Value>> {
-    records.iter().map(|record| record.fields.members()).collect()
 }
 
 fn members<R: Resource>(record: &Record<R>, mut own: Map<String, Value>) -> Map<String, Value> {

@@ -59,9 +59,17 @@ pub trait Resource: Columns {
         Terms::of::<Self>()
     }
 
-    /// The resource's own members of each record, in the same order. `id`, `uuid`, `created_at` and `updated_at` are added to them, and
-    /// `meta` where they have none. Takes many, so that what is shown of other records costs one statement a list.
-    fn present(conn: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send;
+    /// The resource's own members of a record, where they follow from it alone. `id`, `uuid`, `created_at` and `updated_at` are added to
+    /// them, and `meta` where they have none.
+    fn shown(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// The same of each record, in the same order; said instead, where other records have to be asked. Takes many, so that what is shown of
+    /// them costs one statement a list.
+    fn present(_: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
+        ready(Ok(records.iter().map(|record| record.fields.shown()).collect()))
+    }
 
     /// The members that are shown and never sent, for the documentation; those of [`Resource::details`] among them.
     fn shown_beside() -> Vec<Described> {

@@ -3,6 +3,7 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
+use futures::FutureExt;
 use serde_json::{Value, json};
 
 use crate::contact::Identity;
@@ -23,11 +24,8 @@ pub(super) async fn request(
     client: ClientAddress,
     languages: AcceptedLanguages,
 ) -> Response {
-    let flow = async {
-        let method = send_code(&storefront, &caller, &languages).await?;
-        Ok(Answer(json!({ "status": "ok", "method": method })))
-    };
-    sending::limited(&storefront, &caller.store, client, flow).await
+    let flow = send_code(&storefront, &caller, &languages);
+    sending::limited(&storefront, &caller.store, client, flow.boxed()).await
 }
 
 async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, languages: &AcceptedLanguages) -> Result<Method, Problem> {

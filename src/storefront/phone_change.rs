@@ -3,6 +3,7 @@
 use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
+use futures::FutureExt;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -33,11 +34,8 @@ pub(super) async fn request(
     languages: AcceptedLanguages,
     body: Result<Json<PhoneRequest>, Problem>,
 ) -> Response {
-    let flow = async {
-        let method = send_code(&storefront, &caller, &languages, &body?.0.phone).await?;
-        Ok(Answer(json!({ "status": "ok", "method": method })))
-    };
-    sending::limited(&storefront, &caller.store, client, flow).await
+    let flow = async { send_code(&storefront, &caller, &languages, &body?.0.phone).await };
+    sending::limited(&storefront, &caller.store, client, flow.boxed()).await
 }
 
 async fn send_code(

@@ -7,7 +7,7 @@ use axum::response::Response;
 use futures::FutureExt;
 use secrecy::SecretString;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::kernel::client_address::ClientAddress;
@@ -49,11 +49,8 @@ pub(super) async fn request_creation_code(
     languages: AcceptedLanguages,
     body: Result<Json<CreationCodeRequest>, Problem>,
 ) -> Response {
-    let flow = async {
-        let method = send_creation_code(&storefront, &store, &languages, body?.0).await?;
-        Ok(Answer(json!({ "status": "ok", "method": method })))
-    };
-    sending::limited(&storefront, &store, client, flow).await
+    let flow = async { send_creation_code(&storefront, &store, &languages, body?.0).await };
+    sending::limited(&storefront, &store, client, flow.boxed()).await
 }
 
 async fn send_creation_code(

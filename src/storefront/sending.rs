@@ -1,29 +1,36 @@
 //! The limit of the four routes that send messages: five requests in any minute for one store key and client address.
 
+use axum::Json;
 use axum::response::{IntoResponse, Response};
 use chrono::TimeDelta;
+use futures::future::BoxFuture;
+use serde_json::json;
 
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule, Standing};
 use crate::storefront::Storefront;
+use crate::storefront::codes::Method;
 use crate::storefront::stores::Store;
 
 const RULE: Rule = Rule { limit: 5, window: TimeDelta::minutes(1) };
 
-/// Counts a request on a sending route, runs `flow` if the limit allows it, and shows the limit on whatever is answered.
-pub(super) async fn limited<T: IntoResponse>(
+/// Counts a request on a sending route, runs `flow` if the limit allows it, and answers how the code travelled; shows the limit on whatever
+/// is answered.
+///
+/// The flow comes boxed: what its statements need would else be copied from future to future.
+pub(super) async fn limited(
     storefront: &Storefront,
     store: &Store,
     client: ClientAddress,
-    flow: impl Future<Output = Result<T, Problem>>,
+    flow: BoxFuture<'_, Result<Method, Problem>>,
 ) -> Response {
     let standing = match hit(storefront, store, client).await {
         Ok(standing) => standing,
         Err(error) => return Problem::from(error).into_response(),
     };
     let mut response = match standing.allowed {
-        true => flow.await.into_response(),
+        true => flow.await.map(|method| Json(json!({ "status": "ok", "method": method }))).into_response(),
         false => Problem::new(ProblemCode::RateLimited).retry_after(standing.retry_after()).into_response(),
     };
     standing.show(&mut response);

@@ -23,6 +23,9 @@ use crate::storefront::stores::Store;
 use crate::storefront::texts::{self, Recipient};
 use crate::storefront::{Settings, Storefront, passwords, sending};
 
+/// A password is compared again when its hash was replaced meanwhile: a parallel sign-in may have hashed the same password anew.
+const TRIES: usize = 2;
+
 /// A customer with the token they have just been given.
 #[derive(Debug)]
 pub(super) struct SignedIn {
@@ -58,11 +61,8 @@ pub(super) async fn login_with_sms(
     languages: AcceptedLanguages,
     body: Result<Json<SmsLoginRequest>, Problem>,
 ) -> Response {
-    let flow = async {
-        let method = send_sign_in_code(&storefront, &store, &languages, &body?.0).await?;
-        Ok(Answer(json!({ "status": "ok", "method": method })))
-    };
-    sending::limited(&storefront, &store, client, flow).await
+    let flow = async { send_sign_in_code(&storefront, &store, &languages, &body?.0).await };
+    sending::limited(&storefront, &store, client, flow.boxed()).await
 }
 
 async fn send_sign_in_code(
@@ -186,31 +186,43 @@ async fn sign_in_by_password(storefront: &Storefront, attempt: &Attempt<'_>, req
     let bucket = passwords::bucket(store, &identity.map_or_else(|| request.identity.clone(), Identity::key));
     let now = storefront.clock.now();
     // Counted before it is compared: parallel guesses cannot pass together. A right password gives the count back.
-    let (standing, customer) = passwords::count_guess(&mut *storefront.pool.acquire().await?, store, &bucket, identity, now).await?;
+    let (standing, mut customer) = passwords::count_guess(&mut *storefront.pool.acquire().await?, store, &bucket, identity, now).await?;
     if !standing.allowed {
         return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(standing.retry_after()));
     }
-    let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
-    let compared = match storefront.hashing.compare(request.password.clone(), stored.clone()).await {
-        Ok(compared) => compared,
-        Err(busy) => {
-            // Nothing was compared, so nothing was guessed.
-            rate_limit::give_back(&mut *storefront.pool.acquire().await?, &bucket, now).await?;
-            return Err(busy.into());
+    for _ in 0..TRIES {
+        let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
+        let compared = match storefront.hashing.compare(request.password.clone(), stored).await {
+            Ok(compared) => compared,
+            Err(busy) => {
+                // Nothing was compared, so nothing was guessed.
+                rate_limit::give_back(&mut *storefront.pool.acquire().await?, &bucket, now).await?;
+                return Err(busy.into());
+            }
+        };
+        let mut right = match (customer, compared) {
+            (Some(customer), Comparison::Right | Comparison::RightButOutdated) => customer,
+            _ => return Err(ProblemCode::CredentialsInvalid.into()),
+        };
+        if compared == Comparison::RightButOutdated {
+            hash_anew(storefront, &request.password, &mut right).await?;
         }
-    };
-    let (Some(customer), Comparison::Right | Comparison::RightButOutdated) = (customer, compared) else {
-        return Err(ProblemCode::CredentialsInvalid.into());
-    };
-    let rehashed = match compared {
-        // Some other time will do, if there is no room for it now.
-        Comparison::RightButOutdated => storefront.hashing.hash(request.password.clone()).await.ok(),
-        _ => None,
-    };
-
-    let mut conn = storefront.pool.acquire().await?;
-    if let (Some(newer), Some(older)) = (rehashed, stored) {
-        customers::set_password_hash(&mut conn, customer.id, &older, &newer).await?;
+        let id = right.id;
+        let mut conn = storefront.pool.acquire().await?;
+        if let Some(signed_in) = storefront.sign_in_by_password(&mut conn, attempt, right, now).await? {
+            return Ok(signed_in);
+        }
+        customer = customers::find_customer(&mut conn, store, id).await?;
     }
-    Ok(storefront.sign_in(&mut conn, attempt, customer, now).await?)
+    Err(ProblemCode::CredentialsInvalid.into())
+}
+
+/// Replaces the hash of a right password by one with the parameters of today.
+async fn hash_anew(storefront: &Storefront, password: &SecretString, customer: &mut Customer) -> Result<(), sqlx::Error> {
+    // Some other time will do, if there is no room for it now.
+    let (Some(older), Ok(newer)) = (&customer.password_hash, storefront.hashing.hash(password.clone()).await) else { return Ok(()) };
+    if customers::set_password_hash(&mut *storefront.pool.acquire().await?, customer.id, older, &newer).await? {
+        customer.password_hash = Some(newer);
+    }
+    Ok(())
 }

@@ -11,7 +11,7 @@ use crate::webhooks::signature::SigningSecrets;
 use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat, SigningSecret};
 use crate::webhooks::targets::EndpointUrl;
 
-pub(super) const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
+const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
 
 /// A subscription as it is stored.
 #[derive(Debug)]
@@ -54,9 +54,9 @@ impl Endpoint {
             Some(sealed) => ExtraHeaders::open(key, stored.subscription, sealed),
             None => Ok(stored.headers.0.clone()),
         };
-        let (sent, logged, secrets) = match further {
-            Ok(further) => (ours_and(&further), ours_and(&further.masked()), Secrets::open(key, &stored)),
-            Err(error) => (HeaderMap::new(), HeaderMap::new(), Err(error)),
+        let (headers, secrets) = match further {
+            Ok(further) => (beginning(&further), Secrets::open(key, &stored)),
+            Err(error) => (beginning(&ExtraHeaders::default()), Err(error)),
         };
         Self {
             secrets,
@@ -64,7 +64,7 @@ impl Endpoint {
             url: stored.url,
             timeout: stored.timeout,
             signature_format: stored.signature_format,
-            headers: Headers::beginning_with(sent, &logged),
+            headers,
         }
     }
 
@@ -78,7 +78,11 @@ impl Endpoint {
     }
 }
 
-/// The further headers, and those of ours that are the same in every request.
+/// The headers that are the same in every request: `further` ones, whose values the log does not keep, and ours.
+pub(super) fn beginning(further: &ExtraHeaders) -> Headers {
+    Headers::beginning_with(ours_and(further), &ours_and(&further.masked()))
+}
+
 fn ours_and(further: &ExtraHeaders) -> HeaderMap {
     let mut headers: HeaderMap = further.iter().collect();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

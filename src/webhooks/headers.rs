@@ -1,9 +1,29 @@
 //! Headers in two forms at once: as they are sent, and as the log keeps them, which is a JSON object in text.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use chrono::{DateTime, Utc};
+
+use crate::kernel::ids::{DeliveryId, EventId};
+use crate::webhooks::signature::SigningSecrets;
+use crate::webhooks::subscription::SignatureFormat;
 
 /// Bytes of an answer's headers that are logged at most.
 const KEPT: usize = 16 * 1024;
+
+/// One attempt to tell of an event, as far as its headers do.
+#[derive(Debug)]
+pub(super) struct Telling<'a> {
+    pub(super) delivery: DeliveryId,
+    /// Which attempt it is, from 1.
+    pub(super) attempt: i16,
+    pub(super) event: EventId,
+    pub(super) event_name: &'a str,
+    /// The event's place among those about its record, where it is about one.
+    pub(super) sequence: Option<i64>,
+    /// The bytes that are signed and sent.
+    pub(super) body: &'a [u8],
+    pub(super) at: DateTime<Utc>,
+}
 
 /// The headers of a request.
 #[derive(Clone, Debug)]
@@ -19,8 +39,24 @@ impl Headers {
         Self { logged: as_json(logged), map }
     }
 
+    /// Adds what is said of an attempt, and its signatures; decisions, section 7, Headers.
+    pub(super) fn telling(mut self, told: &Telling<'_>, secrets: &SigningSecrets, format: SignatureFormat) -> Self {
+        let event = told.event.to_string();
+        self.insert("x-service-signature", secrets.service_signature(format, told.body));
+        self.insert("x-service-delivery", told.delivery.to_string());
+        self.insert("x-service-attempt", told.attempt.to_string());
+        self.insert("x-service-event", told.event_name.to_owned());
+        if let Some(sequence) = told.sequence {
+            self.insert("x-service-sequence", sequence.to_string());
+        }
+        self.insert("webhook-timestamp", told.at.timestamp().to_string());
+        self.insert("webhook-signature", secrets.standard_signature(&event, told.at, told.body));
+        self.insert("webhook-id", event);
+        self
+    }
+
     /// Sets a header of our own: `value` is made of letters, digits and signs that mean nothing in JSON.
-    pub(super) fn insert(&mut self, name: &'static str, value: String) {
+    fn insert(&mut self, name: &'static str, value: String) {
         let before_the_end = self.logged.len() - 1;
         self.logged.truncate(before_the_end);
         if before_the_end > 1 {

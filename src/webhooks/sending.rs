@@ -16,7 +16,7 @@ use crate::kernel::ids::{CompanyId, DeliveryId, SubscriptionId};
 use crate::kernel::telemetry::chain;
 use crate::webhooks::Claimed;
 use crate::webhooks::endpoint::Endpoint;
-use crate::webhooks::headers::Headers;
+use crate::webhooks::headers::{Headers, Telling};
 use crate::webhooks::outcome::{Answer, Fault, Outcome};
 use crate::webhooks::targets::Targets;
 
@@ -109,22 +109,19 @@ impl Sender {
     }
 }
 
-/// Everything the request says besides its body; decisions, section 7, Headers.
+/// Everything the request says besides its body.
 fn headers(claimed: &Claimed, at: DateTime<Utc>) -> Result<Headers, CannotOpen> {
-    let secrets = claimed.endpoint.secrets(at)?;
-    let event = claimed.event.to_string();
-    let mut headers = claimed.endpoint.headers.clone();
-    headers.insert("x-service-signature", secrets.service_signature(claimed.endpoint.signature_format, &claimed.body));
-    headers.insert("x-service-delivery", claimed.delivery.to_string());
-    headers.insert("x-service-attempt", claimed.number.to_string());
-    headers.insert("x-service-event", claimed.event_name.clone());
-    if let Some(sequence) = claimed.sequence {
-        headers.insert("x-service-sequence", sequence.to_string());
-    }
-    headers.insert("webhook-timestamp", at.timestamp().to_string());
-    headers.insert("webhook-signature", secrets.standard_signature(&event, at, &claimed.body));
-    headers.insert("webhook-id", event);
-    Ok(headers)
+    let endpoint = &claimed.endpoint;
+    let told = Telling {
+        delivery: claimed.delivery,
+        attempt: claimed.number,
+        event: claimed.event,
+        event_name: &claimed.event_name,
+        sequence: claimed.sequence,
+        body: &claimed.body,
+        at,
+    };
+    Ok(endpoint.headers.clone().telling(&told, endpoint.secrets(at)?, endpoint.signature_format))
 }
 
 /// Sends the request and puts into `answer` what arrives of the answer, so that a deadline leaves behind what there was by then.

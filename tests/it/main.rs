@@ -38,6 +38,7 @@ mod layers;
 mod listening;
 mod managing_api_keys;
 mod messages;
+mod one_mechanism;
 mod openapi;
 mod operating_the_storefront;
 mod password_reset;

@@ -122,3 +122,26 @@ async fn a_code_used_many_times_at_once_sets_one_password() {
     login(&world, EMAIL, set[0].1).await.ok(200);
     assert_eq!(world.count("select count(*) from customer_tokens where revoked_at is null").await, 2, "the reset's and the sign-in's");
 }
+
+#[tokio::test]
+async fn no_sign_in_by_the_old_password_survives_a_reset_it_runs_beside() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let code = code(&world, EMAIL).await;
+    let by_the_old = join_all((0..8).map(|_| login(&world, EMAIL, PASSWORD)));
+    let (reset, answers) = tokio::join!(reset(&world, EMAIL, code, NEW), by_the_old);
+    let newest = token(&reset.ok(200));
+    for answer in answers {
+        match answer.status {
+            200 => {
+                let older = token(&answer.ok(200));
+                world.storefront_get("customers/me").token(&older).send().await.refused(401, "customer_token_invalid");
+            }
+            _ => {
+                answer.refused(401, "credentials_invalid");
+            }
+        }
+    }
+    world.storefront_get("customers/me").token(&newest).send().await.ok(200);
+    assert_eq!(world.count("select count(*) from customer_tokens where revoked_at is null").await, 1, "the reset's");
+}

@@ -1,5 +1,7 @@
 //! Signing in by identity and password: decisions, section 3 (`login`).
 
+use std::pin::pin;
+
 use chrono::TimeDelta;
 use futures::future::join_all;
 use serde_json::json;
@@ -79,11 +81,8 @@ async fn forty_wrong_passwords_at_once_are_ten_comparisons() {
     assert_eq!(answers.iter().filter(|answer| answer.status == 429).count(), 30);
 }
 
-#[tokio::test]
-async fn an_older_hash_is_made_anew_at_sign_in() {
-    let world = World::new().await;
-    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
-    // m=8192, t=1: what a store might have brought along.
+/// Gives everybody the usual password, hashed with m=8192, t=1: what a store might have brought along.
+async fn bring_along_an_older_hash(world: &World) {
     let older = {
         use argon2::password_hash::PasswordHasher;
         let params = argon2::Params::new(8_192, 1, 1, None).unwrap();
@@ -91,8 +90,63 @@ async fn an_older_hash_is_made_anew_at_sign_in() {
         argon2.hash_password(PASSWORD.as_bytes()).unwrap().to_string()
     };
     sqlx::query("update customers set password_hash = $1").bind(&older).execute(&world.pool).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_older_hash_is_made_anew_at_sign_in() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    bring_along_an_older_hash(&world).await;
     login(&world, EMAIL, PASSWORD).await.ok(200);
     let newer: String = sqlx::query_scalar("select password_hash from customers").fetch_one(&world.pool).await.unwrap();
     assert!(newer.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{newer}");
     login(&world, EMAIL, PASSWORD).await.ok(200);
+}
+
+#[tokio::test]
+async fn sign_ins_that_make_an_older_hash_anew_at_once_all_succeed() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    bring_along_an_older_hash(&world).await;
+    for answer in join_all((0..8).map(|_| login(&world, EMAIL, PASSWORD))).await {
+        answer.ok(200);
+    }
+}
+
+/// Signs in while a transaction is open that has made `change` to the customer: the password was right when it was compared.
+async fn sign_in_during(world: &World, change: &'static str) -> Answer {
+    let mut changing = world.pool.begin().await.unwrap();
+    sqlx::query(change).execute(&mut *changing).await.unwrap();
+    let mut signing_in = pin!(login(world, EMAIL, PASSWORD));
+    tokio::select! {
+        answer = &mut signing_in => panic!("it did not wait: {answer:?}"),
+        () = world.somebody_waits() => {}
+    }
+    changing.commit().await.unwrap();
+    signing_in.await
+}
+
+#[tokio::test]
+async fn a_password_that_is_replaced_or_an_account_that_is_closed_during_a_sign_in_lets_nobody_in() {
+    for change in ["update customers set password_hash = 'another'", "update customers set closed_at = now()"] {
+        let world = World::new().await;
+        world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+        for _ in 0..3 {
+            login(&world, EMAIL, "wrong password").await.refused(401, "credentials_invalid");
+        }
+        sign_in_during(&world, change).await.refused(401, "credentials_invalid");
+        assert_eq!(world.count("select count(*) from customer_tokens").await, 1, "{change}: the registration's");
+        let refused = "select count(*) from sign_ins where method = 'password' and outcome = 'credentials_invalid'";
+        assert_eq!(world.count(refused).await, 4, "{change}");
+        assert_eq!(world.count("select count(*) from sign_ins where method = 'password'").await, 4, "{change}");
+        let counted = "select cardinality(hits)::bigint from rate_limits where bucket like 'passwords:%'";
+        assert_eq!(world.count(counted).await, 4, "{change}: nothing is forgiven");
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_something_else_during_a_sign_in_is_no_refusal() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    sign_in_during(&world, "update customers set name = 'Ada Lovelace'").await.ok(200);
 }

@@ -1,13 +1,14 @@
 //! Server-sent events, as the HTML standard writes them, out of the chunks of an answer.
 
+use crate::events::EventName;
 use crate::kernel::ids::EventId;
 
 /// One event of a stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct StreamEvent {
     pub(super) id: Option<EventId>,
-    /// What kind of event it is.
-    pub(super) name: String,
+    /// What kind of event it is, where that is said.
+    pub(super) name: Option<EventName>,
     /// Its place among the events about its record; the service says it in a comment.
     pub(super) sequence: Option<i64>,
     /// Empty when the event only says where the stream is.
@@ -53,7 +54,7 @@ impl StreamEvent {
         match field {
             "" => self.sequence = value.strip_prefix("sequence ").and_then(|sequence| sequence.parse().ok()).or(self.sequence),
             "id" => self.id = value.parse().ok(),
-            "event" => value.clone_into(&mut self.name),
+            "event" => self.name = value.parse().ok(),
             "data" if self.data.is_empty() => value.clone_into(&mut self.data),
             "data" => {
                 self.data.push('\n');
@@ -83,7 +84,7 @@ mod tests {
     #[test]
     fn events_come_out_whole_however_they_were_cut() {
         let id = "event_01h455vb4pex5vsknk084sn02q".parse().ok();
-        let event = |id, name: &str, sequence, data: &str| StreamEvent { id, name: name.to_owned(), sequence, data: data.to_owned() };
+        let event = |id, name: &str, sequence, data: &str| StreamEvent { id, name: name.parse().ok(), sequence, data: data.to_owned() };
         let expected =
             [event(id, "", None, ""), event(id, "order.created", Some(7), "{\"a\":\"\u{fc}\"}"), event(None, "", None, "one\n\ntwo")];
         for chunk in 1..STREAM.len() {

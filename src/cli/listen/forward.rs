@@ -6,6 +6,7 @@ use reqwest::Client;
 use url::Url;
 
 use crate::cli::listen::events::StreamEvent;
+use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::EventId;
 use crate::kernel::telemetry::chain;
@@ -28,15 +29,15 @@ impl Forward {
     }
 
     /// Posts an event; the line says what came of it.
-    pub(super) async fn pass_on(&self, id: EventId, event: &StreamEvent) -> String {
+    pub(super) async fn pass_on(&self, id: EventId, name: &EventName, event: &StreamEvent) -> String {
         let (began, now) = (Instant::now(), Clock::System.now());
-        let read = ReadEvent { id, name: &event.name, sequence: event.sequence, body: event.data.as_bytes() };
+        let read = ReadEvent { id, name, sequence: event.sequence, body: event.data.as_bytes() };
         let headers = self.forwarder.headers(&read, now);
         let answer = self.client.post(self.url.clone()).headers(headers).body(event.data.clone()).send().await;
         let outcome = match answer {
             Ok(answer) => format!("{} in {} ms", answer.status(), began.elapsed().as_millis()),
             Err(error) => chain(&error.without_url()),
         };
-        format!("{}  {}  {id}  {outcome}", now.format("%H:%M:%SZ"), event.name)
+        format!("{}  {name}  {id}  {outcome}", now.format("%H:%M:%SZ"))
     }
 }

@@ -118,8 +118,8 @@ impl Listener {
             }
             while let Some(event) = reader.next_event() {
                 if let Some(event_id) = event.id {
-                    if !event.data.is_empty() {
-                        say(&self.forward.pass_on(event_id, &event).await);
+                    if let Some(name) = &event.name {
+                        say(&self.forward.pass_on(event_id, name, &event).await);
                     }
                     self.after = Some(event_id);
                 }

@@ -6,22 +6,18 @@
 mod body;
 mod roll;
 
-use std::future::{Future, ready};
-
 use axum::extract::FromRef;
 use axum::http::Method;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
-use sqlx::PgConnection;
 
 use crate::companies::{AllowedNetworks, ApiKey, Companies, Excess, Grant, Scope, Scopes};
 use crate::developers::Developers;
-use crate::events::EventName;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Announced, Change, Edit, Extension, New, Presented, Record, Resource};
+use crate::resources::{Announced, Edit, Extension, New, Resource};
 
 crate::columns! {
     /// What is kept of an API key.
@@ -55,21 +51,8 @@ impl Resource for ApiKeyRecord {
     const READING: Scope = Scope::Admin;
     const WRITING: Scope = Scope::Admin;
 
-    fn present(_: &mut PgConnection, keys: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
-        ready(Ok(keys.iter().map(|key| key.fields.members()).collect()))
-    }
-}
-
-impl Announced for ApiKeyRecord {
-    /// Keys are nobody's event: a subscriber need not know who may call.
-    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
-        Vec::new()
-    }
-}
-
-impl ApiKeyRecord {
     /// Everything but the digest.
-    fn members(&self) -> Map<String, Value> {
+    fn shown(&self) -> Map<String, Value> {
         members! {
             "name": self.name,
             "scopes": self.scopes,
@@ -80,7 +63,12 @@ impl ApiKeyRecord {
             "replaces": self.replaces,
         }
     }
+}
 
+/// Keys are nobody's event: a subscriber need not know who may call.
+impl Announced for ApiKeyRecord {}
+
+impl ApiKeyRecord {
     fn grant(&self) -> Grant {
         let networks = AllowedNetworks::try_from(self.allowed_networks.clone()).expect("only networks that could be read were stored");
         Grant { scopes: Scopes::from_names(&self.scopes), networks, until: self.expires_at }

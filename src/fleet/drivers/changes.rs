@@ -3,7 +3,7 @@
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
-use crate::fleet::location::{Located, Location};
+use crate::fleet::location::Located;
 use crate::fleet::orders::{self, Order};
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::problem::Problem;
@@ -43,7 +43,6 @@ impl Announced for Driver {
 impl Driver {
     /// All of the driver but what has events of its own.
     fn profile(&self) -> Self {
-        let Location { latitude, longitude, heading, speed, altitude } = Location::default();
-        Self { online: false, latitude, longitude, heading, speed, altitude, location_updated_at: None, ..self.clone() }
+        Self { online: false, ..self.without_location() }
     }
 }

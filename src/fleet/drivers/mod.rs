@@ -8,16 +8,16 @@
 
 mod changes;
 
-use sqlx::PgConnection;
+use serde_json::{Map, Value};
 
 use crate::contact::{EmailAddress, PhoneNumber};
 use crate::events::names;
 use crate::fleet::Fleet;
 use crate::fleet::fleets::FleetRecord;
-use crate::fleet::location::{self, Heading, Latitude, Longitude};
+use crate::fleet::location;
 use crate::kernel::ids::{DriverId, FleetId};
 use crate::kernel::problem::Problem;
-use crate::resources::{Edit, Filter, Instant, Line, Link, Meta, Presented, Record, Resource, Ruled, own_members};
+use crate::resources::{Edit, Fields, Filter, Line, Link, Meta, Record, Resource, Ruled};
 
 crate::words! {
     /// Whether a driver works for the shop.
@@ -30,9 +30,9 @@ crate::words! {
     }
 }
 
-crate::fields! {
+location::located! {
     /// A driver.
-    pub struct Driver, sent as DriverBody {
+    pub struct Driver, sent as DriverBody, moving as names::DRIVER_LOCATION_CHANGED {
         /// What they are called.
         name: Line<255>,
         /// Where they are reached, in E.164.
@@ -47,26 +47,10 @@ crate::fields! {
         fleet_id as "fleet": Option<Link<FleetRecord>>,
         /// They are available.
         online: bool,
-        /// Degrees north.
-        latitude: Option<Latitude>,
-        /// Degrees east.
-        longitude: Option<Longitude>,
-        /// Degrees clockwise from north.
-        heading: Option<Heading>,
-        /// In the shop's own unit.
-        speed: Option<f64>,
-        /// In the shop's own unit.
-        altitude: Option<f64>,
         /// What the shop keeps with them.
         meta: Meta,
     }
-    kept {
-        /// When they were at that location, or last said to be.
-        location_updated_at: Option<Instant>,
-    }
 }
-
-location::located!(Driver, names::DRIVER_LOCATION_CHANGED);
 
 impl Resource for Driver {
     type Id = DriverId;
@@ -84,8 +68,8 @@ impl Resource for Driver {
     ];
     const SEARCH: &'static [&'static str] = &["name", "phone", "email", "license_number"];
 
-    async fn present(_: &mut PgConnection, drivers: &[Record<Self>]) -> Presented {
-        Ok(own_members(drivers))
+    fn shown(&self) -> Map<String, Value> {
+        self.members()
     }
 }
 

@@ -5,7 +5,6 @@
 
 mod queries;
 
-use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::events::{EventName, names};
@@ -14,8 +13,9 @@ use crate::fleet::drivers::Driver;
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::FleetId;
 use crate::kernel::problem::{FieldErrors, Problem};
+use crate::members;
 use crate::resources::{
-    Announced, Change, Described, Edit, Filter, Line, Link, Meta, NeededBy, Presented, Record, Resource, Ruled, Text, own_members,
+    Announced, Change, Described, Edit, Fields, Filter, Line, Link, Meta, NeededBy, Presented, Record, Resource, Ruled, Text,
 };
 
 crate::words! {
@@ -56,13 +56,14 @@ impl Resource for FleetRecord {
 
     async fn present(conn: &mut PgConnection, fleets: &[Record<Self>]) -> Presented {
         let ids: Vec<_> = fleets.iter().map(|fleet| fleet.id.uuid()).collect();
-        let mut members = queries::count_members(conn, &ids).await?;
-        let mut presented = own_members(fleets);
-        for (fleet, shown) in fleets.iter().zip(&mut presented) {
-            let count = members.remove(&fleet.id).unwrap_or_default();
-            shown.extend([("drivers_count".to_owned(), Value::from(count.drivers)), ("vehicles_count".to_owned(), count.vehicles.into())]);
-        }
-        Ok(presented)
+        let mut counts = queries::count_members(conn, &ids).await?;
+        let shown = fleets.iter().map(|fleet| {
+            let count = counts.remove(&fleet.id).unwrap_or_default();
+            let mut shown = fleet.fields.members();
+            shown.extend(members! { "drivers_count": count.drivers, "vehicles_count": count.vehicles });
+            shown
+        });
+        Ok(shown.collect())
     }
 
     fn shown_beside() -> Vec<Described> {

@@ -48,13 +48,41 @@ pub trait Located: Announced<Room = Fleet> {
     /// When it was there, or last said to be.
     fn located_at(&self) -> Option<DateTime<Utc>>;
 
-    /// Notes where it is now.
-    fn put_location(&mut self, location: Location, at: DateTime<Utc>);
+    /// Notes where it is, and since when.
+    fn put_location(&mut self, location: Location, at: Option<DateTime<Utc>>);
+
+    /// All of it but where it is.
+    fn without_location(&self) -> Self {
+        let mut rest = self.clone();
+        rest.put_location(Location::default(), None);
+        rest
+    }
 }
 
-/// `impl Located` for a struct with the columns of a location.
+/// Declares a [`Located`] record: the members of a location behind those of its own, and all that [`fields!`](crate::fields) makes of both.
 macro_rules! located {
-    ($Record:ty, $event:expr) => {
+    ($(#[$outer:meta])* $visible:vis struct $Record:ident, sent as $Body:ident, moving as $event:path { $($own:tt)* }) => {
+        $crate::fields! {
+            $(#[$outer])*
+            $visible struct $Record, sent as $Body {
+                $($own)*
+                /// Degrees north.
+                latitude: Option<$crate::fleet::location::Latitude>,
+                /// Degrees east.
+                longitude: Option<$crate::fleet::location::Longitude>,
+                /// Degrees clockwise from north.
+                heading: Option<$crate::fleet::location::Heading>,
+                /// In the shop's own unit.
+                speed: Option<f64>,
+                /// In the shop's own unit.
+                altitude: Option<f64>,
+            }
+            kept {
+                /// When that was the location, or was last said to be.
+                location_updated_at: Option<$crate::resources::Instant>,
+            }
+        }
+
         impl $crate::fleet::location::Located for $Record {
             const LOCATION_CHANGED: $crate::events::EventName = $event;
 
@@ -67,11 +95,11 @@ macro_rules! located {
                 self.location_updated_at
             }
 
-            fn put_location(&mut self, location: $crate::fleet::location::Location, at: ::chrono::DateTime<::chrono::Utc>) {
+            fn put_location(&mut self, location: $crate::fleet::location::Location, at: Option<::chrono::DateTime<::chrono::Utc>>) {
                 let $crate::fleet::location::Location { latitude, longitude, heading, speed, altitude } = location;
                 (self.latitude, self.longitude) = (latitude, longitude);
                 (self.heading, self.speed, self.altitude) = (heading, speed, altitude);
-                self.location_updated_at = Some(at);
+                self.location_updated_at = at;
             }
         }
     };
@@ -82,7 +110,7 @@ pub(super) use located;
 pub(super) fn settle<R: Located>(before: Option<&R>, after: &mut R, now: DateTime<Utc>) -> Result<(), Problem> {
     let location = after.location();
     if before.map(R::location).unwrap_or_default() != location {
-        after.put_location(location, now);
+        after.put_location(location, Some(now));
     }
     check_pair(location.latitude, location.longitude)
 }

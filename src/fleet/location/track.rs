@@ -74,7 +74,7 @@ impl<I: TypedId> Position<I> {
         self.heading.put_or_clear(&mut location.heading);
         self.speed.put_or_clear(&mut location.speed);
         self.altitude.put_or_clear(&mut location.altitude);
-        record.put_location(location, at);
+        record.put_location(location, Some(at));
         match before {
             (place, Some(last)) if place == location && last == at => Heard::Nothing,
             (place, _) if place == location => Heard::SamePlace,

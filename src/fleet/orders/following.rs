@@ -18,41 +18,35 @@ pub async fn is_order_of(conn: &mut PgConnection, company: CompanyId, customer: 
     .await
 }
 
-/// Whether the driver has an open order of the customer.
-pub async fn is_served_by_driver(
-    conn: &mut PgConnection,
-    company: CompanyId,
-    customer: CustomerId,
-    driver: DriverId,
-) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"select exists (
-             select from orders where customer_id = $1 and company_id = $2 and driver_id = $3
-                and deleted_at is null and status in ('created', 'dispatched', 'started')
-           ) as "is_served!""#,
-        customer.uuid(),
-        company.uuid(),
-        driver.uuid(),
-    )
-    .fetch_one(conn)
-    .await
+/// Who or what carries an order.
+#[derive(Clone, Copy, Debug)]
+pub enum Carrier {
+    /// A driver.
+    Driver(DriverId),
+    /// A vehicle.
+    Vehicle(VehicleId),
 }
 
-/// Whether the vehicle carries an open order of the customer.
-pub async fn is_served_by_vehicle(
+/// Whether the driver or vehicle carries an open order of the customer.
+pub async fn is_served_by(
     conn: &mut PgConnection,
     company: CompanyId,
     customer: CustomerId,
-    vehicle: VehicleId,
+    carrier: Carrier,
 ) -> Result<bool, sqlx::Error> {
+    let (driver, vehicle) = match carrier {
+        Carrier::Driver(id) => (Some(id.uuid()), None),
+        Carrier::Vehicle(id) => (None, Some(id.uuid())),
+    };
     sqlx::query_scalar!(
         r#"select exists (
-             select from orders where customer_id = $1 and company_id = $2 and vehicle_id = $3
+             select from orders where customer_id = $1 and company_id = $2 and (driver_id = $3 or vehicle_id = $4)
                 and deleted_at is null and status in ('created', 'dispatched', 'started')
            ) as "is_served!""#,
         customer.uuid(),
         company.uuid(),
-        vehicle.uuid(),
+        driver,
+        vehicle,
     )
     .fetch_one(conn)
     .await

@@ -1,6 +1,6 @@
 //! Tracking numbers: made with an order, for the person who waits for it.
 
-use sqlx::PgConnection;
+use serde_json::{Map, Value};
 
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
@@ -8,7 +8,7 @@ use crate::fleet::orders::Order;
 use crate::kernel::ids::{OrderId, TrackingNumberId};
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::kernel::secrets::random_bytes;
-use crate::resources::{Announced, Change, Edit, Filter, Line, Link, Presented, Record, Resource, Ruled, own_members};
+use crate::resources::{Announced, Change, Edit, Fields, Filter, Line, Link, Record, Resource, Ruled};
 
 /// Digits and capitals without those that look like others: no I, L, O and U.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -37,8 +37,8 @@ impl Resource for TrackingNumber {
     const FILTERS: &'static [Filter] = &[Filter::id::<OrderId>("order").on("order_id"), Filter::text("tracking_number")];
     const SEARCH: &'static [&'static str] = &["tracking_number"];
 
-    async fn present(_: &mut PgConnection, numbers: &[Record<Self>]) -> Presented {
-        Ok(own_members(numbers))
+    fn shown(&self) -> Map<String, Value> {
+        self.members()
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tracking statuses: each status an order reached and when, and what was recorded by hand between them.
 
-use sqlx::PgConnection;
+use serde_json::{Map, Value};
 
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
@@ -10,7 +10,7 @@ use crate::fleet::orders::status::Status;
 use crate::fleet::tracking::word::{TrackingWord, is_said_by_orders};
 use crate::kernel::ids::{OrderId, TrackingStatusId};
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Announced, Change, Edit, Filter, Line, Link, Meta, Presented, Record, Resource, Ruled, Text, own_members};
+use crate::resources::{Announced, Change, Edit, Fields, Filter, Line, Link, Meta, Record, Resource, Ruled, Text};
 
 crate::fields! {
     /// A status that an order reached.
@@ -48,8 +48,8 @@ impl Resource for TrackingStatus {
     const PLURAL: &'static str = "tracking_statuses";
     const FILTERS: &'static [Filter] = &[Filter::id::<OrderId>("order").on("order_id"), Filter::text("status")];
 
-    async fn present(_: &mut PgConnection, statuses: &[Record<Self>]) -> Presented {
-        Ok(own_members(statuses))
+    fn shown(&self) -> Map<String, Value> {
+        self.members()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
-use crate::fleet::location::{Located, Location};
+use crate::fleet::location::Located;
 use crate::fleet::orders::{self, Order};
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::problem::Problem;
@@ -22,7 +22,7 @@ impl Announced for Vehicle {
         };
         let happened = [
             (before.location() != after.location(), names::VEHICLE_LOCATION_CHANGED),
-            (before.details() != after.details(), names::VEHICLE_UPDATED),
+            (before.without_location() != after.without_location(), names::VEHICLE_UPDATED),
         ];
         happened.into_iter().filter(|(happened, _)| *happened).map(|(_, name)| name).collect()
     }
@@ -36,13 +36,5 @@ impl Announced for Vehicle {
             edit.announce(change.record().clone(), names::VEHICLE_ASSIGNED, assigned_to).await?;
         }
         Ok(())
-    }
-}
-
-impl Vehicle {
-    /// All of the vehicle but where it is.
-    fn details(&self) -> Self {
-        let Location { latitude, longitude, heading, speed, altitude } = Location::default();
-        Self { latitude, longitude, heading, speed, altitude, location_updated_at: None, ..self.clone() }
     }
 }

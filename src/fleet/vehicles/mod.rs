@@ -6,17 +6,17 @@
 mod changes;
 mod vin;
 
-use sqlx::PgConnection;
+use serde_json::{Map, Value};
 
 use crate::events::names;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
 use crate::fleet::fleets::FleetRecord;
-use crate::fleet::location::{self, Heading, Latitude, Longitude};
+use crate::fleet::location;
 use crate::fleet::vehicles::vin::Vin;
 use crate::kernel::ids::{DriverId, FleetId, VehicleId};
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Edit, Filter, Instant, Line, Link, Meta, Presented, Record, Resource, Ruled, Whole, own_members};
+use crate::resources::{Edit, Fields, Filter, Line, Link, Meta, Record, Resource, Ruled, Whole};
 
 crate::words! {
     /// Whether a vehicle can be used.
@@ -33,9 +33,9 @@ crate::words! {
     }
 }
 
-crate::fields! {
+location::located! {
     /// A vehicle.
-    pub struct Vehicle, sent as VehicleBody {
+    pub struct Vehicle, sent as VehicleBody, moving as names::VEHICLE_LOCATION_CHANGED {
         /// What the shop calls it.
         name: Option<Line<255>>,
         /// What stands on its plate.
@@ -60,26 +60,10 @@ crate::fields! {
         fleet_id as "fleet": Option<Link<FleetRecord>>,
         /// It reports where it is.
         online: bool,
-        /// Degrees north.
-        latitude: Option<Latitude>,
-        /// Degrees east.
-        longitude: Option<Longitude>,
-        /// Degrees clockwise from north.
-        heading: Option<Heading>,
-        /// In the shop's own unit.
-        speed: Option<f64>,
-        /// In the shop's own unit.
-        altitude: Option<f64>,
         /// What the shop keeps with it.
         meta: Meta,
     }
-    kept {
-        /// When it was at that location, or last said to be.
-        location_updated_at: Option<Instant>,
-    }
 }
-
-location::located!(Vehicle, names::VEHICLE_LOCATION_CHANGED);
 
 impl Resource for Vehicle {
     type Id = VehicleId;
@@ -98,8 +82,8 @@ impl Resource for Vehicle {
     ];
     const SEARCH: &'static [&'static str] = &["name", "plate_number", "make", "model", "vin"];
 
-    async fn present(_: &mut PgConnection, vehicles: &[Record<Self>]) -> Presented {
-        Ok(own_members(vehicles))
+    fn shown(&self) -> Map<String, Value> {
+        self.members()
     }
 }
 

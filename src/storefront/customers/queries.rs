@@ -163,17 +163,22 @@ pub(in crate::storefront) fn columns(identity: &Identity) -> (Option<String>, Op
     }
 }
 
-/// Replaces a password's hash, made with older parameters, unless the password has been changed meanwhile.
+/// Replaces a password's hash, made with older parameters; `false`, and nothing done, when it has been replaced meanwhile.
 pub(in crate::storefront) async fn set_password_hash(
     conn: &mut PgConnection,
     id: CustomerId,
     older: &HashedPassword,
     newer: &HashedPassword,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!("update customers set password_hash = $3 where id = $1 and password_hash = $2", id.uuid(), older.expose(), newer.expose())
-        .execute(conn)
-        .await?;
-    Ok(())
+) -> Result<bool, sqlx::Error> {
+    let replaced = sqlx::query!(
+        "update customers set password_hash = $3 where id = $1 and password_hash = $2",
+        id.uuid(),
+        older.expose(),
+        newer.expose(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(replaced.rows_affected() == 1)
 }
 
 /// Sets a password, whatever was there.

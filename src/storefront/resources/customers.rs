@@ -1,15 +1,12 @@
 //! Customers, as operators see them.
 
-use std::future::{Future, ready};
-
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::members;
-use crate::resources::{Described, Filter, Instant, Meta, Record, Reference, Resource};
+use crate::resources::{Described, Filter, Instant, Meta, Reference, Resource};
 use crate::storefront::Storefront;
 
 crate::columns! {
@@ -38,11 +35,19 @@ impl Resource for CustomerRecord {
     const FILTERS: &'static [Filter] = &[Filter::id::<StoreId>("store").on("store_id"), Filter::text("email"), Filter::text("phone")];
     const SEARCH: &'static [&'static str] = &["name", "email", "phone"];
 
-    fn present(
-        _: &mut PgConnection,
-        records: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
-        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    fn shown(&self) -> Map<String, Value> {
+        members! {
+            "store": self.store_id,
+            "name": self.name,
+            "email": self.email,
+            "phone": self.phone,
+            "email_verified": self.email_verified_at.is_some(),
+            "phone_verified": self.phone_verified_at.is_some(),
+            "title": self.title,
+            "photo_url": self.photo_url,
+            "meta": self.meta,
+            "closed_at": self.closed_at.map(timestamp),
+        }
     }
 
     fn shown_beside() -> Vec<Described> {
@@ -57,22 +62,5 @@ impl Resource for CustomerRecord {
             Described::formed("photo_url", "Their photo.", json!({ "type": ["string", "null"] })),
             Described::shown::<Option<Instant>>("closed_at", "When they closed their account."),
         ]
-    }
-}
-
-impl CustomerRecord {
-    fn members(&self) -> Map<String, Value> {
-        members! {
-            "store": self.store_id,
-            "name": self.name,
-            "email": self.email,
-            "phone": self.phone,
-            "email_verified": self.email_verified_at.is_some(),
-            "phone_verified": self.phone_verified_at.is_some(),
-            "title": self.title,
-            "photo_url": self.photo_url,
-            "meta": self.meta,
-            "closed_at": self.closed_at.map(timestamp),
-        }
     }
 }

@@ -1,19 +1,16 @@
 //! Sign-ins of customers (`tokens`), which operators can end.
 
-use std::future::{Future, ready};
-
 use axum::Json as Answer;
 use axum::extract::State;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 
 use crate::companies::{CallingCompany, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, SessionId, StoreId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Described, Filter, Instant, PathId, Record, Reference, Resource};
+use crate::resources::{Described, Filter, Instant, PathId, Reference, Resource};
 use crate::storefront::{Storefront, tokens};
 
 crate::columns! {
@@ -37,11 +34,14 @@ impl Resource for SessionRecord {
     const FILTERS: &'static [Filter] =
         &[Filter::id::<StoreId>("store").on("store_id"), Filter::id::<CustomerId>("customer").on("customer_id")];
 
-    fn present(
-        _: &mut PgConnection,
-        records: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
-        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    fn shown(&self) -> Map<String, Value> {
+        members! {
+            "store": self.store_id,
+            "customer": self.customer_id,
+            "last_used_at": timestamp(self.last_used_at),
+            "expires_at": timestamp(self.expires_at),
+            "revoked_at": self.revoked_at.map(timestamp),
+        }
     }
 
     fn shown_beside() -> Vec<Described> {
@@ -52,18 +52,6 @@ impl Resource for SessionRecord {
             Described::shown::<Instant>("expires_at", "When it ends by itself."),
             Described::shown::<Option<Instant>>("revoked_at", "When it was ended."),
         ]
-    }
-}
-
-impl SessionRecord {
-    fn members(&self) -> Map<String, Value> {
-        members! {
-            "store": self.store_id,
-            "customer": self.customer_id,
-            "last_used_at": timestamp(self.last_used_at),
-            "expires_at": timestamp(self.expires_at),
-            "revoked_at": self.revoked_at.map(timestamp),
-        }
     }
 }
 

@@ -1,13 +1,10 @@
 //! The audit of sign-ins.
 
-use std::future::{Future, ready};
-
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 
 use crate::kernel::ids::{CustomerId, SignInId, StoreId};
 use crate::members;
-use crate::resources::{Described, Filter, Record, Reference, Resource};
+use crate::resources::{Described, Filter, Reference, Resource};
 use crate::storefront::Storefront;
 
 crate::columns! {
@@ -39,11 +36,16 @@ impl Resource for SignInRecord {
         Filter::text("address"),
     ];
 
-    fn present(
-        _: &mut PgConnection,
-        records: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
-        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    fn shown(&self) -> Map<String, Value> {
+        members! {
+            "store": self.store_id,
+            "customer": self.customer_id,
+            "method": self.method,
+            "identity": self.identity,
+            "outcome": self.outcome,
+            "address": self.address,
+            "user_agent": self.user_agent,
+        }
     }
 
     fn shown_beside() -> Vec<Described> {
@@ -56,19 +58,5 @@ impl Resource for SignInRecord {
             Described::formed("address", "The client's address.", json!({ "type": "string" })),
             Described::formed("user_agent", "The client, as it calls itself.", json!({ "type": ["string", "null"] })),
         ]
-    }
-}
-
-impl SignInRecord {
-    fn members(&self) -> Map<String, Value> {
-        members! {
-            "store": self.store_id,
-            "customer": self.customer_id,
-            "method": self.method,
-            "identity": self.identity,
-            "outcome": self.outcome,
-            "address": self.address,
-            "user_agent": self.user_agent,
-        }
     }
 }

@@ -1,18 +1,14 @@
 //! Stores, with the limits and the pause of their texts.
 
-use std::future::{Future, ready};
-
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 
-use crate::events::EventName;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
-use crate::resources::{Announced, Change, Described, Edit, Editable, Instant, Line, Member, New, Record, Resource};
+use crate::resources::{Announced, Described, Edit, Editable, Instant, Line, Member, New, Record, Resource};
 use crate::storefront::Storefront;
 
 /// Why texts are paused, when an operator gives no reason.
@@ -60,16 +56,7 @@ impl Resource for StoreRecord {
     const PLURAL: &'static str = "stores";
     const SEARCH: &'static [&'static str] = &["name"];
 
-    fn present(
-        _: &mut PgConnection,
-        records: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
-        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
-    }
-}
-
-impl StoreRecord {
-    fn members(&self) -> Map<String, Value> {
+    fn shown(&self) -> Map<String, Value> {
         members! {
             "name": self.name,
             "text_countries": self.text_countries,
@@ -86,11 +73,7 @@ impl StoreRecord {
 }
 
 /// Nobody outside is told of stores.
-impl Announced for StoreRecord {
-    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
-        Vec::new()
-    }
-}
+impl Announced for StoreRecord {}
 
 /// What can be sent of a store.
 #[derive(Debug, Default, Deserialize)]

@@ -1,19 +1,16 @@
 //! The SMS guard's log, and how many of the texted codes are used.
 
-use std::future::{Future, ready};
-
 use axum::Json as Answer;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 
 use crate::companies::{CallingCompany, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Described, Filter, Instant, Record, Reference, Resource};
+use crate::resources::{Described, Filter, Instant, Reference, Resource};
 use crate::storefront::{Storefront, texts};
 
 /// Conversion looks back this far.
@@ -48,29 +45,7 @@ impl Resource for TextRecord {
         Filter::text("refusal"),
     ];
 
-    fn present(
-        _: &mut PgConnection,
-        records: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
-        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
-    }
-
-    fn shown_beside() -> Vec<Described> {
-        vec![
-            Described::shown::<Reference<StoreId>>("store", "Whose text."),
-            Described::formed("number", "Where to.", json!({ "type": "string" })),
-            Described::formed("number_range", "All but the last four digits.", json!({ "type": "string" })),
-            Described::formed("country", "The number's country.", json!({ "type": ["string", "null"] })),
-            Described::formed("status", "What became of it.", json!({ "type": "string" })),
-            Described::formed("refusal", "Why it was refused, as a code of /problems.", json!({ "type": ["string", "null"] })),
-            Described::formed("reason", "The same in a sentence.", json!({ "type": ["string", "null"] })),
-            Described::shown::<Option<Instant>>("used_at", "When the code in it was used."),
-        ]
-    }
-}
-
-impl TextRecord {
-    fn members(&self) -> Map<String, Value> {
+    fn shown(&self) -> Map<String, Value> {
         // The refusals are named like the problems they were answered with, so their sentences explain them here too.
         let refusal = self.refusal.as_deref();
         let reason = refusal.and_then(|name| ProblemCode::ALL.iter().find(|code| code.as_str() == name)).map(|code| code.detail());
@@ -84,6 +59,19 @@ impl TextRecord {
             "reason": reason,
             "used_at": self.used_at.map(timestamp),
         }
+    }
+
+    fn shown_beside() -> Vec<Described> {
+        vec![
+            Described::shown::<Reference<StoreId>>("store", "Whose text."),
+            Described::formed("number", "Where to.", json!({ "type": "string" })),
+            Described::formed("number_range", "All but the last four digits.", json!({ "type": "string" })),
+            Described::formed("country", "The number's country.", json!({ "type": ["string", "null"] })),
+            Described::formed("status", "What became of it.", json!({ "type": "string" })),
+            Described::formed("refusal", "Why it was refused, as a code of /problems.", json!({ "type": ["string", "null"] })),
+            Described::formed("reason", "The same in a sentence.", json!({ "type": ["string", "null"] })),
+            Described::shown::<Option<Instant>>("used_at", "When the code in it was used."),
+        ]
     }
 }
 

@@ -7,6 +7,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::PgConnection;
 
+use crate::kernel::ids::CustomerId;
+use crate::kernel::password_hashing::HashedPassword;
 use crate::kernel::secrets::{random_base62_40, sha256};
 use crate::storefront::Storefront;
 use crate::storefront::audit::Attempt;
@@ -76,10 +78,35 @@ impl Storefront {
         customer: Customer,
         now: DateTime<Utc>,
     ) -> Result<SignedIn, sqlx::Error> {
+        let token = self.issue_token(conn, attempt, customer.id, None, now).await?;
+        Ok(SignedIn { token: token.expect("no password stands in the way of this token"), customer })
+    }
+
+    /// Signs in a `customer` whose password was right; `None`, and nobody is, when the password has been replaced since, hashed anew even,
+    /// or the account closed.
+    pub(super) async fn sign_in_by_password(
+        &self,
+        conn: &mut PgConnection,
+        attempt: &Attempt<'_>,
+        customer: Customer,
+        now: DateTime<Utc>,
+    ) -> Result<Option<SignedIn>, sqlx::Error> {
+        let token = self.issue_token(conn, attempt, customer.id, customer.password_hash.as_ref(), now).await?;
+        Ok(token.map(|token| SignedIn { token, customer }))
+    }
+
+    async fn issue_token(
+        &self,
+        conn: &mut PgConnection,
+        attempt: &Attempt<'_>,
+        customer: CustomerId,
+        password_hash: Option<&HashedPassword>,
+        now: DateTime<Utc>,
+    ) -> Result<Option<SecretString>, sqlx::Error> {
         let secret = random_base62_40();
-        let token = NewToken { customer: customer.id, digest: sha256(&secret), expires_at: now + self.token_lifetime() };
-        let TokenId(number) = queries::insert_token(conn, &token, attempt, now).await?;
-        Ok(SignedIn { token: format!("{number}|{secret}").into(), customer })
+        let token = NewToken { customer, digest: sha256(&secret), expires_at: now + self.token_lifetime(), password_hash };
+        let number = queries::insert_token(conn, &token, attempt, now).await?;
+        Ok(number.map(|number| format!("{number}|{secret}").into()))
     }
 
     fn token_lifetime(&self) -> TimeDelta {

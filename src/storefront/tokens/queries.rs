@@ -15,28 +15,37 @@ use crate::storefront::recent::Session;
 use crate::storefront::tokens::TokenId;
 
 /// A token about to be issued.
-pub(super) struct NewToken {
+pub(super) struct NewToken<'a> {
     pub(super) customer: CustomerId,
     pub(super) digest: [u8; 32],
     pub(super) expires_at: DateTime<Utc>,
+    /// The hash of the password that the token is issued for, if it is for one.
+    pub(super) password_hash: Option<&'a HashedPassword>,
 }
 
 /// Issues a token, writes the attempt into the audit and forgives what it forgives: all of it or nothing, and one trip to the database.
+///
+/// `None`, and nothing done, when the token is issued for a password that is no longer the customer's, or the account is closed. Whoever
+/// is about to change either is waited for, and waits: they see the token, or it sees what they did.
 pub(super) async fn insert_token(
     conn: &mut PgConnection,
-    token: &NewToken,
+    token: &NewToken<'_>,
     attempt: &Attempt<'_>,
     now: DateTime<Utc>,
-) -> Result<TokenId, sqlx::Error> {
+) -> Result<Option<TokenId>, sqlx::Error> {
     let id = sqlx::query_scalar!(
-        "with entry as (
+        "with still_theirs as (
+             select from customers where id = $2 and closed_at is null and password_hash = $13 for share
+         ), admitted as (
+             select where $13::text is null or exists (select from still_theirs)
+         ), entry as (
              insert into sign_ins (id, store_id, customer_id, method, identity, outcome, address, user_agent, created_at)
-             values ($6, $7, $2, $8, $9, 'signed_in', $10, $11, $4)
+             select $6, $7, $2, $8, $9, 'signed_in', $10, $11, $4 from admitted
          ), forgiven as (
-             delete from rate_limits where bucket = $12
+             delete from rate_limits where bucket = $12 and exists (select from admitted)
          )
          insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at)
-         values ($1, $2, $3, $4, $4, $5) returning id",
+         select $1, $2, $3, $4, $4, $5 from admitted returning id",
         SessionId::new(now).uuid(),
         token.customer.uuid(),
         &token.digest,
@@ -49,10 +58,11 @@ pub(super) async fn insert_token(
         attempt.origin.address.ip().to_string(),
         attempt.origin.user_agent,
         attempt.forgives(),
+        token.password_hash.map(HashedPassword::expose),
     )
-    .fetch_one(conn)
+    .fetch_optional(conn)
     .await?;
-    Ok(TokenId(id))
+    Ok(id.map(TokenId))
 }
 
 /// The live sign-in with this number, with its customer, if the account is open.

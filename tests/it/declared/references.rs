@@ -44,11 +44,6 @@ async fn references_lead_to_live_records_of_the_same_company() {
     assert_eq!(of_the_order["tickets"].as_array().unwrap().len(), 1);
 }
 
-/// Returns once somebody waits for a lock.
-async fn somebody_waits(world: &World) {
-    while world.count("select count(*) from pg_locks where not granted").await == 0 {}
-}
-
 #[tokio::test]
 async fn what_is_referred_to_is_there_when_the_reference_is_committed() {
     let world = World::new().await;
@@ -59,7 +54,7 @@ async fn what_is_referred_to_is_there_when_the_reference_is_committed() {
     let mut create = pin!(ask(&world, Method::POST, "inventory/int/v1/stock-items").json(&item).send());
     tokio::select! {
         answer = &mut create => panic!("it did not wait: {answer:?}"),
-        () = somebody_waits(&world) => {}
+        () = world.somebody_waits() => {}
     }
     deleting.commit().await.unwrap();
     create.await.refused(422, "body_invalid");

@@ -223,4 +223,9 @@ impl World {
     pub async fn count(&self, sql: &'static str) -> i64 {
         sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
     }
+
+    /// Returns once somebody waits for a lock.
+    pub async fn somebody_waits(&self) {
+        while self.count("select count(*) from pg_locks where not granted").await == 0 {}
+    }
 }
