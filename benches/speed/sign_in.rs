@@ -64,7 +64,7 @@ pub fn measure(figures: &mut Figures) {
     figures.show("sign-in, memory in MiB", resident, Aim::AtMost(80.0), "the service's process after the flood");
     let (quiet, busy) = (millis(idle.percentile(0.99)), millis(flooded.percentile(0.99)));
     let parts = format!("p99 of me {busy:.2} ms during a flood of sign-ins ÷ {quiet:.2} ms idle");
-    figures.show("sign-in, p99 of others", busy / quiet, Aim::AtMost(3.0), &parts);
+    figures.show("sign-in, p99 of others", busy / quiet, Aim::TailAtMost(3.0), &parts);
 }
 
 /// Seconds one hash takes while every core hashes, as they do under a flood.
