@@ -59,7 +59,11 @@ pub async fn publish(conn: &mut PgConnection, event: NewEvent, now: DateTime<Utc
 }
 
 /// Publishes many events in one statement when, and only when, the caller's transaction commits. Answers their ids, in the same order.
-pub async fn publish_all(conn: &mut PgConnection, events: &[impl Borrow<NewEvent>], now: DateTime<Utc>) -> Result<Vec<EventId>, sqlx::Error> {
+pub async fn publish_all(
+    conn: &mut PgConnection,
+    events: &[impl Borrow<NewEvent>],
+    now: DateTime<Utc>,
+) -> Result<Vec<EventId>, sqlx::Error> {
     let (mut ids, mut columns) = (Vec::with_capacity(events.len()), queries::Columns::default());
     for event in events {
         let event = event.borrow();
