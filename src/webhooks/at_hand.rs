@@ -17,6 +17,7 @@ use crate::webhooks::queries;
 
 /// Endpoints remembered at most, each about two kilobytes.
 const ENDPOINTS: usize = 2_000;
+
 /// Remembers endpoints. Clones share them.
 #[derive(Clone, Debug)]
 pub(super) struct AtHand(Arc<Cache<SubscriptionId, Arc<Endpoint>>>);
