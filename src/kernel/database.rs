@@ -8,6 +8,7 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgPool};
 
+use crate::kernel::kept_connection::KeptConnection;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
 use crate::kernel::telemetry::chain;
@@ -82,11 +83,10 @@ pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
     pool_of(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
 }
 
-/// One more connection to the same database, for a few statements that run one after the other all the time: what PostgreSQL keeps of them
-/// at hand, it keeps for each connection by itself.
-pub fn single_connection(pool: &PgPool) -> PgPool {
+/// One more connection to the same database, for what is written group by group.
+pub fn kept_connection(pool: &PgPool) -> KeptConnection {
     let options = pool.connect_options().as_ref().clone();
-    pool_of(1).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
+    KeptConnection::of(pool_of(1).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options))
 }
 
 /// Whether the fault is the database being away, rather than what was asked of it.

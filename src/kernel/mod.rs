@@ -8,6 +8,7 @@ pub mod group_commit;
 pub mod ids;
 pub mod json;
 pub mod json_schema;
+pub mod kept_connection;
 pub mod lifecycle;
 pub mod listening;
 pub mod password_hashing;

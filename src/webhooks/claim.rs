@@ -149,7 +149,9 @@ impl Webhooks {
         // Where an endpoint has more chains than one claim looks at, each claim begins elsewhere.
         let start = i64::from_ne_bytes(random_bytes());
         let (found, taken) = queries::claim_due(&mut conn, lane, limits, after, start, self.clock.now()).await?;
-        Ok((found, self.complete(&mut conn, taken).await?))
+        let claimed = self.complete(&mut conn, taken).await?;
+        conn.keep();
+        Ok((found, claimed))
     }
 
     /// Adds to what was taken all that sending takes.
@@ -164,6 +166,7 @@ impl Webhooks {
         let now = self.clock.now();
         let mut conn = self.mover.acquire().await?;
         let lost = queries::release_expired(&mut conn, now - LEASE, INTERRUPTIONS, now).await?;
+        conn.keep();
         if lost > 0 {
             tracing::warn!(lost, "deliveries were in flight when their worker died; they are sent again");
         }

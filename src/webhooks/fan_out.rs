@@ -46,7 +46,9 @@ impl Webhooks {
         let (flights, in_flight) = (i32::try_from(flights).unwrap_or(i32::MAX), self.settings.endpoint_concurrency());
         let mut conn = self.mover.acquire().await?;
         let (fanned_out, taken) = queries::fan_out(&mut conn, events, flights, in_flight, self.clock.now()).await?;
-        Ok((fanned_out, self.complete(&mut conn, taken).await?))
+        let claimed = self.complete(&mut conn, taken).await?;
+        conn.keep();
+        Ok((fanned_out, claimed))
     }
 }
 

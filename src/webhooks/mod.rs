@@ -99,6 +99,7 @@ use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database;
+use crate::kernel::kept_connection::KeptConnection;
 use crate::providers::mail::Mail;
 use crate::resources::{Extension, Room};
 
@@ -126,7 +127,7 @@ pub struct Webhooks {
     engine: PgPool,
     /// The one connection that fans out, claims and records. All of them lock the same endpoints, so two connections would only wait for one
     /// another; and the server has all that the three statements need at hand.
-    mover: PgPool,
+    mover: KeptConnection,
     clock: Clock,
     key: ApplicationKey,
     at_hand: AtHand,
@@ -200,7 +201,8 @@ impl Webhooks {
         }
         let targets = Targets::new(&settings.allowed_networks, names);
         let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
-        let (engine, mover) = (database::background_pool(&pool, CONNECTIONS), database::background_pool(&pool, 1));
+        let engine = database::background_pool(&pool, CONNECTIONS);
+        let mover = KeptConnection::of(database::background_pool(&pool, 1));
         Ok(Self { pool, engine, mover, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings), catalogue, mail })
     }
 

@@ -29,7 +29,7 @@ impl Webhooks {
         let circuit = &self.settings.circuit;
         let mut conn = self.mover.acquire().await?;
         let recorded = queries::record_attempts(&mut conn, &columns, circuit.opens_after(), circuit.cool_down(), now).await?;
-        drop(conn);
+        conn.keep();
         if recorded < attempts.len() as u64 {
             tracing::warn!(lost = attempts.len() as u64 - recorded, "leases ran out before their attempts ended");
         }

@@ -77,6 +77,23 @@ async fn single_events_of_the_same_moment_are_each_published_once_and_those_abou
 }
 
 #[tokio::test]
+async fn when_connections_are_cut_publishing_goes_on_with_others_and_loses_nothing() {
+    let world = World::new().await;
+    let order = world.sample("order.created");
+    world.publish_outside(order.clone()).await.ok(201);
+    let cut = "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+    sqlx::query(cut).execute(&world.pool).await.unwrap();
+    let mut answers = Vec::new();
+    for _ in 0..6 {
+        answers.push(world.publish_outside(order.clone()).await.status);
+    }
+    assert!(answers.iter().all(|status| [201, 503].contains(status)), "{answers:?}");
+    assert_eq!(answers[4..], [201, 201], "{answers:?}");
+    let published = answers.iter().filter(|status| **status == 201).count();
+    assert_eq!(world.events_stored().await, 1 + i64::try_from(published).unwrap());
+}
+
+#[tokio::test]
 async fn one_bad_event_is_named_and_nothing_is_stored() {
     let world = World::new().await;
     let with = |member: &str, value: Value| {

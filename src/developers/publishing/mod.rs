@@ -21,7 +21,7 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sqlx::PgPool;
+use sqlx::{PgConnection, PgPool};
 
 use crate::companies::{CallingCompany, Scope};
 use crate::developers::Developers;
@@ -72,7 +72,7 @@ impl Developers {
         // records.
         match batch.events.pop_if(|event| batch.is_single && event.subject.is_none()) {
             Some(event) => Ok(vec![self.singles.write(Arc::new(event)).await?]),
-            None => Ok(publish_all(&self.pool, &self.clock, &batch.events).await?),
+            None => Ok(publish_all(&mut *self.pool.acquire().await?, &batch.events, self.clock.now()).await?),
         }
     }
 
@@ -88,16 +88,20 @@ pub(super) type Singles = GroupCommit<Arc<NewEvent>, Published>;
 
 /// Begins to gather them.
 pub(super) fn singles(pool: &PgPool, clock: &Clock, lifecycle: &Lifecycle) -> Singles {
-    let (pool, clock) = (database::single_connection(pool), clock.clone());
+    let (connection, clock) = (database::kept_connection(pool), clock.clone());
     GroupCommit::new(lifecycle.clone(), SINGLES, move |events| {
-        let (pool, clock) = (pool.clone(), clock.clone());
-        async move { publish_all(&pool, &clock, &events).await }
+        let (connection, clock) = (connection.clone(), clock.clone());
+        async move {
+            let mut conn = connection.acquire().await?;
+            let published = publish_all(&mut conn, &events, clock.now()).await?;
+            conn.keep();
+            Ok(published)
+        }
     })
 }
 
-async fn publish_all(pool: &PgPool, clock: &Clock, events: &[impl Borrow<NewEvent>]) -> Result<Vec<Published>, sqlx::Error> {
-    let now = clock.now();
-    let ids = events::publish_all(&mut *pool.acquire().await?, events, now).await?;
+async fn publish_all(conn: &mut PgConnection, events: &[impl Borrow<NewEvent>], now: DateTime<Utc>) -> Result<Vec<Published>, sqlx::Error> {
+    let ids = events::publish_all(conn, events, now).await?;
     let published = |(event, id): (&NewEvent, EventId)| Published { id, name: event.name.clone(), at: now, repeated: false };
     Ok(events.iter().map(Borrow::borrow).zip(ids).map(published).collect())
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::Bytes;
 use chrono::{DateTime, Utc};
-use sqlx::PgPool;
+use sqlx::{Connection, PgPool};
 
 use crate::gateways::accounts::Found;
 use crate::gateways::callbacks::Status;
@@ -15,9 +15,10 @@ use crate::gateways::callbacks::receive::Taken;
 use crate::gateways::callbacks::retry::{self, Failure};
 use crate::gateways::driver::NotUnderstood;
 use crate::kernel::clock::Clock;
-use crate::kernel::database::single_connection;
+use crate::kernel::database::kept_connection;
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::CallbackId;
+use crate::kernel::kept_connection::KeptConnection;
 use crate::kernel::lifecycle::Lifecycle;
 
 /// Recorded together at most: enough to be cheap, few enough that the largest bodies take no great room.
@@ -31,10 +32,10 @@ type Recorded = Result<Taken, NotUnderstood>;
 
 /// Begins to gather callbacks. They have a connection of their own.
 pub(in crate::gateways) fn recording(pool: &PgPool, clock: &Clock, lifecycle: &Lifecycle) -> Recording {
-    let (pool, clock) = (single_connection(pool), clock.clone());
+    let (connection, clock) = (kept_connection(pool), clock.clone());
     GroupCommit::new(lifecycle.clone(), MOST, move |arrivals| {
-        let (pool, clock) = (pool.clone(), clock.clone());
-        async move { record(&pool, &arrivals, clock.now()).await }
+        let (connection, clock) = (connection.clone(), clock.clone());
+        async move { record(&connection, &arrivals, clock.now()).await }
     })
 }
 
@@ -50,24 +51,26 @@ pub(in crate::gateways) struct Arrival {
 
 /// Several at once are recorded or none is. One that is recorded by itself is kept even when processing it failed on our side; if it cannot
 /// be kept either, the gateway sends it again.
-async fn record(pool: &PgPool, arrivals: &[Arc<Arrival>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
-    match (record_and_tell(pool, arrivals, now).await, arrivals) {
+async fn record(connection: &KeptConnection, arrivals: &[Arc<Arrival>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
+    match (record_and_tell(connection, arrivals, now).await, arrivals) {
         (Err(error), [alone]) => {
             let failed = alone.row(Err(Failure::of(error)?));
-            queries::insert_callbacks(&mut *pool.acquire().await?, &[failed]).await?;
+            queries::insert_callbacks(&mut *connection.acquire().await?, &[failed]).await?;
             Ok(vec![Ok(Taken::Received)])
         }
         (recorded, _) => recorded,
     }
 }
 
-async fn record_and_tell(pool: &PgPool, arrivals: &[Arc<Arrival>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
-    let mut transaction = pool.begin().await?;
+async fn record_and_tell(connection: &KeptConnection, arrivals: &[Arc<Arrival>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
+    let mut conn = connection.acquire().await?;
+    let mut transaction = conn.begin().await?;
     let rows: Vec<_> = arrivals.iter().map(|arrival| arrival.row(arrival.outcome())).collect();
     let new = queries::insert_callbacks(&mut transaction, &rows).await?;
     let tellers: Vec<_> = arrivals.iter().filter(|arrival| new.contains(&arrival.id)).filter_map(|arrival| arrival.teller()).collect();
     tell(&mut transaction, &tellers, now).await?;
     transaction.commit().await?;
+    conn.keep();
     let recorded = |arrival: &Arc<Arrival>| if new.contains(&arrival.id) { arrival.taken() } else { Ok(Taken::Repeated) };
     Ok(arrivals.iter().map(recorded).collect())
 }
