@@ -51,7 +51,7 @@ impl DatabaseUrl {
 }
 
 /// A connection is not asked again whether it is one before this has passed: asking takes as long as a statement.
-const SURE_FOR: Duration = Duration::from_secs(1);
+pub(super) const SURE_FOR: Duration = Duration::from_secs(1);
 
 /// A pool that connects when it is first used, so that the program starts, and says so, while the database is away.
 pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {

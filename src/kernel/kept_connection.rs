@@ -1,19 +1,18 @@
 //! A connection that is kept, for a few statements that run one after the other all the time.
 //!
-//! PostgreSQL keeps what it knows of a statement for each connection by itself, so statements that always take the same one find it at hand. And
-//! a pool asks every connection that comes back whether it still lives, which here the next statement would have to wait for.
+//! PostgreSQL keeps what it knows of a statement for each connection by itself, so statements that always take the same one find it at
+//! hand. And a pool asks every connection that comes back whether it still lives, which here the next statement would have to wait for.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use sqlx::pool::PoolConnection;
 use sqlx::{PgConnection, PgPool, Postgres};
 use tokio::sync::{Mutex, MutexGuard};
 
-/// A connection that was not used for so long is asked, after all.
-const SURE_FOR: Duration = Duration::from_secs(1);
+use crate::kernel::database::SURE_FOR;
 
 /// One connection, which its users have in turn. Clones share it.
 #[derive(Clone)]
@@ -42,6 +41,7 @@ impl KeptConnection {
     pub async fn acquire(&self) -> Result<InUse<'_>, sqlx::Error> {
         let patience = self.0.pool.options().get_acquire_timeout();
         let mut slot = tokio::time::timeout(patience, self.0.connection.lock()).await.map_err(|_| sqlx::Error::PoolTimedOut)?;
+        // One that nobody has used for longer goes back to the pool, which asks it.
         let kept = slot.take().filter(|(_, used)| used.elapsed() < SURE_FOR);
         let connection = match kept {
             Some((connection, _)) => connection,

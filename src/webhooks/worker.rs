@@ -72,7 +72,8 @@ impl Webhooks {
         }
     }
 
-    async fn send_and_record(&self, claimed: Vec<Claimed>) -> Result<usize, sqlx::Error> {
+    /// Sends what was claimed, all at once, and writes down what came of it. Answers how many there were.
+    pub async fn send_and_record(&self, claimed: Vec<Claimed>) -> Result<usize, sqlx::Error> {
         let attempts = futures::future::join_all(claimed.into_iter().map(|claimed| self.send(claimed))).await;
         self.record(&attempts).await?;
         Ok(attempts.len())

@@ -152,8 +152,9 @@ macro_rules! claim {
 /// an empty claim has no delivery. One of the deliveries of an event has its bytes.
 ///
 /// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around: what it costs is the
-/// number of endpoints that wait, never the number of deliveries that do. (`offset 0` keeps PostgreSQL from looking for each twice.) `endpoint` locks them and knows how much room each has:
-/// nobody else can fill it meanwhile. An instant further in the future than it can be was written before the clock was set back.
+/// number of endpoints that wait, never the number of deliveries that do. (`offset 0` keeps PostgreSQL from looking for each twice.)
+/// `endpoint` locks them and knows how much room each has: nobody else can fill it meanwhile. An instant further in the future than it can
+/// be was written before the clock was set back.
 ///
 /// Of a subscription that wants order, the first of each chain may go, unless one of the chain is in flight. That takes a larger statement,
 /// whose mere beginning costs what the other one does in all; `start` is the chain it looks behind first.

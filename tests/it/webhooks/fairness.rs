@@ -24,11 +24,6 @@ async fn claimed_at_once(world: &World, instances: usize) -> Vec<Claimed> {
     claims.into_iter().flat_map(Result::unwrap).collect()
 }
 
-async fn send_and_record(world: &World, claimed: Vec<Claimed>) {
-    let attempts = join_all(claimed.into_iter().map(|claimed| world.state.webhooks.send(claimed))).await;
-    world.state.webhooks.record(&attempts).await.unwrap();
-}
-
 /// The state of an endpoint, as far as a story asks.
 async fn health(world: &World) -> (i32, bool, bool, i32) {
     let sql = "select consecutive_failures, failing_since is not null, open_until is not null, in_flight from endpoints";
@@ -53,7 +48,7 @@ async fn the_cap_of_an_endpoint_holds_however_many_instances_claim_at_once() {
         assert!(!claimed.is_empty());
         let counted = "select count(*) from endpoints where in_flight = (select count(*) from in_flight f where f.subscription_id = endpoints.subscription_id)";
         assert_eq!(world.count(counted).await, 2);
-        send_and_record(&world, claimed).await;
+        world.state.webhooks.send_and_record(claimed).await.unwrap();
         assert_eq!(world.count("select sum(in_flight) from endpoints").await, 0);
     }
 }
@@ -212,7 +207,7 @@ async fn a_clock_that_jumps_ahead_repeats_what_is_in_flight_and_loses_nothing() 
     let claimed = world.state.webhooks.claim(1).await.unwrap();
     world.pass(TimeDelta::days(1));
     assert_eq!(world.deliver().await, 1, "its lease has run out, as far as anybody can tell");
-    send_and_record(&world, claimed).await;
+    world.state.webhooks.send_and_record(claimed).await.unwrap();
     assert_eq!(receiver.received().len(), 2);
     let delivery: Value = world.last_delivery().await;
     assert_eq!((&delivery["status"], &delivery["attempt_count"]), (&json!("delivered"), &json!(2)), "the late result changes nothing");

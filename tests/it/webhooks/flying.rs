@@ -17,11 +17,6 @@ async fn fly(world: &World) -> Vec<Claimed> {
     world.state.webhooks.fly(100).await.unwrap()
 }
 
-async fn send_and_record(world: &World, claimed: Vec<Claimed>) {
-    let attempts = join_all(claimed.into_iter().map(|claimed| world.state.webhooks.send(claimed))).await;
-    world.state.webhooks.record(&attempts).await.unwrap();
-}
-
 #[tokio::test]
 async fn an_event_flies_straight_to_everybody_who_has_room() {
     let world = World::new().await;
@@ -32,7 +27,7 @@ async fn an_event_flies_straight_to_everybody_who_has_room() {
     assert_eq!((flying.len(), waiting_and_flying(&world).await), (2, (0, 2)));
     assert!(flying.iter().all(|claimed| (claimed.number, claimed.event) == (1, event)));
     assert_eq!(world.count("select sum(in_flight) from endpoints").await, 2);
-    send_and_record(&world, flying).await;
+    world.state.webhooks.send_and_record(flying).await.unwrap();
     assert_eq!(one.only().body, two.only().body, "both have its bytes");
     assert_eq!(world.count("select count(*) from deliveries where state = 'delivered' and attempts = 1").await, 2);
     assert_eq!(world.count("select sum(in_flight) from endpoints").await, 0);
@@ -50,7 +45,7 @@ async fn no_more_fly_than_the_endpoint_may_have_or_than_are_asked_for() {
     world.publish("order.updated").await;
     assert_eq!(fly(&world).await.len(), 0, "there is room, and others have waited longer for it");
     assert_eq!(waiting_and_flying(&world).await, (5, 1));
-    send_and_record(&world, first).await;
+    world.state.webhooks.send_and_record(first).await.unwrap();
     assert_eq!(world.deliver().await, 5);
 }
 
@@ -68,7 +63,7 @@ async fn the_cap_holds_when_instances_fan_out_and_claim_at_once() {
         let claimed: Vec<_> = flights.into_iter().chain(claims.into_iter().map(Result::unwrap)).flatten().collect();
         assert_eq!(claimed.len(), 3, "round {round}");
         assert_eq!(here.count("select sum(in_flight) from endpoints").await, 3);
-        send_and_record(&here, claimed).await;
+        here.state.webhooks.send_and_record(claimed).await.unwrap();
         while here.deliver().await > 0 {}
         assert_eq!(here.count("select sum(in_flight) from endpoints").await, 0);
     }
@@ -110,7 +105,7 @@ async fn of_a_webhook_that_is_disabled_at_the_same_moment_nothing_is_left_open()
         disabled.unwrap();
         assert_eq!(world.count("select count(*) from waiting").await, 0);
         assert_eq!(world.count("select count(*) from in_flight where not called_off").await, 0);
-        send_and_record(&world, flying).await;
+        world.state.webhooks.send_and_record(flying).await.unwrap();
         assert_eq!(waiting_and_flying(&world).await, (0, 0));
     }
 }
