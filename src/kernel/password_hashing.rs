@@ -1,8 +1,8 @@
 //! Argon2id on threads of its own: as many hashes at once as there are cores, memory reused, a queue with an end.
 //!
 //! Each thread owns the 19 MiB one hash needs and keeps it, so a flood of sign-ins costs no memory; a request that finds the queue
-//! full is refused at once ([`HashingBusy`]). The threads run when nobody else wants to, so the other routes never wait for a hash; when
-//! those leave no time at all, the queue fills, and sign-ins are refused before anything else is slow.
+//! full is refused at once ([`HashingBusy`]). The threads give way to whoever wakes up, so the other routes do not wait for a hash; when
+//! those leave little time, the queue fills, and sign-ins are refused before anything else is slow.
 
 mod machine;
 
@@ -126,8 +126,8 @@ impl PasswordHashing {
 }
 
 fn work(waiting: &Mutex<Receiver<Job>>) {
-    machine::give_way();
     let mut memory = machine::room_for(MEMORY_KIB as usize);
+    machine::give_way();
     loop {
         let job = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv();
         match job {
@@ -169,6 +169,9 @@ fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Co
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     #[tokio::test]
@@ -189,6 +192,23 @@ mod tests {
         let hash = HashedPassword(older.hash_password(b"correct horse").unwrap().to_string());
         let compared = PasswordHashing::start().compare("correct horse".into(), Some(hash)).await.unwrap();
         assert_eq!(compared, Comparison::RightButOutdated);
+    }
+
+    #[tokio::test]
+    async fn a_hash_ends_on_a_machine_that_is_busy_with_something_else() {
+        let hashing = PasswordHashing::start();
+        let hashed = Arc::new(AtomicBool::new(false));
+        let give_up = Instant::now() + Duration::from_secs(30);
+        let others = (0..4 * thread::available_parallelism().map_or(1, usize::from)).map(|_| {
+            let hashed = Arc::clone(&hashed);
+            thread::spawn(move || while !hashed.load(Ordering::Relaxed) && Instant::now() < give_up {})
+        });
+        let others: Vec<_> = others.collect();
+        hashing.hash("correct horse".into()).await.unwrap();
+        let ended_beside_them = others.iter().all(|other| !other.is_finished());
+        hashed.store(true, Ordering::Relaxed);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert!(ended_beside_them);
     }
 
     #[tokio::test]
