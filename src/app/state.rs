@@ -11,11 +11,12 @@ use crate::companies::Companies;
 use crate::config::Config;
 use crate::declared::{BadDeclaration, Declared};
 use crate::developers::Developers;
-use crate::events::{Catalogue, NameTaken};
+use crate::events::{Catalogue, NameTaken, News};
 use crate::fleet::Fleet;
 use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::providers::card::{self, Card};
@@ -135,6 +136,8 @@ impl AppState {
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let declared = Declared::new(pool.clone(), clock.clone(), extensions::declarations(&config.extensions)?);
         let catalogue = Catalogue::built_in().with(declared.event_types())?;
+        let news = News::default();
+        lifecycle.spawn(news.clone().spread(database::background_pool(&pool, 1), lifecycle.stopping().clone()));
         let mail = Mail::new(&config.mail, mailbox.clone())?;
         let webhooks = Webhooks::new(webhooks::Parts {
             pool: pool.clone(),
@@ -143,6 +146,7 @@ impl AppState {
             settings: config.webhooks.clone(),
             names,
             catalogue: catalogue.clone(),
+            news: news.clone(),
             mail: mail.clone(),
         })?;
         let storefront = Storefront::new(storefront::Parts {
@@ -159,7 +163,7 @@ impl AppState {
             settings: config.storefront.clone(),
         });
         Ok(Self(Arc::new(Rooms {
-            developers: Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue, config.streams, &lifecycle),
+            developers: Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue, news, config.streams, &lifecycle),
             companies,
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,

@@ -10,7 +10,7 @@ use crate::cli::create::{named, on_database};
 use crate::companies::{self, AllowedNetworks, Companies, Grant, Scope, Scopes};
 use crate::config::Config;
 use crate::developers::Developers;
-use crate::events::Catalogue;
+use crate::events::{Catalogue, News};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
@@ -106,7 +106,8 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
     on_database(config, json, async |pool| {
         let lifecycle = Lifecycle::default();
         let companies = Companies::new(pool.clone(), Clock::System, lifecycle.clone());
-        let developers = Developers::new(pool.clone(), Clock::System, companies, Catalogue::built_in(), config.streams, &lifecycle);
+        let developers =
+            Developers::new(pool.clone(), Clock::System, companies, Catalogue::built_in(), News::default(), config.streams, &lifecycle);
         let new = developers.roll_api_key_by_hand(key, overlap).await.map_err(|problem| match problem.code() {
             ProblemCode::RecordNotFound => format!("there is no API key {key}"),
             code => code.detail().to_owned(),

@@ -18,7 +18,7 @@ use sqlx::PgPool;
 use crate::companies::Companies;
 use crate::developers::publishing::Singles;
 use crate::developers::stream::Streams;
-use crate::events::Catalogue;
+use crate::events::{Catalogue, News};
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::resources::{Extension, Room};
@@ -46,10 +46,11 @@ impl Developers {
         clock: Clock,
         companies: Companies,
         catalogue: Catalogue,
+        news: News,
         streams: StreamsSettings,
         lifecycle: &Lifecycle,
     ) -> Self {
-        let singles = publishing::singles(&pool, &clock, lifecycle);
+        let singles = publishing::singles(&pool, &clock, news, lifecycle);
         Self { pool, clock, companies, catalogue, streams: Streams::new(streams, lifecycle.clone()), singles }
     }
 }

@@ -3,7 +3,8 @@
 //! [`publish`] is the outbox. It writes the event, its final body bytes included, to `events` and names it in `outbox`, both in the
 //! caller's transaction: a rolled-back change publishes nothing, a committed one cannot lose its event. Whoever delivers events empties
 //! the outbox and is woken by a notification on [`PUBLISHED`], which Postgres sends when the transaction commits. Of transactions that
-//! publish at the same moment one notifies for all; the notification only ever hurries what polling would find.
+//! publish at the same moment one notifies for all; the notification only ever hurries what polling would find. What is published by itself,
+//! many times a second, is told of after the commit ([`News`]): a notification holds commits up.
 //!
 //! The events about one record are numbered 1, 2, 3 … (`event_sequences`). The number is taken under a lock that holds until the commit,
 //! so events about one record are committed, and leave the outbox, in the order of their numbers.
@@ -14,6 +15,7 @@
 mod catalogue;
 mod envelope;
 mod name;
+mod news;
 mod queries;
 
 use std::borrow::Borrow;
@@ -28,6 +30,7 @@ use crate::kernel::ids::{CompanyId, EventId};
 pub use catalogue::{BadEventType, Catalogue, EventType, NameTaken, Publisher, UnknownEvent, names};
 pub use envelope::{API_VERSION, Envelope};
 pub use name::{EventName, NotAnEventName};
+pub use news::News;
 
 /// The channel on which Postgres tells that events were committed.
 pub const PUBLISHED: &str = "portico_published";
@@ -64,6 +67,24 @@ pub async fn publish_all(
     events: &[impl Borrow<NewEvent>],
     now: DateTime<Utc>,
 ) -> Result<Vec<EventId>, sqlx::Error> {
+    enter(conn, events, true, now).await
+}
+
+/// Publishes as [`publish_all`] does, but tells nobody: after the commit the caller does ([`News::committed`]).
+pub async fn publish_untold(
+    conn: &mut PgConnection,
+    events: &[impl Borrow<NewEvent>],
+    now: DateTime<Utc>,
+) -> Result<Vec<EventId>, sqlx::Error> {
+    enter(conn, events, false, now).await
+}
+
+async fn enter(
+    conn: &mut PgConnection,
+    events: &[impl Borrow<NewEvent>],
+    notifies: bool,
+    now: DateTime<Utc>,
+) -> Result<Vec<EventId>, sqlx::Error> {
     let (mut ids, mut columns) = (Vec::with_capacity(events.len()), queries::Columns::default());
     for event in events {
         let event = event.borrow();
@@ -75,6 +96,6 @@ pub async fn publish_all(
         columns.subjects.push(event.subject);
         columns.bodies.push(event.body(id, now));
     }
-    queries::insert_events(conn, &columns, now).await?;
+    queries::insert_events(conn, &columns, notifies, now).await?;
     Ok(ids)
 }

@@ -23,9 +23,14 @@ pub(super) struct Columns {
 ///
 /// The place in the outbox is taken after the row of the record's sequence was locked: so it grows with the sequence.
 ///
-/// Whoever commits a notification holds a lock of the whole server until it is on disk, one after another. So only one transaction at a
+/// With `notifies` whoever listens is told of it. Whoever commits a notification holds a lock of the whole server until it is on disk, one after another. So only one transaction at a
 /// time notifies; those beside it find its advisory lock taken and are silent, and whoever listens looks again a moment later.
-pub(super) async fn insert_events(conn: &mut PgConnection, events: &Columns, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn insert_events(
+    conn: &mut PgConnection,
+    events: &Columns,
+    notifies: bool,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "with new as (
              select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::bytea[]) with ordinality
@@ -45,7 +50,7 @@ pub(super) async fn insert_events(conn: &mut PgConnection, events: &Columns, now
              insert into outbox (event_id, company_id, name, subject_id, sequence)
              select id, company_id, name, subject_id, sequence from numbered order by place
          )
-         select pg_notify($7, '') where pg_try_advisory_xact_lock($8)",
+         select pg_notify($7, '') where $9 and pg_try_advisory_xact_lock($8)",
         &events.ids,
         &events.companies,
         &events.names,
@@ -54,8 +59,15 @@ pub(super) async fn insert_events(conn: &mut PgConnection, events: &Columns, now
         now,
         PUBLISHED,
         NOTIFYING,
+        notifies,
     )
     .execute(conn)
     .await?;
+    Ok(())
+}
+
+/// Tells whoever listens, with a word of who tells.
+pub(super) async fn notify(conn: &mut PgConnection, word: &str) -> Result<(), sqlx::Error> {
+    sqlx::query!("select pg_notify($1, $2)", PUBLISHED, word).execute(conn).await?;
     Ok(())
 }

@@ -95,7 +95,7 @@ use reqwest::Certificate;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
-use crate::events::Catalogue;
+use crate::events::{Catalogue, News};
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database;
@@ -135,6 +135,7 @@ pub struct Webhooks {
     sender: Sender,
     settings: Arc<Settings>,
     catalogue: Catalogue,
+    news: News,
     mail: Mail,
 }
 
@@ -152,6 +153,8 @@ pub struct Parts {
     pub names: Names,
     /// What can be subscribed to.
     pub catalogue: Catalogue,
+    /// Of what is published here.
+    pub news: News,
     /// Tells operators of failing webhooks.
     pub mail: Mail,
 }
@@ -193,7 +196,7 @@ pub enum BadSettings {
 impl Webhooks {
     /// Reads the root certificates and builds the client.
     pub fn new(parts: Parts) -> Result<Self, BadSettings> {
-        let Parts { pool, clock, key, settings, names, catalogue, mail } = parts;
+        let Parts { pool, clock, key, settings, names, catalogue, news, mail } = parts;
         let mut roots = Vec::new();
         for path in &settings.extra_root_certificates {
             let pem = std::fs::read(path).map_err(|error| BadSettings::Unreadable(path.clone(), error))?;
@@ -203,7 +206,20 @@ impl Webhooks {
         let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
         let engine = database::background_pool(&pool, CONNECTIONS);
         let mover = KeptConnection::of(database::background_pool(&pool, 1));
-        Ok(Self { pool, engine, mover, clock, key, at_hand: AtHand::new(), targets, sender, settings: Arc::new(settings), catalogue, mail })
+        Ok(Self {
+            pool,
+            engine,
+            mover,
+            clock,
+            key,
+            at_hand: AtHand::new(),
+            targets,
+            sender,
+            settings: Arc::new(settings),
+            catalogue,
+            news,
+            mail,
+        })
     }
 
     /// Sends what was claimed; the result is for [`Webhooks::record`].

@@ -23,10 +23,17 @@ use crate::webhooks::{Webhooks, fan_out};
 /// After the last notification, the outbox is looked at once more when this has passed: whoever committed at the same moment was silent.
 const ECHO: Duration = Duration::from_millis(5);
 
-/// Events that one fan-out took make a crowd from this many on, and the next of a crowd come together: each fan-out is this long after the
-/// last one.
+/// Events that one fan-out took make a crowd from this many on, and the next of a crowd come together: each fan-out is so long after the last
+/// one, and longer the larger the crowd was, up to so many times as long.
 const CROWD: i64 = 4;
 const GATHERING: Duration = Duration::from_millis(2);
+const LONGEST_GATHERING: i64 = 4;
+
+/// How long the next events gather, after so many.
+fn gathering_after(events: i64) -> Option<Duration> {
+    let crowds = u32::try_from((events / CROWD).min(LONGEST_GATHERING)).unwrap_or_default();
+    (crowds > 0).then(|| GATHERING * crowds)
+}
 
 /// What wakes the rounds.
 #[derive(Debug, Default)]
@@ -163,7 +170,7 @@ impl Rounds {
         if more {
             self.wake.published.store(true, Ordering::Release);
         }
-        self.gathering = (fanned_out.events >= CROWD && !more).then(|| Instant::now() + GATHERING);
+        self.gathering = gathering_after(fanned_out.events).filter(|_| !more).map(|time| Instant::now() + time);
         self.events = fanned_out.next_batch();
         self.send_all(claimed, permits);
         Ok(more)

@@ -5,8 +5,8 @@
 //! it last wrote or are about to, and only then gives the permits back. So a database that goes away stops the claiming by itself, and
 //! what was sent meanwhile waits in memory to be written down.
 //!
-//! A round is woken by a notification of Postgres ([`events::PUBLISHED`]), by the recorder, or by the clock; the notifications only
-//! hurry what polling would find.
+//! A round is woken by what is published here ([`events::News`]), by a notification of Postgres ([`events::PUBLISHED`]), by the recorder, or
+//! by the clock; the notifications only hurry what polling would find.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -122,9 +122,15 @@ async fn record_one_by_one(webhooks: &Webhooks, attempts: &[Attempt]) {
     }
 }
 
-/// Turns notifications of Postgres into wake-ups.
+/// Turns news, and notifications of Postgres, into wake-ups.
 async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
-    let heard = async {
+    let mut news = webhooks.news.follow();
+    let here = async {
+        while news.changed().await.is_ok() {
+            wake.published();
+        }
+    };
+    let elsewhere = async {
         loop {
             if let Err(error) = hear(&webhooks, &wake).await {
                 tracing::debug!(error = chain(&error), "not listening for events");
@@ -134,7 +140,7 @@ async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
     };
     tokio::select! {
         () = lifecycle.stopping().cancelled() => {}
-        () = heard => {}
+        ((), ()) = async { tokio::join!(here, elsewhere) } => {}
     }
 }
 
@@ -144,6 +150,7 @@ async fn hear(webhooks: &Webhooks, wake: &Wake) -> Result<(), sqlx::Error> {
     loop {
         // What was published while nobody listened, before the first notification and between two connections.
         wake.published();
-        listener.try_recv().await?;
+        // Of our own we know.
+        while listener.try_recv().await?.is_some_and(|heard| webhooks.news.are_ours(heard.payload())) {}
     }
 }

@@ -4,7 +4,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use portico::config::Config;
-use portico::events::{self, Catalogue, NewEvent, names};
+use portico::events::{self, Catalogue, NewEvent, News, names};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database;
@@ -70,6 +70,7 @@ pub fn fan_out(service: &Service) {
             settings: config.webhooks,
             names: Names::System,
             catalogue: Catalogue::built_in(),
+            news: News::default(),
             mail: Mail::new(&config.mail, None).unwrap(),
         };
         let webhooks = Webhooks::new(parts).unwrap();

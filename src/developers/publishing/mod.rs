@@ -21,12 +21,12 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sqlx::{PgConnection, PgPool};
+use sqlx::PgPool;
 
 use crate::companies::{CallingCompany, Scope};
 use crate::developers::Developers;
 use crate::developers::publishing::body::Batch;
-use crate::events::{self, EventName, NewEvent};
+use crate::events::{self, EventName, NewEvent, News};
 use crate::kernel::clock::{Clock, timestamp};
 use crate::kernel::database;
 use crate::kernel::group_commit::GroupCommit;
@@ -72,7 +72,11 @@ impl Developers {
         // records.
         match batch.events.pop_if(|event| batch.is_single && event.subject.is_none()) {
             Some(event) => Ok(vec![self.singles.write(Arc::new(event)).await?]),
-            None => Ok(publish_all(&mut *self.pool.acquire().await?, &batch.events, self.clock.now()).await?),
+            None => {
+                let now = self.clock.now();
+                let ids = events::publish_all(&mut *self.pool.acquire().await?, &batch.events, now).await?;
+                Ok(published(&batch.events, ids, now))
+            }
         }
     }
 
@@ -87,23 +91,23 @@ impl Developers {
 pub(super) type Singles = GroupCommit<Arc<NewEvent>, Published>;
 
 /// Begins to gather them.
-pub(super) fn singles(pool: &PgPool, clock: &Clock, lifecycle: &Lifecycle) -> Singles {
+pub(super) fn singles(pool: &PgPool, clock: &Clock, news: News, lifecycle: &Lifecycle) -> Singles {
     let (connection, clock) = (database::kept_connection(pool), clock.clone());
     GroupCommit::new(lifecycle.clone(), SINGLES, move |events| {
-        let (connection, clock) = (connection.clone(), clock.clone());
+        let (connection, news, now) = (connection.clone(), news.clone(), clock.now());
         async move {
             let mut conn = connection.acquire().await?;
-            let published = publish_all(&mut conn, &events, clock.now()).await?;
+            let ids = events::publish_untold(&mut conn, &events, now).await?;
             conn.keep();
-            Ok(published)
+            news.committed();
+            Ok(published(&events, ids, now))
         }
     })
 }
 
-async fn publish_all(conn: &mut PgConnection, events: &[impl Borrow<NewEvent>], now: DateTime<Utc>) -> Result<Vec<Published>, sqlx::Error> {
-    let ids = events::publish_all(conn, events, now).await?;
+fn published(events: &[impl Borrow<NewEvent>], ids: Vec<EventId>, now: DateTime<Utc>) -> Vec<Published> {
     let published = |(event, id): (&NewEvent, EventId)| Published { id, name: event.name.clone(), at: now, repeated: false };
-    Ok(events.iter().map(Borrow::borrow).zip(ids).map(published).collect())
+    events.iter().map(Borrow::borrow).zip(ids).map(published).collect()
 }
 
 /// 201 when anything is new, 200 when all of it was published before.
