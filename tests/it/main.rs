@@ -15,6 +15,7 @@ mod commands;
 mod database_away;
 mod declared;
 mod devices;
+mod email_change;
 mod event_types;
 mod every_code;
 mod every_resource;

@@ -18,7 +18,7 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::ids::CustomerId;
 
 pub(super) use check::check;
-pub(super) use issue::{Method, Order, issue};
+pub(super) use issue::{Method, Order, issue, straight_to};
 pub(super) use queries::{forget_codes, forget_open_codes, sweep_codes};
 pub(super) use rules::LIFETIME;
 
@@ -28,6 +28,7 @@ pub(super) enum Purpose {
     CreateAccount,
     SignIn,
     VerifyPhone,
+    VerifyEmail,
     CloseAccount,
 }
 
@@ -37,6 +38,7 @@ impl Purpose {
             Self::CreateAccount => "create_account",
             Self::SignIn => "sign_in",
             Self::VerifyPhone => "verify_phone",
+            Self::VerifyEmail => "verify_email",
             Self::CloseAccount => "close_account",
         }
     }
