@@ -12,6 +12,7 @@ mod closure;
 mod codes;
 mod coming_back;
 mod commands;
+mod comparing_secrets;
 mod database_away;
 mod declared;
 mod devices;

@@ -16,6 +16,7 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::ids::CustomerId;
+use crate::kernel::secret_digest::SecretDigest;
 
 pub(super) use check::check;
 pub(super) use issue::{Method, Order, issue, straight_to};
@@ -78,6 +79,6 @@ pub(super) struct CodeRequest {
 }
 
 /// What is stored instead of the digits.
-fn digest(key: &ApplicationKey, id: Uuid, digits: &SecretString) -> [u8; 32] {
+fn digest(key: &ApplicationKey, id: Uuid, digits: &SecretString) -> SecretDigest {
     key.mac("verification codes", &[id.as_bytes().as_slice(), digits.expose_secret().as_bytes()].concat())
 }

@@ -9,6 +9,7 @@ use sqlx::PgConnection;
 use crate::contact::Identity;
 use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::kernel::password_hashing::HashedPassword;
+use crate::kernel::secret_digest::SecretDigest;
 use crate::storefront::audit::Attempt;
 use crate::storefront::customers::Customer;
 use crate::storefront::recent::Session;
@@ -17,7 +18,7 @@ use crate::storefront::tokens::TokenId;
 /// A token about to be issued.
 pub(super) struct NewToken<'a> {
     pub(super) customer: CustomerId,
-    pub(super) digest: [u8; 32],
+    pub(super) digest: SecretDigest,
     pub(super) expires_at: DateTime<Utc>,
     /// The hash of the password that the token is issued for, if it is for one.
     pub(super) password_hash: Option<&'a HashedPassword>,
@@ -49,7 +50,7 @@ pub(super) async fn insert_token(
          select $1, $2, $3, $4, $4, $5 from admitted returning id",
         SessionId::new(now).uuid(),
         token.customer.uuid(),
-        &token.digest,
+        token.digest.as_ref(),
         now,
         token.expires_at,
         attempt.store.id.uuid(),
@@ -93,7 +94,13 @@ pub(super) async fn find_token(conn: &mut PgConnection, id: TokenId, now: DateTi
             updated_at: row.updated_at,
         };
         let shown = Value::Object(customer.present()).to_string().into();
-        Session { store: row.store_id.into(), digest: row.digest, last_used_at: row.last_used_at, customer: Arc::new(customer), shown }
+        Session {
+            store: row.store_id.into(),
+            digest: row.digest.into(),
+            last_used_at: row.last_used_at,
+            customer: Arc::new(customer),
+            shown,
+        }
     }))
 }
 
