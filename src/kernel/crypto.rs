@@ -9,6 +9,7 @@ use hmac::{Hmac, Mac};
 use secrecy::{ExposeSecret, SecretSlice, SecretString};
 use sha2::{Sha256, Sha512};
 
+use crate::kernel::secret_digest::SecretDigest;
 use crate::kernel::secrets::random_bytes;
 
 const NONCE_LEN: usize = 24;
@@ -50,8 +51,8 @@ impl ApplicationKey {
         key
     }
 
-    /// HMAC-SHA256 of `message` under the key derived for `purpose`. Compare with [`subtle::ConstantTimeEq`].
-    pub fn mac(&self, purpose: &str, message: &[u8]) -> [u8; 32] {
+    /// HMAC-SHA256 of `message` under the key derived for `purpose`.
+    pub fn mac(&self, purpose: &str, message: &[u8]) -> SecretDigest {
         hmac_sha256(&self.derive(purpose), &[message])
     }
 
@@ -83,21 +84,21 @@ impl std::fmt::Debug for ApplicationKey {
 }
 
 /// HMAC-SHA256 over the concatenation of `parts`.
-pub fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
-    hmac::<Hmac<Sha256>>(key, parts).finalize().into_bytes().into()
+pub fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> SecretDigest {
+    hmac::<Hmac<Sha256>>(key, parts)
 }
 
 /// HMAC-SHA512 over the concatenation of `parts`.
-pub fn hmac_sha512(key: &[u8], parts: &[&[u8]]) -> [u8; 64] {
-    hmac::<Hmac<Sha512>>(key, parts).finalize().into_bytes().into()
+pub fn hmac_sha512(key: &[u8], parts: &[&[u8]]) -> SecretDigest {
+    hmac::<Hmac<Sha512>>(key, parts)
 }
 
-fn hmac<M: Mac + KeyInit>(key: &[u8], parts: &[&[u8]]) -> M {
+fn hmac<M: Mac + KeyInit>(key: &[u8], parts: &[&[u8]]) -> SecretDigest {
     let mut mac = <M as KeyInit>::new_from_slice(key).expect("HMAC takes keys of any length");
     for part in parts {
         mac.update(part);
     }
-    mac
+    mac.finalize().into_bytes().to_vec().into()
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub mod problem;
 pub mod rate_limit;
 pub mod recent;
 pub mod request;
+pub mod secret_digest;
 pub mod secrets;
 pub mod settings;
 pub mod telemetry;

@@ -13,10 +13,10 @@ use std::thread;
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use secrecy::{ExposeSecret, SecretString};
-use subtle::ConstantTimeEq;
 use tokio::sync::oneshot;
 
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::secret_digest::SecretDigest;
 use crate::kernel::secrets::random_bytes;
 
 /// m=19456 KiB, t=2, p=1: decisions, section 3.
@@ -99,7 +99,7 @@ impl PasswordHashing {
                 version: Some(Version::V0x13.into()),
                 params: ParamsString::try_from(&params).expect("our own parameters make a PHC string"),
                 salt: Some(Salt::new(&salt).expect("16 bytes are a salt")),
-                hash: Some(Output::new(&output).expect("32 bytes are an output")),
+                hash: Some(Output::new(output.as_ref()).expect("32 bytes are an output")),
             };
             HashedPassword(hash.to_string())
         })
@@ -141,14 +141,14 @@ fn today() -> Params {
     Params::new(MEMORY_KIB, PASSES, 1, Some(32)).expect("our own parameters are within Argon2's limits")
 }
 
-fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut Vec<Block>) -> [u8; 32] {
+fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut Vec<Block>) -> SecretDigest {
     // A hash stored with larger parameters than today's may need more.
     memory.resize_with(memory.len().max(params.block_count()), Block::default);
     let mut output = [0; 32];
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone())
         .hash_password_into_with_memory(password, salt, &mut output, memory.as_mut_slice())
         .expect("passwords and salts are within Argon2's limits");
-    output
+    output.into()
 }
 
 fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Comparison {
@@ -160,7 +160,7 @@ fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Co
     };
     let output = digest(&params, password, salt.as_ref(), memory);
     let outdated = (params.m_cost(), params.t_cost(), params.p_cost()) != (MEMORY_KIB, PASSES, 1);
-    match (bool::from(output.as_slice().ct_eq(hash.as_bytes())), outdated) {
+    match (output.is(hash), outdated) {
         (false, _) => Comparison::Wrong,
         (true, false) => Comparison::Right,
         (true, true) => Comparison::RightButOutdated,

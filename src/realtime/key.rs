@@ -3,6 +3,7 @@
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::crypto::hmac_sha256;
+use crate::kernel::secret_digest::SecretDigest;
 
 /// The bytes of a text, as they are: what socket servers take as their `authKey`.
 #[derive(Clone, Debug)]
@@ -37,7 +38,7 @@ impl SocketKey {
 
     /// What signs a question: HMAC-SHA256 over `timestamp.body`. No token can pass for one: what a token's signature covers does not begin
     /// with digits and a dot.
-    pub(super) fn sign(&self, timestamp: &str, body: &[u8]) -> [u8; 32] {
+    pub(super) fn sign(&self, timestamp: &str, body: &[u8]) -> SecretDigest {
         hmac_sha256(self.bytes(), &[timestamp.as_bytes(), b".", body])
     }
 }

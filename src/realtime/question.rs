@@ -5,7 +5,6 @@ use axum::extract::{FromRef, FromRequest, Request};
 use axum::http::HeaderMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
-use subtle::ConstantTimeEq;
 
 use crate::kernel::json;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -50,5 +49,5 @@ fn is_signed(headers: &HeaderMap, body: &[u8], key: &SocketKey, now: DateTime<Ut
         return false;
     };
     let Ok(signature) = hex::decode(signature) else { return false };
-    (now - signed_at).abs() <= TOLERANCE && bool::from(key.sign(timestamp, body).as_slice().ct_eq(&signature))
+    (now - signed_at).abs() <= TOLERANCE && key.sign(timestamp, body).is(signature)
 }

@@ -12,7 +12,7 @@
 //!   whoever proves it. So nobody can wait in an account that somebody else will one day believe to be theirs.
 //! * [`social`] signs in with identity providers and alone writes `provider_links`; what a provider vouches for counts as proven.
 //! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
-//! * [`registration`], [`sign_in`], [`password_reset`], [`phone_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the
+//! * [`registration`], [`sign_in`], [`password_reset`], [`contact_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the
 //!   flows: what the routes do, step by step.
 //! * [`audit`] writes down who signed in, how and from where, in the statement that issues the token ([`tokens`]), and what was refused;
 //!   [`resources`] shows it, and the rest, to operators.
@@ -31,13 +31,13 @@ mod audit;
 mod card;
 mod closure;
 mod codes;
+mod contact_change;
 mod customers;
 mod devices;
 mod export;
 mod messages;
 mod password_reset;
 mod passwords;
-mod phone_change;
 mod profile;
 mod recent;
 mod registration;
@@ -220,8 +220,10 @@ where
         .route("/customers/login-with-sms", post(sign_in::login_with_sms))
         .route("/customers/verify-code", post(sign_in::verify_code))
         .route("/customers/reset-password", post(password_reset::reset))
-        .route("/customers/request-phone-verification", post(phone_change::request))
-        .route("/customers/verify-phone-number", post(phone_change::confirm))
+        .route("/customers/request-phone-verification", post(contact_change::request_phone))
+        .route("/customers/verify-phone-number", post(contact_change::confirm_phone))
+        .route("/customers/request-email-verification", post(contact_change::request_email))
+        .route("/customers/verify-email", post(contact_change::confirm_email))
         .route("/customers/account-closure", post(closure::request))
         .route("/customers/confirm-account-closure", post(closure::confirm))
         .route("/customers/register-device", post(devices::register))

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::recent::{self, Epoch};
+use crate::kernel::secret_digest::SecretDigest;
 use crate::storefront::customers::Customer;
 use crate::storefront::stores::Store;
 use crate::storefront::tokens::TokenId;
@@ -34,7 +35,7 @@ pub(super) struct Recent {
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) store: StoreId,
-    pub(super) digest: Vec<u8>,
+    pub(super) digest: SecretDigest,
     pub(super) last_used_at: DateTime<Utc>,
     pub(super) customer: Arc<Customer>,
     /// The customer as JSON, which most requests ask for.

@@ -22,8 +22,7 @@ use crate::storefront::customers::{self, NewCustomer};
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::sign_in::SignedIn;
 use crate::storefront::stores::Store;
-use crate::storefront::texts::{self, Recipient};
-use crate::storefront::{Storefront, passwords, sending};
+use crate::storefront::{Storefront, passwords, sending, texts};
 
 /// `POST customers/request-creation-code`
 #[derive(Debug, Deserialize)]
@@ -69,10 +68,7 @@ async fn send_creation_code(
     if taken.is_some() {
         return Err(ProblemCode::AccountExists.into());
     }
-    let (text, mail) = match &identity {
-        Identity::Phone(number) => (Some(Recipient::of(number.clone())), None),
-        Identity::Email(address) => (None, Some(address.clone())),
-    };
+    let (text, mail) = codes::straight_to(&identity);
     let order =
         Order { store, purpose: Purpose::CreateAccount, languages, identity: &identity, requested_by: None, customer: None, text, mail };
     Ok(codes::issue(storefront, order).await?)

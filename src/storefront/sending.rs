@@ -1,4 +1,4 @@
-//! The limit of the four routes that send messages: five requests in any minute for one store key and client address.
+//! The limit of the routes that send messages: five requests in any minute for one store key and client address.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};

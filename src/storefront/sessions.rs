@@ -9,7 +9,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::Storefront;
 use crate::storefront::tokens::{self, SignedInCustomer};
 
-/// `GET customers/sessions`: where the customer is signed in, the last used first.
+/// `GET customers/sessions`: where the customer is signed in, the last used first, and how and from where each sign-in was made.
 pub(super) async fn list(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     let sessions = tokens::list_tokens(&mut conn, caller.customer.id, storefront.clock.now()).await?;
@@ -20,6 +20,9 @@ pub(super) async fn list(State(storefront): State<Storefront>, caller: SignedInC
             "created_at": timestamp(session.created_at),
             "last_used_at": timestamp(session.last_used_at),
             "expires_at": timestamp(session.expires_at),
+            "method": session.method,
+            "address": session.address,
+            "user_agent": session.user_agent,
         })
     });
     Ok(Answer(json!({ "sessions": shown.collect::<Vec<_>>() })))

@@ -1,4 +1,4 @@
-//! What holds for every code, whatever it is for: on each of the four routes that send one and each of the four that check one
+//! What holds for every code, whatever it is for: on each of the five routes that send one and each of the five that check one
 //! (interface 1, States and transitions; decisions, section 4).
 
 use chrono::TimeDelta;
@@ -10,6 +10,7 @@ use crate::support::{Answer, World};
 
 const NEW_ADDRESS: &str = "grace@example.com";
 const NEW_NUMBER: &str = "+12015550199";
+const ADAS_NEW_ADDRESS: &str = "ada@example.com";
 
 /// What a code may be for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,10 +18,12 @@ enum For {
     CreatingAnAccount,
     SigningIn,
     VerifyingANumber,
+    VerifyingAnAddress,
     ClosingTheAccount,
 }
 
-const EVERYTHING: [For; 4] = [For::CreatingAnAccount, For::SigningIn, For::VerifyingANumber, For::ClosingTheAccount];
+const EVERYTHING: [For; 5] =
+    [For::CreatingAnAccount, For::SigningIn, For::VerifyingANumber, For::VerifyingAnAddress, For::ClosingTheAccount];
 
 /// A world in which Ada is signed in.
 struct Story {
@@ -41,6 +44,7 @@ impl Story {
             For::CreatingAnAccount => ("request-creation-code", json!({ "identity": NEW_ADDRESS })),
             For::SigningIn => ("login-with-sms", json!({ "phone": PHONE })),
             For::VerifyingANumber => ("request-phone-verification", json!({ "phone": NEW_NUMBER })),
+            For::VerifyingAnAddress => ("request-email-verification", json!({ "email": ADAS_NEW_ADDRESS })),
             For::ClosingTheAccount => ("account-closure", json!({})),
         };
         self.world.storefront(&format!("customers/{path}")).token(&self.ada).json(&body).from(from).send().await
@@ -57,6 +61,7 @@ impl Story {
             For::CreatingAnAccount => ("customers", json!({ "name": "Grace", "identity": NEW_ADDRESS, "code": code })),
             For::SigningIn => ("customers/verify-code", json!({ "identity": PHONE, "code": code })),
             For::VerifyingANumber => ("customers/verify-phone-number", json!({ "code": code })),
+            For::VerifyingAnAddress => ("customers/verify-email", json!({ "code": code })),
             For::ClosingTheAccount => ("customers/confirm-account-closure", json!({ "code": code })),
         };
         self.world.storefront(path).token(&self.ada).json(&body).send().await
@@ -130,7 +135,7 @@ async fn the_minute_of_one_purpose_is_not_that_of_another() {
 }
 
 #[tokio::test]
-async fn the_four_routes_that_send_share_five_requests_a_minute() {
+async fn the_five_routes_that_send_share_five_requests_a_minute() {
     for last in EVERYTHING {
         let story = Story::begin().await;
         for purpose in EVERYTHING.into_iter().filter(|purpose| *purpose != last).cycle().take(5) {

@@ -56,6 +56,7 @@ async fn each_purpose_has_its_words_on_each_route_that_sends() {
     for (path, body, expected) in [
         ("customers/login-with-sms", json!({ "phone": PHONE }), "Anmeldecode"),
         ("customers/request-phone-verification", json!({ "phone": "+12015550199" }), "Nummer"),
+        ("customers/request-email-verification", json!({ "email": EMAIL }), "E-Mail-Adresse"),
         ("customers/account-closure", json!({}), "Konto"),
     ] {
         world.pass(TimeDelta::minutes(2));
@@ -116,6 +117,10 @@ text = "{code} : votre code {store}"
 subject = "{code} : votre code {store}"
 mail = "Votre code\n\n{code}"
 [verify_phone]
+text = "{code} : votre code {store}"
+subject = "{code} : votre code {store}"
+mail = "Votre code\n\n{code}"
+[verify_email]
 text = "{code} : votre code {store}"
 subject = "{code} : votre code {store}"
 mail = "Votre code\n\n{code}"

@@ -229,6 +229,28 @@ async fn an_operator_ends_sign_ins() {
 }
 
 #[tokio::test]
+async fn an_operator_sees_how_a_sign_in_was_made_until_the_customer_is_erased() {
+    let world = World::new().await;
+    let code = world.creation_code(EMAIL).await;
+    let body = json!({ "name": "Ada", "identity": EMAIL, "code": code });
+    let registration = world.storefront("customers").json(&body).from("203.0.113.9").header("user-agent", "Shop/1.0");
+    let ada = token(&registration.send().await.ok(201));
+    let told = |session: &Value| json!([session["method"], session["address"], session["user_agent"]]);
+    let session = list(&world, "tokens").await["tokens"][0].clone();
+    assert_eq!(told(&session), json!(["registration", "203.0.113.9", "Shop/1.0"]));
+    // The entry in the audit is found by the sign-in's uuid.
+    let entry = list(&world, &format!("sign-ins/{}", session["uuid"].as_str().unwrap())).await["sign_in"].clone();
+    assert_eq!((&entry["customer"], &entry["outcome"]), (&session["customer"], &json!("signed_in")));
+
+    world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+    let code = json!({ "code": world.last_code() });
+    world.storefront("customers/confirm-account-closure").token(&ada).json(&code).send().await.ok(200);
+    world.pass(TimeDelta::days(30));
+    world.state.storefront.sweep().await.unwrap();
+    assert_eq!(told(&list(&world, "tokens").await["tokens"][0]), json!(["registration", null, null]));
+}
+
+#[tokio::test]
 async fn a_sign_in_that_ended_is_shown_as_long_as_the_audit_and_then_forgotten() {
     let world = World::new().await;
     let first = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);

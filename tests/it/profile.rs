@@ -1,5 +1,6 @@
 //! The customer's own record and sign-ins: decisions, section 3.
 
+use chrono::TimeDelta;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -93,4 +94,32 @@ async fn a_customer_sees_and_ends_their_sign_ins() {
     end(&first, seconds).await.refused(404, "record_not_found");
     world.storefront_get("customers/me").token(&second).send().await.refused(401, "customer_token_invalid");
     world.storefront_get("customers/me").token(&first).send().await.ok(200);
+}
+
+#[tokio::test]
+async fn a_sign_in_tells_how_and_from_where_it_was_made_as_long_as_the_audit_does() {
+    let world = World::new().await;
+    let first = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
+    let login = json!({ "identity": EMAIL, "password": PASSWORD });
+    let login = world.storefront("customers/login").json(&login).from("203.0.113.9").header("user-agent", "Shop/1.0");
+    let second = token(&login.send().await.ok(200));
+    let sessions = async || world.storefront_get("customers/sessions").token(&second).send().await.ok(200)["sessions"].clone();
+    let told = |session: &Value| json!([session["current"], session["method"], session["address"], session["user_agent"]]);
+
+    // Both were used last at the same time: the later one comes first.
+    let shown = sessions().await;
+    assert_eq!(told(&shown[0]), json!([true, "password", "203.0.113.9", "Shop/1.0"]));
+    assert_eq!((&shown[1]["method"], &shown[1]["user_agent"]), (&json!("registration"), &Value::Null));
+    // A token that was issued before entries and tokens shared an id.
+    sqlx::query("update customer_tokens set uuid = gen_random_uuid() where id = $1::bigint")
+        .bind(first.split_once('|').unwrap().0)
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    assert_eq!(told(&sessions().await[1]), json!([false, null, null, null]));
+
+    world.pass(TimeDelta::days(90) + TimeDelta::seconds(1));
+    world.state.storefront.sweep().await.unwrap();
+    let shown = sessions().await;
+    assert_eq!((told(&shown[0]), told(&shown[1])), (json!([true, null, null, null]), json!([false, null, null, null])));
 }

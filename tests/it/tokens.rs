@@ -17,6 +17,8 @@ pub const SIGNED_IN: &[(Method, &str)] = &[
     (Method::PUT, "customers/{id}"),
     (Method::POST, "customers/request-phone-verification"),
     (Method::POST, "customers/verify-phone-number"),
+    (Method::POST, "customers/request-email-verification"),
+    (Method::POST, "customers/verify-email"),
     (Method::POST, "customers/account-closure"),
     (Method::POST, "customers/confirm-account-closure"),
     (Method::POST, "customers/register-device"),

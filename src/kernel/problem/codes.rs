@@ -59,6 +59,7 @@ problem_codes! {
     PasswordAttemptsExceeded, 429, "password_attempts_exceeded", "Too many wrong passwords", "Too many wrong passwords. Please wait before trying again.";
     AccountExists, 422, "account_exists", "Account exists", "An account already exists for this identity.";
     PhoneTaken, 422, "phone_taken", "Phone taken", "This number already belongs to another account.";
+    EmailTaken, 422, "email_taken", "Email taken", "This address already belongs to another account.";
     IdentityNotVerified, 401, "identity_not_verified", "Identity not verified", "The sign-in with this provider could not be verified. Please try again.";
     ProviderNotConfigured, 404, "provider_not_configured", "Provider not configured", "This shop does not offer this sign-in.";
     ProviderUnavailable, 503, "provider_unavailable", "Provider unavailable", "This sign-in is not available at the moment. Please try again or use another one.";

@@ -45,6 +45,14 @@ impl Order<'_> {
     }
 }
 
+/// The text or the mail that reaches `identity` itself.
+pub(in crate::storefront) fn straight_to(identity: &Identity) -> (Option<Recipient>, Option<EmailAddress>) {
+    match identity {
+        Identity::Phone(number) => (Some(Recipient::of(number.clone())), None),
+        Identity::Email(address) => (None, Some(address.clone())),
+    }
+}
+
 /// How a code travelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -16,9 +16,10 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::ids::CustomerId;
+use crate::kernel::secret_digest::SecretDigest;
 
 pub(super) use check::check;
-pub(super) use issue::{Method, Order, issue};
+pub(super) use issue::{Method, Order, issue, straight_to};
 pub(super) use queries::{forget_codes, forget_open_codes, sweep_codes};
 pub(super) use rules::LIFETIME;
 
@@ -28,6 +29,7 @@ pub(super) enum Purpose {
     CreateAccount,
     SignIn,
     VerifyPhone,
+    VerifyEmail,
     CloseAccount,
 }
 
@@ -37,6 +39,7 @@ impl Purpose {
             Self::CreateAccount => "create_account",
             Self::SignIn => "sign_in",
             Self::VerifyPhone => "verify_phone",
+            Self::VerifyEmail => "verify_email",
             Self::CloseAccount => "close_account",
         }
     }
@@ -76,6 +79,6 @@ pub(super) struct CodeRequest {
 }
 
 /// What is stored instead of the digits.
-fn digest(key: &ApplicationKey, id: Uuid, digits: &SecretString) -> [u8; 32] {
+fn digest(key: &ApplicationKey, id: Uuid, digits: &SecretString) -> SecretDigest {
     key.mac("verification codes", &[id.as_bytes().as_slice(), digits.expose_secret().as_bytes()].concat())
 }

@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::secret_digest::SecretDigest;
 use crate::storefront::codes::{Purpose, Target, rules};
 
 /// A code about to be issued.
@@ -17,7 +18,7 @@ pub(super) struct NewCode<'a> {
     pub(super) channel: &'static str,
     pub(super) requested_by: Option<CustomerId>,
     pub(super) customer: Option<CustomerId>,
-    pub(super) digest: [u8; 32],
+    pub(super) digest: SecretDigest,
 }
 
 /// Puts the code in the place of the older one; `false` when that one is not a minute old, and stays.
@@ -38,7 +39,7 @@ pub(super) async fn replace_code(conn: &mut PgConnection, code: &NewCode<'_>, no
         code.channel,
         code.requested_by.map(CustomerId::uuid),
         code.customer.map(CustomerId::uuid),
-        code.digest.as_slice(),
+        code.digest.as_ref(),
         now,
         now + rules::LIFETIME,
         now - rules::REPEAT_AFTER,
@@ -113,7 +114,7 @@ pub(super) struct Counted {
 /// The code the guess was made at.
 pub(super) struct CountedCode {
     pub(super) id: Uuid,
-    pub(super) digest: Vec<u8>,
+    pub(super) digest: SecretDigest,
     pub(super) guesses: i32,
     pub(super) expires_at: DateTime<Utc>,
     pub(super) is_used: bool,
@@ -185,7 +186,7 @@ pub(super) async fn count_guess(
     )
     .fetch_one(conn)
     .await?;
-    let code = match (row.id, row.digest, row.guesses, row.expires_at, row.is_used) {
+    let code = match (row.id, row.digest.map(SecretDigest::from), row.guesses, row.expires_at, row.is_used) {
         (Some(id), Some(digest), Some(guesses), Some(expires_at), Some(is_used)) => {
             let proves_identity = row.proves_identity.unwrap_or_default();
             Some(CountedCode { id, digest, guesses, expires_at, is_used, customer: row.customer_id.map(Into::into), proves_identity })

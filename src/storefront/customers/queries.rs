@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::contact::{Identity, PhoneNumber};
+use crate::contact::Identity;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Customer, NewCustomer};
@@ -226,20 +226,26 @@ pub(in crate::storefront) async fn update_profile(
     .await
 }
 
-/// Saves a number that the customer has proven.
-pub(in crate::storefront) async fn set_phone(
+/// Saves a number or an address that the customer has proven, in the spelling it is compared in.
+pub(in crate::storefront) async fn set_proven(
     conn: &mut PgConnection,
     id: CustomerId,
-    phone: &PhoneNumber,
+    identity: &Identity,
     now: DateTime<Utc>,
 ) -> Result<Option<Customer>, sqlx::Error> {
+    let (email, phone) = columns(identity);
     sqlx::query_as!(
         Customer,
-        r#"update customers set phone = $2, phone_verified_at = $3, updated_at = $3 where id = $1 and closed_at is null
+        r#"update customers set
+             email = coalesce($2, email), email_verified_at = case when $2::text is null then email_verified_at else $4 end,
+             phone = coalesce($3, phone), phone_verified_at = case when $3::text is null then phone_verified_at else $4 end,
+             updated_at = $4
+         where id = $1 and closed_at is null
          returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
              password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
         id.uuid(),
-        phone.as_str(),
+        email,
+        phone,
         now,
     )
     .fetch_optional(conn)

@@ -12,6 +12,7 @@ pub(super) struct ByPurpose<T> {
     create_account: T,
     sign_in: T,
     verify_phone: T,
+    verify_email: T,
     close_account: T,
 }
 
@@ -30,6 +31,7 @@ impl<T> ByPurpose<T> {
             Purpose::CreateAccount => &self.create_account,
             Purpose::SignIn => &self.sign_in,
             Purpose::VerifyPhone => &self.verify_phone,
+            Purpose::VerifyEmail => &self.verify_email,
             Purpose::CloseAccount => &self.close_account,
         }
     }
@@ -42,6 +44,7 @@ impl ByPurpose<Draft> {
             create_account: self.create_account.over(base.create_account),
             sign_in: self.sign_in.over(base.sign_in),
             verify_phone: self.verify_phone.over(base.verify_phone),
+            verify_email: self.verify_email.over(base.verify_email),
             close_account: self.close_account.over(base.close_account),
         }
     }
@@ -53,6 +56,7 @@ impl ByPurpose<Draft> {
             create_account: checked("create_account", &self.create_account)?,
             sign_in: checked("sign_in", &self.sign_in)?,
             verify_phone: checked("verify_phone", &self.verify_phone)?,
+            verify_email: checked("verify_email", &self.verify_email)?,
             close_account: checked("close_account", &self.close_account)?,
         })
     }

@@ -21,6 +21,9 @@ crate::columns! {
         pub last_used_at: DateTime<Utc>,
         pub expires_at: DateTime<Utc>,
         pub revoked_at: Option<DateTime<Utc>>,
+        pub method: Option<String>,
+        pub address: Option<String>,
+        pub user_agent: Option<String>,
     }
 }
 
@@ -41,6 +44,9 @@ impl Resource for SessionRecord {
             "last_used_at": timestamp(self.last_used_at),
             "expires_at": timestamp(self.expires_at),
             "revoked_at": self.revoked_at.map(timestamp),
+            "method": self.method,
+            "address": self.address,
+            "user_agent": self.user_agent,
         }
     }
 
@@ -51,6 +57,9 @@ impl Resource for SessionRecord {
             Described::shown::<Instant>("last_used_at", "When it was used last."),
             Described::shown::<Instant>("expires_at", "When it ends by itself."),
             Described::shown::<Option<Instant>>("revoked_at", "When it was ended."),
+            Described::formed("method", "How it was made, as long as the audit tells.", json!({ "type": ["string", "null"] })),
+            Described::formed("address", "The client's address.", json!({ "type": ["string", "null"] })),
+            Described::formed("user_agent", "The client, as it calls itself.", json!({ "type": ["string", "null"] })),
         ]
     }
 }

@@ -6,7 +6,6 @@ use axum::body::Bytes;
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use chrono::TimeDelta;
-use subtle::ConstantTimeEq;
 
 use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -64,7 +63,7 @@ where
 
         let storefront = Storefront::from_ref(state);
         let session = storefront.find_session(presented.id, &store).await?;
-        if !bool::from(session.digest.ct_eq(&presented.digest())) {
+        if !session.digest.is(presented.digest()) {
             return Err(ProblemCode::CustomerTokenInvalid.into());
         }
         if session.last_used_at + USE_NOTED_EVERY <= storefront.clock.now() {

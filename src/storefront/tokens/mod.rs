@@ -9,6 +9,7 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::CustomerId;
 use crate::kernel::password_hashing::HashedPassword;
+use crate::kernel::secret_digest::SecretDigest;
 use crate::kernel::secrets::{random_base62_40, sha256};
 use crate::storefront::Storefront;
 use crate::storefront::audit::Attempt;
@@ -63,8 +64,8 @@ impl Presented {
         Some(Self { id: number.parse().ok().filter(|_| is_secret)?, secret: secret.into() })
     }
 
-    fn digest(&self) -> [u8; 32] {
-        sha256(self.secret.expose_secret())
+    fn digest(&self) -> SecretDigest {
+        sha256(self.secret.expose_secret()).into()
     }
 }
 
@@ -104,7 +105,7 @@ impl Storefront {
         now: DateTime<Utc>,
     ) -> Result<Option<SecretString>, sqlx::Error> {
         let secret = random_base62_40();
-        let token = NewToken { customer, digest: sha256(&secret), expires_at: now + self.token_lifetime(), password_hash };
+        let token = NewToken { customer, digest: sha256(&secret).into(), expires_at: now + self.token_lifetime(), password_hash };
         let number = queries::insert_token(conn, &token, attempt, now).await?;
         Ok(number.map(|number| format!("{number}|{secret}").into()))
     }

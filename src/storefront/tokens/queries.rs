@@ -7,8 +7,9 @@ use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::contact::Identity;
-use crate::kernel::ids::{CompanyId, CustomerId, SessionId, SignInId};
+use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::kernel::password_hashing::HashedPassword;
+use crate::kernel::secret_digest::SecretDigest;
 use crate::storefront::audit::Attempt;
 use crate::storefront::customers::Customer;
 use crate::storefront::recent::Session;
@@ -17,13 +18,14 @@ use crate::storefront::tokens::TokenId;
 /// A token about to be issued.
 pub(super) struct NewToken<'a> {
     pub(super) customer: CustomerId,
-    pub(super) digest: [u8; 32],
+    pub(super) digest: SecretDigest,
     pub(super) expires_at: DateTime<Utc>,
     /// The hash of the password that the token is issued for, if it is for one.
     pub(super) password_hash: Option<&'a HashedPassword>,
 }
 
-/// Issues a token, writes the attempt into the audit and forgives what it forgives: all of it or nothing, and one trip to the database.
+/// Issues a token, writes the attempt into the audit, under the same id, and forgives what it forgives: all of it or nothing, and one trip to
+/// the database.
 ///
 /// `None`, and nothing done, when the token is issued for a password that is no longer the customer's, or the account is closed. Whoever
 /// is about to change either is waited for, and waits: they see the token, or it sees what they did.
@@ -35,23 +37,22 @@ pub(super) async fn insert_token(
 ) -> Result<Option<TokenId>, sqlx::Error> {
     let id = sqlx::query_scalar!(
         "with still_theirs as (
-             select from customers where id = $2 and closed_at is null and password_hash = $13 for share
+             select from customers where id = $2 and closed_at is null and password_hash = $12 for share
          ), admitted as (
-             select where $13::text is null or exists (select from still_theirs)
+             select where $12::text is null or exists (select from still_theirs)
          ), entry as (
              insert into sign_ins (id, store_id, customer_id, method, identity, outcome, address, user_agent, created_at)
-             select $6, $7, $2, $8, $9, 'signed_in', $10, $11, $4 from admitted
+             select $1, $6, $2, $7, $8, 'signed_in', $9, $10, $4 from admitted
          ), forgiven as (
-             delete from rate_limits where bucket = $12 and exists (select from admitted)
+             delete from rate_limits where bucket = $11 and exists (select from admitted)
          )
          insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at)
          select $1, $2, $3, $4, $4, $5 from admitted returning id",
         SessionId::new(now).uuid(),
         token.customer.uuid(),
-        &token.digest,
+        token.digest.as_ref(),
         now,
         token.expires_at,
-        SignInId::new(now).uuid(),
         attempt.store.id.uuid(),
         attempt.method.as_str(),
         attempt.identity.as_ref().map(Identity::key),
@@ -93,7 +94,13 @@ pub(super) async fn find_token(conn: &mut PgConnection, id: TokenId, now: DateTi
             updated_at: row.updated_at,
         };
         let shown = Value::Object(customer.present()).to_string().into();
-        Session { store: row.store_id.into(), digest: row.digest, last_used_at: row.last_used_at, customer: Arc::new(customer), shown }
+        Session {
+            store: row.store_id.into(),
+            digest: row.digest.into(),
+            last_used_at: row.last_used_at,
+            customer: Arc::new(customer),
+            shown,
+        }
     }))
 }
 
@@ -140,6 +147,10 @@ pub(in crate::storefront) struct ListedSession {
     pub(in crate::storefront) created_at: DateTime<Utc>,
     pub(in crate::storefront) last_used_at: DateTime<Utc>,
     pub(in crate::storefront) expires_at: DateTime<Utc>,
+    /// How it was made, from where and with what, as long as the audit tells.
+    pub(in crate::storefront) method: Option<String>,
+    pub(in crate::storefront) address: Option<String>,
+    pub(in crate::storefront) user_agent: Option<String>,
 }
 
 /// The live sign-ins of a customer, the last used first.
@@ -149,8 +160,9 @@ pub(in crate::storefront) async fn list_tokens(
     now: DateTime<Utc>,
 ) -> Result<Vec<ListedSession>, sqlx::Error> {
     let rows = sqlx::query!(
-        "select id, created_at, last_used_at, expires_at from customer_tokens
-         where customer_id = $1 and revoked_at is null and expires_at > $2 order by last_used_at desc, id desc limit 100",
+        r#"select t.id, t.created_at, t.last_used_at, t.expires_at, s.method as "method?", s.address as "address?", s.user_agent
+         from customer_tokens t left join sign_ins s on s.id = t.uuid
+         where t.customer_id = $1 and t.revoked_at is null and t.expires_at > $2 order by t.last_used_at desc, t.id desc limit 100"#,
         customer.uuid(),
         now,
     )
@@ -163,6 +175,9 @@ pub(in crate::storefront) async fn list_tokens(
             created_at: row.created_at,
             last_used_at: row.last_used_at,
             expires_at: row.expires_at,
+            method: row.method,
+            address: row.address,
+            user_agent: row.user_agent,
         })
         .collect())
 }

@@ -57,7 +57,7 @@ pub fn forge(key: &str, header: &Value, claims: &Value) -> String {
 pub fn open(token: &str) -> (Value, Value) {
     let [header, claims, signature] = token.split('.').collect::<Vec<_>>().try_into().unwrap();
     let right = hmac_sha256(KEY.as_bytes(), &[header.as_bytes(), b".", claims.as_bytes()]);
-    assert_eq!(URL_SAFE_NO_PAD.decode(signature).unwrap(), right);
+    assert!(right.is(URL_SAFE_NO_PAD.decode(signature).unwrap()));
     let [header, claims] = [header, claims].map(|part| serde_json::from_slice(&URL_SAFE_NO_PAD.decode(part).unwrap()).unwrap());
     (header, claims)
 }

@@ -73,8 +73,7 @@ async fn the_interfaces_recipe_verifies_the_signature_bare_and_prefixed() {
     for (receiver, webhook, prefix) in [(bare, first, ""), (prefixed, second, "sha256=")] {
         let received = receiver.only();
         let digest = hmac_sha256(webhook["secret"].as_str().unwrap().as_bytes(), &[&received.body]);
-        let hex: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!(received.header("x-service-signature"), format!("{prefix}{hex}"));
+        assert_eq!(received.header("x-service-signature"), format!("{prefix}{}", hex::encode(digest)));
     }
 }
 

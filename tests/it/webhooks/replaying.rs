@@ -52,7 +52,7 @@ async fn a_failed_delivery_is_repeated_as_a_delivery_of_its_own_signed_with_the_
     assert_eq!((last.header("x-service-delivery"), last.header("x-service-attempt")), (id(&replay), "1"));
     let secret = rotated["webhook"]["secret"].as_str().unwrap();
     let digest = portico::kernel::crypto::hmac_sha256(secret.as_bytes(), &[&last.body]);
-    assert_eq!(last.header("x-service-signature"), digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    assert_eq!(last.header("x-service-signature"), hex::encode(digest));
     assert_eq!(world.get(&format!("deliveries/{}", id(&failed))).await["delivery"]["status"], "failed", "the log stays as it was");
 }
 

@@ -16,8 +16,7 @@ async fn next(world: &World, receiver: &Receiver) -> Received {
 }
 
 fn service_signature(secret: &Value, received: &Received) -> String {
-    let digest = hmac_sha256(secret.as_str().unwrap().as_bytes(), &[&received.body]);
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    hex::encode(hmac_sha256(secret.as_str().unwrap().as_bytes(), &[&received.body]))
 }
 
 fn signatures(received: &Received) -> usize {

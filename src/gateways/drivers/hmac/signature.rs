@@ -2,11 +2,11 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use subtle::ConstantTimeEq;
 
 use crate::gateways::driver::NotGenuine;
 use crate::gateways::drivers::hmac::settings::{Algorithm, Encoding, Signature};
 use crate::kernel::crypto::{hmac_sha256, hmac_sha512};
+use crate::kernel::secret_digest::SecretDigest;
 
 pub(super) fn verify(signature: &Signature, secret: &[u8], header: &str, body: &[u8]) -> Result<(), NotGenuine> {
     let encoded = header.strip_prefix(&signature.prefix.0).ok_or(NotGenuine::SignatureMalformed)?;
@@ -15,7 +15,7 @@ pub(super) fn verify(signature: &Signature, secret: &[u8], header: &str, body: &
         Encoding::Base64 => STANDARD.decode(encoded).ok(),
     };
     let given = given.ok_or(NotGenuine::SignatureMalformed)?;
-    if bool::from(given.ct_eq(&mac(signature, secret, body))) { Ok(()) } else { Err(NotGenuine::SignatureWrong) }
+    if mac(signature, secret, body).is(given) { Ok(()) } else { Err(NotGenuine::SignatureWrong) }
 }
 
 /// The header that [`verify`] takes.
@@ -28,11 +28,11 @@ pub(super) fn sign(signature: &Signature, secret: &[u8], body: &[u8]) -> String 
     format!("{}{encoded}", signature.prefix.0)
 }
 
-fn mac(signature: &Signature, secret: &[u8], body: &[u8]) -> Vec<u8> {
+fn mac(signature: &Signature, secret: &[u8], body: &[u8]) -> SecretDigest {
     let parts = [signature.signed.before.as_bytes(), body, signature.signed.after.as_bytes()];
     match signature.algorithm {
-        Algorithm::Sha256 => hmac_sha256(secret, &parts).to_vec(),
-        Algorithm::Sha512 => hmac_sha512(secret, &parts).to_vec(),
+        Algorithm::Sha256 => hmac_sha256(secret, &parts),
+        Algorithm::Sha512 => hmac_sha512(secret, &parts),
     }
 }
 

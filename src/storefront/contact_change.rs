@@ -1,0 +1,147 @@
+//! Verifying a number or an address after registration: the code goes to the new one, which is saved only once the code comes back.
+
+use axum::Json as Answer;
+use axum::extract::State;
+use axum::response::Response;
+use futures::FutureExt;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::contact::{EmailAddress, Identity};
+use crate::events::names::CUSTOMER_UPDATED;
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::database::violated_constraint;
+use crate::kernel::json::Json;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::storefront::codes::{self, CodeRequest, Method, Order, Purpose, SubmittedCode, Target};
+use crate::storefront::customers::{self, Customer};
+use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::tokens::SignedInCustomer;
+use crate::storefront::{Storefront, sending, texts};
+
+/// `POST customers/request-phone-verification`
+#[derive(Debug, Deserialize)]
+pub(super) struct PhoneRequest {
+    phone: String,
+}
+
+/// `POST customers/request-phone-verification`
+pub(super) async fn request_phone(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    client: ClientAddress,
+    languages: AcceptedLanguages,
+    body: Result<Json<PhoneRequest>, Problem>,
+) -> Response {
+    let flow = async {
+        let number = texts::read_number(&storefront, caller.store.id, &body?.0.phone).await?;
+        send_code(&storefront, &caller, &languages, Identity::Phone(number)).await
+    };
+    sending::limited(&storefront, &caller.store, client, flow.boxed()).await
+}
+
+/// `POST customers/request-email-verification`
+#[derive(Debug, Deserialize)]
+pub(super) struct EmailRequest {
+    email: String,
+}
+
+/// `POST customers/request-email-verification`
+pub(super) async fn request_email(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    client: ClientAddress,
+    languages: AcceptedLanguages,
+    body: Result<Json<EmailRequest>, Problem>,
+) -> Response {
+    let flow = async { send_code(&storefront, &caller, &languages, Identity::Email(read_address(&body?.0.email)?)).await };
+    sending::limited(&storefront, &caller.store, client, flow.boxed()).await
+}
+
+/// A code is kept under the address in lower case. It goes to that spelling, too: what is saved is what was proven.
+fn read_address(text: &str) -> Result<EmailAddress, Problem> {
+    EmailAddress::parse(&text.to_ascii_lowercase()).map_err(|error| FieldErrors::one("email", error.to_string()))
+}
+
+async fn send_code(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    languages: &AcceptedLanguages,
+    identity: Identity,
+) -> Result<Method, Problem> {
+    let (purpose, taken) = match &identity {
+        Identity::Phone(_) => (Purpose::VerifyPhone, ProblemCode::PhoneTaken),
+        Identity::Email(_) => (Purpose::VerifyEmail, ProblemCode::EmailTaken),
+    };
+    let owner = customers::find_proven(&mut *storefront.pool.acquire().await?, caller.store.id, &identity).await?;
+    if owner.is_some_and(|owner| owner.id != caller.customer.id) {
+        return Err(taken.into());
+    }
+    let (text, mail) = codes::straight_to(&identity);
+    let order = Order {
+        store: &caller.store,
+        purpose,
+        languages,
+        identity: &identity,
+        requested_by: Some(caller.customer.id),
+        customer: Some(caller.customer.id),
+        text,
+        mail,
+    };
+    Ok(codes::issue(storefront, order).await?)
+}
+
+/// `POST customers/verify-phone-number`
+pub(super) async fn confirm_phone(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    Json(request): Json<CodeRequest>,
+) -> Result<Answer<Value>, Problem> {
+    let customer = save(&storefront, &caller, Purpose::VerifyPhone, request.code.as_ref()).await?;
+    Ok(Answer(json!({ "customer": customer.present() })))
+}
+
+/// `POST customers/verify-email`
+pub(super) async fn confirm_email(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    Json(request): Json<CodeRequest>,
+) -> Result<Answer<Value>, Problem> {
+    let customer = save(&storefront, &caller, Purpose::VerifyEmail, request.code.as_ref()).await?;
+    Ok(Answer(json!({ "customer": customer.present() })))
+}
+
+/// Saves the number or the address that the code was sent to.
+async fn save(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    purpose: Purpose,
+    code: Option<&SubmittedCode>,
+) -> Result<Customer, Problem> {
+    let right = codes::check(storefront, caller.store.id, purpose, Target::RequestedBy(caller.customer.id), code).await?;
+    let identity = Identity::parse(right.identity()).map_err(|_| ProblemCode::Internal)?;
+
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    customers::lock_claimants(&mut tx, caller.store.id, caller.customer.id, &identity).await?;
+    right.consume(&mut tx, now).await?;
+    // A code on its way to what the customer is leaving must let nobody in who reads it there.
+    codes::forget_open_codes(&mut tx, caller.customer.id).await?;
+    let saved = customers::set_proven(&mut tx, caller.customer.id, &identity, now).await.map_err(refuse_taken)?;
+    let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    let lost = customers::settle_claims(&mut tx, (caller.store.company_id, caller.store.id), customer.id, &identity, now).await?;
+    customers::publish(&mut tx, caller.store.company_id, CUSTOMER_UPDATED, &customer, now).await?;
+    tx.commit().await?;
+    lost.forget(&storefront.recent);
+    storefront.recent.forget_customer(customer.id);
+    Ok(customer)
+}
+
+/// Two customers verified one number or address at once: it belongs to the first.
+fn refuse_taken(error: sqlx::Error) -> Problem {
+    match violated_constraint(&error) {
+        Some("customers_proven_phone") => ProblemCode::PhoneTaken.into(),
+        Some("customers_proven_email") => ProblemCode::EmailTaken.into(),
+        _ => error.into(),
+    }
+}

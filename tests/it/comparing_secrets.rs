@@ -1,0 +1,27 @@
+//! What vouches for a secret is made and compared in one place each; its type has no `==` (decisions, sections 2 and 4).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::layers::sources;
+
+/// A word, and the files below `src` that may use it.
+const PLACES: &[(&str, &[&str])] = &[
+    ("subtle::", &["kernel/secret_digest.rs"]),
+    // The command that receives webhooks stands for a subscriber, who has none of our code.
+    ("hmac::{", &["dev/receive/verify.rs", "kernel/crypto.rs"]),
+    ("verify_slice(", &["dev/receive/verify.rs"]),
+];
+
+#[test]
+fn secrets_are_judged_by_one_comparison() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    files.sort_unstable();
+    for (word, places) in PLACES {
+        let uses = |file: &&PathBuf| fs::read_to_string(file).unwrap().contains(word);
+        let found: Vec<_> = files.iter().filter(uses).map(|file| file.strip_prefix(&src).unwrap().to_str().unwrap()).collect();
+        assert_eq!(found, *places, "{word}");
+    }
+}
