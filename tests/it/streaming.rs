@@ -265,6 +265,8 @@ async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
     assert!(heartbeats.matches("\n\n").count() >= 2, "{heartbeats:?}");
     // Whoever comes back has missed nothing.
     world.publish("order.updated").await;
+    // The next stream is as short-lived as this one.
+    world.everything_is_settled().await;
     assert_eq!(world.stream("", Some(&last)).await.names(1).await, ["order.updated"]);
 }
 
