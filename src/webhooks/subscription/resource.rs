@@ -15,7 +15,7 @@ use crate::webhooks::subscription::{
     Subscription, documentation, queries,
 };
 use crate::webhooks::targets::EndpointUrl;
-use crate::webhooks::{Webhooks, health, replays};
+use crate::webhooks::{Webhooks, calling_off, health};
 
 impl Resource for Subscription {
     type Id = SubscriptionId;
@@ -65,11 +65,7 @@ impl Announced for Subscription {
             }
             // What is changed of one that is disabled already leaves its replays alone.
             Change::Updated(before, _) if before.fields.status == Status::Disabled => {}
-            Change::Updated(..) | Change::Deleted(_) => {
-                replays::stop_replays(edit.conn(), id, now).await?;
-                queries::lock_endpoint(edit.conn(), id).await?;
-                queries::call_off_deliveries(edit.conn(), id, now).await?;
-            }
+            Change::Updated(..) | Change::Deleted(_) => calling_off::call_off_all(edit.conn(), id, now).await?,
         }
         Ok(())
     }
