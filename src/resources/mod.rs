@@ -7,8 +7,8 @@
 //!
 //! An [`Extension`] is a namespace of such kinds: from the first trait come `GET` routes, from the last all five, and from the same list the
 //! document that describes them. The statements are put together here from the names the resource gives: a resource has no SQL of its own
-//! for being listed, found, created, changed and deleted. `example.rs` is the smallest resource there can be, and `docs/extensions.md` adds
-//! one from the start to the end.
+//! for being listed, found, created, changed and deleted. A route beside the five that writes a record begins with [`Writing`].
+//! `example.rs` is the smallest resource there can be, and `docs/extensions.md` adds one from the start to the end.
 //!
 //! A type may stand for many kinds, which its room tells apart by their [`Terms`]: so do the kinds that files declare. Whoever learns only
 //! from a file which kind it names asks a [`Referable`].
@@ -56,6 +56,7 @@ mod routes;
 mod terms;
 mod unique;
 mod values;
+mod writing;
 
 pub use columns::{Columns, Values};
 pub use edit::Edit;
@@ -76,3 +77,4 @@ pub use values::{
     Instant, Line, Link, Meta, NotAText, NotAWebAddress, NotAWord, NotAnInstant, NotAnOverlap, NotWhole, OutOfRange, Overlap, Parsed,
     Reference, Text, WebAddress, Whole, Within, no_such,
 };
+pub use writing::Writing;

@@ -15,7 +15,7 @@ use crate::kernel::json as kernel_json;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::Cursor;
 use crate::resources::list_parameters::ListParameters;
-use crate::resources::{Edit, Editable, IfMatch, Resource, Room, Shown, body, queries};
+use crate::resources::{Edit, Editable, IfMatch, Resource, Room, Shown, Writing, body, queries};
 
 /// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods are not allowed.
 pub(super) fn read_only_routes<R, S>() -> Router<S>
@@ -137,13 +137,10 @@ async fn create<R: Editable>(
 }
 
 async fn update<R: Editable>(
-    State(room): State<R::Room>,
-    caller: CallingCompany,
-    PathId(id): PathId<R::Id>,
+    Writing { room, caller, id }: Writing<R>,
     if_match: IfMatch,
     kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
 ) -> Result<Response, Problem> {
-    caller.may(R::WRITING)?;
     let body = body::read::<R>(R::terms(&room).singular, &body)?;
     R::before_transaction(&room, &body).await?;
     let mut edit = Edit::by(&room, &caller).await?;
@@ -155,13 +152,7 @@ async fn update<R: Editable>(
     Ok(shown.answer(StatusCode::OK))
 }
 
-async fn delete<R: Editable>(
-    State(room): State<R::Room>,
-    caller: CallingCompany,
-    PathId(id): PathId<R::Id>,
-    if_match: IfMatch,
-) -> Result<Response, Problem> {
-    caller.may(R::WRITING)?;
+async fn delete<R: Editable>(Writing { room, caller, id }: Writing<R>, if_match: IfMatch) -> Result<Response, Problem> {
     let mut edit = Edit::by(&room, &caller).await?;
     let record = edit.lock::<R>(id).await?;
     if_match.check(record.version)?;

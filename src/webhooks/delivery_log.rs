@@ -1,17 +1,15 @@
 //! The log of deliveries, as a resource that is only read: what was sent to whom, and each attempt with its answer.
 
-use std::future::{Future, ready};
-
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
-use crate::columns;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{AttemptId, DeliveryId, EventId, SubscriptionId};
 use crate::resources::{Described, Filter, Instant, Record, Reference, Resource};
 use crate::webhooks::delivery::State;
 use crate::webhooks::{Webhooks, queries};
+use crate::{columns, members};
 
 columns! {
     /// A delivery as the log shows it.
@@ -52,21 +50,27 @@ impl Resource for Delivery {
     const SEARCH: &'static [&'static str] = &["payload"];
     const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
 
-    fn present(
-        _: &mut PgConnection,
-        records: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
-        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    fn shown(&self) -> Map<String, Value> {
+        members! {
+            "webhook_id": self.subscription_id,
+            "event_id": self.event_id,
+            "event": self.event,
+            "sequence": self.sequence,
+            "status": self.state,
+            "attempt_count": self.attempts,
+            "next_attempt_at": self.due_at.map(timestamp),
+            "replay_of": self.replay_of,
+        }
     }
 
     async fn details(_: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = queries::find_body(conn, record.fields.event_id).await?;
         let attempts = queries::list_attempts(conn, record.id).await?;
-        Ok(Map::from_iter([
+        Ok(members! {
             // What was delivered may be remembered a little longer than what it told.
-            ("payload".to_owned(), body.map_or(Value::Null, |body| serde_json::from_slice(&body).expect("we wrote it as JSON ourselves"))),
-            ("attempts".to_owned(), attempts.into_iter().map(LoggedAttempt::member).collect()),
-        ]))
+            "payload": body.map(|body| read_back(&body)),
+            "attempts": attempts.into_iter().map(LoggedAttempt::member).collect::<Vec<_>>(),
+        })
     }
 
     fn shown_beside() -> Vec<Described> {
@@ -90,21 +94,6 @@ impl Resource for Delivery {
                 json!({ "type": "array", "items": { "type": "object" } }),
             ),
         ]
-    }
-}
-
-impl Delivery {
-    fn members(&self) -> Map<String, Value> {
-        Map::from_iter([
-            ("webhook_id".to_owned(), json!(self.subscription_id)),
-            ("event_id".to_owned(), json!(self.event_id)),
-            ("event".to_owned(), json!(self.event)),
-            ("sequence".to_owned(), json!(self.sequence)),
-            ("status".to_owned(), json!(self.state)),
-            ("attempt_count".to_owned(), json!(self.attempts)),
-            ("next_attempt_at".to_owned(), json!(self.due_at.map(timestamp))),
-            ("replay_of".to_owned(), json!(self.replay_of)),
-        ])
     }
 }
 
@@ -132,14 +121,13 @@ impl LoggedAttempt {
             "duration_ms": self.duration_ms,
             "status": self.status,
             "error": self.error,
-            "request_headers": logged(&self.request_headers),
-            "response_headers": self.response_headers.as_deref().map(logged),
+            "request_headers": read_back(self.request_headers.as_bytes()),
+            "response_headers": self.response_headers.map(|headers| read_back(headers.as_bytes())),
             "response_body": self.response_body.as_deref().map(String::from_utf8_lossy),
         })
     }
 }
 
-/// Headers, which are stored as the text of a JSON object.
-fn logged(headers: &str) -> Value {
-    serde_json::from_str(headers).expect("we wrote it as JSON ourselves")
+fn read_back(json: &[u8]) -> Value {
+    serde_json::from_slice(json).expect("we wrote it as JSON ourselves")
 }

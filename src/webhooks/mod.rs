@@ -5,13 +5,14 @@
 //! | who | does | writes |
 //! |---|---|---|
 //! | publisher ([`crate::events`], another floor) | writes the event, its final bytes included, in the transaction that made it happen | `events`, `outbox` |
-//! | `subscription` | keeps who wants what, where, and signed with which secret | `subscriptions`; calls off deliveries |
+//! | `subscription` | keeps who wants what, where, and signed with which secret | `subscriptions` |
 //! | `fan_out` | turns an event into one delivery for each subscription that wants it | `waiting`, or `in_flight` and `endpoints`; empties `outbox` |
 //! | `claim` | takes leases on due deliveries, endpoint by endpoint; takes them back from workers that died | `waiting` → `in_flight`, `endpoints` |
 //! | `at_hand`, `endpoint` | remember what the deliveries to an endpoint share: opened secrets, headers | nothing |
 //! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
 //! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
-//! | `replays` | makes closed deliveries again and calls waiting ones off, when somebody asks | `waiting`, `deliveries`, `replays` |
+//! | `replays` | makes closed deliveries again, when somebody asks | `waiting`, `replays` |
+//! | `calling_off` | closes what waits, when somebody asks or its subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
 //! | `failing` | tells operators of endpoints that fail, and disables them after five days | `endpoints`, `subscriptions`; publishes `webhook.*` |
 //! | `health` | shows how an endpoint is doing | nothing |
 //! | `forwarding` | gives what somebody read along the headers of a delivery | nothing |
@@ -38,8 +39,8 @@
 //! closed is written once and never again, a partition a day, so that a log of any length slows nothing down.
 //!
 //! `endpoints` has a row for each subscription: how it is doing, how much is in flight to it, when its rate limit lets the next attempt
-//! begin, whether its circuit is open. Whoever moves deliveries of an endpoint locks its row first; that is all there is to several
-//! workers without a leader.
+//! begin, whether its circuit is open, how far its deliveries are called off. Whoever moves deliveries of an endpoint locks its row first;
+//! that is all there is to several workers without a leader.
 //!
 //! # What is guaranteed
 //!
@@ -48,6 +49,7 @@
 //! - Every attempt carries the same bytes and the same `webhook-id`, so that a subscriber can tell a repetition.
 //! - While all workers live, no delivery is sent twice. One that died loses its leases; one that was only asleep finds, when it wakes,
 //!   that its number has passed, and changes nothing.
+//! - What was called off is not sent: no attempt of it begins after that commit, however long it takes to close it.
 //! - An attempt connects only to addresses that were looked at for this very connection, over TLS that was verified.
 //! - An endpoint that hangs or refuses costs the others nothing: it has its own cap of deliveries in flight, and a turn like everybody;
 //!   its retries never take the last places; after some failures in a row its circuit opens, and what is for it waits without an attempt.
@@ -63,6 +65,7 @@
 //! - Answers: an endpoint's answer is logged, never acted upon, but for its status and `Retry-After`.
 
 mod at_hand;
+mod calling_off;
 mod claim;
 mod delivery;
 mod delivery_log;
@@ -116,8 +119,8 @@ use at_hand::AtHand;
 use sending::Sender;
 use targets::Targets;
 
-/// Connections of the worker beside the one that moves deliveries: for housekeeping, replays, what fails, and its ear.
-const CONNECTIONS: u32 = 4;
+/// Connections of the worker beside the one that moves deliveries: for housekeeping, replays, what is called off, what fails, and its ear.
+const CONNECTIONS: u32 = 5;
 
 /// The hub: what its routes and its worker need.
 #[derive(Clone, Debug)]

@@ -1,19 +1,18 @@
 //! `POST api-keys/{uuid}/roll`: a new key in place of an old one, which stays valid for a while.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::TimeDelta;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::companies::{CallingCompany, Scope, company_of_key};
+use crate::companies::{CallingCompany, company_of_key};
 use crate::developers::Developers;
 use crate::developers::api_keys::{ApiKeyRecord, check};
 use crate::kernel::ids::{KeyId, TypedId};
 use crate::kernel::json::Json;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Edit, Overlap, PathId, Shown};
+use crate::resources::{Edit, Overlap, Shown, Writing};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -25,13 +24,9 @@ pub(super) struct Roll {
 
 /// Answers the new key, with the key itself.
 pub(super) async fn roll(
-    State(developers): State<Developers>,
-    caller: CallingCompany,
-    PathId(id): PathId<KeyId>,
-    body: Result<Json<Roll>, Problem>,
+    Writing { room: developers, caller, id }: Writing<ApiKeyRecord>,
+    Json(Roll { overlap }): Json<Roll>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Admin)?;
-    let Json(Roll { overlap }) = body?;
     let successor = developers.roll_api_key(&caller, id, overlap).await?;
     Ok(successor.answer(StatusCode::CREATED))
 }

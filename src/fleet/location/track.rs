@@ -16,7 +16,7 @@ use crate::fleet::location::{Heading, Latitude, Located, Longitude, queries};
 use crate::kernel::ids::TypedId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{Edit, Instant, Member, PathId, Record, Reference};
+use crate::resources::{Edit, Instant, Member, Record, Reference, Writing};
 
 /// Positions taken at once.
 const MAX_POSITIONS: usize = 500;
@@ -85,13 +85,9 @@ impl<I: TypedId> Position<I> {
 
 /// `POST <plural>/{uuid}/track`
 pub(in crate::fleet) async fn track<R: Located>(
-    State(fleet): State<Fleet>,
-    caller: CallingCompany,
-    PathId(id): PathId<R::Id>,
-    body: Result<Json<Position<R::Id>>, Problem>,
+    Writing { room: fleet, caller, id }: Writing<R>,
+    Json(mut position): Json<Position<R::Id>>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
-    let Json(mut position) = body?;
     if position.whose.is_some_and(|Reference(named)| named != id) {
         return Err(FieldErrors::one(R::SINGULAR, format!("The address names another {}.", R::SINGULAR)));
     }

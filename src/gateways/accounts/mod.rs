@@ -17,14 +17,13 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::companies::Companies;
-use crate::events::EventName;
 use crate::gateways::Gateways;
 use crate::gateways::driver::Account;
 use crate::gateways::signing_secret::SigningSecret;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::GatewayId;
 use crate::members;
-use crate::resources::{Announced, Change, Extension, Filter, Presented, Record, Resource, Unique};
+use crate::resources::{Announced, Extension, Filter, Presented, Record, Resource, Unique};
 
 pub(super) use find::{Found, find_any};
 pub(super) use recent::Recent;
@@ -67,6 +66,7 @@ impl Resource for Gateway {
     const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::text("status")];
     const SEARCH: &'static [&'static str] = &["name"];
 
+    /// Not `shown`, because the path has the id in it.
     fn present(_: &mut PgConnection, gateways: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
         ready(Ok(gateways.iter().map(Self::members).collect()))
     }
@@ -88,6 +88,7 @@ impl Gateway {
     }
 }
 
+/// Gateways are nobody's event.
 impl Announced for Gateway {
     const UNIQUE: &'static [Unique] = &[
         Unique {
@@ -97,11 +98,6 @@ impl Announced for Gateway {
         },
         Unique { constraint: "gateways_card_has_key", member: "secret_key", sentence: "A gateway of the driver card needs a secret_key." },
     ];
-
-    /// A gateway is nobody's event.
-    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
-        Vec::new()
-    }
 }
 
 /// What a driver is told of a stored gateway.

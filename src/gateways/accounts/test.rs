@@ -1,19 +1,15 @@
 //! `POST gateways/{uuid}/test`: what the driver says of a gateway before the first callback comes.
 
 use axum::Json as Answer;
-use axum::extract::State;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::companies::{CallingCompany, Scope};
-use crate::gateways::Gateways;
 use crate::gateways::accounts::{Gateway, account};
 use crate::gateways::driver::{Finding, Reading, Telling};
 use crate::gateways::drivers;
-use crate::kernel::ids::GatewayId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Edit, PathId};
+use crate::resources::{Edit, Writing};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,13 +20,9 @@ pub(super) struct Test {
 
 /// `{"ok":…,"checks":[…]}`, and what a sample would tell.
 pub(super) async fn test(
-    State(gateways): State<Gateways>,
-    caller: CallingCompany,
-    PathId(id): PathId<GatewayId>,
-    body: Result<Json<Test>, Problem>,
+    Writing { room: gateways, caller, id }: Writing<Gateway>,
+    Json(Test { sample }): Json<Test>,
 ) -> Result<Answer<Value>, Problem> {
-    caller.may(Scope::Write)?;
-    let Json(Test { sample }) = body?;
     let mut edit = Edit::by(&gateways, &caller).await?;
     let gateway = edit.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
     let driver = drivers::named(&gateway.driver).ok_or(ProblemCode::RecordNotFound)?;

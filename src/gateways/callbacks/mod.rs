@@ -26,8 +26,6 @@ mod refusal;
 mod resolve;
 mod retry;
 
-use std::future::{Future, ready};
-
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::http::Method;
@@ -41,7 +39,7 @@ use crate::gateways::Gateways;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CallbackId, GatewayId};
 use crate::members;
-use crate::resources::{Described, Extension, Filter, Instant, Presented, Record, Reference, Resource};
+use crate::resources::{Described, Extension, Filter, Instant, Record, Reference, Resource};
 pub(super) use record::{Recording, recording};
 
 /// Callbacks may be as long as this (decisions, section 1).
@@ -100,8 +98,18 @@ impl Resource for CallbackRecord {
         Filter::text("reason"),
     ];
 
-    fn present(_: &mut PgConnection, callbacks: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
-        ready(Ok(callbacks.iter().map(|callback| callback.fields.members()).collect()))
+    fn shown(&self) -> Map<String, Value> {
+        members! {
+            "gateway": self.gateway_id,
+            "event_id": self.key,
+            "type": self.kind,
+            "status": self.status,
+            "reason": self.reason,
+            "detail": self.detail,
+            "body_size": self.body_size,
+            "attempts": self.attempts,
+            "next_attempt_at": self.due_at.map(timestamp),
+        }
     }
 
     /// The body as it came, of a refused one its beginning; and the payments it told of.
@@ -129,22 +137,6 @@ impl Resource for CallbackRecord {
                 json!({ "type": "array", "items": { "type": "string" } }),
             ),
         ]
-    }
-}
-
-impl CallbackRecord {
-    fn members(&self) -> Map<String, Value> {
-        members! {
-            "gateway": self.gateway_id,
-            "event_id": self.key,
-            "type": self.kind,
-            "status": self.status,
-            "reason": self.reason,
-            "detail": self.detail,
-            "body_size": self.body_size,
-            "attempts": self.attempts,
-            "next_attempt_at": self.due_at.map(timestamp),
-        }
     }
 }
 

@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::{DateTime, TimeDelta, Utc};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::companies::{CallingCompany, Scope};
+use crate::companies::CallingCompany;
 use crate::gateways::Gateways;
 use crate::gateways::accounts::{self, Found};
 use crate::gateways::callbacks::queries::Open;
@@ -20,7 +19,7 @@ use crate::kernel::ids::CallbackId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::telemetry::chain;
-use crate::resources::{Edit, PathId};
+use crate::resources::{Edit, Writing};
 
 /// How often the worker looks.
 const EVERY: Duration = Duration::from_secs(30);
@@ -59,12 +58,7 @@ impl Failure {
 }
 
 /// `POST callbacks/{uuid}/process`: now, whatever the schedule says.
-pub(super) async fn process(
-    State(gateways): State<Gateways>,
-    caller: CallingCompany,
-    PathId(id): PathId<CallbackId>,
-) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
+pub(super) async fn process(Writing { room: gateways, caller, id }: Writing<CallbackRecord>) -> Result<Response, Problem> {
     gateways.process_by_hand(&caller, id).await?;
     let mut edit = Edit::by(&gateways, &caller).await?;
     Ok(edit.show::<CallbackRecord>(id).await?.answer(StatusCode::OK))

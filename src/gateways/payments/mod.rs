@@ -9,8 +9,6 @@ mod facts;
 mod queries;
 mod state;
 
-use std::future::{Future, ready};
-
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
@@ -19,7 +17,7 @@ use crate::gateways::Gateways;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CallbackId, CustomerId, GatewayId, OrderId, PaymentId};
 use crate::members;
-use crate::resources::{Described, Filter, Presented, Record, Reference, Resource};
+use crate::resources::{Described, Filter, Record, Reference, Resource};
 
 pub(super) use apply::{Report, apply};
 pub use facts::{Fact, FactKind, Normalised};
@@ -68,8 +66,19 @@ impl Resource for Payment {
     ];
     const SEARCH: &'static [&'static str] = &["transaction_id"];
 
-    fn present(_: &mut PgConnection, payments: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
-        ready(Ok(payments.iter().map(|payment| payment.fields.members()).collect()))
+    fn shown(&self) -> Map<String, Value> {
+        members! {
+            "gateway": self.gateway_id,
+            "gateway_transaction_id": self.transaction_id,
+            "kind": self.kind,
+            "status": self.status,
+            "amount": self.amount,
+            "refunded_amount": self.refunded,
+            "currency": self.currency,
+            "dispute": self.dispute,
+            "order": self.order_id,
+            "customer": self.customer_id,
+        }
     }
 
     /// Every fact, the first one first.
@@ -100,23 +109,6 @@ impl Resource for Payment {
                 json!({ "type": "array", "items": { "type": "object" } }),
             ),
         ]
-    }
-}
-
-impl Payment {
-    fn members(&self) -> Map<String, Value> {
-        members! {
-            "gateway": self.gateway_id,
-            "gateway_transaction_id": self.transaction_id,
-            "kind": self.kind,
-            "status": self.status,
-            "amount": self.amount,
-            "refunded_amount": self.refunded,
-            "currency": self.currency,
-            "dispute": self.dispute,
-            "order": self.order_id,
-            "customer": self.customer_id,
-        }
     }
 }
 

@@ -38,6 +38,27 @@ pub(super) struct Customer {
     pub(super) updated_at: DateTime<Utc>,
 }
 
+/// The customer of a row that tells more than that: `customer!(row)`, or `customer!(row, ?)` where it may be of none.
+macro_rules! customer {
+    ($row:ident $(, $or_none:tt)?) => {
+        crate::storefront::customers::Customer {
+            id: $row.id $($or_none)?.into(),
+            name: $row.name $($or_none)?,
+            email: $row.email,
+            email_verified_at: $row.email_verified_at,
+            phone: $row.phone,
+            phone_verified_at: $row.phone_verified_at,
+            title: $row.title,
+            photo_url: $row.photo_url,
+            meta: $row.meta $($or_none)?,
+            password_hash: $row.password_hash,
+            created_at: $row.created_at $($or_none)?,
+            updated_at: $row.updated_at $($or_none)?,
+        }
+    };
+}
+pub(super) use customer;
+
 impl Customer {
     /// The customer as every answer shows them (decisions, section 3).
     pub(super) fn present(&self) -> Map<String, Value> {

@@ -7,7 +7,7 @@ use crate::contact::Identity;
 use crate::kernel::ids::StoreId;
 use crate::kernel::password_hashing::HashedPassword;
 use crate::kernel::rate_limit::{Standing, count_hit};
-use crate::storefront::customers::{Customer, columns, meant_by};
+use crate::storefront::customers::{Customer, columns, customer, meant_by};
 use crate::storefront::passwords::WRONG_PASSWORDS;
 
 /// Counts a guess in `bucket`, and finds the account it is a guess at as [`find_by_identity`](crate::storefront::customers::find_by_identity)
@@ -42,21 +42,6 @@ pub(in crate::storefront) async fn count_guess(
     .await?;
     let counted = rows.first().expect("what was counted is one row");
     let standing = Standing::of(WRONG_PASSWORDS, counted.hits, counted.oldest, counted.refused, now);
-    let listing = rows.into_iter().filter_map(|row| {
-        Some(Customer {
-            id: row.id?.into(),
-            name: row.name?,
-            email: row.email,
-            email_verified_at: row.email_verified_at,
-            phone: row.phone,
-            phone_verified_at: row.phone_verified_at,
-            title: row.title,
-            photo_url: row.photo_url,
-            meta: row.meta?,
-            password_hash: row.password_hash,
-            created_at: row.created_at?,
-            updated_at: row.updated_at?,
-        })
-    });
+    let listing = rows.into_iter().filter_map(|row| Some(customer!(row, ?)));
     Ok((standing, identity.and_then(|identity| meant_by(identity, listing.collect()))))
 }

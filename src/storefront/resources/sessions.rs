@@ -1,16 +1,15 @@
 //! Sign-ins of customers (`tokens`), which operators can end.
 
 use axum::Json as Answer;
-use axum::extract::State;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 
-use crate::companies::{CallingCompany, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, SessionId, StoreId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Described, Filter, Instant, PathId, Reference, Resource};
+use crate::resources::{Described, Filter, Instant, Reference, Resource, Writing};
+use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::{Storefront, tokens};
 
 crate::columns! {
@@ -65,12 +64,7 @@ impl Resource for SessionRecord {
 }
 
 /// `DELETE tokens/{uuid}`: the customer has to sign in again there.
-pub(super) async fn revoke(
-    State(storefront): State<Storefront>,
-    caller: CallingCompany,
-    PathId(id): PathId<SessionId>,
-) -> Result<Answer<Value>, Problem> {
-    caller.may(Scope::Write)?;
+pub(super) async fn revoke(Writing { room: storefront, caller, id }: Writing<SessionRecord>) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     let revoked = tokens::revoke_session(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
     storefront.recent.sessions.forget(&revoked.ok_or(ProblemCode::RecordNotFound)?);
@@ -78,12 +72,7 @@ pub(super) async fn revoke(
 }
 
 /// `POST customers/{uuid}/revoke-tokens`: the customer has to sign in again everywhere.
-pub(super) async fn revoke_all(
-    State(storefront): State<Storefront>,
-    caller: CallingCompany,
-    PathId(id): PathId<CustomerId>,
-) -> Result<Answer<Value>, Problem> {
-    caller.may(Scope::Write)?;
+pub(super) async fn revoke_all(Writing { room: storefront, caller, id }: Writing<CustomerRecord>) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     let revoked = tokens::revoke_customer(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
     storefront.recent.forget_customer(id);

@@ -11,7 +11,7 @@ use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::kernel::secret_digest::SecretDigest;
 use crate::storefront::audit::Attempt;
-use crate::storefront::customers::Customer;
+use crate::storefront::customers::customer;
 use crate::storefront::recent::Session;
 use crate::storefront::tokens::TokenId;
 
@@ -79,20 +79,7 @@ pub(super) async fn find_token(conn: &mut PgConnection, id: TokenId, now: DateTi
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| {
-        let customer = Customer {
-            id: row.id.into(),
-            name: row.name,
-            email: row.email,
-            email_verified_at: row.email_verified_at,
-            phone: row.phone,
-            phone_verified_at: row.phone_verified_at,
-            title: row.title,
-            photo_url: row.photo_url,
-            meta: row.meta,
-            password_hash: row.password_hash,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
-        };
+        let customer = customer!(row);
         let shown = Value::Object(customer.present()).to_string().into();
         Session {
             store: row.store_id.into(),

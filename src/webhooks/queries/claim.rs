@@ -77,7 +77,7 @@ macro_rules! claim {
                         as arrival_at,
                         case when endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
                  from endpoints join subscriptions on subscriptions.id = endpoints.subscription_id
-                 where endpoints.subscription_id = visited.subscription_id
+                 where endpoints.subscription_id = visited.subscription_id and endpoints.called_off_before is null
                  for no key update of endpoints
              ) as found
          ), endpoint as materialized (

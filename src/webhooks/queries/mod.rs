@@ -2,7 +2,8 @@
 //!
 //! A delivery is in one of three tables: `waiting`, `in_flight` or `deliveries`. Every statement that moves deliveries of an endpoint
 //! locks the endpoint's row first, and rows of several endpoints in the order of their ids: so no two moves of one delivery meet, and
-//! nobody waits in a circle. Who also looks at subscriptions locks them before their endpoints.
+//! nobody waits in a circle. Who also looks at subscriptions locks them before their endpoints. What is called off with its endpoint is
+//! closed without that lock: nobody claims it any more.
 
 /// What a row tells of a delivery that was taken into flight; `None` when it tells of none, as the one row of a statement that took none.
 macro_rules! taken {

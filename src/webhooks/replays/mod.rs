@@ -1,4 +1,4 @@
-//! Replays: deliveries made again because somebody asked for it, and waiting ones called off (decisions, section 7).
+//! Replays: deliveries made again because somebody asked for it (decisions, section 7).
 //!
 //! A replay is a delivery of its own, of the same event with the same `webhook-id`, signed with the secret of the moment. It says what it
 //! repeats, and therefore neither hurts nor heals the endpoint, and it is made even to a disabled subscription, which has nothing else
@@ -19,7 +19,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{Edit, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
-use crate::webhooks::subscription::{Subscription, lock_endpoint};
+use crate::webhooks::subscription::Subscription;
 
 pub(super) use queries::stop_replays;
 pub use replay::Replay;
@@ -74,19 +74,5 @@ impl Webhooks {
         let made = queries::repeat_event(edit.conn(), company, id, count_only, now).await?;
         edit.commit().await?;
         made.ok_or_else(|| ProblemCode::RecordNotFound.into())
-    }
-
-    /// Calls off a delivery. One in flight may still arrive, but is not repeated.
-    async fn cancel(&self, company: CompanyId, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
-        let mut edit = Edit::begin(self, company).await?;
-        let subscription = edit.show::<Delivery>(id).await?.record.fields.subscription_id;
-        let now = edit.now;
-        lock_endpoint(edit.conn(), subscription).await?;
-        if !queries::call_off(edit.conn(), id, now).await? {
-            return Err(ProblemCode::DeliveryClosed.into());
-        }
-        let shown = edit.show::<Delivery>(id).await?;
-        edit.commit().await?;
-        Ok(shown)
     }
 }

@@ -1,4 +1,4 @@
-//! The SQL of replays. Deliveries are only added to `waiting`, which needs no lock; calling one off moves it, which needs the endpoint's.
+//! The SQL of replays. Deliveries are only added to `waiting`, which needs no lock of their endpoint.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -43,13 +43,15 @@ pub(super) struct Locked {
     position_id: Uuid,
 }
 
-/// The oldest that is not finished, unless somebody works on it; and their next ones.
+/// The oldest that is not finished, unless somebody works on it, or what it may repeat is still being called off.
 pub(super) async fn lock_replay(conn: &mut PgConnection) -> Result<Option<Locked>, sqlx::Error> {
     sqlx::query_as!(
         Locked,
         r#"select id as "id: ReplayId", subscription_id as "subscription_id: SubscriptionId", state as "state: Repeatable", until,
                   position_at, position_id
-           from replays where finished_at is null order by created_at limit 1 for no key update skip locked"#,
+           from replays where finished_at is null
+           and not exists (select from endpoints where endpoints.subscription_id = replays.subscription_id and called_off_before is not null)
+           order by created_at limit 1 for no key update skip locked"#,
     )
     .fetch_optional(conn)
     .await
@@ -177,7 +179,10 @@ pub(super) async fn repeat_event(
              from event join subscriptions on subscriptions.company_id = event.company_id
              where subscriptions.status = 'enabled' and subscriptions.deleted_at is null
              and (subscriptions.events = '{}' or subscriptions.events && array['*', event.name, split_part(event.name, '.', 1) || '.*'])
-             and not exists (select from waiting where event_id = $1 and subscription_id = subscriptions.id)
+             and not exists (
+                 select from waiting join endpoints using (subscription_id)
+                 where event_id = $1 and subscription_id = subscriptions.id and place >= coalesce(called_off_before, 0)
+             )
              and not exists (select from in_flight where event_id = $1 and subscription_id = subscriptions.id)
              for share of subscriptions
          ), made as (
@@ -193,26 +198,5 @@ pub(super) async fn repeat_event(
         time,
     )
     .fetch_optional(conn)
-    .await
-}
-
-/// Closes a delivery that waits, and marks one in flight; answers whether it was either. The endpoint is locked.
-pub(super) async fn call_off(conn: &mut PgConnection, id: DeliveryId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"with called_off as (
-             delete from waiting where id = $1
-             returning id, company_id, subscription_id, event_id, event, sequence, replay_of, attempts, created_at
-         ), closed as (
-             insert into deliveries (id, company_id, subscription_id, event_id, event, sequence, replay_of, state, attempts, created_at, closed_at)
-             select id, company_id, subscription_id, event_id, event, sequence, replay_of, 'cancelled', attempts, created_at, $2
-             from called_off
-         ), flying as (
-             update in_flight set called_off = true where id = $1 returning id
-         )
-         select exists (select from called_off) or exists (select from flying) as "open!""#,
-        id.uuid(),
-        now,
-    )
-    .fetch_one(conn)
     .await
 }

@@ -1,16 +1,12 @@
 //! A replay of many deliveries, as a resource that is only read: how much of it has been made.
 
-use std::future::{Future, ready};
-
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
-use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::events::EventName;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{ReplayId, SubscriptionId};
-use crate::resources::{Announced, Change, Described, Filter, Instant, Record, Reference, Resource};
+use crate::resources::{Announced, Described, Filter, Instant, Reference, Resource};
 use crate::webhooks::Webhooks;
 use crate::{columns, members};
 
@@ -75,22 +71,16 @@ impl Resource for Replay {
     const PLURAL: &'static str = "replays";
     const FILTERS: &'static [Filter] = &[Filter::id::<SubscriptionId>("webhook").on("subscription_id")];
 
-    fn present(
-        _: &mut PgConnection,
-        records: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
-        let present = |replay: &Self| {
-            members! {
-                "webhook_id": replay.subscription_id,
-                "status": replay.state,
-                "since": timestamp(replay.since),
-                "until": timestamp(replay.until),
-                "count": replay.expected,
-                "made": replay.made,
-                "finished_at": replay.finished_at.map(timestamp),
-            }
-        };
-        ready(Ok(records.iter().map(|record| present(&record.fields)).collect()))
+    fn shown(&self) -> Map<String, Value> {
+        members! {
+            "webhook_id": self.subscription_id,
+            "status": self.state,
+            "since": timestamp(self.since),
+            "until": timestamp(self.until),
+            "count": self.expected,
+            "made": self.made,
+            "finished_at": self.finished_at.map(timestamp),
+        }
     }
 
     fn shown_beside() -> Vec<Described> {
@@ -107,8 +97,4 @@ impl Resource for Replay {
 }
 
 /// Replays are nobody's event.
-impl Announced for Replay {
-    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
-        Vec::new()
-    }
-}
+impl Announced for Replay {}

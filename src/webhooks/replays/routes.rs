@@ -8,13 +8,15 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::companies::{CallingCompany, Companies, Scope};
-use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
+use crate::kernel::ids::EventId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::Problem;
-use crate::resources::{Extension, Instant, PathId};
+use crate::resources::{Extension, Instant, PathId, Writing};
 use crate::webhooks::Webhooks;
+use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::replays::Asked;
 use crate::webhooks::replays::replay::{Repeatable, Replay, Wanted};
+use crate::webhooks::subscription::Subscription;
 
 pub(in crate::webhooks) fn extension<S>() -> Extension<S>
 where
@@ -41,14 +43,7 @@ struct Body {
     dry_run: bool,
 }
 
-async fn replay(
-    State(webhooks): State<Webhooks>,
-    caller: CallingCompany,
-    PathId(id): PathId<SubscriptionId>,
-    body: Result<Json<Body>, Problem>,
-) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
-    let Json(body) = body?;
+async fn replay(Writing { room: webhooks, caller, id }: Writing<Subscription>, Json(body): Json<Body>) -> Result<Response, Problem> {
     let wanted = Wanted { state: body.status, since: body.since.into() };
     Ok(match webhooks.replay(caller.company, id, wanted, body.dry_run).await? {
         Asked::Counted(count) => Answer(json!({ "replay": { "count": count, "dry_run": true } })).into_response(),
@@ -56,18 +51,12 @@ async fn replay(
     })
 }
 
-async fn replay_delivery(
-    State(webhooks): State<Webhooks>,
-    caller: CallingCompany,
-    PathId(id): PathId<DeliveryId>,
-) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
+async fn replay_delivery(Writing { room: webhooks, caller, id }: Writing<Delivery>) -> Result<Response, Problem> {
     let delivery = webhooks.replay_delivery(caller.company, id).await?;
     Ok(delivery.answer(StatusCode::CREATED))
 }
 
-async fn cancel(State(webhooks): State<Webhooks>, caller: CallingCompany, PathId(id): PathId<DeliveryId>) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
+async fn cancel(Writing { room: webhooks, caller, id }: Writing<Delivery>) -> Result<Response, Problem> {
     let delivery = webhooks.cancel(caller.company, id).await?;
     Ok(delivery.answer(StatusCode::OK))
 }

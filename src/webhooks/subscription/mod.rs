@@ -31,7 +31,6 @@ pub use rate_limit::RateLimit;
 pub use secret::SigningSecret;
 pub use status::{DisabledReason, Status};
 
-pub(super) use queries::lock_endpoint;
 pub(super) use routes::extension;
 
 columns! {

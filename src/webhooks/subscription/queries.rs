@@ -22,37 +22,6 @@ pub(super) async fn reset_endpoint(conn: &mut PgConnection, subscription: Subscr
     Ok(())
 }
 
-/// Holds the row of the endpoint: until the transaction ends nobody else moves its deliveries from one table to another.
-pub(in crate::webhooks) async fn lock_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
-    sqlx::query!("select from endpoints where subscription_id = $1 for no key update", subscription.uuid()).execute(conn).await?;
-    Ok(())
-}
-
-/// Closes every delivery that waits, as cancelled. One in flight stays in flight, so that its attempt is logged; it will not be repeated.
-/// The endpoint has to be locked, by a statement before: this one sees only what was there when it began.
-pub(super) async fn call_off_deliveries(
-    conn: &mut PgConnection,
-    subscription: SubscriptionId,
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "with called_off as (
-             delete from waiting where subscription_id = $1
-             returning id, company_id, subscription_id, event_id, event, sequence, replay_of, attempts, created_at
-         ), closed as (
-             insert into deliveries (id, company_id, subscription_id, event_id, event, sequence, replay_of, state, attempts, created_at, closed_at)
-             select id, company_id, subscription_id, event_id, event, sequence, replay_of, 'cancelled', attempts, created_at, $2
-             from called_off
-         )
-         update in_flight set called_off = true where subscription_id = $1",
-        subscription.uuid(),
-        now,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
 /// Fans out an event of this transaction to one subscription and no other.
 pub(super) async fn address_event(
     conn: &mut PgConnection,

@@ -1,23 +1,21 @@
 //! The webhook as a resource of `developers/int/v1`.
 
-use std::future::{Future, ready};
-
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sqlx::PgConnection;
 
-use crate::events::EventName;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::kernel::telemetry::chain;
+use crate::members;
 use crate::resources::{Announced, Change, Described, Edit, Editable, Filter, Line, Member, New, Record, Resource};
 use crate::webhooks::subscription::{
     ApiVersion, AttemptTimeout, DisabledReason, EventsWanted, ExtraHeaders, Ordering, RateLimit, SignatureFormat, SigningSecret, Status,
     Subscription, documentation, queries,
 };
 use crate::webhooks::targets::EndpointUrl;
-use crate::webhooks::{Webhooks, health, replays};
+use crate::webhooks::{Webhooks, calling_off, health};
 
 impl Resource for Subscription {
     type Id = SubscriptionId;
@@ -29,46 +27,33 @@ impl Resource for Subscription {
     const FILTERS: &'static [Filter] = &[Filter::word::<Status>("status"), Filter::text("url")];
     const SEARCH: &'static [&'static str] = &["url", "description"];
 
-    fn present(
-        _: &mut PgConnection,
-        records: &[Record<Self>],
-    ) -> impl Future<Output = Result<Vec<Map<String, Value>>, sqlx::Error>> + Send {
-        ready(Ok(records.iter().map(|record| record.fields.members()).collect()))
+    /// Everything but the secrets.
+    fn shown(&self) -> Map<String, Value> {
+        members! {
+            "url": self.url,
+            "description": self.description,
+            "events": self.events,
+            "status": self.status,
+            "disabled_reason": self.disabled_reason,
+            "disabled_at": self.disabled_at.map(timestamp),
+            "api_version": self.api_version,
+            "signature_format": self.signature_format,
+            "headers": self.headers.masked(),
+            "timeout": self.timeout,
+            "rate_limit": self.rate_limit,
+            "ordering": self.ordering,
+            "previous_secret_until": self.previous_secret_until.map(timestamp),
+        }
     }
 
     async fn details(webhooks: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let health = health::member(conn, record.id, webhooks.clock.now()).await?;
-        Ok(Map::from_iter([("health".to_owned(), health)]))
-    }
-}
-
-impl Subscription {
-    /// Everything but the secrets.
-    fn members(&self) -> Map<String, Value> {
-        Map::from_iter([
-            ("url".to_owned(), json!(self.url)),
-            ("description".to_owned(), json!(self.description)),
-            ("events".to_owned(), json!(self.events)),
-            ("status".to_owned(), json!(self.status)),
-            ("disabled_reason".to_owned(), json!(self.disabled_reason)),
-            ("disabled_at".to_owned(), json!(self.disabled_at.map(timestamp))),
-            ("api_version".to_owned(), json!(self.api_version)),
-            ("signature_format".to_owned(), json!(self.signature_format)),
-            ("headers".to_owned(), json!(self.headers.masked())),
-            ("timeout".to_owned(), json!(self.timeout)),
-            ("rate_limit".to_owned(), json!(self.rate_limit)),
-            ("ordering".to_owned(), json!(self.ordering)),
-            ("previous_secret_until".to_owned(), json!(self.previous_secret_until.map(timestamp))),
-        ])
+        Ok(members! { "health": health })
     }
 }
 
 /// Changes to webhooks are nobody's event; but what was to be sent to one that is disabled or deleted is called off with it.
 impl Announced for Subscription {
-    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
-        Vec::new()
-    }
-
     async fn follow_up(edit: &mut Edit<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let (id, now) = (change.record().id, edit.now);
         match change {
@@ -80,11 +65,7 @@ impl Announced for Subscription {
             }
             // What is changed of one that is disabled already leaves its replays alone.
             Change::Updated(before, _) if before.fields.status == Status::Disabled => {}
-            Change::Updated(..) | Change::Deleted(_) => {
-                replays::stop_replays(edit.conn(), id, now).await?;
-                queries::lock_endpoint(edit.conn(), id).await?;
-                queries::call_off_deliveries(edit.conn(), id, now).await?;
-            }
+            Change::Updated(..) | Change::Deleted(_) => calling_off::call_off_all(edit.conn(), id, now).await?,
         }
         Ok(())
     }
@@ -153,7 +134,7 @@ impl Editable for Subscription {
         let secret = SigningSecret::generate();
         let mut fields = Self::new(url, secret.seal(&edit.room.key, id));
         body.put(&mut fields, id, edit)?;
-        Ok(New { fields, shown_once: Map::from_iter([("secret".to_owned(), secret.reveal().into())]) })
+        Ok(New { fields, shown_once: members! { "secret": secret.reveal() } })
     }
 
     async fn change(edit: &mut Edit<Webhooks>, before: &Record<Self>, body: Body) -> Result<Self, Problem> {

@@ -1,15 +1,14 @@
 //! The routes of webhooks: the five, and those beside them (decisions, section 7).
 
-use axum::extract::{FromRef, State};
+use axum::extract::FromRef;
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::companies::{CallingCompany, Companies, Scope};
-use crate::kernel::ids::SubscriptionId;
+use crate::companies::Companies;
 use crate::kernel::json::Json;
 use crate::kernel::problem::Problem;
-use crate::resources::{Extension, Overlap, PathId};
+use crate::resources::{Extension, Overlap, Writing};
 use crate::webhooks::Webhooks;
 use crate::webhooks::subscription::{DisabledReason, Subscription};
 
@@ -27,18 +26,12 @@ where
         .beside(Method::POST, "/webhooks/{uuid}/test", "Send a test event to a webhook.", test)
 }
 
-async fn enable(State(webhooks): State<Webhooks>, caller: CallingCompany, PathId(id): PathId<SubscriptionId>) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
+async fn enable(Writing { room: webhooks, caller, id }: Writing<Subscription>) -> Result<Response, Problem> {
     let webhook = webhooks.enable(caller.company, id).await?;
     Ok(webhook.answer(StatusCode::OK))
 }
 
-async fn disable(
-    State(webhooks): State<Webhooks>,
-    caller: CallingCompany,
-    PathId(id): PathId<SubscriptionId>,
-) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
+async fn disable(Writing { room: webhooks, caller, id }: Writing<Subscription>) -> Result<Response, Problem> {
     let webhook = webhooks.disable(caller.company, id, DisabledReason::Requested).await?;
     Ok(webhook.answer(StatusCode::OK))
 }
@@ -52,13 +45,9 @@ struct Rotation {
 }
 
 async fn rotate_secret(
-    State(webhooks): State<Webhooks>,
-    caller: CallingCompany,
-    PathId(id): PathId<SubscriptionId>,
-    body: Result<Json<Rotation>, Problem>,
+    Writing { room: webhooks, caller, id }: Writing<Subscription>,
+    Json(rotation): Json<Rotation>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
-    let Json(rotation) = body?;
     let (mut webhook, secret) = webhooks.rotate_secret(caller.company, id, rotation.overlap.into()).await?;
     webhook.members.insert("secret".to_owned(), secret.reveal().into());
     Ok(webhook.answer(StatusCode::OK))
@@ -71,14 +60,7 @@ struct Test {
     event: Option<String>,
 }
 
-async fn test(
-    State(webhooks): State<Webhooks>,
-    caller: CallingCompany,
-    PathId(id): PathId<SubscriptionId>,
-    body: Result<Json<Test>, Problem>,
-) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
-    let Json(test) = body?;
+async fn test(Writing { room: webhooks, caller, id }: Writing<Subscription>, Json(test): Json<Test>) -> Result<Response, Problem> {
     let delivery = webhooks.send_test(caller.company, id, test.event.as_deref()).await?;
     Ok(delivery.answer(StatusCode::CREATED))
 }

@@ -1,10 +1,11 @@
 //! Test events: a real delivery to one subscription, so that its owner sees what will come.
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use crate::events::{self, NewEvent, names};
 use crate::kernel::ids::{CompanyId, EventId, SubscriptionId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::members;
 use crate::resources::{Edit, Record, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
@@ -42,6 +43,5 @@ impl Webhooks {
 }
 
 async fn announce_itself(edit: &mut Edit<Webhooks>, subscription: Record<Subscription>) -> Result<EventId, Problem> {
-    let additional = Map::from_iter([("test".to_owned(), Value::Bool(true))]);
-    Ok(edit.announce(subscription, names::WEBHOOK_TEST, additional).await?)
+    Ok(edit.announce(subscription, names::WEBHOOK_TEST, members! { "test": true }).await?)
 }

@@ -1,5 +1,7 @@
 //! What stories of webhooks do over and over: endpoints, subscriptions, events, deliveries.
 
+use std::collections::BTreeSet;
+
 use portico::events::{self, NewEvent};
 use portico::kernel::ids::{CompanyId, EventId};
 use reqwest::Method;
@@ -51,6 +53,20 @@ impl World {
     /// Publishes an event about a record.
     pub async fn publish_about(&self, subject: Uuid, name: &str) -> EventId {
         self.publish_event(self.company, name, Some(subject)).await
+    }
+
+    /// Publishes so many events; gives their ids.
+    pub async fn publish_many(&self, count: usize) -> BTreeSet<String> {
+        let mut published = BTreeSet::new();
+        let batch: Vec<_> = (0..500).map(|_| self.new_event(self.company, "order.created", None)).collect();
+        while published.len() < count {
+            let batch = &batch[..batch.len().min(count - published.len())];
+            let mut transaction = self.pool.begin().await.unwrap();
+            let ids = events::publish_all(&mut transaction, batch, self.clock.now()).await.unwrap();
+            transaction.commit().await.unwrap();
+            published.extend(ids.iter().map(ToString::to_string));
+        }
+        published
     }
 
     async fn publish_event(&self, company: CompanyId, name: &str, subject: Option<Uuid>) -> EventId {

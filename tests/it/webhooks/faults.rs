@@ -5,7 +5,6 @@ use std::process::Stdio;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use portico::events;
 use portico::kernel::lifecycle::Lifecycle;
 use portico::kernel::secrets::random_bytes;
 use reqwest::Method;
@@ -21,19 +20,6 @@ use crate::support::subscribers::last_attempt;
 
 fn ids(posts: &[Received]) -> BTreeSet<String> {
     posts.iter().map(|post| post.header("webhook-id").to_owned()).collect()
-}
-
-async fn publish_many(world: &World, count: usize) -> BTreeSet<String> {
-    let mut published = BTreeSet::new();
-    let batch: Vec<_> = (0..500).map(|_| world.new_event(world.company, "order.created", None)).collect();
-    while published.len() < count {
-        let batch = &batch[..batch.len().min(count - published.len())];
-        let mut transaction = world.pool.begin().await.unwrap();
-        let ids = events::publish_all(&mut transaction, batch, world.clock.now()).await.unwrap();
-        transaction.commit().await.unwrap();
-        published.extend(ids.iter().map(ToString::to_string));
-    }
-    published
 }
 
 /// A worker on the world's database, in a process of its own.
@@ -54,7 +40,7 @@ async fn a_worker_killed_twenty_times_in_a_drain_delivers_everything_and_claims_
     world.names.point("localhost", &["127.0.0.1".parse().unwrap()]);
     let receiver = Receiver::start_for_many("localhost").await;
     world.subscribe(&receiver, json!({})).await;
-    let published = publish_many(&world, EVENTS).await;
+    let published = world.publish_many(EVENTS).await;
     for _ in 0..20 {
         let [more] = random_bytes();
         let mut killed = worker(&world);
@@ -84,7 +70,7 @@ async fn a_full_disk_and_serialization_failures_hold_up_deliveries_and_lose_none
     for code in ["53100", "40001"] {
         let world = World::with(&[("webhooks.endpoint_concurrency", "15")]).await;
         let (receiver, _) = world.subscriber("shop.test").await;
-        let published = publish_many(&world, 30).await;
+        let published = world.publish_many(30).await;
         // Of what is fanned out, of what is claimed and of what is recorded, every third batch is refused, the first one included.
         let refuse = format!(
             "create sequence refused_in_outbox;

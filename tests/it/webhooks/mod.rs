@@ -1,5 +1,6 @@
 //! Interface 2, outbound: subscriptions, deliveries, and everything an endpoint can do to us.
 
+mod calling_off;
 mod crashes;
 mod delivering;
 mod endpoints;
