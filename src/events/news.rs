@@ -12,8 +12,8 @@ use crate::events::queries;
 use crate::kernel::secrets::random_hex_32;
 use crate::kernel::telemetry::chain;
 
-/// The others hear of everything, but no more often than this.
-const PAUSE: Duration = Duration::from_millis(5);
+/// So much later the others hear of it, together with all that was committed meanwhile: here there is more urgent work at that moment.
+const GATHERING: Duration = Duration::from_millis(10);
 
 /// Tells of the events that this instance committed without a notification ([`publish_untold`](super::publish_untold)): whoever waits
 /// here at once, other instances by a notification a moment later. Clones tell the same.
@@ -50,11 +50,12 @@ impl News {
     pub async fn spread(self, pool: PgPool, stopping: CancellationToken) {
         let mut here = self.follow();
         while stopping.run_until_cancelled(here.changed()).await.is_some() {
+            sleep(GATHERING).await;
+            here.mark_unchanged();
             let told = async { queries::notify(&mut *pool.acquire().await?, &self.instance).await };
             if let Err(error) = told.await {
                 tracing::debug!(error = chain(&error), "other instances are not told of events");
             }
-            sleep(PAUSE).await;
         }
     }
 }
