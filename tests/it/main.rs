@@ -56,6 +56,7 @@ mod resource_lists;
 mod resources;
 mod social;
 mod storage;
+mod storefront_documented;
 mod streaming;
 mod text_providers;
 mod texts;
