@@ -56,7 +56,8 @@ async fn set_password(storefront: &Storefront, attempt: &Attempt<'_>, request: &
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
-    let customer = customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::CodeInvalid)?;
+    let customer = customers::lock_customer(&mut tx, id).await?.filter(|customer| customer.lists(identity));
+    let customer = customer.ok_or(ProblemCode::CodeInvalid)?;
     right.consume(&mut tx, now).await?;
     customers::reset_password(&mut tx, id, &hash).await?;
     revoke_all_tokens(&mut tx, id, now).await?;

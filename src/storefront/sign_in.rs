@@ -155,7 +155,9 @@ async fn sign_in_by_code(storefront: &Storefront, attempt: &Attempt<'_>, code: O
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     right.consume(&mut tx, now).await?;
-    let customer = customers::find_customer(&mut tx, store, id).await?.ok_or(ProblemCode::CodeInvalid)?;
+    // A code may have been on its way to what the customer has left meanwhile.
+    let customer = customers::find_customer(&mut tx, store, id).await?.filter(|customer| customer.lists(identity));
+    let customer = customer.ok_or(ProblemCode::CodeInvalid)?;
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     Ok(signed_in)

@@ -216,6 +216,21 @@ async fn a_code_on_its_way_to_the_address_being_left_lets_nobody_in() {
 }
 
 #[tokio::test]
+async fn nor_does_one_that_was_asked_for_before_the_change_and_written_after_it() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    ask_to_sign_in(&world, EMAIL).await.ok(200);
+    let to_the_old_address = world.last_code();
+    sqlx::query("create table under_way as select * from verification_codes where purpose = 'sign_in'").execute(&world.pool).await.unwrap();
+    change(&world, &ada, NEW).await;
+    sqlx::query("insert into verification_codes select * from under_way").execute(&world.pool).await.unwrap();
+    let body = json!({ "identity": EMAIL, "code": to_the_old_address, "password": "battery staple" });
+    world.storefront("customers/reset-password").json(&body).send().await.refused(422, "code_invalid");
+    world.verify(EMAIL, to_the_old_address).await.refused(422, "code_invalid");
+    assert_eq!(world.count("select count(*) from customer_tokens where revoked_at is null").await, 1);
+}
+
+#[tokio::test]
 async fn who_closes_the_account_verifies_nothing_with_a_code_asked_for_before() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);

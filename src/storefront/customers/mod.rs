@@ -86,6 +86,14 @@ impl Customer {
         data
     }
 
+    /// Whether the account has this number or address, proven or not.
+    pub(super) fn lists(&self, identity: &Identity) -> bool {
+        match identity {
+            Identity::Email(address) => self.email.as_deref().and_then(|email| EmailAddress::parse(email).ok()).as_ref() == Some(address),
+            Identity::Phone(number) => self.phone.as_deref() == Some(number.as_str()),
+        }
+    }
+
     /// The address that mail for this customer may go to: only a proven one.
     pub(super) fn proven_email(&self) -> Option<EmailAddress> {
         self.email_verified_at?;
