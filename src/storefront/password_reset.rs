@@ -56,7 +56,7 @@ async fn set_password(storefront: &Storefront, attempt: &Attempt<'_>, request: &
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
-    let customer = customers::lock_customer(&mut tx, id).await?.filter(|customer| customer.lists(identity));
+    let customer = customers::lock_customer(&mut tx, id).await?.filter(|customer| right.is_still_for(customer));
     let customer = customer.ok_or(ProblemCode::CodeInvalid)?;
     right.consume(&mut tx, now).await?;
     customers::reset_password(&mut tx, id, &hash).await?;

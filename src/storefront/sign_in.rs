@@ -154,10 +154,9 @@ async fn sign_in_by_code(storefront: &Storefront, attempt: &Attempt<'_>, code: O
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
-    right.consume(&mut tx, now).await?;
-    // A code may have been on its way to what the customer has left meanwhile.
-    let customer = customers::find_customer(&mut tx, store, id).await?.filter(|customer| customer.lists(identity));
+    let customer = customers::lock_customer(&mut tx, id).await?.filter(|customer| right.is_still_for(customer));
     let customer = customer.ok_or(ProblemCode::CodeInvalid)?;
+    right.consume(&mut tx, now).await?;
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     Ok(signed_in)

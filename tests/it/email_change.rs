@@ -215,18 +215,39 @@ async fn a_code_on_its_way_to_the_address_being_left_lets_nobody_in() {
     world.verify(EMAIL, to_the_old_address).await.refused(422, "code_invalid");
 }
 
+/// Changes the address to [`NEW`] while codes that were asked for are not written yet.
+async fn change_while_codes_are_under_way(world: &World, token: &str) {
+    sqlx::query("create table under_way as select * from verification_codes where purpose = 'sign_in'").execute(&world.pool).await.unwrap();
+    change(world, token, NEW).await;
+    sqlx::query("insert into verification_codes select * from under_way").execute(&world.pool).await.unwrap();
+}
+
 #[tokio::test]
 async fn nor_does_one_that_was_asked_for_before_the_change_and_written_after_it() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
     ask_to_sign_in(&world, EMAIL).await.ok(200);
     let to_the_old_address = world.last_code();
-    sqlx::query("create table under_way as select * from verification_codes where purpose = 'sign_in'").execute(&world.pool).await.unwrap();
-    change(&world, &ada, NEW).await;
-    sqlx::query("insert into verification_codes select * from under_way").execute(&world.pool).await.unwrap();
+    change_while_codes_are_under_way(&world, &ada).await;
     let body = json!({ "identity": EMAIL, "code": to_the_old_address, "password": "battery staple" });
     world.storefront("customers/reset-password").json(&body).send().await.refused(422, "code_invalid");
     world.verify(EMAIL, to_the_old_address).await.refused(422, "code_invalid");
+    assert_eq!(world.count("select count(*) from customer_tokens where revoked_at is null").await, 1);
+}
+
+#[tokio::test]
+async fn nor_does_one_that_was_asked_for_by_the_number_and_mailed_to_that_address() {
+    let world = World::new().await;
+    let ada = token(&world.register(PHONE).await);
+    change(&world, &ada, EMAIL).await;
+    sqlx::query("update stores set texts_paused_at = now(), texts_paused_reason = 'by hand'").execute(&world.pool).await.unwrap();
+    let sent = world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
+    assert_eq!((&sent["method"], world.messages()[0].to.as_str()), (&json!("email"), EMAIL));
+    let to_the_old_address = world.last_code();
+    change_while_codes_are_under_way(&world, &ada).await;
+    let body = json!({ "identity": PHONE, "code": to_the_old_address, "password": "battery staple" });
+    world.storefront("customers/reset-password").json(&body).send().await.refused(422, "code_invalid");
+    world.verify(PHONE, to_the_old_address).await.refused(422, "code_invalid");
     assert_eq!(world.count("select count(*) from customer_tokens where revoked_at is null").await, 1);
 }
 

@@ -10,6 +10,7 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::Storefront;
 use crate::storefront::codes::rules::{Guessed, Tally, Verdict, judge};
 use crate::storefront::codes::{Purpose, SubmittedCode, Target, digest, queries};
+use crate::storefront::customers::Customer;
 use crate::storefront::texts;
 
 /// Why a guess was refused.
@@ -50,6 +51,8 @@ pub(in crate::storefront) struct RightCode {
     id: Uuid,
     store: StoreId,
     identity: String,
+    /// The number or address it went to, as a key.
+    sent_to: String,
     proves_identity: bool,
     /// The account the code was issued for, where it was for one.
     pub(in crate::storefront) customer: Option<CustomerId>,
@@ -80,8 +83,8 @@ pub(in crate::storefront) async fn check(
     let tally = Tally { wrong: counted.wrong, locked_out_until: counted.locked_out_until };
     match (judge(guessed, tally, now), counted.code) {
         (Verdict::Right, Some(code)) => {
-            let proves_identity = code.proves_identity;
-            Ok(RightCode { id: code.id, store, identity: counted.identity, proves_identity, customer: code.customer })
+            let (identity, proves_identity) = (counted.identity, code.proves_identity);
+            Ok(RightCode { id: code.id, store, identity, sent_to: code.sent_to, proves_identity, customer: code.customer })
         }
         (Verdict::Right, None) => unreachable!("no guess is right without a code"),
         (Verdict::Wrong { attempts_left }, _) => Err(CheckError::Invalid { attempts_left }),
@@ -95,6 +98,12 @@ impl RightCode {
     /// The identity the code was asked for, as a key.
     pub(in crate::storefront) fn identity(&self) -> &str {
         &self.identity
+    }
+
+    /// Whether the account still has what the code was asked for with, and what it went to: it may have been on its way while the customer
+    /// left either.
+    pub(in crate::storefront) fn is_still_for(&self, customer: &Customer) -> bool {
+        customer.lists(&self.identity) && customer.lists(&self.sent_to)
     }
 
     /// Takes the guess back: the code was right, and what it was for can only be done later.

@@ -114,6 +114,7 @@ pub(super) struct Counted {
 /// The code the guess was made at.
 pub(super) struct CountedCode {
     pub(super) id: Uuid,
+    pub(super) sent_to: String,
     pub(super) digest: SecretDigest,
     pub(super) guesses: i32,
     pub(super) expires_at: DateTime<Utc>,
@@ -153,7 +154,7 @@ pub(super) async fn count_guess(
              order by issued_at desc limit 1
          ), guessed as (
              update verification_codes set guesses = guesses + 1 where id = (select id from latest)
-             returning id, identity, digest, guesses, expires_at, used_at is not null as is_used, customer_id,
+             returning id, identity, sent_to, digest, guesses, expires_at, used_at is not null as is_used, customer_id,
                        sent_to = identity or exists (
                            select from customers
                            where customers.id = customer_id and customers.phone = identity and customers.phone_verified_at is not null
@@ -172,7 +173,7 @@ pub(super) async fn count_guess(
              returning identity, wrong, locked_out_until
          )
          select tally.identity, tally.wrong, tally.locked_out_until,
-                guessed.id as "id?", guessed.digest as "digest?", guessed.guesses as "guesses?", guessed.expires_at as "expires_at?",
+                guessed.id as "id?", guessed.sent_to as "sent_to?", guessed.digest as "digest?", guessed.guesses as "guesses?", guessed.expires_at as "expires_at?",
                 guessed.is_used as "is_used?", guessed.customer_id as "customer_id?", guessed.proves_identity as "proves_identity?"
          from tally left join guessed on true"#,
         store.uuid(),
@@ -186,10 +187,19 @@ pub(super) async fn count_guess(
     )
     .fetch_one(conn)
     .await?;
-    let code = match (row.id, row.digest.map(SecretDigest::from), row.guesses, row.expires_at, row.is_used) {
-        (Some(id), Some(digest), Some(guesses), Some(expires_at), Some(is_used)) => {
+    let code = match (row.id, row.sent_to, row.digest.map(SecretDigest::from), row.guesses, row.expires_at, row.is_used) {
+        (Some(id), Some(sent_to), Some(digest), Some(guesses), Some(expires_at), Some(is_used)) => {
             let proves_identity = row.proves_identity.unwrap_or_default();
-            Some(CountedCode { id, digest, guesses, expires_at, is_used, customer: row.customer_id.map(Into::into), proves_identity })
+            Some(CountedCode {
+                id,
+                sent_to,
+                digest,
+                guesses,
+                expires_at,
+                is_used,
+                customer: row.customer_id.map(Into::into),
+                proves_identity,
+            })
         }
         _ => None,
     };

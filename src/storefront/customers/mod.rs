@@ -86,12 +86,9 @@ impl Customer {
         data
     }
 
-    /// Whether the account has this number or address, proven or not.
-    pub(super) fn lists(&self, identity: &Identity) -> bool {
-        match identity {
-            Identity::Email(address) => self.email.as_deref().and_then(|email| EmailAddress::parse(email).ok()).as_ref() == Some(address),
-            Identity::Phone(number) => self.phone.as_deref() == Some(number.as_str()),
-        }
+    /// Whether the account has the number or address with this key, proven or not.
+    pub(super) fn lists(&self, key: &str) -> bool {
+        self.phone.as_deref() == Some(key) || self.email.as_deref().is_some_and(|email| email.eq_ignore_ascii_case(key))
     }
 
     /// The address that mail for this customer may go to: only a proven one.

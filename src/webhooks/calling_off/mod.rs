@@ -63,18 +63,32 @@ impl Webhooks {
         Ok(shown)
     }
 
-    /// Closes the next batch of what is called off. Answers whether there was any.
+    /// Closes the next batch of what is called off, for each endpoint in turn: none waits for the backlog of another. Answers whether there
+    /// was any.
     pub async fn work_off_calling_off(&self) -> Result<bool, sqlx::Error> {
-        let now = self.clock.now();
+        let called_off = queries::find_called_off(&mut *self.engine.acquire().await?).await?;
+        let mut any = false;
+        for called_off in called_off {
+            match self.close_next(called_off).await {
+                Ok(closed) => any |= closed > 0,
+                Err(error) => {
+                    let endpoint = called_off.subscription;
+                    tracing::warn!(%endpoint, error = chain(&error), "deliveries that were called off are not closed yet; the next second will do it");
+                }
+            }
+        }
+        Ok(any)
+    }
+
+    async fn close_next(&self, called_off: CalledOff) -> Result<usize, sqlx::Error> {
         let mut transaction = self.engine.begin().await?;
-        let Some(called_off) = queries::find_called_off(&mut transaction).await? else { return Ok(false) };
-        let closed = close_batch(&mut transaction, called_off, now).await?;
+        let closed = close_batch(&mut transaction, called_off, self.clock.now()).await?;
         transaction.commit().await?;
         if closed < BATCH {
             // Not in that transaction: who has locked the endpoint may wait for one of its deliveries.
             queries::finish(&mut *self.engine.acquire().await?, called_off).await?;
         }
-        Ok(closed > 0)
+        Ok(closed)
     }
 }
 
@@ -92,7 +106,7 @@ pub(super) async fn work_off(webhooks: Webhooks, lifecycle: Lifecycle) {
             Ok::<_, sqlx::Error>(())
         };
         if let Err(error) = batches.await {
-            tracing::warn!(error = chain(&error), "deliveries that were called off are not closed yet; the next second will do it");
+            tracing::warn!(error = chain(&error), "what is called off cannot be looked up; the next second will do it");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::kernel::ids::{DeliveryId, SubscriptionId};
 /// Whose deliveries are called off, and how far.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CalledOff {
-    subscription: SubscriptionId,
+    pub(super) subscription: SubscriptionId,
     before: i64,
 }
 
@@ -34,14 +34,14 @@ pub(super) async fn call_off(conn: &mut PgConnection, subscription: Subscription
     .await
 }
 
-/// What was called off first and is not closed yet.
-pub(super) async fn find_called_off(conn: &mut PgConnection) -> Result<Option<CalledOff>, sqlx::Error> {
+/// What is called off and may not be closed yet, the longest first.
+pub(super) async fn find_called_off(conn: &mut PgConnection) -> Result<Vec<CalledOff>, sqlx::Error> {
     sqlx::query_as!(
         CalledOff,
         r#"select subscription_id as "subscription: SubscriptionId", called_off_before as "before!" from endpoints
-         where called_off_before is not null order by called_off_before limit 1"#,
+         where called_off_before is not null order by called_off_before"#,
     )
-    .fetch_optional(conn)
+    .fetch_all(conn)
     .await
 }
 

@@ -54,6 +54,25 @@ async fn what_waits_for_a_deleted_webhook_is_not_sent_however_much_it_is_and_who
 }
 
 #[tokio::test]
+async fn nobody_waits_for_the_backlog_of_another() {
+    let world = World::new().await;
+    let (_receiver, first) = crowded(&world).await;
+    let (_other_receiver, second) = world.subscriber("other.test").await;
+    world.publish_many(CROWD).await;
+    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
+    for webhook in [first, format!("webhooks/{}", second["id"].as_str().unwrap())] {
+        world.developers(Method::DELETE, &webhook, json!({})).await.ok(200);
+    }
+    // Of the first 4,000 are left, of the second 1,500.
+    for left in [3500, 2000, 1000, 0] {
+        assert!(world.state.webhooks.work_off_calling_off().await.unwrap());
+        assert_eq!((waiting(&world).await, cancelled(&world).await), (left, 3 * CROWD - left));
+    }
+    assert!(!world.state.webhooks.work_off_calling_off().await.unwrap());
+    assert_eq!(called_off_endpoints(&world).await, 0);
+}
+
+#[tokio::test]
 async fn several_workers_close_each_once_while_others_claim_and_cancel() {
     let world = World::new().await;
     let (_receiver, webhook) = crowded(&world).await;
