@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::app::{self, AppState, Outside, StateError};
@@ -129,21 +129,16 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
 
 /// Forgets, every minute, what no longer counts.
 fn sweep(state: &AppState, lifecycle: &Lifecycle) {
-    let (state, stopping) = (state.clone(), lifecycle.stopping().clone());
+    let (state, until) = (state.clone(), lifecycle.clone());
     lifecycle.spawn(async move {
-        let mut minutes = interval(SWEEP_EVERY);
-        minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        loop {
-            tokio::select! {
-                () = stopping.cancelled() => return,
-                _ = minutes.tick() => {}
-            }
+        let minute = || async {
             for swept in [state.storefront.sweep().await, state.developers.sweep().await] {
                 if let Err(error) = swept {
                     tracing::warn!(error = chain(&error), "what is over was not swept");
                 }
             }
-        }
+        };
+        until.every(SWEEP_EVERY, minute).await;
     });
 }
 

@@ -23,8 +23,9 @@ pub(super) struct Columns {
 ///
 /// The place in the outbox is taken after the row of the record's sequence was locked: so it grows with the sequence.
 ///
-/// With `notifies` whoever listens is told of it. Whoever commits a notification holds a lock of the whole server until it is on disk, one after another. So only one transaction at a
-/// time notifies; those beside it find its advisory lock taken and are silent, and whoever listens looks again a moment later.
+/// With `notifies` whoever listens is told of it. Whoever commits a notification holds a lock of the whole server until it is on disk, one
+/// after another. So only one transaction at a time notifies; those beside it find its advisory lock taken and are silent, and whoever listens
+/// looks again a moment later.
 pub(super) async fn insert_events(
     conn: &mut PgConnection,
     events: &Columns,

@@ -1,8 +1,10 @@
 //! Nothing is spawned that cannot be stopped and waited for.
 
 use std::future::Future;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
+use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -40,6 +42,18 @@ impl Lifecycle {
             let _ = done.send(work.await);
         });
         async { result.await.expect("the work is not cancelled, and a panic in it goes on here") }
+    }
+
+    /// Does `work` at once and then every `period`, later where it takes longer, until the program is asked to stop.
+    pub async fn every<F>(&self, period: Duration, work: impl Fn() -> F)
+    where
+        F: Future<Output = ()>,
+    {
+        let mut times = interval(period);
+        times.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        while self.stopping.run_until_cancelled(times.tick()).await.is_some() {
+            work().await;
+        }
     }
 
     /// Is cancelled when the program is asked to stop.

@@ -5,7 +5,6 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::{DateTime, TimeDelta, Utc};
-use tokio::time::{MissedTickBehavior, interval};
 
 use crate::companies::CallingCompany;
 use crate::gateways::Gateways;
@@ -103,19 +102,14 @@ impl Gateways {
 
     /// Starts the worker; it ends when the program is asked to stop.
     pub fn start_worker(&self, lifecycle: &Lifecycle) {
-        let (this, stopping) = (self.clone(), lifecycle.stopping().clone());
+        let (this, until) = (self.clone(), lifecycle.clone());
         lifecycle.spawn(async move {
-            let mut rounds = interval(EVERY);
-            rounds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            loop {
-                tokio::select! {
-                    () = stopping.cancelled() => return,
-                    _ = rounds.tick() => {}
-                }
+            let round = || async {
                 if let Err(error) = this.run_due().await {
                     tracing::warn!(error = chain(&error), "callbacks wait for the database");
                 }
-            }
+            };
+            until.every(EVERY, round).await;
         });
     }
 

@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
-use tokio::time::{MissedTickBehavior, interval};
 
 use crate::kernel::ids::{CompanyId, DeliveryId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
@@ -94,19 +93,14 @@ impl Webhooks {
 
 /// Closes what is called off, as long as the program runs.
 pub(super) async fn work_off(webhooks: Webhooks, lifecycle: Lifecycle) {
-    let mut seconds = interval(EVERY);
-    seconds.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            () = lifecycle.stopping().cancelled() => return,
-            _ = seconds.tick() => {}
-        }
-        let batches = async {
-            while !lifecycle.stopping().is_cancelled() && webhooks.work_off_calling_off().await? {}
-            Ok::<_, sqlx::Error>(())
-        };
-        if let Err(error) = batches.await {
+    let batches = async || {
+        while !lifecycle.stopping().is_cancelled() && webhooks.work_off_calling_off().await? {}
+        Ok::<_, sqlx::Error>(())
+    };
+    let second = || async {
+        if let Err(error) = batches().await {
             tracing::warn!(error = chain(&error), "what is called off cannot be looked up; the next second will do it");
         }
-    }
+    };
+    lifecycle.every(EVERY, second).await;
 }

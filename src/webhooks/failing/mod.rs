@@ -17,7 +17,6 @@ mod queries;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
-use tokio::time::{MissedTickBehavior, interval};
 
 use crate::events::{EventName, names};
 use crate::kernel::clock::timestamp;
@@ -38,17 +37,12 @@ const EVERY: Duration = Duration::from_secs(60);
 
 /// Looks every minute.
 pub(super) async fn watch(webhooks: Webhooks, lifecycle: Lifecycle) {
-    let mut minutes = interval(EVERY);
-    minutes.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            () = lifecycle.stopping().cancelled() => return,
-            _ = minutes.tick() => {}
-        }
+    let minute = || async {
         if let Err(error) = webhooks.tell_of_failing().await {
             tracing::warn!(error = chain(&error), "failing webhooks were not looked at; the next minute will do it");
         }
-    }
+    };
+    lifecycle.every(EVERY, minute).await;
 }
 
 impl Webhooks {

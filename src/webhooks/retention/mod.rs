@@ -14,7 +14,6 @@ mod queries;
 use std::time::Duration;
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
-use tokio::time::{MissedTickBehavior, interval};
 
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
@@ -90,17 +89,12 @@ impl Webhooks {
 
 /// Keeps house at the start and every hour.
 pub(super) async fn keep_house(webhooks: Webhooks, lifecycle: Lifecycle) {
-    let mut hours = interval(EVERY);
-    hours.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            () = lifecycle.stopping().cancelled() => return,
-            _ = hours.tick() => {}
-        }
+    let hour = || async {
         if let Err(error) = webhooks.keep_house().await {
             tracing::warn!(error = chain(&error), "the log of deliveries was not tidied up; the next hour will do it");
         }
-    }
+    };
+    lifecycle.every(EVERY, hour).await;
 }
 
 #[cfg(test)]
