@@ -23,6 +23,10 @@ use crate::webhooks::{Webhooks, fan_out};
 /// After the last notification, the outbox is looked at once more when this has passed: whoever committed at the same moment was silent.
 const ECHO: Duration = Duration::from_millis(5);
 
+/// When the database has been away, leases that ran out meanwhile are left alone for so long: whoever holds one, here or elsewhere, may know
+/// what came of it and is about to write that down.
+const WRITING_DOWN: Duration = Duration::from_secs(5);
+
 /// Events that one fan-out took make a crowd from this many on, and the next of a crowd come together: each fan-out is so long after the last
 /// one, and longer the larger the crowd was, up to so many times as long.
 const CROWD: i64 = 4;
@@ -75,6 +79,8 @@ pub(super) struct Rounds {
     /// The lane that is claimed from first.
     turn: usize,
     next_poll: Instant,
+    /// From when on leases that have run out are taken back.
+    reclaims_from: Instant,
     /// A further look at the outbox.
     echo: Option<Instant>,
     /// Until when events gather in the outbox.
@@ -94,6 +100,7 @@ impl Rounds {
             lanes: Lane::ALL.map(|_| LaneState::new()),
             turn: 0,
             next_poll: Instant::now(),
+            reclaims_from: Instant::now(),
             echo: None,
             gathering: None,
         }
@@ -108,6 +115,7 @@ impl Rounds {
                     tracing::warn!(error = chain(&error), "webhooks wait for the database");
                     // Whatever was not done stays to be done.
                     self.next_poll = Instant::now();
+                    self.reclaims_from = Instant::now() + WRITING_DOWN;
                     Instant::now() + PAUSE
                 }
             };
@@ -124,8 +132,9 @@ impl Rounds {
         let now = Instant::now();
         let polls = now >= self.next_poll;
         if polls {
-            self.webhooks.reclaim().await?;
-            self.webhooks.work_off_replay().await?;
+            if now >= self.reclaims_from {
+                self.webhooks.reclaim().await?;
+            }
             self.lanes.iter_mut().for_each(LaneState::open);
             self.next_poll = now + self.webhooks.settings.poll_interval;
         }

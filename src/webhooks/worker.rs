@@ -22,7 +22,7 @@ use crate::kernel::telemetry::chain;
 use crate::webhooks::permits::{Flight, InFlight};
 use crate::webhooks::rounds::{Rounds, Wake};
 use crate::webhooks::sending::Attempt;
-use crate::webhooks::{Claimed, Webhooks, calling_off, failing, retention};
+use crate::webhooks::{Claimed, Webhooks, calling_off, failing, replays, retention};
 
 /// How long an attempt that has ended waits for others that are still in flight, to be written down with them: most of what a statement
 /// costs, it costs once.
@@ -47,6 +47,7 @@ impl Webhooks {
         lifecycle.spawn(retention::keep_house(self.clone(), lifecycle.clone()));
         lifecycle.spawn(failing::watch(self.clone(), lifecycle.clone()));
         lifecycle.spawn(calling_off::work_off(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(replays::work_off(self.clone(), lifecycle.clone()));
         lifecycle.spawn(record(self.clone(), lifecycle.clone(), Arc::clone(&wake), in_flight.clone(), results));
         lifecycle.spawn(Rounds::new(self.clone(), lifecycle.clone(), wake, in_flight, ended).run());
     }
@@ -64,7 +65,7 @@ impl Webhooks {
         while self.fan_out().await? > 0 {}
         self.reclaim().await?;
         while self.work_off_calling_off().await? {}
-        while self.work_off_replay().await? {}
+        while self.work_off_replays().await? {}
         loop {
             let claimed = self.claim(BATCH).await?;
             if claimed.is_empty() {

@@ -58,6 +58,7 @@ pub const BESIDE: &[(Method, &str, &str)] = &[
     (Method::GET, "developers", "/event-types/{name}"),
     (Method::POST, "developers", "/webhooks/{uuid}/enable"),
     (Method::POST, "developers", "/webhooks/{uuid}/disable"),
+    (Method::GET, "developers", "/webhooks/{uuid}/secret"),
     (Method::POST, "developers", "/webhooks/{uuid}/rotate-secret"),
     (Method::POST, "developers", "/webhooks/{uuid}/test"),
     (Method::POST, "developers", "/api-keys/{uuid}/roll"),

@@ -50,7 +50,7 @@ async fn portico_listen_forwards_like_the_real_thing_and_prints_the_answers() {
     let start = world.publish("driver.online").await.to_string();
     let (endpoint, _) = world.subscriber("shop.test").await;
     let server = wiremock::MockServer::start().await;
-    let answer = wiremock::ResponseTemplate::new(204);
+    let answer = wiremock::ResponseTemplate::new(202).set_body_string("{\"taken\":\n\u{1b}[2Jtrue}");
     wiremock::Mock::given(wiremock::matchers::path("/hook")).respond_with(answer).mount(&server).await;
     let mut listening = Listening::start(&world, &format!("{}/hook", server.uri()), &["--after", &start, "--events", "order.*"]);
     let greeting = listening.line().await;
@@ -60,7 +60,8 @@ async fn portico_listen_forwards_like_the_real_thing_and_prints_the_answers() {
     let event = world.publish("order.created").await;
     world.deliver().await;
     let line = listening.line().await;
-    assert!(line.contains(&format!("order.created  {event}  204 No Content in ")), "{line}");
+    assert!(line.contains(&format!("order.created  {event}  202 Accepted in ")), "{line}");
+    assert!(line.ends_with(" ms  {\"taken\":  [2Jtrue}"), "{line}");
 
     let forwarded = &server.received_requests().await.unwrap()[0];
     standardwebhooks::Webhook::new(&secret).unwrap().verify(&forwarded.body, &forwarded.headers).unwrap();

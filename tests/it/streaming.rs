@@ -105,6 +105,18 @@ async fn a_stream_tells_one_company_what_it_wants() {
 }
 
 #[tokio::test]
+async fn a_test_of_a_webhook_is_told_to_nobody_who_reads_along() {
+    let world = World::new().await;
+    let (_receiver, webhook) = world.subscriber("shop.test").await;
+    world.everything_is_settled().await;
+    let mut stream = world.stream("", None).await;
+    let path = format!("webhooks/{}/test", webhook["id"].as_str().unwrap());
+    world.developers(Method::POST, &path, json!({ "event": "payment.succeeded" })).await.ok(201);
+    world.publish("order.created").await;
+    assert_eq!(stream.names(1).await, ["order.created"]);
+}
+
+#[tokio::test]
 async fn a_stream_goes_on_behind_the_last_event_its_client_saw() {
     let world = World::new().await;
     let first = world.publish("order.created").await.to_string();

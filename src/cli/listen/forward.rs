@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use reqwest::Client;
+use reqwest::{Client, Response};
 use url::Url;
 
 use crate::cli::listen::events::StreamEvent;
@@ -14,6 +14,9 @@ use crate::webhooks::{Forwarder, ReadEvent, SigningSecret};
 
 /// As long as a delivery has, unless its subscription says otherwise.
 const TIMEOUT: Duration = Duration::from_secs(15);
+
+/// Characters of an answer's body that are shown, at most.
+const SHOWN: usize = 200;
 
 /// Where events are passed on to.
 pub(super) struct Forward {
@@ -35,9 +38,24 @@ impl Forward {
         let headers = self.forwarder.headers(&read, now);
         let answer = self.client.post(self.url.clone()).headers(headers).body(event.data.clone()).send().await;
         let outcome = match answer {
-            Ok(answer) => format!("{} in {} ms", answer.status(), began.elapsed().as_millis()),
+            Ok(answer) => {
+                let answered = format!("{} in {} ms", answer.status(), began.elapsed().as_millis());
+                format!("{answered}  {}", beginning_of(answer).await)
+            }
             Err(error) => chain(&error.without_url()),
         };
+        let outcome = outcome.trim_end();
         format!("{}  {name}  {id}  {outcome}", now.format("%H:%M:%SZ"))
     }
+}
+
+/// The first characters of an answer's body, in one line. Whatever a terminal would act upon is left out.
+async fn beginning_of(mut answer: Response) -> String {
+    let mut body = Vec::new();
+    while body.len() < SHOWN
+        && let Ok(Some(chunk)) = answer.chunk().await
+    {
+        body.extend_from_slice(&chunk);
+    }
+    String::from_utf8_lossy(&body).chars().map(|character| if character.is_control() { ' ' } else { character }).take(SHOWN).collect()
 }

@@ -59,7 +59,8 @@ pub(super) async fn list_page(
         Seen,
         r#"with scanned as (
              select id, name, sequence, body, transaction_id, place,
-                    cardinality($4::text[]) = 0 or $4 && array['*', name, split_part(name, '.', 1) || '.*'] as wanted
+                    addressed_to is null
+                    and (cardinality($4::text[]) = 0 or $4 && array['*', name, split_part(name, '.', 1) || '.*']) as wanted
              from events
              where company_id = $1 and (transaction_id, place) > ($2::bigint::text::xid8, $3)
                and transaction_id < pg_snapshot_xmin(pg_current_snapshot())

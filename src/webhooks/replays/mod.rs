@@ -3,8 +3,8 @@
 //! A replay is a delivery of its own, of the same event with the same `webhook-id`, signed with the secret of the moment. It says what it
 //! repeats, and therefore neither hurts nor heals the endpoint, and it is made even to a disabled subscription, which has nothing else
 //! waiting. One delivery, or one event for all who want it, is a statement. Everything of an endpoint since a time may be a million
-//! deliveries: that is a row of [`Replay`], and the worker makes so many of them each round ([`working_off`]) and notes how far it has come
-//! in the same transaction. Whoever stops half-way goes on there.
+//! deliveries: that is a row of [`Replay`], and the worker makes so many of them every second ([`working_off`]) and notes how far it has
+//! come in the same transaction. Whoever stops half-way goes on there. All that are unfinished go on beside one another.
 //!
 //! Repeated are originals: of an event that failed and failed again when it was repeated, one more delivery is made and not two. An event
 //! that failed and has arrived since by a replay is not repeated again.
@@ -24,6 +24,7 @@ use crate::webhooks::subscription::Subscription;
 pub(super) use queries::stop_replays;
 pub use replay::Replay;
 pub(super) use routes::extension;
+pub(super) use working_off::work_off;
 
 use replay::Wanted;
 

@@ -43,15 +43,26 @@ pub(super) struct Locked {
     position_id: Uuid,
 }
 
-/// The oldest that is not finished, unless somebody works on it, or what it may repeat is still being called off.
-pub(super) async fn lock_replay(conn: &mut PgConnection) -> Result<Option<Locked>, sqlx::Error> {
+/// Those that are not finished, unless what they may repeat is still being called off.
+pub(super) async fn find_unfinished(conn: &mut PgConnection) -> Result<Vec<ReplayId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select id as "id: ReplayId" from replays where finished_at is null
+           and not exists (select from endpoints where endpoints.subscription_id = replays.subscription_id and called_off_before is not null)
+           order by created_at"#,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// One that is not finished, unless somebody works on it.
+pub(super) async fn lock_replay(conn: &mut PgConnection, id: ReplayId) -> Result<Option<Locked>, sqlx::Error> {
     sqlx::query_as!(
         Locked,
         r#"select id as "id: ReplayId", subscription_id as "subscription_id: SubscriptionId", state as "state: Repeatable", until,
                   position_at, position_id
-           from replays where finished_at is null
-           and not exists (select from endpoints where endpoints.subscription_id = replays.subscription_id and called_off_before is not null)
-           order by created_at limit 1 for no key update skip locked"#,
+           from replays where id = $1 and finished_at is null
+           for no key update skip locked"#,
+        id.uuid(),
     )
     .fetch_optional(conn)
     .await
@@ -160,7 +171,8 @@ pub(super) async fn repeat_delivery(
     .await
 }
 
-/// Makes a delivery of an event for each enabled subscription that wants it and does not wait for it; with `count_only`, none. `None` when
+/// Makes a delivery of an event for each enabled subscription that wants it (of a test, for the one it was for) and does not wait for it;
+/// with `count_only`, none. `None` when
 /// the company has no such event.
 pub(super) async fn repeat_event(
     conn: &mut PgConnection,
@@ -172,13 +184,15 @@ pub(super) async fn repeat_event(
     let time = &DeliveryId::new(now).uuid().to_string()[..15];
     sqlx::query_scalar!(
         r#"with event as (
-             select id, company_id, name, sequence from events where id = $1 and company_id = $2
+             select id, company_id, name, sequence, addressed_to from events where id = $1 and company_id = $2
          ), wanted as materialized (
              select event.*, subscriptions.id as subscription_id,
                     (select id from deliveries where event_id = $1 and subscription_id = subscriptions.id order by id desc limit 1) as before
              from event join subscriptions on subscriptions.company_id = event.company_id
              where subscriptions.status = 'enabled' and subscriptions.deleted_at is null
-             and (subscriptions.events = '{}' or subscriptions.events && array['*', event.name, split_part(event.name, '.', 1) || '.*'])
+             and case when event.addressed_to is null
+                      then subscriptions.events = '{}' or subscriptions.events && array['*', event.name, split_part(event.name, '.', 1) || '.*']
+                      else event.addressed_to = subscriptions.id end
              and not exists (
                  select from waiting join endpoints using (subscription_id)
                  where event_id = $1 and subscription_id = subscriptions.id and place >= coalesce(called_off_before, 0)

@@ -1,20 +1,50 @@
-//! Working off replays of many deliveries, a batch each round.
+//! Working off replays of many deliveries, a batch of each every second.
 
+use std::time::Duration;
+
+use crate::kernel::ids::ReplayId;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::telemetry::chain;
 use crate::webhooks::Webhooks;
 use crate::webhooks::replays::queries;
 
-/// Deliveries made at once. With a round a second, a large replay fills the queue no faster than it empties.
+/// Deliveries made at once. With a batch a second, a large replay fills the queue no faster than it empties.
 const BATCH: i64 = 1000;
+/// How often the worker makes one of each.
+const EVERY: Duration = Duration::from_secs(1);
 
 impl Webhooks {
-    /// Makes the next batch of the oldest replay that nobody else works on. Answers whether there was one.
-    pub async fn work_off_replay(&self) -> Result<bool, sqlx::Error> {
+    /// Makes the next batch of each replay that nobody else works on: none waits for another. Answers whether there was any.
+    pub async fn work_off_replays(&self) -> Result<bool, sqlx::Error> {
+        let replays = queries::find_unfinished(&mut *self.engine.acquire().await?).await?;
+        let mut any = false;
+        for replay in replays {
+            match self.make_next(replay).await {
+                Ok(made) => any |= made,
+                Err(error) => tracing::warn!(%replay, error = chain(&error), "a replay does not go on; the next second will try it again"),
+            }
+        }
+        Ok(any)
+    }
+
+    /// Makes the next batch of a replay, unless it is finished or somebody else is at it.
+    async fn make_next(&self, replay: ReplayId) -> Result<bool, sqlx::Error> {
         let now = self.clock.now();
         let mut transaction = self.engine.begin().await?;
-        let Some(replay) = queries::lock_replay(&mut transaction).await? else { return Ok(false) };
+        let Some(replay) = queries::lock_replay(&mut transaction, replay).await? else { return Ok(false) };
         let batch = queries::repeat_batch(&mut transaction, &replay, BATCH, now).await?;
         queries::note_progress(&mut transaction, &replay, &batch, batch.made < BATCH, now).await?;
         transaction.commit().await?;
         Ok(true)
     }
+}
+
+/// Goes on with replays as long as the program runs.
+pub(in crate::webhooks) async fn work_off(webhooks: Webhooks, lifecycle: Lifecycle) {
+    let second = || async {
+        if let Err(error) = webhooks.work_off_replays().await {
+            tracing::warn!(error = chain(&error), "replays cannot be looked up; the next second will do it");
+        }
+    };
+    lifecycle.every(EVERY, second).await;
 }

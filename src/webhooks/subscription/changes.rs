@@ -3,7 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::kernel::ids::{CompanyId, SubscriptionId};
-use crate::kernel::problem::Problem;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::telemetry::chain;
 use crate::resources::{Edit, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
@@ -40,6 +41,18 @@ impl Webhooks {
         let secret = SigningSecret::generate();
         let sealed = secret.seal(&self.key, id);
         let shown = self.change(company, id, |subscription, now| subscription.rotate(sealed, overlap, now)).await?;
+        Ok((shown, secret))
+    }
+
+    /// A subscription with the secret that signs for it, for whoever has lost theirs.
+    pub async fn reveal_secret(&self, company: CompanyId, id: SubscriptionId) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
+        let mut edit = Edit::begin(self, company).await?;
+        let shown = edit.show::<Subscription>(id).await?;
+        let secret = SigningSecret::open(&self.key, id, &shown.record.fields.sealed_secret).map_err(|error| {
+            tracing::error!(subscription = %id, error = chain(&error), "a signing secret cannot be opened");
+            ProblemCode::Internal
+        })?;
+        tracing::info!(subscription = %id, "a signing secret was shown");
         Ok((shown, secret))
     }
 

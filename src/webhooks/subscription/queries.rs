@@ -22,7 +22,7 @@ pub(super) async fn reset_endpoint(conn: &mut PgConnection, subscription: Subscr
     Ok(())
 }
 
-/// Fans out an event of this transaction to one subscription and no other.
+/// Fans out an event of this transaction to one subscription, and to no other then or later.
 pub(super) async fn address_event(
     conn: &mut PgConnection,
     event: EventId,
@@ -32,6 +32,8 @@ pub(super) async fn address_event(
     sqlx::query_scalar!(
         r#"with taken as (
              delete from outbox where event_id = $1 returning event_id, company_id, name, sequence
+         ), addressed as (
+             update events set addressed_to = $3 where id = $1
          )
          insert into waiting (id, company_id, subscription_id, event_id, event, sequence, lane, due_at, created_at, updated_at)
          select $2, company_id, $3, event_id, name, sequence, 0, $4, $4, $4 from taken

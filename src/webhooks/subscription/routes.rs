@@ -1,16 +1,17 @@
 //! The routes of webhooks: the five, and those beside them (decisions, section 7).
 
-use axum::extract::FromRef;
+use axum::extract::{FromRef, State};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
 
-use crate::companies::Companies;
+use crate::companies::{CallingCompany, Companies, Scope};
+use crate::kernel::ids::SubscriptionId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::Problem;
-use crate::resources::{Extension, Overlap, Writing};
+use crate::resources::{Extension, Overlap, PathId, Shown, Writing};
 use crate::webhooks::Webhooks;
-use crate::webhooks::subscription::{DisabledReason, Subscription};
+use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
 
 pub(in crate::webhooks) fn extension<S>() -> Extension<S>
 where
@@ -22,6 +23,7 @@ where
         .editable::<Subscription>()
         .beside(Method::POST, "/webhooks/{uuid}/enable", "Send to a webhook again.", enable)
         .beside(Method::POST, "/webhooks/{uuid}/disable", "Send nothing more to a webhook.", disable)
+        .beside(Method::GET, "/webhooks/{uuid}/secret", "The secret of a webhook.", secret)
         .beside(Method::POST, "/webhooks/{uuid}/rotate-secret", "Give a webhook another secret.", rotate_secret)
         .beside(Method::POST, "/webhooks/{uuid}/test", "Send a test event to a webhook.", test)
 }
@@ -36,6 +38,18 @@ async fn disable(Writing { room: webhooks, caller, id }: Writing<Subscription>) 
     Ok(webhook.answer(StatusCode::OK))
 }
 
+/// Whoever may do everything may see a secret again.
+async fn secret(State(webhooks): State<Webhooks>, caller: CallingCompany, PathId(id): PathId<SubscriptionId>) -> Result<Response, Problem> {
+    caller.may(Scope::Admin)?;
+    let (webhook, secret) = webhooks.reveal_secret(caller.company, id).await?;
+    Ok(with_secret(webhook, &secret))
+}
+
+fn with_secret(mut webhook: Shown<Subscription>, secret: &SigningSecret) -> Response {
+    webhook.members.insert("secret".to_owned(), secret.reveal().into());
+    webhook.answer(StatusCode::OK)
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rotation {
@@ -48,9 +62,8 @@ async fn rotate_secret(
     Writing { room: webhooks, caller, id }: Writing<Subscription>,
     Json(rotation): Json<Rotation>,
 ) -> Result<Response, Problem> {
-    let (mut webhook, secret) = webhooks.rotate_secret(caller.company, id, rotation.overlap.into()).await?;
-    webhook.members.insert("secret".to_owned(), secret.reveal().into());
-    Ok(webhook.answer(StatusCode::OK))
+    let (webhook, secret) = webhooks.rotate_secret(caller.company, id, rotation.overlap.into()).await?;
+    Ok(with_secret(webhook, &secret))
 }
 
 #[derive(Deserialize)]

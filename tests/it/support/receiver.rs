@@ -18,6 +18,7 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWrite, AsyncWrite
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
+use tokio_util::sync::CancellationToken;
 
 /// How an endpoint answers one POST.
 #[derive(Clone, Debug)]
@@ -26,6 +27,8 @@ pub enum Reply {
     Answer(u16, Vec<(&'static str, String)>, Vec<u8>),
     /// Not at all; the connection stays open.
     Silence,
+    /// With 200, once this is cancelled.
+    When(CancellationToken),
     /// With a good beginning, and then a byte now and again for ever.
     Trickle,
     /// By closing the connection.
@@ -213,6 +216,10 @@ impl Endpoint {
                 stream.write_all(&body).await?;
             }
             Reply::Silence => pending().await,
+            Reply::When(released) => {
+                released.cancelled().await;
+                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await?;
+            }
             Reply::Trickle => {
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n").await?;
                 loop {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use chrono::TimeDelta;
 use portico::events::{self, NewEvent};
 use portico::kernel::ids::{CompanyId, EventId};
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::support::receiver::Receiver;
+use crate::support::receiver::{Receiver, Reply};
 use crate::support::{Answer, World};
 
 impl World {
@@ -82,6 +83,22 @@ impl World {
         let mut data = self.state.developers.catalogue.find(name).unwrap().sample.clone();
         data["meta"] = json!({ "note": "ünïcode ☂" });
         NewEvent { company, name: name.parse().unwrap(), subject, data }
+    }
+
+    /// An event whose delivery fails for good.
+    pub async fn fail(&self, receiver: &Receiver, event: &str) -> Value {
+        // A circuit that the last failures have opened is closed enough by then.
+        self.pass(TimeDelta::hours(1));
+        receiver.will(std::iter::repeat_n(Reply::status(500), 5));
+        self.publish(event).await;
+        self.deliver().await;
+        for wait in [5, 30, 120, 480] {
+            self.pass(TimeDelta::minutes(wait));
+            self.deliver().await;
+        }
+        let delivery = self.last_delivery().await;
+        assert_eq!(delivery["status"], "failed");
+        delivery
     }
 
     /// Lets the worker do everything that is due; gives the POSTs it made.

@@ -138,8 +138,8 @@ async fn what_was_called_off_can_be_repeated_and_a_replay_begins_once_all_of_it_
 
     let everything = json!({ "since": "2026-05-21T00:00:00Z", "status": "cancelled" });
     world.developers(Method::POST, &format!("{webhook}/replay"), everything).await.ok(202);
-    assert!(!world.state.webhooks.work_off_replay().await.unwrap());
+    assert!(!world.state.webhooks.work_off_replays().await.unwrap());
     while world.state.webhooks.work_off_calling_off().await.unwrap() {}
-    while world.state.webhooks.work_off_replay().await.unwrap() {}
+    while world.state.webhooks.work_off_replays().await.unwrap() {}
     assert_eq!(number(&world, "select count(distinct replay_of) from waiting").await, CROWD);
 }

@@ -1,8 +1,11 @@
 //! At least once, whatever breaks: decisions, section 7, Delivery; architecture, An event.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use chrono::TimeDelta;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use portico::dev::postgres::{self, PrivatePostgres};
 use portico::dev::temporary::TemporaryDirectory;
 use portico::events;
@@ -10,6 +13,7 @@ use portico::kernel::database::MIGRATIONS;
 use portico::kernel::lifecycle::Lifecycle;
 use serde_json::json;
 use sqlx::{Connection, PgConnection};
+use tokio_util::sync::CancellationToken;
 
 use crate::support::World;
 use crate::support::receiver::{Received, Reply};
@@ -103,8 +107,10 @@ async fn two_workers_at_once_deliver_each_event_once() {
         published.insert(world.publish("order.created").await.to_string());
     }
     let lifecycle = Lifecycle::default();
-    world.state.webhooks.start_worker(&lifecycle);
-    world.state.webhooks.start_worker(&lifecycle);
+    let there = world.another_instance();
+    for instance in [&world, &there] {
+        instance.state.webhooks.start_worker(&lifecycle);
+    }
     receiver.waits_for(150).await;
     lifecycle.stop().await;
     assert_eq!((receiver.received().len(), ids(&receiver.received())), (150, published));
@@ -127,33 +133,74 @@ async fn the_worker_is_woken_by_a_commit_and_finishes_what_is_in_flight_when_it_
     assert_eq!(world.count("select count(*) from outbox").await, 1, "nobody takes it");
 }
 
+/// A PostgreSQL of the story's own, which can go away and come back with its data.
+struct OwnPostgres {
+    settings: postgres::Settings,
+    server: Option<PrivatePostgres>,
+    _directory: TemporaryDirectory,
+}
+
+impl OwnPostgres {
+    async fn start() -> Self {
+        let directory = TemporaryDirectory::make("portico-it-restart").unwrap();
+        let settings = postgres::Settings { data_dir: directory.path().to_owned(), durable: true, max_connections: 50 };
+        let mut this = Self { settings, server: None, _directory: directory };
+        this.come_back().await;
+        let mut conn = this.connect().await;
+        MIGRATIONS.run(&mut conn).await.unwrap();
+        conn.close().await.unwrap();
+        this
+    }
+
+    async fn come_back(&mut self) {
+        let settings = self.settings.clone();
+        self.server = Some(tokio::task::spawn_blocking(move || PrivatePostgres::start(&settings).unwrap()).await.unwrap());
+    }
+
+    async fn go_away(&mut self) {
+        self.server.take().unwrap().stop().await;
+    }
+
+    /// Ends at once, without writing anything down: what was not on the disk is lost.
+    async fn crash(&mut self) {
+        let file = fs::read_to_string(self.settings.data_dir.join("postgres/postmaster.pid")).unwrap();
+        let process = file.lines().next().unwrap().trim().parse().unwrap();
+        kill(Pid::from_raw(process), Signal::SIGQUIT).unwrap();
+        self.go_away().await;
+    }
+
+    fn url(&self) -> String {
+        self.server.as_ref().unwrap().url(postgres::DATABASE)
+    }
+
+    /// A connection of the story's own: those of the service's pool are not asked within a second of their use whether they live.
+    async fn connect(&self) -> PgConnection {
+        PgConnection::connect(&self.url()).await.unwrap()
+    }
+
+    /// Ends with the story.
+    async fn end(mut self, world: World) {
+        world.pool.close().await;
+        self.go_away().await;
+    }
+}
+
+async fn number(conn: &mut PgConnection, sql: &'static str) -> i64 {
+    sqlx::query_scalar(sql).fetch_one(conn).await.unwrap()
+}
+
 #[tokio::test]
 async fn a_database_that_goes_away_and_comes_back_loses_nothing() {
-    let directory = TemporaryDirectory::make("portico-it-restart").unwrap();
-    let settings = postgres::Settings { data_dir: directory.path().to_owned(), durable: true, max_connections: 50 };
-    let start = async || {
-        let settings = settings.clone();
-        tokio::task::spawn_blocking(move || PrivatePostgres::start(&settings).unwrap()).await.unwrap()
-    };
-    let server = start().await;
-    let url = server.url(postgres::DATABASE);
-    let mut conn = PgConnection::connect(&url).await.unwrap();
-    MIGRATIONS.run(&mut conn).await.unwrap();
-    conn.close().await.unwrap();
-
-    let world = World::on(&url, &[("webhooks.endpoint_concurrency", "2")]).await;
+    let mut database = OwnPostgres::start().await;
+    let world = World::on(&database.url(), &[("webhooks.endpoint_concurrency", "2")]).await;
     let (receiver, _) = world.subscriber("shop.test").await;
-    let mut published = BTreeSet::new();
-    for _ in 0..40 {
-        published.insert(world.publish("order.created").await.to_string());
-    }
+    let mut published = world.publish_many(40).await;
     let lifecycle = Lifecycle::default();
     world.state.webhooks.start_worker(&lifecycle);
     receiver.waits_for(10).await;
-    server.stop().await;
-    let server = start().await;
-    // The connections of the pool are not asked within a second of their use; this test comes with one of its own.
-    let mut conn = PgConnection::connect(&url).await.unwrap();
+    database.go_away().await;
+    database.come_back().await;
+    let mut conn = database.connect().await;
     let event = world.new_event(world.company, "order.updated", None);
     published.insert(events::publish(&mut conn, event, world.clock.now()).await.unwrap().to_string());
     receiver.waits_until(|posts| ids(posts) == published).await;
@@ -161,11 +208,61 @@ async fn a_database_that_goes_away_and_comes_back_loses_nothing() {
     // Whatever the outage cut off between claiming and recording is still leased.
     world.pass(TimeDelta::seconds(60));
     world.deliver().await;
-    let delivered: i64 =
-        sqlx::query_scalar("select count(*) from deliveries where state = 'delivered'").fetch_one(&mut conn).await.unwrap();
-    assert_eq!(delivered, 41);
+    assert_eq!(number(&mut conn, "select count(*) from deliveries where state = 'delivered'").await, 41);
     assert_eq!(ids(&receiver.received()), published);
     conn.close().await.unwrap();
-    world.pool.close().await;
-    server.stop().await;
+    database.end(world).await;
+}
+
+#[tokio::test]
+async fn a_database_that_loses_its_last_moments_loses_no_event() {
+    const EVENTS: usize = 300;
+    let mut database = OwnPostgres::start().await;
+    let world = World::on(&database.url(), &[("webhooks.endpoint_concurrency", "5")]).await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let published = world.publish_many(EVENTS).await;
+    let lifecycle = Lifecycle::default();
+    world.state.webhooks.start_worker(&lifecycle);
+    receiver.waits_for(100).await;
+    database.crash().await;
+    database.come_back().await;
+    // What was written down and is lost is leased again.
+    world.pass(TimeDelta::seconds(60));
+    receiver.waits_until(|posts| ids(posts) == published).await;
+    lifecycle.stop().await;
+    world.deliver().await;
+    let mut conn = database.connect().await;
+    assert_eq!(number(&mut conn, "select count(*) from deliveries where state = 'delivered'").await, EVENTS as i64);
+    assert_eq!(number(&mut conn, "select count(*) from delivery_log").await, EVENTS as i64);
+    assert_eq!(number(&mut conn, "select sum(in_flight)::bigint from endpoints").await, 0);
+    conn.close().await.unwrap();
+    database.end(world).await;
+}
+
+#[tokio::test]
+async fn what_an_outage_keeps_from_being_written_down_is_not_sent_again_however_long_it_is() {
+    let mut database = OwnPostgres::start().await;
+    let world = World::on(&database.url(), &[("webhooks.poll_interval", "10ms")]).await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let answered = CancellationToken::new();
+    receiver.will(std::iter::repeat_n(Reply::When(answered.clone()), 10));
+    world.publish_many(10).await;
+    let lifecycle = Lifecycle::default();
+    world.state.webhooks.start_worker(&lifecycle);
+    receiver.waits_for(10).await;
+    database.go_away().await;
+    answered.cancel();
+    // Longer than a lease.
+    world.pass(TimeDelta::minutes(10));
+    database.come_back().await;
+    let mut conn = database.connect().await;
+    let event = world.new_event(world.company, "order.updated", None);
+    events::publish(&mut conn, event, world.clock.now()).await.unwrap();
+    receiver.waits_for(11).await;
+    lifecycle.stop().await;
+    world.deliver().await;
+    assert_eq!(receiver.count(), 11);
+    assert_eq!(number(&mut conn, "select count(*) from attempts where status = 200").await, 11);
+    conn.close().await.unwrap();
+    database.end(world).await;
 }

@@ -209,7 +209,14 @@ async fn a_test_event_goes_to_one_webhook_alone_whatever_it_wants() {
     let sample = world.get("event-types/order.created").await["event_type"]["sample"].take();
     assert_eq!((&data["id"], &data["additionalData"]), (&sample["data"]["id"], &json!({ "test": true })));
     assert!(other.received().is_empty());
-    assert_eq!(world.last_delivery().await["webhook_id"], webhook["id"]);
+    let last = world.last_delivery().await;
+    assert_eq!(last["webhook_id"], webhook["id"]);
+
+    // Nor does it go to anybody else when it is repeated.
+    let again = format!("events/{}/replay", last["event_id"].as_str().unwrap());
+    assert_eq!(world.developers(Method::POST, &again, json!({})).await.ok(201)["replay"]["count"], 1);
+    world.deliver().await;
+    assert_eq!((receiver.count(), other.count()), (3, 0));
 }
 
 #[tokio::test]

@@ -5,27 +5,12 @@ use futures::future::join_all;
 use portico::companies::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
 
 use crate::support::World;
 use crate::support::receiver::{Receiver, Reply};
 
 impl World {
-    /// An event whose delivery fails for good.
-    async fn fail(&self, receiver: &Receiver, event: &str) -> Value {
-        // A circuit that the last failures have opened is closed enough by then.
-        self.pass(TimeDelta::hours(1));
-        receiver.will(std::iter::repeat_n(Reply::status(500), 5));
-        self.publish(event).await;
-        self.deliver().await;
-        for wait in [5, 30, 120, 480] {
-            self.pass(TimeDelta::minutes(wait));
-            self.deliver().await;
-        }
-        let delivery = self.last_delivery().await;
-        assert_eq!(delivery["status"], "failed");
-        delivery
-    }
-
     async fn post(&self, path: &str, body: Value) -> crate::support::Answer {
         self.developers(Method::POST, path, body).await
     }
@@ -170,35 +155,79 @@ async fn what_failed_since_a_time_is_counted_first_and_then_repeated() {
     assert_eq!(world.get(&format!("replays?webhook={}", id(&webhook))).await["replays"].as_array().unwrap().len(), 1);
 }
 
-#[tokio::test]
-async fn a_large_replay_goes_on_where_it_was_whoever_works_on_it() {
-    let world = World::new().await;
-    let (receiver, webhook) = world.subscriber("shop.test").await;
-    let sample = world.state.developers.catalogue.find("order.created").unwrap().sample.clone();
-    let events = json!({ "events": vec![json!({ "event": "order.created", "data": sample }); 500] });
-    for _ in 0..5 {
-        world.post("events", events.clone()).await.ok(201);
-        world.pass(TimeDelta::seconds(1));
-    }
+/// So many deliveries that failed, of each webhook there is.
+async fn many_failed(world: &World, count: usize) {
+    world.publish_many(count).await;
     while world.state.webhooks.fan_out().await.unwrap() > 0 {}
     let failed = "with gone as (delete from waiting returning *)
                   insert into deliveries (id, company_id, subscription_id, event_id, event, state, attempts, created_at, closed_at)
                   select id, company_id, subscription_id, event_id, event, 'failed', 5, created_at, updated_at from gone";
     sqlx::query(failed).execute(&world.pool).await.unwrap();
-    let path = format!("webhooks/{}/replay", id(&webhook));
-    let replay = world.post(&path, json!({ "since": "2026-05-21T00:00:00Z" })).await.ok(202)["replay"].take();
-    assert_eq!(replay["count"], 2500);
+}
 
-    assert!(world.state.webhooks.work_off_replay().await.unwrap());
-    let half = world.get(&format!("replays/{}", id(&replay))).await["replay"].take();
-    assert_eq!((&half["made"], &half["finished_at"]), (&json!(1000), &json!(null)), "here the worker is stopped");
-    join_all((0..4).map(async |_| while world.state.webhooks.work_off_replay().await.unwrap() {})).await;
-    while world.state.webhooks.work_off_replay().await.unwrap() {}
-    let done = world.get(&format!("replays/{}", id(&replay))).await["replay"].take();
-    assert_eq!((&done["made"], done["finished_at"].is_string()), (&json!(2500), true));
+/// Asks for everything that failed.
+async fn replay_all(world: &World, webhook: &Value) -> String {
+    let body = json!({ "since": "2026-05-21T00:00:00Z" });
+    id(&world.post(&format!("webhooks/{}/replay", id(webhook)), body).await.ok(202)["replay"]).to_owned()
+}
+
+/// How many a replay has made, and whether it is finished.
+async fn made(world: &World, replay: &str) -> (i64, bool) {
+    let replay = world.get(&format!("replays/{replay}")).await["replay"].take();
+    (replay["made"].as_i64().unwrap(), replay["finished_at"].is_string())
+}
+
+#[tokio::test]
+async fn a_large_replay_goes_on_where_it_was_whoever_works_on_it() {
+    let world = World::new().await;
+    let (_receiver, webhook) = world.subscriber("shop.test").await;
+    many_failed(&world, 2500).await;
+    let replay = replay_all(&world, &webhook).await;
+    assert!(world.state.webhooks.work_off_replays().await.unwrap());
+    assert_eq!(made(&world, &replay).await, (1000, false), "here the worker is stopped");
+    let (one, other) = (world.another_instance(), world.another_instance());
+    let workers = [&one, &other, &one, &other];
+    join_all(workers.map(async |worker| while worker.state.webhooks.work_off_replays().await.unwrap() {})).await;
+    while one.state.webhooks.work_off_replays().await.unwrap() {}
+    assert_eq!(made(&world, &replay).await, (2500, true));
     assert_eq!(world.count("select count(*) from waiting").await, 2500);
     assert_eq!(world.count("select count(distinct replay_of) from waiting").await, 2500, "each once");
-    drop(receiver);
+}
+
+#[tokio::test]
+async fn a_small_replay_does_not_wait_for_a_large_one() {
+    let world = World::new().await;
+    let (_large, first) = world.subscriber("large.test").await;
+    many_failed(&world, 2500).await;
+    let large = replay_all(&world, &first).await;
+    let (_small, second) = world.subscriber("small.test").await;
+    many_failed(&world, 1).await;
+    let small = replay_all(&world, &second).await;
+    assert!(world.state.webhooks.work_off_replays().await.unwrap());
+    assert_eq!((made(&world, &large).await, made(&world, &small).await), ((1000, false), (1, true)));
+}
+
+#[tokio::test]
+async fn a_replay_that_cannot_go_on_holds_up_neither_other_replays_nor_events() {
+    let world = World::new().await;
+    let (broken_receiver, first) = world.subscriber("broken.test").await;
+    let (sound_receiver, second) = world.subscriber("sound.test").await;
+    many_failed(&world, 3).await;
+    let (broken, sound) = (replay_all(&world, &first).await, replay_all(&world, &second).await);
+    let refuse = format!(
+        "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$;
+         create trigger refuse before insert on waiting for each row
+         when (new.replay_of is not null and new.subscription_id = '{}') execute function refuse();",
+        first["uuid"].as_str().unwrap()
+    );
+    sqlx::raw_sql(AssertSqlSafe(refuse)).execute(&world.pool).await.unwrap();
+    world.publish("order.updated").await;
+    world.deliver().await;
+    assert_eq!((broken_receiver.count(), sound_receiver.count()), (1, 1 + 3), "the event to both, and one replay");
+    assert_eq!((made(&world, &broken).await, made(&world, &sound).await), ((0, false), (3, true)));
+    sqlx::query("drop function refuse() cascade").execute(&world.pool).await.unwrap();
+    assert_eq!(world.deliver().await, 3);
+    assert_eq!(made(&world, &broken).await, (3, true));
 }
 
 #[tokio::test]

@@ -83,10 +83,9 @@ async fn a_replay_that_ended_is_forgotten_with_the_last_of_what_it_repeated() {
     let (_receiver, webhook) = world.subscriber("shop.test").await;
     let path = format!("webhooks/{}/replay", webhook["id"].as_str().unwrap());
     let since = json!({ "since": "2026-05-21T00:00:00Z" });
-    for _ in 0..2 {
-        world.developers(Method::POST, &path, since.clone()).await.ok(202);
-    }
-    assert!(world.state.webhooks.work_off_replay().await.unwrap());
+    world.developers(Method::POST, &path, since.clone()).await.ok(202);
+    assert!(world.state.webhooks.work_off_replays().await.unwrap());
+    world.developers(Method::POST, &path, since).await.ok(202);
     let replays = "select count(*) from replays";
     world.pass(TimeDelta::days(90));
     keep_house(&world).await;
@@ -94,7 +93,7 @@ async fn a_replay_that_ended_is_forgotten_with_the_last_of_what_it_repeated() {
     world.pass(TimeDelta::seconds(1));
     keep_house(&world).await;
     assert_eq!(world.count(replays).await, 1, "one has not even been begun");
-    assert!(world.state.webhooks.work_off_replay().await.unwrap());
+    assert!(world.state.webhooks.work_off_replays().await.unwrap());
 }
 
 #[tokio::test]
@@ -151,4 +150,33 @@ async fn any_number_of_instances_keep_house_at_once_while_deliveries_go_on() {
         receiver.waits_for(10 * month).await;
         world.pass(TimeDelta::days(31));
     }
+}
+
+#[tokio::test]
+async fn a_hundred_years_are_longer_than_there_have_been_events() {
+    let world = World::with(&[("webhooks.retention", "36500d"), ("webhooks.failed_retention", "36500d")]).await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    // No partition is there yet: these are in the default one.
+    world.publish("order.created").await;
+    world.deliver().await;
+    world.fail(&receiver, "order.updated").await;
+    let all = kept(&world).await;
+    world.pass(TimeDelta::days(400));
+    keep_house(&world).await;
+    assert_eq!(kept(&world).await, all);
+
+    let path = format!("webhooks/{}/replay", webhook["id"].as_str().unwrap());
+    let since_ever = json!({ "since": "0001-01-01T00:00:00Z", "dry_run": true });
+    assert_eq!(world.developers(Method::POST, &path, since_ever).await.ok(200)["replay"]["count"], 1);
+}
+
+#[tokio::test]
+async fn failed_deliveries_alone_may_be_kept_for_a_hundred_years() {
+    let world = World::with(&[("webhooks.failed_retention", "36500d")]).await;
+    keep_house(&world).await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.fail(&receiver, "order.updated").await;
+    world.pass(TimeDelta::days(400));
+    keep_house(&world).await;
+    assert_eq!(kept(&world).await, [1, 1, 5]);
 }

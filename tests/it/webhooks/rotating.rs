@@ -1,6 +1,7 @@
 //! Secrets: shown once, sealed at rest, replaced with an overlap (decisions, section 7, Secret).
 
 use chrono::TimeDelta;
+use portico::companies::Scope;
 use portico::kernel::crypto::hmac_sha256;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ fn signatures(received: &Received) -> usize {
 }
 
 #[tokio::test]
-async fn a_secret_is_shown_when_it_is_made_and_never_again() {
+async fn a_secret_is_shown_when_it_is_made_and_again_only_to_a_key_that_may_do_everything() {
     let world = World::new().await;
     let (_receiver, webhook) = world.subscriber("shop.test").await;
     let secret = webhook["secret"].as_str().unwrap();
@@ -34,6 +35,15 @@ async fn a_secret_is_shown_when_it_is_made_and_never_again() {
     assert_eq!(world.get("webhooks").await["webhooks"][0].get("secret"), None);
     let changed = world.developers(Method::PUT, &path, json!({ "description": "mine" })).await.ok(200);
     assert_eq!(changed["webhook"].get("secret"), None);
+
+    let path = format!("/developers/int/v1/{path}/secret");
+    let admin = world.key_of(world.company, &[Scope::Admin]).await;
+    let again = world.request(Method::GET, &path).key(&admin).send().await.ok(200);
+    assert_eq!((&again["webhook"]["id"], &again["webhook"]["secret"]), (&webhook["id"], &webhook["secret"]));
+    let less = world.key_of(world.company, &[Scope::Read, Scope::Write, Scope::Events]).await;
+    world.request(Method::GET, &path).key(&less).send().await.refused(403, "scope_missing");
+    let (_, theirs) = world.another_company(&[Scope::Admin]).await;
+    world.request(Method::GET, &path).key(&theirs).send().await.refused(404, "record_not_found");
 }
 
 #[tokio::test]
