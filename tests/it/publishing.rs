@@ -46,6 +46,21 @@ async fn an_event_from_outside_is_logged_and_delivered_like_any_other() {
 }
 
 #[tokio::test]
+async fn an_event_that_an_extension_declares_is_published_as_its_schema_says() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    let mut body = world.sample("stock_item.sold_out");
+    let published = world.publish_outside(body.clone()).await.ok(201)["event"].take();
+    world.deliver().await;
+    assert_eq!(receiver.only().header("webhook-id"), published["id"].as_str().unwrap());
+    body["data"]["quantity"] = json!("many");
+    let refused = world.publish_outside(body).await.refused(422, "body_invalid");
+    assert!(refused["fields"].get("data.quantity").is_some(), "{refused}");
+    world.publish_outside(json!({ "event": "stock_item.stolen", "data": {} })).await.refused(422, "body_invalid");
+    assert_eq!(world.events_stored().await, 1);
+}
+
+#[tokio::test]
 async fn many_events_are_published_at_once_in_their_order() {
     let world = World::new().await;
     let names = ["order.created", "driver.online", "order.updated"];

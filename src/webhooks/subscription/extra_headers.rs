@@ -21,8 +21,8 @@ const MAX_VALUE_LEN: usize = 1024;
 
 /// Headers that speak about the connection or the body, and those by which we are recognised.
 #[rustfmt::skip]
-const OURS: [&str; 15] = [
-    "connection", "content-encoding", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authenticate",
+const OURS: [&str; 16] = [
+    "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authenticate",
     "proxy-authorization", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "user-agent",
 ];
 const OUR_PREFIXES: [&str; 2] = ["x-service-", "webhook-"];

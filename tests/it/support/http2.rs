@@ -1,13 +1,20 @@
-//! An endpoint that speaks just enough HTTP/2 to refuse: every request's stream is reset, or the connection ended.
+//! Endpoints that speak HTTP/2: one that takes everything, and one that knows just enough of it to refuse: every request's stream is reset,
+//! or the connection ended.
 
 use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
 
+use axum::Router;
+use axum::extract::ConnectInfo;
+use axum::http::{StatusCode, Version};
+use axum_server::tls_rustls::RustlsConfig;
 use portico::kernel::lifecycle::Lifecycle;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
-use crate::support::receiver::acceptor;
+use crate::support::receiver::{acceptor, server_config};
 
 /// How a request is refused.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +30,26 @@ const RST_STREAM: u8 = 3;
 const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 const INTERNAL_ERROR: [u8; 4] = [0, 0, 0, 2];
+
+/// A request that was taken: who sent it, and in which version.
+pub type Taken = (SocketAddr, Version);
+
+/// Listens as `name` and takes everything; gives the URL and what it has taken.
+pub fn taking(name: &str) -> (String, Arc<Mutex<Vec<Taken>>>) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("https://{name}:{}/", listener.local_addr().unwrap().port());
+    let taken = Arc::<Mutex<Vec<Taken>>>::default();
+    let note = Arc::clone(&taken);
+    let take = async move |ConnectInfo(from): ConnectInfo<SocketAddr>, version: Version| {
+        note.lock().unwrap().push((from, version));
+        StatusCode::NO_CONTENT
+    };
+    let routes = Router::new().fallback(take).into_make_service_with_connect_info::<SocketAddr>();
+    let tls = RustlsConfig::from_config(Arc::new(server_config(name, &[b"h2", b"http/1.1"])));
+    Lifecycle::default().spawn(async move { axum_server::from_tcp_rustls(listener, tls).unwrap().serve(routes).await.unwrap() });
+    (url, taken)
+}
 
 /// Listens as `name`; gives the URL.
 pub async fn refusing(name: &str, refusal: Refusal) -> String {

@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName};
-use chrono::DateTime;
+use chrono::{DateTime, Utc};
 use portico::dev::authority::Authority;
 use portico::dev::temporary::TemporaryDirectory;
+use portico::kernel::clock::Clock;
 use portico::kernel::lifecycle::Lifecycle;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -31,6 +32,8 @@ pub enum Reply {
     When(CancellationToken),
     /// With a good beginning, and then a byte now and again for ever.
     Trickle,
+    /// With a byte of its headers now and again for ever.
+    TrickleEarly,
     /// By closing the connection.
     Close,
     /// By closing the connection in the middle of the body.
@@ -100,20 +103,25 @@ pub fn authority() -> &'static Authority {
 impl Receiver {
     /// An endpoint called `name`, with a certificate for `certified` (for nobody: it does not even speak TLS).
     pub async fn start(name: &str, certified: Option<&str>) -> Self {
-        Self::open(name, certified, Then::Close).await
+        Self::open(name, certified.map(|name| acceptor(name, &[])), Then::Close).await
+    }
+
+    /// An endpoint whose certificate was good years ago.
+    pub async fn start_expired(name: &str) -> Self {
+        Self::open(name, Some(TlsAcceptor::from(Arc::new(certified(name, &[], DateTime::UNIX_EPOCH)))), Then::Close).await
     }
 
     /// An endpoint that takes many POSTs on one connection.
     pub async fn start_for_many(name: &str) -> Self {
-        Self::open(name, Some(name), Then::KeepOpen).await
+        Self::open(name, Some(acceptor(name, &[])), Then::KeepOpen).await
     }
 
-    async fn open(name: &str, certified: Option<&str>, then: Then) -> Self {
+    async fn open(name: &str, tls: Option<TlsAcceptor>, then: Then) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (arrived, received) = watch::channel(Vec::new());
         let replies = Arc::new(Mutex::new(VecDeque::new()));
-        let endpoint = Arc::new(Endpoint { arrived, replies: Arc::clone(&replies), tls: certified.map(|name| acceptor(name, &[])), then });
+        let endpoint = Arc::new(Endpoint { arrived, replies: Arc::clone(&replies), tls, then });
         let tasks = Lifecycle::default();
         tasks.clone().spawn(async move {
             loop {
@@ -169,14 +177,24 @@ impl Receiver {
 
 /// TLS with a certificate for `name`, and `protocols` to choose from.
 pub fn acceptor(name: &str, protocols: &[&[u8]]) -> TlsAcceptor {
-    let issued = authority().issue(&[name], DateTime::from_timestamp(1_779_358_500, 0).unwrap()).unwrap();
+    TlsAcceptor::from(Arc::new(server_config(name, protocols)))
+}
+
+/// The same, for servers that bring their own acceptor.
+pub fn server_config(name: &str, protocols: &[&[u8]]) -> rustls::ServerConfig {
+    // Whoever connects looks at the clock of the machine, whatever time the story has.
+    certified(name, protocols, Clock::System.now())
+}
+
+fn certified(name: &str, protocols: &[&[u8]], issued_at: DateTime<Utc>) -> rustls::ServerConfig {
+    let issued = authority().issue(&[name], issued_at).unwrap();
     let chain = CertificateDer::pem_slice_iter(issued.chain_pem.as_bytes()).collect::<Result<_, _>>().unwrap();
     let key = PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes()).unwrap();
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = rustls::ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
     let mut config = config.with_no_client_auth().with_single_cert(chain, key).unwrap();
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
-    TlsAcceptor::from(Arc::new(config))
+    config
 }
 
 struct Endpoint {
@@ -220,14 +238,8 @@ impl Endpoint {
                 released.cancelled().await;
                 stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n").await?;
             }
-            Reply::Trickle => {
-                stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n").await?;
-                loop {
-                    stream.write_all(b".").await?;
-                    stream.flush().await?;
-                    tokio::time::sleep(Duration::from_millis(100)).await;
-                }
-            }
+            Reply::Trickle => trickle(&mut stream, b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n").await?,
+            Reply::TrickleEarly => trickle(&mut stream, b"HTTP/1.1 200 OK\r\nx-slow: ").await?,
             Reply::Close => return Ok(()),
             Reply::BreakOff => stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\nhalf").await?,
             Reply::BreakOffEarly => stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-le").await?,
@@ -247,6 +259,16 @@ impl Endpoint {
             Reply::Nonsense => stream.write_all(b"220 mail.example ready\r\n").await?,
         }
         stream.shutdown().await
+    }
+}
+
+/// A good beginning, and then a byte now and again for ever.
+async fn trickle(stream: &mut (impl AsyncWrite + Unpin), beginning: &[u8]) -> io::Result<()> {
+    stream.write_all(beginning).await?;
+    loop {
+        stream.write_all(b".").await?;
+        stream.flush().await?;
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 

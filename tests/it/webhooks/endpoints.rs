@@ -2,10 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use axum::http::Version;
 use chrono::TimeDelta;
+use reqwest::Method;
 use serde_json::json;
+use tokio::net::TcpListener;
 
 use crate::support::World;
+use crate::support::http2::{Refusal, refusing, taking};
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::subscribers::{last_attempt, will_be_retried_after};
 
@@ -27,6 +31,23 @@ async fn no_answer_by_the_deadline_is_a_failure() {
     assert_eq!(last_attempt(&delivery), (None, Some("timeout")));
     assert!((1000..5000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()));
     assert_eq!(delivery["status"], "retrying");
+}
+
+#[tokio::test]
+async fn the_deadline_covers_the_beginning_of_the_connection_and_the_headers() {
+    let (_, delivery) = answered_with(Reply::TrickleEarly).await;
+    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
+
+    let world = World::new().await;
+    world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+    // Connections to it wait to be accepted, so TLS never begins.
+    let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://shop.test:{}/", mute.local_addr().unwrap().port());
+    world.developers(Method::POST, "webhooks", json!({ "url": url, "timeout": 1 })).await.ok(201);
+    world.publish("order.created").await;
+    world.deliver().await;
+    let delivery = world.last_delivery().await;
+    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
 }
 
 #[tokio::test]
@@ -80,6 +101,18 @@ async fn a_certificate_that_cannot_be_trusted_ends_the_attempt_before_anything_i
 }
 
 #[tokio::test]
+async fn a_certificate_that_has_expired_is_not_trusted() {
+    let world = World::new().await;
+    let receiver = Receiver::start_expired("shop.test").await;
+    world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+    world.subscribe(&receiver, json!({})).await;
+    world.publish("order.created").await;
+    world.deliver().await;
+    will_be_retried_after(&world.last_delivery().await, "tls");
+    assert!(receiver.received().is_empty());
+}
+
+#[tokio::test]
 async fn an_authority_nobody_named_is_not_trusted() {
     let world = World::with(&[("webhooks.extra_root_certificates", "")]).await;
     let (receiver, _) = world.subscriber("shop.test").await;
@@ -98,6 +131,68 @@ async fn a_port_where_nobody_listens_is_a_failure() {
     world.deliver().await;
     will_be_retried_after(&world.last_delivery().await, "connect");
     assert!(receiver.received().is_empty());
+}
+
+#[tokio::test]
+async fn ten_gigabytes_of_an_answer_are_not_read() {
+    let (_, delivery) = answered_with(Reply::Flood).await;
+    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), None)), "before its deadline");
+    assert_eq!(delivery["attempts"][0]["response_body"].as_str().unwrap().len(), 16 * 1024);
+}
+
+#[tokio::test]
+async fn an_answer_is_never_unpacked() {
+    // 10 MiB of zeros make ten kilobytes; we ask for no such thing and look at it no further.
+    let packed = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xed, 0xc1, 1, 1];
+    let (_, delivery) = answered_with(Reply::Answer(200, vec![("content-encoding", "gzip".to_owned())], packed.clone())).await;
+    assert_eq!(last_attempt(&delivery), (Some(200), None));
+    assert_eq!(delivery["attempts"][0]["response_body"], String::from_utf8_lossy(&packed).as_ref());
+    assert_eq!(delivery["attempts"][0]["request_headers"].get("accept-encoding"), None);
+}
+
+#[tokio::test]
+async fn a_connection_that_ends_within_a_header_is_a_failure() {
+    let (_, delivery) = answered_with(Reply::BreakOffEarly).await;
+    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("closed"))));
+}
+
+#[tokio::test]
+async fn interim_answers_are_waited_out_until_the_deadline() {
+    let (_, delivery) = answered_with(Reply::Interim(Some(3))).await;
+    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), None)));
+    let (_, delivery) = answered_with(Reply::Interim(None)).await;
+    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
+}
+
+#[tokio::test]
+async fn a_stream_that_is_reset_and_a_connection_that_is_sent_away_are_failures() {
+    for refusal in [Refusal::Reset, Refusal::GoAway] {
+        let world = World::new().await;
+        world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+        let url = refusing("shop.test", refusal).await;
+        world.developers(Method::POST, "webhooks", json!({ "url": url, "timeout": 5 })).await.ok(201);
+        world.publish("order.created").await;
+        assert_eq!(world.deliver().await, 1);
+        let delivery = world.last_delivery().await;
+        assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("closed"))), "{refusal:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_endpoint_that_speaks_http2_gets_its_deliveries_on_one_connection() {
+    let world = World::new().await;
+    world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+    let (url, taken) = taking("shop.test");
+    world.developers(Method::POST, "webhooks", json!({ "url": url })).await.ok(201);
+    for _ in 0..3 {
+        world.publish("order.created").await;
+        assert_eq!(world.deliver().await, 1);
+        let delivery = world.last_delivery().await;
+        assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(204), None)));
+    }
+    let taken = taken.lock().unwrap();
+    assert_eq!((taken.len(), taken[0].1), (3, Version::HTTP_2));
+    assert!(taken.iter().all(|request| *request == taken[0]), "from one port: {taken:?}");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! At least once, whatever fails: the worker, the database, and what endpoints answer (architecture, An event).
+//! At least once, whatever fails: the worker and the database (architecture, An event). What endpoints do is told in `endpoints.rs`.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -7,16 +7,13 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use portico::kernel::lifecycle::Lifecycle;
 use portico::kernel::secrets::random_bytes;
-use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use sqlx::AssertSqlSafe;
 use tokio::process::Child;
 
 use crate::support::World;
-use crate::support::http2::{Refusal, refusing};
 use crate::support::program::portico;
-use crate::support::receiver::{Received, Receiver, Reply, authority};
-use crate::support::subscribers::last_attempt;
+use crate::support::receiver::{Received, Receiver, authority};
 
 fn ids(posts: &[Received]) -> BTreeSet<String> {
     posts.iter().map(|post| post.header("webhook-id").to_owned()).collect()
@@ -100,61 +97,5 @@ async fn a_full_disk_and_serialization_failures_hold_up_deliveries_and_lose_none
         world.pass(chrono::TimeDelta::minutes(1));
         world.deliver().await;
         assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 30, "{code}");
-    }
-}
-
-/// One event for one endpoint that answers with `reply` within a timeout of a second.
-async fn answered_with(reply: Reply) -> Value {
-    let world = World::new().await;
-    let receiver = world.endpoint("shop.test").await;
-    world.subscribe(&receiver, json!({ "timeout": 1 })).await;
-    receiver.will([reply]);
-    world.publish("order.created").await;
-    assert_eq!(world.deliver().await, 1);
-    world.last_delivery().await
-}
-
-#[tokio::test]
-async fn ten_gigabytes_of_an_answer_are_not_read() {
-    let delivery = answered_with(Reply::Flood).await;
-    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), None)), "before its deadline");
-    assert_eq!(delivery["attempts"][0]["response_body"].as_str().unwrap().len(), 16 * 1024);
-}
-
-#[tokio::test]
-async fn an_answer_is_never_unpacked() {
-    // 10 MiB of zeros make ten kilobytes; we ask for no such thing and look at it no further.
-    let packed = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xed, 0xc1, 1, 1];
-    let delivery = answered_with(Reply::Answer(200, vec![("content-encoding", "gzip".to_owned())], packed.clone())).await;
-    assert_eq!(last_attempt(&delivery), (Some(200), None));
-    assert_eq!(delivery["attempts"][0]["response_body"], String::from_utf8_lossy(&packed).as_ref());
-    assert_eq!(delivery["attempts"][0]["request_headers"].get("accept-encoding"), None);
-}
-
-#[tokio::test]
-async fn a_connection_that_ends_within_a_header_is_a_failure() {
-    let delivery = answered_with(Reply::BreakOffEarly).await;
-    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("closed"))));
-}
-
-#[tokio::test]
-async fn interim_answers_are_waited_out_until_the_deadline() {
-    let delivery = answered_with(Reply::Interim(Some(3))).await;
-    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), None)));
-    let delivery = answered_with(Reply::Interim(None)).await;
-    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
-}
-
-#[tokio::test]
-async fn a_stream_that_is_reset_and_a_connection_that_is_sent_away_are_failures() {
-    for refusal in [Refusal::Reset, Refusal::GoAway] {
-        let world = World::new().await;
-        world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
-        let url = refusing("shop.test", refusal).await;
-        world.developers(Method::POST, "webhooks", json!({ "url": url, "timeout": 5 })).await.ok(201);
-        world.publish("order.created").await;
-        assert_eq!(world.deliver().await, 1);
-        let delivery = world.last_delivery().await;
-        assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("closed"))), "{refusal:?}");
     }
 }

@@ -83,6 +83,15 @@ async fn while_a_rotation_overlaps_both_secrets_sign_and_then_the_new_one_alone(
 }
 
 #[tokio::test]
+async fn a_rotation_overlaps_for_a_day_unless_it_says_otherwise() {
+    let world = World::new().await;
+    let (_receiver, webhook) = world.subscriber("shop.test").await;
+    let path = format!("webhooks/{}/rotate-secret", webhook["id"].as_str().unwrap());
+    let rotated = world.developers(Method::POST, &path, json!({})).await.ok(200);
+    assert_eq!(rotated["webhook"]["previous_secret_until"], "2026-05-22T10:15:00.000+00:00");
+}
+
+#[tokio::test]
 async fn without_an_overlap_the_old_secret_is_gone_at_once() {
     let world = World::new().await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
