@@ -45,7 +45,6 @@ async fn set_password(storefront: &Storefront, attempt: &Attempt<'_>, request: &
     let identity = attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?;
     let target = Target::Identities(vec![identity.key()]);
     let right = codes::check(storefront, attempt.store.id, Purpose::SignIn, target, request.code.as_ref()).await?;
-    let id = right.customer.ok_or(ProblemCode::CodeInvalid)?;
     let hash = match storefront.hashing.hash(password).await {
         Ok(hash) => hash,
         Err(busy) => {
@@ -56,9 +55,8 @@ async fn set_password(storefront: &Storefront, attempt: &Attempt<'_>, request: &
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
-    let customer = customers::lock_customer(&mut tx, id).await?.filter(|customer| right.is_still_for(customer));
-    let customer = customer.ok_or(ProblemCode::CodeInvalid)?;
-    right.consume(&mut tx, now).await?;
+    let customer = right.consume_for_account(&mut tx, now).await?;
+    let id = customer.id;
     customers::reset_password(&mut tx, id, &hash).await?;
     revoke_all_tokens(&mut tx, id, now).await?;
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;

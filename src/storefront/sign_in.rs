@@ -150,13 +150,10 @@ pub(super) async fn verify_code(
 async fn sign_in_by_code(storefront: &Storefront, attempt: &Attempt<'_>, code: Option<&SubmittedCode>) -> Result<SignedIn, Problem> {
     let (store, identity) = (attempt.store.id, attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?);
     let right = codes::check(storefront, store, Purpose::SignIn, Target::Identities(vec![identity.key()]), code).await?;
-    let id = right.customer.ok_or(ProblemCode::CodeInvalid)?;
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
-    let customer = customers::lock_customer(&mut tx, id).await?.filter(|customer| right.is_still_for(customer));
-    let customer = customer.ok_or(ProblemCode::CodeInvalid)?;
-    right.consume(&mut tx, now).await?;
+    let customer = right.consume_for_account(&mut tx, now).await?;
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     Ok(signed_in)

@@ -10,7 +10,7 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::Storefront;
 use crate::storefront::codes::rules::{Guessed, Tally, Verdict, judge};
 use crate::storefront::codes::{Purpose, SubmittedCode, Target, digest, queries};
-use crate::storefront::customers::Customer;
+use crate::storefront::customers::{self, Customer};
 use crate::storefront::texts;
 
 /// Why a guess was refused.
@@ -55,7 +55,7 @@ pub(in crate::storefront) struct RightCode {
     sent_to: String,
     proves_identity: bool,
     /// The account the code was issued for, where it was for one.
-    pub(in crate::storefront) customer: Option<CustomerId>,
+    customer: Option<CustomerId>,
 }
 
 /// Judges a guess at the latest code of `purpose` and `target`.
@@ -100,16 +100,28 @@ impl RightCode {
         &self.identity
     }
 
-    /// Whether the account still has what the code was asked for with, and what it went to: it may have been on its way while the customer
-    /// left either.
-    pub(in crate::storefront) fn is_still_for(&self, customer: &Customer) -> bool {
-        customer.lists(&self.identity) && customer.lists(&self.sent_to)
-    }
-
     /// Takes the guess back: the code was right, and what it was for can only be done later.
     pub(in crate::storefront) async fn set_aside(self, conn: &mut PgConnection) -> Result<(), CheckError> {
         queries::take_guess_back(conn, self.id).await?;
         self.forgive(conn).await
+    }
+
+    /// [Consumes](Self::consume) the code for the account it was issued for, and gives that account, locked: for whoever shows nothing but the
+    /// code. An account that no longer lists what the code was asked for with, and what it went to, lets nobody in: the code may have been on
+    /// its way while the customer left either.
+    pub(in crate::storefront) async fn consume_for_account(
+        self,
+        conn: &mut PgConnection,
+        now: DateTime<Utc>,
+    ) -> Result<Customer, CheckError> {
+        let account = match self.customer {
+            Some(id) => customers::lock_customer(conn, id).await?,
+            None => None,
+        };
+        let is_still_for = |customer: &Customer| customer.lists(&self.identity) && customer.lists(&self.sent_to);
+        let customer = account.filter(is_still_for).ok_or(CheckError::Invalid { attempts_left: None })?;
+        self.consume(conn, now).await?;
+        Ok(customer)
     }
 
     /// Uses the code up in the caller's transaction and lets the identity start over, if it is now known whose it is.
