@@ -68,8 +68,6 @@ pub(super) struct KnownKey {
     digest: [u8; 32],
     company: CompanyId,
     grant: Grant,
-    /// Until when it lives, if it does not live for ever.
-    ends_at: Option<DateTime<Utc>>,
     last_used_at: Option<DateTime<Utc>>,
 }
 
@@ -80,14 +78,9 @@ impl KnownKey {
             tracing::error!(key = %row.id, %error, "the networks of an API key cannot be read");
             Problem::new(ProblemCode::Internal)
         })?;
-        Ok(Self {
-            id: row.id,
-            digest,
-            company: row.company_id,
-            grant: Grant { scopes: Scopes::from_names(&row.scopes), networks, until: row.expires_at },
-            ends_at: [row.expires_at, row.revoked_at].into_iter().flatten().min(),
-            last_used_at: row.last_used_at,
-        })
+        let until = [row.expires_at, row.revoked_at].into_iter().flatten().min();
+        let grant = Grant { scopes: Scopes::from_names(&row.scopes), networks, until };
+        Ok(Self { id: row.id, digest, company: row.company_id, grant, last_used_at: row.last_used_at })
     }
 }
 
@@ -100,7 +93,7 @@ impl Companies {
             // Boxed: what a statement needs would else be copied about with every request.
             None => Box::pin(self.look_up_key(digest, now)).await?,
         };
-        if key.ends_at.is_none_or(|end| end > now) { Ok(key) } else { Err(ProblemCode::ApiKeyInvalid.into()) }
+        if key.grant.until.is_none_or(|end| end > now) { Ok(key) } else { Err(ProblemCode::ApiKeyInvalid.into()) }
     }
 
     async fn look_up_key(&self, digest: [u8; 32], now: DateTime<Utc>) -> Result<Arc<KnownKey>, Problem> {

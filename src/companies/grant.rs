@@ -11,7 +11,7 @@ pub struct Grant {
     pub scopes: Scopes,
     /// From where.
     pub networks: AllowedNetworks,
-    /// Until when; `None` is for ever.
+    /// Until when, be it that it expires or that it was rolled; `None` is for ever.
     pub until: Option<DateTime<Utc>>,
 }
 
@@ -25,7 +25,7 @@ pub enum Excess {
     #[error("An API key that is bound to networks cannot make one that can be used from elsewhere.")]
     Networks,
     /// It outlives the other.
-    #[error("An API key that expires cannot make one that lives longer.")]
+    #[error("An API key that ends cannot make one that lives longer.")]
     Lifetime,
 }
 

@@ -187,6 +187,38 @@ async fn a_key_never_makes_a_stronger_one() {
 }
 
 #[tokio::test]
+async fn a_key_that_was_rolled_leaves_nothing_behind_that_outlives_it() {
+    let world = World::new().await;
+    let leaked = world.make_key(&world.api_key, json!({ "name": "Leaked", "scopes": ["admin"] })).await;
+    let path = format!("/{}", id(&leaked));
+    let roll = json!({ "overlap": 60 });
+    world.keys(Method::POST, &world.api_key, &format!("{path}/roll")).json(&roll).send().await.ok(201);
+    let with = |method: Method, path: &str, body: Value| world.keys(method, text(&leaked), path).json(&body).send();
+
+    let (within, behind) = ("2026-05-21T10:16:00.000+00:00", "2026-05-21T10:16:00.001+00:00");
+    for end in [json!(null), json!(behind)] {
+        let key = json!({ "name": "x", "scopes": ["admin"], "expires_at": end });
+        with(Method::POST, "", key).await.refused(403, "api_key_too_strong");
+    }
+    let short = with(Method::POST, "", json!({ "name": "x", "scopes": ["admin"], "expires_at": within })).await.ok(201)["api_key"].take();
+    let short_path = format!("/{}", id(&short));
+    for end in [json!(null), json!(behind)] {
+        with(Method::PUT, &short_path, json!({ "expires_at": end })).await.refused(403, "api_key_too_strong");
+    }
+    // Nor does it roll itself again, whatever it says of its own end.
+    with(Method::POST, &format!("{path}/roll"), roll.clone()).await.refused(403, "api_key_too_strong");
+    with(Method::PUT, &path, json!({ "expires_at": behind })).await.ok(200);
+    with(Method::POST, &format!("{path}/roll"), roll.clone()).await.refused(403, "api_key_too_strong");
+    with(Method::POST, &format!("{short_path}/roll"), roll).await.ok(201);
+    world.pass(TimeDelta::seconds(60));
+    let live = "select count(*) from api_keys where expires_at is null and revoked_at is null and name <> 'test'";
+    assert_eq!(world.count(live).await, 1, "the successor alone");
+    for key in [&leaked, &short] {
+        assert_eq!(world.use_key(text(key), "203.0.113.9").await, 401);
+    }
+}
+
+#[tokio::test]
 async fn the_last_use_is_written_down_every_few_minutes_at_most() {
     let world = World::new().await;
     let made = world.make_key(&world.api_key, json!({ "name": "Reports", "scopes": ["read"] })).await;

@@ -71,11 +71,12 @@ impl Announced for ApiKeyRecord {}
 impl ApiKeyRecord {
     fn grant(&self) -> Grant {
         let networks = AllowedNetworks::try_from(self.allowed_networks.clone()).expect("only networks that could be read were stored");
-        Grant { scopes: Scopes::from_names(&self.scopes), networks, until: self.expires_at }
+        let until = [self.expires_at, self.revoked_at].into_iter().flatten().min();
+        Grant { scopes: Scopes::from_names(&self.scopes), networks, until }
     }
 
     fn is_over(&self, now: DateTime<Utc>) -> bool {
-        [self.revoked_at, self.expires_at].into_iter().flatten().any(|end| end <= now)
+        self.grant().until.is_some_and(|end| end <= now)
     }
 
     /// With a key of its own, which is in the answer and nowhere else.

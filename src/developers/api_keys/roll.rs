@@ -48,10 +48,10 @@ async fn roll_in(mut edit: Edit<Developers>, id: KeyId, overlap: Overlap) -> Res
     if old.fields.is_over(edit.now) {
         return Err(ProblemCode::ApiKeyEnded.into());
     }
-    // The caller is about to see the new key: it must not be more than the caller's own.
-    check(&edit, &old.fields.grant())?;
-
     let new = ApiKeyRecord { replaces: Some(id), last_used_at: None, revoked_at: None, ..old.fields.clone() }.with_new_key();
+    // The caller is about to see it: it must not be more than the caller's own, nor outlive that when it was rolled itself.
+    check(&edit, &new.fields.grant())?;
+
     let mut successor = edit.insert(KeyId::fresh(edit.now), new.fields).await?;
     let until = edit.now + TimeDelta::from(overlap);
     // A key that was rolled before and is rolled again does not live longer for it.
