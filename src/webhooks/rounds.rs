@@ -43,6 +43,8 @@ fn gathering_after(events: i64) -> Option<Duration> {
 #[derive(Debug, Default)]
 pub(super) struct Wake {
     published: AtomicBool,
+    /// A notification told of them: others, committed at the same moment, may be silent.
+    notified: AtomicBool,
     /// The endpoints whose deliveries have ended since they were last asked for.
     ended: Mutex<HashSet<SubscriptionId>>,
     notify: Notify,
@@ -53,6 +55,12 @@ impl Wake {
     pub(super) fn published(&self) {
         self.published.store(true, Ordering::Release);
         self.notify.notify_one();
+    }
+
+    /// A notification says that events were committed.
+    pub(super) fn notified(&self) {
+        self.notified.store(true, Ordering::Release);
+        self.published();
     }
 
     /// Deliveries to these endpoints have ended and are written down, so there is room for others.
@@ -160,7 +168,9 @@ impl Rounds {
         }
         let gathered = self.gathering.take().is_some();
         if self.wake.published.swap(false, Ordering::Acquire) {
-            self.echo = Some(now + ECHO);
+            if self.wake.notified.swap(false, Ordering::Acquire) {
+                self.echo = Some(now + ECHO);
+            }
             return true;
         }
         self.echo.take_if(|echo| *echo <= now).is_some() || gathered

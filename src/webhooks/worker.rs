@@ -152,7 +152,7 @@ async fn hear(webhooks: &Webhooks, wake: &Wake) -> Result<(), sqlx::Error> {
     listener.listen(events::PUBLISHED).await?;
     loop {
         // What was published while nobody listened, before the first notification and between two connections.
-        wake.published();
+        wake.notified();
         // Of our own we know.
         while listener.try_recv().await?.is_some_and(|heard| webhooks.news.are_ours(heard.payload())) {}
     }
