@@ -208,6 +208,7 @@ mod tests {
             ("database.acquire_timeout", "0s"),
             ("storefront.token_lifetime", "0s"),
             ("storefront.requests_per_minute", "0"),
+            ("storefront.daily_mails_per_mailbox", "0"),
             ("sms.breaker.opens_after", "0"),
             ("sms.twilio.timeout", "0s"),
             ("sms.vonage.timeout", "0s"),

@@ -43,6 +43,14 @@ impl EmailAddress {
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
     }
+
+    /// The mailbox it leads to, as far as can be told, as a key: what follows a `+` is, on most servers, whatever its owner likes.
+    pub fn mailbox(&self) -> String {
+        let key = self.key();
+        let (local, domain) = key.rsplit_once('@').expect("an address has two parts");
+        let (owner, _) = local.split_once('+').unwrap_or((local, ""));
+        format!("{owner}@{domain}")
+    }
 }
 
 impl PartialEq for EmailAddress {
@@ -86,6 +94,13 @@ mod tests {
             ("a+b@example.com", "a+b@example.com"),
         ] {
             assert_eq!(EmailAddress::parse(spelling).unwrap().key(), key, "{spelling:?}");
+        }
+    }
+
+    #[test]
+    fn what_follows_a_plus_leads_to_the_same_mailbox() {
+        for spelling in ["ada@example.com", "Ada+shop@Example.com", "ada+a+b@example。com", "ada+@example.com"] {
+            assert_eq!(EmailAddress::parse(spelling).unwrap().mailbox(), "ada@example.com", "{spelling:?}");
         }
     }
 

@@ -6,6 +6,7 @@
 //! * [`codes`] issues verification codes and judges guesses. It alone writes `verification_codes` and `wrong_codes`. A guess is counted
 //!   in a committed statement before it is compared, so no number of parallel guesses gets more than five comparisons out of a code.
 //! * [`texts`] is the SMS guard every text passes. It alone writes `texts`, which is its log and its counters in one.
+//! * [`mails`] limits how many mails go to one mailbox.
 //! * [`messages`] has the words of texts and mails, in every language and for every store.
 //! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an identity
 //!   provider; one that is merely typed is kept and shown, never gets its owner's code, forgives nobody's wrong guesses, and gives way to
@@ -35,6 +36,7 @@ mod contact_change;
 mod customers;
 mod devices;
 mod export;
+mod mails;
 mod messages;
 mod password_reset;
 mod passwords;
@@ -99,6 +101,8 @@ pub struct Settings {
     pub flat_login: bool,
     /// Requests a minute for one store key and client address.
     pub requests_per_minute: NonZeroU32,
+    /// Mails one store sends to one mailbox in any day.
+    pub daily_mails_per_mailbox: NonZeroU32,
 }
 
 /// What the storefront's handlers work with. A clone costs nothing: every request takes several.

@@ -74,6 +74,7 @@ problem_codes! {
     TextBudgetUsed, 429, "text_budget_used", "Text budget used", "This shop has used its texts for today.";
     TextsPaused, 423, "texts_paused", "Texts paused", "Texts are paused for this shop. Please use email or your password.";
     TextsUnavailable, 422, "texts_unavailable", "Texts unavailable", "This shop does not send texts.";
+    EmailCooldown, 429, "email_cooldown", "Mail address cooling down", "Too many mails were sent to this address. Please wait before asking again.";
     MessageNotSent, 502, "message_not_sent", "Message not sent", "The message could not be sent. Please try again.";
     // cards
     CardNotConfigured, 404, "card_not_configured", "Cards not configured", "This shop does not take cards.";

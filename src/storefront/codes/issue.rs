@@ -18,7 +18,7 @@ use crate::storefront::codes::{Purpose, digest, queries};
 use crate::storefront::messages::{AcceptedLanguages, Occasion};
 use crate::storefront::stores::Store;
 use crate::storefront::texts::{self, Recipient, Refusal};
-use crate::storefront::{Storefront, customers};
+use crate::storefront::{Storefront, customers, mails};
 
 /// A code somebody asks for.
 #[derive(Debug)]
@@ -75,6 +75,8 @@ impl Method {
 pub(in crate::storefront) enum IssueError {
     #[error("the SMS guard refused the text")]
     Refused(#[source] Refusal),
+    #[error("the mail was refused")]
+    CoolingDown(#[source] mails::CoolingDown),
     #[error("no provider took the message")]
     NotSent,
     #[error("the code could not be stored")]
@@ -85,6 +87,7 @@ impl From<IssueError> for Problem {
     fn from(error: IssueError) -> Self {
         match error {
             IssueError::Refused(refusal) => refusal.into(),
+            IssueError::CoolingDown(refusal) => refusal.into(),
             IssueError::NotSent => ProblemCode::MessageNotSent.into(),
             IssueError::Database(error) => error.into(),
         }
@@ -157,15 +160,23 @@ async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddr
     if !replace(storefront, &mut tx, order, id, &digits, (Method::Email, &address.key()), now).await? {
         return standing(&mut tx, order, Method::Email).await;
     }
+    if let Err(refusal) = mails::reserve(storefront, &mut tx, order.store.id, address, now).await? {
+        // The older code stays what it was.
+        tx.rollback().await?;
+        return Err(IssueError::CoolingDown(refusal));
+    }
     tx.commit().await?;
 
     let mail = storefront.messages.mail(order.occasion(&digits));
-    let (this, address) = (storefront.clone(), address.clone());
+    let (this, store, address) = (storefront.clone(), order.store.id, address.clone());
     let sending = async move {
         let letter =
             Letter { to: &address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
         if this.mail.send(letter).await.is_err() {
-            queries::delete_code(&mut *this.pool.acquire().await?, id).await?;
+            let mut tx = this.pool.begin().await?;
+            queries::delete_code(&mut tx, id).await?;
+            mails::give_back(&mut tx, store, &address, now).await?;
+            tx.commit().await?;
             return Err(IssueError::NotSent);
         }
         Ok(Method::Email)
