@@ -2,6 +2,7 @@
 
 mod extensions;
 mod health;
+mod openapi;
 mod problems;
 mod state;
 
@@ -23,9 +24,15 @@ pub use state::{AppState, Outside, StateError};
 
 /// Every route there is.
 pub fn router(state: AppState, config: &Config) -> Router {
-    let mut router = Router::new()
-        .nest("/storefront/v1", storefront::routes(&state.storefront, realtime::storefront_routes()))
-        .merge(extensions::routes(&state))
+    let storefront = storefront::routes(&state.storefront, realtime::storefront_routes());
+    let mut description = storefront.description();
+    let mut router = Router::new().nest(storefront::PATH, storefront.into_router());
+    for extension in extensions::all(&state) {
+        description.merge(extension.description());
+        router = router.nest(&extension.path(), extension.into_router());
+    }
+    router = router
+        .merge(openapi::routes(description))
         .merge(gateways::callback_routes())
         .merge(realtime::routes())
         .route("/problems", get(problems::list))

@@ -31,7 +31,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
 use crate::realtime::key::SocketKey;
-use crate::storefront::Storefront;
+use crate::storefront::{self, Storefront};
 
 pub use key::BadSocketKey;
 
@@ -84,11 +84,13 @@ where
 }
 
 /// The route of customers, for the storefront's door.
-pub fn storefront_routes<S>() -> Router<S>
+pub fn storefront_routes<S>() -> storefront::Routes<S>
 where
     S: Clone + Send + Sync + 'static,
     Realtime: FromRef<S>,
     Storefront: FromRef<S>,
 {
-    Router::new().route("/customers/socket-token", post(socket_token::socket_token))
+    let told = storefront::told("Give the app a token for the socket server.", socket_token::schema());
+    let told = told.refused(&[ProblemCode::SocketNotConfigured]);
+    storefront::Routes::none().post("/customers/socket-token", told, socket_token::socket_token)
 }

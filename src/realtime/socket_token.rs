@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CompanyId, CustomerId};
+use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::secrets::random_hex_32;
 use crate::realtime::key::SocketKey;
@@ -59,6 +60,15 @@ pub(super) struct Holder {
 pub(super) enum TokenRefusal {
     Invalid,
     Expired,
+}
+
+/// The form of the answer.
+pub(super) fn schema() -> Value {
+    object([
+        ("token", json!({ "type": "string" })),
+        ("expires_in", json!({ "type": "integer", "description": "Seconds; fetch another one a minute before." })),
+        ("expires_at", json!({ "type": "string", "format": "date-time" })),
+    ])
 }
 
 /// `POST customers/socket-token`

@@ -61,7 +61,7 @@ mod writing;
 pub use columns::{Columns, Values};
 pub use edit::Edit;
 pub use entity_tag::IfMatch;
-pub use extension::{Description, Extension, document};
+pub use extension::Extension;
 pub use fields::{Described, Fields};
 pub use filter::Filter;
 pub use member::Member;

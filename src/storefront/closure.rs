@@ -13,12 +13,22 @@ use crate::kernel::json::Json;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::codes::{self, CodeRequest, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::routes::{self, Routes, told};
 use crate::storefront::texts::Recipient;
 use crate::storefront::tokens::{SignedInCustomer, revoke_all_tokens};
 use crate::storefront::{Storefront, customers, devices, sending, social};
 
+/// Closing the account.
+pub(super) fn routes() -> Routes<Storefront> {
+    let asking = told("Send a code that closes the account.", routes::sent()).refused(&[ProblemCode::ContactMissing]);
+    let asking = asking.refused(codes::NOT_TEXTED).refused(codes::NOT_MAILED);
+    let closing = told("Close the account by that code.", routes::done()).refused(codes::NOT_RIGHT);
+    let routes = Routes::none().post("/customers/account-closure", asking, request);
+    routes.post("/customers/confirm-account-closure", closing, confirm)
+}
+
 /// `POST customers/account-closure`
-pub(super) async fn request(
+async fn request(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     client: ClientAddress,
@@ -45,16 +55,16 @@ async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, languages
 }
 
 /// `POST customers/confirm-account-closure`
-pub(super) async fn confirm(
+async fn confirm(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     Json(request): Json<CodeRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    close(&storefront, &caller, request.code.as_ref()).await?;
+    close(&storefront, &caller, &request.code).await?;
     Ok(Answer(json!({ "status": "ok" })))
 }
 
-async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: Option<&SubmittedCode>) -> Result<(), Problem> {
+async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &SubmittedCode) -> Result<(), Problem> {
     let id = caller.customer.id;
     let right = codes::check(storefront, caller.store.id, Purpose::CloseAccount, Target::RequestedBy(id), code).await?;
 

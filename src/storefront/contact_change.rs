@@ -4,7 +4,6 @@ use axum::Json as Answer;
 use axum::extract::State;
 use axum::response::Response;
 use futures::FutureExt;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::contact::{EmailAddress, Identity};
@@ -16,17 +15,36 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::codes::{self, CodeRequest, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::routes::{self, Routes, body, told};
 use crate::storefront::tokens::SignedInCustomer;
 use crate::storefront::{Storefront, sending, texts};
 
-/// `POST customers/request-phone-verification`
-#[derive(Debug, Deserialize)]
-pub(super) struct PhoneRequest {
-    phone: String,
+/// Verifying a number or an address.
+pub(super) fn routes() -> Routes<Storefront> {
+    let asking = |sentence| told(sentence, routes::sent());
+    let saving = |sentence| told(sentence, routes::own_record()).refused(codes::NOT_RIGHT);
+    let to_number = asking("Send a code to the customer's new number.").refused(&[ProblemCode::PhoneTaken]);
+    let to_address = asking("Send a code to the customer's new mail address.").refused(&[ProblemCode::EmailTaken]);
+    let number = saving("Save the number that the code was sent to.").refused(&[ProblemCode::PhoneTaken]);
+    let address = saving("Save the mail address that the code was sent to.").refused(&[ProblemCode::EmailTaken]);
+    Routes::none()
+        .post("/customers/request-phone-verification", to_number.refused(codes::NOT_TEXTED), request_phone)
+        .post("/customers/verify-phone-number", number, confirm_phone)
+        .post("/customers/request-email-verification", to_address.refused(codes::NOT_MAILED), request_email)
+        .post("/customers/verify-email", address, confirm_email)
+}
+
+body! {
+    /// `POST customers/request-phone-verification`
+    #[derive(Debug)]
+    struct PhoneRequest {
+        /// The new number, with its international prefix.
+        phone: String,
+    }
 }
 
 /// `POST customers/request-phone-verification`
-pub(super) async fn request_phone(
+async fn request_phone(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     client: ClientAddress,
@@ -40,14 +58,17 @@ pub(super) async fn request_phone(
     sending::limited(&storefront, &caller.store, client, flow.boxed()).await
 }
 
-/// `POST customers/request-email-verification`
-#[derive(Debug, Deserialize)]
-pub(super) struct EmailRequest {
-    email: String,
+body! {
+    /// `POST customers/request-email-verification`
+    #[derive(Debug)]
+    struct EmailRequest {
+        /// The new mail address.
+        email: String,
+    }
 }
 
 /// `POST customers/request-email-verification`
-pub(super) async fn request_email(
+async fn request_email(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     client: ClientAddress,
@@ -92,32 +113,27 @@ async fn send_code(
 }
 
 /// `POST customers/verify-phone-number`
-pub(super) async fn confirm_phone(
+async fn confirm_phone(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     Json(request): Json<CodeRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    let customer = save(&storefront, &caller, Purpose::VerifyPhone, request.code.as_ref()).await?;
+    let customer = save(&storefront, &caller, Purpose::VerifyPhone, &request.code).await?;
     Ok(Answer(json!({ "customer": customer.present() })))
 }
 
 /// `POST customers/verify-email`
-pub(super) async fn confirm_email(
+async fn confirm_email(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     Json(request): Json<CodeRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    let customer = save(&storefront, &caller, Purpose::VerifyEmail, request.code.as_ref()).await?;
+    let customer = save(&storefront, &caller, Purpose::VerifyEmail, &request.code).await?;
     Ok(Answer(json!({ "customer": customer.present() })))
 }
 
 /// Saves the number or the address that the code was sent to.
-async fn save(
-    storefront: &Storefront,
-    caller: &SignedInCustomer,
-    purpose: Purpose,
-    code: Option<&SubmittedCode>,
-) -> Result<Customer, Problem> {
+async fn save(storefront: &Storefront, caller: &SignedInCustomer, purpose: Purpose, code: &SubmittedCode) -> Result<Customer, Problem> {
     let right = codes::check(storefront, caller.store.id, purpose, Target::RequestedBy(caller.customer.id), code).await?;
     let identity = Identity::parse(right.identity()).map_err(|_| ProblemCode::Internal)?;
 

@@ -50,5 +50,5 @@ pub(super) async fn give_back(
 
 /// A digest: an account that is erased leaves no address behind here.
 fn bucket(store: StoreId, address: &EmailAddress) -> String {
-    format!("mails:{store}:{}", hex::encode(sha256(&address.mailbox())))
+    format!("mails:{store}:{}", hex::encode(sha256(address.mailbox())))
 }

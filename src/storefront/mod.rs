@@ -18,6 +18,8 @@
 //! * [`audit`] writes down who signed in, how and from where, in the statement that issues the token ([`tokens`]), and what was refused;
 //!   [`resources`] shows it, and the rest, to operators.
 //!
+//! [`routes`] mounts what the flows offer and tells of it in `GET /openapi.json`.
+//!
 //! [`recent`] remembers for a second what most requests look up. What an instance changes it forgets at once, so a sign-in revoked there ends
 //! there at once, and within a second on every other instance.
 //!
@@ -44,6 +46,7 @@ mod profile;
 mod recent;
 mod registration;
 mod resources;
+mod routes;
 mod sending;
 mod sessions;
 mod sign_in;
@@ -57,10 +60,6 @@ use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use axum::extract::FromRef;
-use axum::middleware::from_fn_with_state;
-use axum::routing::{delete, get, post};
 use chrono::TimeDelta;
 use ipnet::IpNet;
 use sqlx::{Connection, PgPool};
@@ -81,6 +80,7 @@ use crate::providers::sms::Sms;
 pub use export::export_customer;
 pub use messages::{BadMessages, Fault, Messages, Settings as MessagesSettings};
 pub use resources::extension as operator_extension;
+pub use routes::{PATH, Routes, Told, told};
 pub use stores::{StoreKey, create_store, create_store_key, revoke_store_key};
 pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
 
@@ -209,35 +209,23 @@ impl Storefront {
     }
 }
 
-/// Everything below `/storefront/v1`, with the routes of `guests`: other parts' that stand behind the same door.
-pub fn routes<S>(storefront: &Storefront, guests: Router<S>) -> Router<S>
+/// Everything below [`PATH`], with the routes of `guests`: other parts' that stand behind the same door.
+pub fn routes<S>(storefront: &Storefront, guests: Routes<S>) -> Routes<S>
 where
     S: Clone + Send + Sync + 'static,
-    Storefront: FromRef<S>,
 {
-    Router::new()
-        .route("/customers", post(registration::register))
-        .route("/customers/me", get(profile::me))
-        .route("/customers/{id}", get(profile::find).put(profile::update))
-        .route("/customers/request-creation-code", post(registration::request_creation_code))
-        .route("/customers/login", post(sign_in::login))
-        .route("/customers/login-with-sms", post(sign_in::login_with_sms))
-        .route("/customers/verify-code", post(sign_in::verify_code))
-        .route("/customers/reset-password", post(password_reset::reset))
-        .route("/customers/request-phone-verification", post(contact_change::request_phone))
-        .route("/customers/verify-phone-number", post(contact_change::confirm_phone))
-        .route("/customers/request-email-verification", post(contact_change::request_email))
-        .route("/customers/verify-email", post(contact_change::confirm_email))
-        .route("/customers/account-closure", post(closure::request))
-        .route("/customers/confirm-account-closure", post(closure::confirm))
-        .route("/customers/register-device", post(devices::register))
-        .route("/customers/unregister-device", post(devices::unregister))
-        .route("/customers/sessions", get(sessions::list))
-        .route("/customers/sessions/{id}", delete(sessions::revoke))
-        .route("/customers/logout", post(sessions::logout))
-        .route("/customers/logout-all", post(sessions::logout_all))
-        .merge(social::routes(storefront))
-        .merge(card::routes(storefront.card.name()))
-        .merge(guests)
-        .route_layer(from_fn_with_state(storefront.clone(), access::admit))
+    let own = [
+        registration::routes(),
+        sign_in::routes(),
+        social::routes(storefront),
+        password_reset::routes(),
+        profile::routes(),
+        contact_change::routes(),
+        sessions::routes(),
+        devices::routes(),
+        card::routes(storefront.card.name()),
+        closure::routes(),
+    ];
+    let own = own.into_iter().fold(Routes::none(), Routes::merge);
+    own.with_state(storefront.clone()).merge(guests).behind_the_door(storefront)
 }

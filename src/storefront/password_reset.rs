@@ -6,7 +6,6 @@ use axum::Json as Answer;
 use axum::extract::State;
 use futures::FutureExt;
 use secrecy::SecretString;
-use serde::Deserialize;
 use serde_json::Value;
 
 use crate::kernel::json::Json;
@@ -14,21 +13,34 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
 use crate::storefront::audit::{Attempt, Method, Origin, audited};
 use crate::storefront::codes::{self, Purpose, SubmittedCode, Target};
+use crate::storefront::routes::{self, Routes, body, told};
 use crate::storefront::sign_in::SignedIn;
 use crate::storefront::tokens::revoke_all_tokens;
 use crate::storefront::{Storefront, customers, passwords};
 
-/// `POST customers/reset-password`
-#[derive(Debug, Deserialize)]
-pub(super) struct ResetRequest {
-    identity: String,
-    #[serde(default, deserialize_with = "codes::submitted")]
-    code: Option<SubmittedCode>,
-    password: SecretString,
+/// Setting a new password.
+pub(super) fn routes() -> Routes<Storefront> {
+    let told = told("Set a new password by a sign-in code, and end every other sign-in.", routes::login());
+    let told = told.refused(codes::NOT_RIGHT).refused(&[ProblemCode::Overloaded]);
+    Routes::none().post("/customers/reset-password", told, reset)
+}
+
+body! {
+    /// `POST customers/reset-password`
+    #[derive(Debug)]
+    struct ResetRequest {
+        /// What the code was asked for with, or sent to.
+        identity: String,
+        /// The code that was sent.
+        #[serde(default)]
+        code: SubmittedCode,
+        /// The new password: 8 to 256 characters, and none of the most common ones.
+        password: SecretString,
+    }
 }
 
 /// `POST customers/reset-password`: the code is the one that `login-with-sms` sends, and works here or at `verify-code`.
-pub(super) async fn reset(
+async fn reset(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     origin: Origin,
@@ -44,7 +56,7 @@ async fn set_password(storefront: &Storefront, attempt: &Attempt<'_>, request: &
     let password = passwords::parse(&request.password).map_err(|error| FieldErrors::one("password", error.to_string()))?;
     let identity = attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?;
     let target = Target::Identities(vec![identity.key()]);
-    let right = codes::check(storefront, attempt.store.id, Purpose::SignIn, target, request.code.as_ref()).await?;
+    let right = codes::check(storefront, attempt.store.id, Purpose::SignIn, target, &request.code).await?;
     let hash = match storefront.hashing.hash(password).await {
         Ok(hash) => hash,
         Err(busy) => {

@@ -12,36 +12,56 @@ use url::Url;
 use crate::events::names::CUSTOMER_UPDATED;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::Json;
+use crate::kernel::openapi::reference;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::parsed_as;
 use crate::resources::{Line, Member, Meta};
 use crate::storefront::Storefront;
 use crate::storefront::customers::{self, Customer};
+use crate::storefront::routes::{self, Routes, body, told};
 use crate::storefront::tokens::SignedInCustomer;
 
 /// What a customer's app may keep with them, as JSON, in bytes.
 const META_MAX_LEN: usize = 16 * 1024;
 
+/// The customer's own record.
+pub(super) fn routes() -> Routes<Storefront> {
+    let by_id = |told: routes::Told| told.at("id", "The customer's own id, or its UUID.").refused(&[ProblemCode::RecordNotFound]);
+    let finding = by_id(told("Show the customer by their id.", reference("customer")));
+    let changing = by_id(told("Change the members that are sent.", routes::own_record()));
+    let routes = Routes::none().get("/customers/me", told("Show the customer.", reference("customer")), me);
+    routes.get("/customers/{id}", finding, find).put("/customers/{id}", changing, update)
+}
+
 /// `GET customers/me`
-pub(super) async fn me(SignedInCustomer { shown, .. }: SignedInCustomer) -> Response {
+async fn me(SignedInCustomer { shown, .. }: SignedInCustomer) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], shown).into_response()
 }
 
 /// `GET customers/{id}`: one's own id only; for all others there is no such record.
-pub(super) async fn find(caller: SignedInCustomer, Path(id): Path<String>) -> Result<Answer<Value>, Problem> {
+async fn find(caller: SignedInCustomer, Path(id): Path<String>) -> Result<Answer<Value>, Problem> {
     own(&caller, &id)?;
     Ok(Answer(Value::Object(caller.customer.present())))
 }
 
-/// `PUT customers/{id}`: the members that are there are changed; `null` clears.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct ProfileRequest {
-    name: Member<Line<255>>,
-    title: Member<Option<Line<255>>>,
-    photo_url: Member<Option<PictureUrl>>,
-    meta: Member<Meta>,
-    email: Member<IgnoredAny>,
-    phone: Member<IgnoredAny>,
+body! {
+    /// `PUT customers/{id}`: the members that are there are changed; `null` clears.
+    #[derive(Debug, Default)]
+    #[serde(default)]
+    struct ProfileRequest {
+        /// What the customer is called.
+        name: Member<Line<255>>,
+        /// How they are addressed.
+        title: Member<Option<Line<255>>>,
+        /// Where a picture of them lies.
+        photo_url: Member<Option<PictureUrl>>,
+        /// What the app keeps with them: up to 16 KiB.
+        meta: Member<Meta>,
+        /// Changes by proving the new one, not here.
+        email: Member<IgnoredAny>,
+        /// Changes by proving the new one, not here.
+        phone: Member<IgnoredAny>,
+    }
 }
 
 /// Where a picture lies.
@@ -61,6 +81,8 @@ impl TryFrom<Line<2048>> for PictureUrl {
     }
 }
 
+parsed_as!(PictureUrl => String, json!({ "type": "string", "format": "uri", "pattern": "^https?://", "maxLength": 2_048 }));
+
 impl From<PictureUrl> for String {
     fn from(url: PictureUrl) -> Self {
         url.0
@@ -68,7 +90,7 @@ impl From<PictureUrl> for String {
 }
 
 /// `PUT customers/{id}`
-pub(super) async fn update(
+async fn update(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     Path(id): Path<String>,

@@ -7,7 +7,7 @@ use axum::response::Response;
 use futures::FutureExt;
 use secrecy::SecretString;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::kernel::client_address::ClientAddress;
@@ -20,16 +20,31 @@ use crate::storefront::audit::{self, Attempt, Origin, audited};
 use crate::storefront::codes::{self, Method, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, NewCustomer};
 use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::routes::{self, Routes, Sent, body, told};
 use crate::storefront::sign_in::SignedIn;
 use crate::storefront::stores::Store;
 use crate::storefront::{Storefront, passwords, sending, texts};
 
-/// `POST customers/request-creation-code`
-#[derive(Debug, Deserialize)]
-pub(super) struct CreationCodeRequest {
-    #[serde(default)]
-    mode: Mode,
-    identity: String,
+/// Registering.
+pub(super) fn routes() -> Routes<Storefront> {
+    let asking = told("Send a code to somebody who has no account yet.", routes::sent()).refused(&[ProblemCode::AccountExists]);
+    let asking = asking.refused(codes::NOT_TEXTED).refused(codes::NOT_MAILED);
+    let opening = told("Open an account with that code, and sign in.", routes::login()).with_status(StatusCode::CREATED);
+    let opening = opening.refused(codes::NOT_RIGHT).refused(&[ProblemCode::AccountExists, ProblemCode::Overloaded]);
+    let routes = Routes::none().post("/customers/request-creation-code", asking, request_creation_code);
+    routes.post("/customers", opening, register)
+}
+
+body! {
+    /// `POST customers/request-creation-code`
+    #[derive(Debug)]
+    struct CreationCodeRequest {
+        /// How the code travels.
+        #[serde(default)]
+        mode: Mode,
+        /// The number or the mail address it goes to.
+        identity: String,
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -40,8 +55,16 @@ enum Mode {
     Email,
 }
 
+impl Sent for Mode {
+    const NEEDED: bool = false;
+
+    fn schema() -> Value {
+        json!({ "enum": ["sms", "email"], "default": "email" })
+    }
+}
+
 /// `POST customers/request-creation-code`
-pub(super) async fn request_creation_code(
+async fn request_creation_code(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientAddress,
@@ -74,16 +97,25 @@ async fn send_creation_code(
     Ok(codes::issue(storefront, order).await?)
 }
 
-/// `POST customers`
-#[derive(Debug, Deserialize)]
-pub(super) struct RegistrationRequest {
-    name: Option<String>,
-    identity: Option<String>,
-    email: Option<String>,
-    phone: Option<String>,
-    password: Option<SecretString>,
-    #[serde(default, deserialize_with = "codes::submitted")]
-    code: Option<SubmittedCode>,
+body! {
+    /// `POST customers`
+    #[derive(Debug)]
+    struct RegistrationRequest {
+        /// What the customer is called: 1 to 255 characters.
+        #[serde(default)]
+        name: String,
+        /// What the code was sent to. This, `email` or `phone` is needed.
+        identity: Option<String>,
+        /// A mail address; it is proven if the code was sent to it.
+        email: Option<String>,
+        /// A number with its international prefix; it is proven if the code was sent to it.
+        phone: Option<String>,
+        /// 8 to 256 characters, and none of the most common ones.
+        password: Option<SecretString>,
+        /// The code that was sent.
+        #[serde(default)]
+        code: SubmittedCode,
+    }
 }
 
 /// A registration whose every member can be used.
@@ -125,8 +157,8 @@ impl RegistrationRequest {
             }
             None => {}
         }
-        let name = errors.check("name", customers::parse_name(self.name.as_deref().unwrap_or_default()));
-        if self.code.is_none() {
+        let name = errors.check("name", customers::parse_name(&self.name));
+        if matches!(self.code, SubmittedCode::Missing) {
             errors.add("code", "code is required.");
         }
         let password = self.password.as_ref().and_then(|password| errors.check("password", passwords::parse(password)));
@@ -136,7 +168,7 @@ impl RegistrationRequest {
 }
 
 /// `POST customers`
-pub(super) async fn register(
+async fn register(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     origin: Origin,
@@ -152,7 +184,7 @@ async fn create_account(storefront: &Storefront, attempt: &Attempt<'_>, request:
     let registration = request.parse()?;
     let store = attempt.store;
     let target = Target::Identities(registration.candidates);
-    let right = codes::check(storefront, store.id, Purpose::CreateAccount, target, request.code.as_ref()).await?;
+    let right = codes::check(storefront, store.id, Purpose::CreateAccount, target, &request.code).await?;
     let password_hash = match registration.password {
         Some(password) => match storefront.hashing.hash(password).await {
             Ok(hash) => Some(hash),

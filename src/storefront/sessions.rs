@@ -5,12 +5,42 @@ use axum::extract::{Path, State};
 use serde_json::{Value, json};
 
 use crate::kernel::clock::timestamp;
+use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::Storefront;
+use crate::storefront::routes::{self, Routes, told};
 use crate::storefront::tokens::{self, SignedInCustomer};
 
+/// The customer's sign-ins.
+pub(super) fn routes() -> Routes<Storefront> {
+    let listing = told("List where the customer is signed in, the last used first.", object([("sessions", schema())]));
+    let ending = told("End one of these sign-ins.", routes::done()).at("id", "The sign-in's id.").refused(&[ProblemCode::RecordNotFound]);
+    Routes::none()
+        .get("/customers/sessions", listing, list)
+        .delete("/customers/sessions/{id}", ending, revoke)
+        .post("/customers/logout", told("End this sign-in.", routes::done()), logout)
+        .post("/customers/logout-all", told("End every sign-in of the customer.", routes::done()), logout_all)
+}
+
+/// The form of what is listed.
+fn schema() -> Value {
+    let instant = json!({ "type": "string", "format": "date-time" });
+    let line = json!({ "type": ["string", "null"] });
+    let session = object([
+        ("id", json!({ "type": "string" })),
+        ("current", json!({ "type": "boolean", "description": "Whether it is the one of this request." })),
+        ("created_at", instant.clone()),
+        ("last_used_at", instant.clone()),
+        ("expires_at", instant),
+        ("method", line.clone()),
+        ("address", line.clone()),
+        ("user_agent", line),
+    ]);
+    json!({ "type": "array", "items": session })
+}
+
 /// `GET customers/sessions`: where the customer is signed in, the last used first, and how and from where each sign-in was made.
-pub(super) async fn list(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
+async fn list(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     let sessions = tokens::list_tokens(&mut conn, caller.customer.id, storefront.clock.now()).await?;
     let shown = sessions.iter().map(|session| {
@@ -29,11 +59,7 @@ pub(super) async fn list(State(storefront): State<Storefront>, caller: SignedInC
 }
 
 /// `DELETE customers/sessions/{id}`: ends one of the customer's own sign-ins.
-pub(super) async fn revoke(
-    State(storefront): State<Storefront>,
-    caller: SignedInCustomer,
-    Path(id): Path<String>,
-) -> Result<Answer<Value>, Problem> {
+async fn revoke(State(storefront): State<Storefront>, caller: SignedInCustomer, Path(id): Path<String>) -> Result<Answer<Value>, Problem> {
     let id = id.parse().map_err(|_| ProblemCode::RecordNotFound)?;
     let mut conn = storefront.pool.acquire().await?;
     let revoked = tokens::revoke_token(&mut conn, caller.customer.id, id, storefront.clock.now()).await?;
@@ -42,7 +68,7 @@ pub(super) async fn revoke(
 }
 
 /// `POST customers/logout`: ends this sign-in.
-pub(super) async fn logout(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
+async fn logout(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     tokens::revoke_token(&mut conn, caller.customer.id, caller.token, storefront.clock.now()).await?;
     storefront.recent.sessions.forget(&caller.token);
@@ -50,7 +76,7 @@ pub(super) async fn logout(State(storefront): State<Storefront>, caller: SignedI
 }
 
 /// `POST customers/logout-all`: ends every sign-in of the customer, this one included.
-pub(super) async fn logout_all(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
+async fn logout_all(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     tokens::revoke_all_tokens(&mut conn, caller.customer.id, storefront.clock.now()).await?;
     storefront.recent.forget_customer(caller.customer.id);

@@ -5,7 +5,6 @@ use axum::extract::State;
 use axum::response::Response;
 use futures::FutureExt;
 use secrecy::{ExposeSecret, SecretString};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::contact::{EmailAddress, Identity};
@@ -19,12 +18,27 @@ use crate::storefront::audit::{Attempt, Method, Origin, audited};
 use crate::storefront::codes::{self, Order, Purpose, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::routes::{self, Routes, body, told};
 use crate::storefront::stores::Store;
 use crate::storefront::texts::{self, Recipient};
 use crate::storefront::{Settings, Storefront, passwords, sending};
 
 /// A password is compared again when its hash was replaced meanwhile: a parallel sign-in may have hashed the same password anew.
 const TRIES: usize = 2;
+
+/// Signing in.
+pub(super) fn routes() -> Routes<Storefront> {
+    let asking = told("Send a sign-in code.", routes::sent()).refused(&[ProblemCode::CustomerNotFound]);
+    let asking = asking.refused(codes::NOT_TEXTED).refused(codes::NOT_MAILED);
+    let by_code = told("Sign in by a code.", routes::login()).refused(codes::NOT_RIGHT);
+    let wrong_password = [ProblemCode::CredentialsInvalid, ProblemCode::PasswordAttemptsExceeded, ProblemCode::Overloaded];
+    let by_password = told("Sign in by identity and password.", routes::login()).refused(&wrong_password);
+    Routes::none().post("/customers/login-with-sms", asking, login_with_sms).post("/customers/verify-code", by_code, verify_code).post(
+        "/customers/login",
+        by_password,
+        login,
+    )
+}
 
 /// A customer with the token they have just been given.
 #[derive(Debug)]
@@ -44,17 +58,20 @@ impl SignedIn {
     }
 }
 
-/// `POST customers/login-with-sms`
-#[derive(Debug, Deserialize)]
-pub(super) struct SmsLoginRequest {
-    phone: Option<String>,
-    /// Instead of the number: an address, of somebody who may have no number.
-    identity: Option<String>,
+body! {
+    /// `POST customers/login-with-sms`
+    #[derive(Debug)]
+    struct SmsLoginRequest {
+        /// The number that is texted. This or `identity` is needed.
+        phone: Option<String>,
+        /// Instead of the number: an address, of somebody who may have no number.
+        identity: Option<String>,
+    }
 }
 
 /// `POST customers/login-with-sms`: sends a code and says how; the token comes from `verify-code`. Who registered by mail and has neither a
 /// number nor a password comes back with their address, which the code is then mailed to.
-pub(super) async fn login_with_sms(
+async fn login_with_sms(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     client: ClientAddress,
@@ -127,27 +144,31 @@ async fn issue(
     Ok(codes::issue(storefront, order).await?)
 }
 
-/// `POST customers/verify-code`
-#[derive(Debug, Deserialize)]
-pub(super) struct CodeLoginRequest {
-    identity: String,
-    #[serde(default, deserialize_with = "codes::submitted")]
-    code: Option<SubmittedCode>,
+body! {
+    /// `POST customers/verify-code`
+    #[derive(Debug)]
+    struct CodeLoginRequest {
+        /// What the code was asked for with, or sent to.
+        identity: String,
+        /// The code that was sent.
+        #[serde(default)]
+        code: SubmittedCode,
+    }
 }
 
 /// `POST customers/verify-code`
-pub(super) async fn verify_code(
+async fn verify_code(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     origin: Origin,
     Json(request): Json<CodeLoginRequest>,
 ) -> Result<Answer<Value>, Problem> {
     let attempt = Attempt::new(&store, Method::Code, Some(&request.identity), origin);
-    let signed_in = audited(&storefront, &attempt, sign_in_by_code(&storefront, &attempt, request.code.as_ref()).boxed()).await?;
+    let signed_in = audited(&storefront, &attempt, sign_in_by_code(&storefront, &attempt, &request.code).boxed()).await?;
     Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
-async fn sign_in_by_code(storefront: &Storefront, attempt: &Attempt<'_>, code: Option<&SubmittedCode>) -> Result<SignedIn, Problem> {
+async fn sign_in_by_code(storefront: &Storefront, attempt: &Attempt<'_>, code: &SubmittedCode) -> Result<SignedIn, Problem> {
     let (store, identity) = (attempt.store.id, attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?);
     let right = codes::check(storefront, store, Purpose::SignIn, Target::Identities(vec![identity.key()]), code).await?;
 
@@ -159,15 +180,19 @@ async fn sign_in_by_code(storefront: &Storefront, attempt: &Attempt<'_>, code: O
     Ok(signed_in)
 }
 
-/// `POST customers/login`
-#[derive(Debug, Deserialize)]
-pub(super) struct PasswordLoginRequest {
-    identity: String,
-    password: SecretString,
+body! {
+    /// `POST customers/login`
+    #[derive(Debug)]
+    struct PasswordLoginRequest {
+        /// The number or the mail address.
+        identity: String,
+        /// The password.
+        password: SecretString,
+    }
 }
 
 /// `POST customers/login`
-pub(super) async fn login(
+async fn login(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     origin: Origin,

@@ -4,6 +4,7 @@
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
@@ -15,33 +16,15 @@ use crate::tokens::{OPEN, SIGNED_IN};
 /// Bodies for each route; more of them found nothing more.
 const BODIES: usize = 24;
 
-/// Every member that a storefront route reads, and one that none does.
-const MEMBERS: &[&str] = &[
-    "name",
-    "identity",
-    "email",
-    "phone",
-    "password",
-    "code",
-    "mode",
-    "platform",
-    "os",
-    "token",
-    "device",
-    "title",
-    "photo_url",
-    "meta",
-    "identityToken",
-    "authorizationCode",
-    "idpAUserId",
-    "nonce",
-    "idToken",
-    "clientId",
-    "idpCUserId",
-    "accessToken",
-    "apiVersion",
-    "purpose",
-];
+/// A member that is read beside those the document tells of, and one that nobody reads.
+const OTHERS: [&str; 2] = ["os", "purpose"];
+
+/// The members of the body that a route is said to take.
+fn members(document: &Value, method: &Method, path: &str) -> Vec<String> {
+    let operation = &document["paths"][format!("/storefront/v1/{path}")][method.as_str().to_lowercase()];
+    let told = operation["requestBody"]["content"]["application/json"]["schema"]["properties"].as_object();
+    told.into_iter().flatten().map(|(name, _)| name.clone()).chain(OTHERS.map(str::to_owned)).collect()
+}
 
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![
@@ -75,8 +58,8 @@ pub fn any_value() -> impl Strategy<Value = Value> {
 }
 
 /// A document with some of the members, each with a value of any type.
-fn any_document() -> impl Strategy<Value = Vec<u8>> {
-    prop::collection::vec((prop::sample::select(MEMBERS), any_value()), 0..10).prop_map(|members| {
+fn any_document(members: &[String]) -> impl Strategy<Value = Vec<u8>> + use<> {
+    prop::collection::vec((prop::sample::select(members.to_vec()), any_value()), 0..10).prop_map(|members| {
         // Written by hand, so that a member may stand there twice.
         let members: Vec<_> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
         format!("{{{}}}", members.join(",")).into_bytes()
@@ -84,24 +67,25 @@ fn any_document() -> impl Strategy<Value = Vec<u8>> {
 }
 
 /// A document that something has happened to on its way.
-fn any_damaged_document() -> impl Strategy<Value = Vec<u8>> {
+fn any_damaged_document(members: &[String]) -> impl Strategy<Value = Vec<u8>> + use<> {
     let damage =
         prop::sample::select(vec![&b"\\u0000"[..], b"\\ud800", b"\\udc00\\ud800", b"\0", b"\xff\xfe", b"\"", b"{", b"\\", b"1e999"]);
-    (any_document(), any::<prop::sample::Index>(), damage).prop_map(|(mut document, at, damage)| {
+    (any_document(members), any::<prop::sample::Index>(), damage).prop_map(|(mut document, at, damage)| {
         let at = at.index(document.len() + 1);
         document.splice(at..at, damage.iter().copied());
         document
     })
 }
 
-fn any_body() -> impl Strategy<Value = Vec<u8>> {
+fn any_body(members: &[String]) -> impl Strategy<Value = Vec<u8>> + use<> {
+    let member = || prop::sample::select(members.to_vec());
     let nested = |name: &str, depth: usize| format!("{{\"{name}\":{}{}}}", "[".repeat(depth), "]".repeat(depth)).into_bytes();
     prop_oneof![
-        6 => any_document(),
-        3 => any_damaged_document(),
+        6 => any_document(members),
+        3 => any_damaged_document(members),
         1 => prop::collection::vec(any::<u8>(), 0..200),
-        1 => (prop::sample::select(MEMBERS), prop::sample::select(vec![100_usize, 200, 100_000])).prop_map(move |(name, depth)| nested(name, depth)),
-        1 => prop::sample::select(MEMBERS).prop_map(|name| format!("{{\"{name}\":\"{}\"}}", "x".repeat(300 * 1024)).into_bytes()),
+        1 => (member(), prop::sample::select(vec![100_usize, 200, 100_000])).prop_map(move |(name, depth)| nested(&name, depth)),
+        1 => member().prop_map(|name| format!("{{\"{name}\":\"{}\"}}", "x".repeat(300 * 1024)).into_bytes()),
         1 => any_value().prop_map(|value| value.to_string().into_bytes()),
     ]
 }
@@ -129,14 +113,16 @@ async fn generated_bodies_are_never_our_fault_and_leave_nothing_behind_when_refu
     world.card_gateway(world.company).await;
     let customer = world.register_with(EMAIL, json!({ "password": PASSWORD })).await["customer"]["id"].as_str().unwrap().to_owned();
     let sign_in = json!({ "identity": EMAIL, "password": PASSWORD });
+    let document = world.request(Method::GET, "/openapi.json").send().await.ok(200);
     let mut runner = TestRunner::deterministic();
     for (method, path) in SIGNED_IN.iter().chain(OPEN) {
+        let bodies = any_body(&members(&document, method, path));
         let path = format!("/storefront/v1/{}", path.replace("customers/{id}", &format!("customers/{customer}")).replace("{id}", "0"));
         // A sign-in for each route: some of them end it.
         let mut signed_in = token(&world.storefront("customers/login").json(&sign_in).send().await.ok(200));
         let mut before = rows(&world).await;
         for _ in 0..BODIES {
-            let body = any_body().new_tree(&mut runner).unwrap().current();
+            let body = bodies.new_tree(&mut runner).unwrap().current();
             let request =
                 world.request(method.clone(), &path).key(&world.store_key).token(&signed_in).header("content-type", "application/json");
             // `Answer` checks that whatever fails fails as a problem.

@@ -1,6 +1,5 @@
 //! A namespace: its routes, and what is told about them. Both come from one list, so that neither has what the other lacks.
 
-mod document;
 mod operations;
 
 use axum::Router;
@@ -8,12 +7,12 @@ use axum::extract::FromRef;
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::routing::{MethodFilter, on};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::companies::Companies;
+use crate::kernel::openapi::Description;
 use crate::resources::{Described, Editable, Operation, Referable, Resource, Terms, read_only_routes, routes};
 
-pub use document::document;
 use operations::Kind;
 
 /// The routes below `<namespace>/int/v1`.
@@ -23,23 +22,6 @@ pub struct Extension<S> {
     router: Router<S>,
     description: Description,
     kinds: Vec<Referable>,
-}
-
-/// What is told about the routes.
-#[derive(Clone, Debug, Default)]
-pub struct Description {
-    routes: Vec<Route>,
-    /// The forms of records, by the names of their kinds.
-    schemas: Map<String, Value>,
-}
-
-#[derive(Clone, Debug)]
-struct Route {
-    method: Method,
-    /// Whole, with the namespace.
-    path: String,
-    /// An OpenAPI Operation Object.
-    operation: Value,
 }
 
 impl<S> Extension<S>
@@ -99,8 +81,7 @@ where
     pub fn merge(mut self, other: Self) -> Self {
         debug_assert_eq!(self.namespace, other.namespace);
         self.router = self.router.merge(other.router);
-        self.description.routes.extend(other.description.routes);
-        self.description.schemas.extend(other.description.schemas);
+        self.description.merge(other.description);
         self.kinds.extend(other.kinds);
         self
     }
@@ -124,13 +105,12 @@ where
                 Operation::Delete => self.add(Method::DELETE, &one, kind.delete()),
             }
         }
-        self.description.schemas.extend(kind.schemas(operations));
+        self.description.schemas(kind.schemas(operations));
         self
     }
 
     fn add(&mut self, method: Method, path: &str, operation: Value) {
-        let path = format!("{}{path}", self.path());
-        self.description.routes.push(Route { method, path, operation });
+        self.description.route(method, format!("{}{path}", self.path()), operation);
     }
 }
 

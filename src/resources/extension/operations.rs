@@ -1,11 +1,10 @@
 //! What is told about each route, as OpenAPI Operation Objects.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
 use crate::companies::Scope;
 use crate::kernel::ids::TypedId;
+use crate::kernel::openapi::{header, json_content, parameter, path_parameter, reference, refusals};
 use crate::kernel::problem::ProblemCode;
 use crate::resources::{Described, Operation, Resource, Terms, plural_path};
 
@@ -41,7 +40,7 @@ impl Kind {
 
     pub(super) fn find(&self) -> Value {
         let mut operation = self.operation("Find", self.terms.singular, self.reading, 200, self.wrapped(), &[ProblemCode::RecordNotFound]);
-        operation["parameters"] = json!([path_parameter()]);
+        operation["parameters"] = json!([uuid_parameter()]);
         operation
     }
 
@@ -66,7 +65,7 @@ impl Kind {
             ProblemCode::BodyInvalid,
         ];
         let mut operation = self.operation("Change", self.terms.singular, self.writing, 200, self.wrapped(), &refused);
-        operation["parameters"] = json!([path_parameter(), if_match()]);
+        operation["parameters"] = json!([uuid_parameter(), if_match()]);
         operation["requestBody"] = json_content("The members that change.", reference(&self.body_name()));
         operation
     }
@@ -74,7 +73,7 @@ impl Kind {
     pub(super) fn delete(&self) -> Value {
         let refused = [ProblemCode::RecordNotFound, ProblemCode::RecordInUse, ProblemCode::RecordChanged];
         let mut operation = self.operation("Delete", self.terms.singular, self.writing, 200, self.wrapped(), &refused);
-        operation["parameters"] = json!([path_parameter(), if_match()]);
+        operation["parameters"] = json!([uuid_parameter(), if_match()]);
         operation
     }
 
@@ -164,41 +163,20 @@ pub(super) fn beside(namespace: &str, path: &str, sentence: &str) -> Value {
     let mut operation = json!({ "tags": [namespace], "summary": sentence, "responses": problems(&[ProblemCode::RecordNotFound]) });
     operation["responses"]["2XX"] = json!({ "description": "Done." });
     if path.contains("{uuid}") {
-        operation["parameters"] = json!([path_parameter()]);
+        operation["parameters"] = json!([uuid_parameter()]);
     }
     operation
 }
 
 /// The refusals of an operation and those that every one has, by their status.
 fn problems(refused: &[ProblemCode]) -> Map<String, Value> {
-    let everywhere = [ProblemCode::ApiKeyInvalid, ProblemCode::ScopeMissing];
-    let mut by_status: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for code in refused.iter().chain(&everywhere) {
-        by_status.entry(code.status().as_str().to_owned()).or_default().push(format!("`{}`: {}", code.as_str(), code.detail()));
-    }
-    let content = json!({ "application/problem+json": { "schema": { "$ref": "#/components/schemas/problem" } } });
-    let response = |sentences: Vec<String>| json!({ "description": sentences.join(" "), "content": content });
-    by_status.into_iter().map(|(status, sentences)| (status, response(sentences))).collect()
+    refusals(refused.iter().copied().chain([ProblemCode::ApiKeyInvalid, ProblemCode::ScopeMissing]))
 }
 
-fn reference(schema: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{schema}") })
-}
-
-fn json_content(description: &str, schema: Value) -> Value {
-    json!({ "description": description, "content": { "application/json": { "schema": schema } } })
-}
-
-fn parameter(name: &str, description: &str, schema: Value) -> Value {
-    json!({ "name": name, "in": "query", "description": description, "schema": schema })
-}
-
-fn path_parameter() -> Value {
-    let description = "The record's UUID or id.";
-    json!({ "name": "uuid", "in": "path", "required": true, "description": description, "schema": { "type": "string" } })
+fn uuid_parameter() -> Value {
+    path_parameter("uuid", "The record's UUID or id.")
 }
 
 fn if_match() -> Value {
-    let description = "The `ETag` of the version that was read; another one is not changed.";
-    json!({ "name": "If-Match", "in": "header", "description": description, "schema": { "type": "string" } })
+    header("If-Match", "The `ETag` of the version that was read; another one is not changed.")
 }

@@ -8,35 +8,36 @@ mod customer;
 mod queries;
 
 use axum::Json as Answer;
-use axum::Router;
-use axum::extract::{FromRef, State};
-use axum::routing::post;
+use axum::extract::State;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::companies::gateways::GatewayError;
 use crate::kernel::json::Json;
+use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::telemetry::chain;
 use crate::providers::RouteName;
 use crate::providers::card::{ApiVersion, Card, CardCustomerId, CardError};
 use crate::storefront::Storefront;
 use crate::storefront::card::customer::grant;
+use crate::storefront::routes::{Routes, body, told};
 use crate::storefront::tokens::SignedInCustomer;
 
 /// The card routes under their neutral name, and under the deployment's own.
-pub(super) fn routes<S>(name: &RouteName) -> Router<S>
-where
-    S: Clone + Send + Sync + 'static,
-    Storefront: FromRef<S>,
-{
+pub(super) fn routes(name: &RouteName) -> Routes<Storefront> {
+    let text = || json!({ "type": "string" });
+    let key = object([("ephemeralKey", text()), ("customerId", text())]);
+    let intent = object([("setupIntentId", text()), ("setupIntent", text()), ("customerId", text())]);
+    let refused = &[ProblemCode::CardNotConfigured, ProblemCode::CardProviderFailed];
+    let keys = told("Let the app's SDK of the card provider show the customer's cards.", key).refused(refused);
+    let intents = told("Let the app's SDK of the card provider save a card.", intent).refused(refused);
     let mut names = vec!["card".to_owned(), name.to_string()];
     names.dedup();
-    names.iter().fold(Router::new(), |router, name| {
-        router
-            .route(&format!("/customers/{name}-ephemeral-key"), post(ephemeral_key))
-            .route(&format!("/customers/{name}-setup-intent"), post(setup_intent))
+    names.iter().fold(Routes::none(), |routes, name| {
+        let routes = routes.post(&format!("/customers/{name}-ephemeral-key"), keys.clone(), ephemeral_key);
+        routes.post(&format!("/customers/{name}-setup-intent"), intents.clone(), setup_intent)
     })
 }
 
@@ -70,12 +71,14 @@ impl From<CardHelperError> for Problem {
     }
 }
 
-/// `POST customers/card-ephemeral-key`
-#[derive(Debug, Deserialize)]
-struct EphemeralKeyRequest {
-    /// The version the app's SDK was built for; it reads no other.
-    #[serde(rename = "apiVersion", default, deserialize_with = "api_version")]
-    api_version: Option<ApiVersion>,
+body! {
+    /// `POST customers/card-ephemeral-key`
+    #[derive(Debug)]
+    struct EphemeralKeyRequest {
+        /// The version the app's SDK was built for; it reads no other.
+        #[serde(default, deserialize_with = "api_version")]
+        api_version as "apiVersion": Option<ApiVersion>,
+    }
 }
 
 /// `null` and `""` are what apps send that have no version to name.

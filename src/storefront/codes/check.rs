@@ -30,6 +30,10 @@ pub(in crate::storefront) enum CheckError {
     Database(#[from] sqlx::Error),
 }
 
+/// How a code is refused, for those who are told of the routes that take one.
+pub(in crate::storefront) const NOT_RIGHT: &[ProblemCode] =
+    &[ProblemCode::CodeInvalid, ProblemCode::CodeExpired, ProblemCode::CodeLocked, ProblemCode::IdentityLockedOut];
+
 impl From<CheckError> for Problem {
     fn from(error: CheckError) -> Self {
         match error {
@@ -64,11 +68,14 @@ pub(in crate::storefront) async fn check(
     store: StoreId,
     purpose: Purpose,
     target: Target,
-    guess: Option<&SubmittedCode>,
+    guess: &SubmittedCode,
 ) -> Result<RightCode, CheckError> {
-    let guess = guess.ok_or(CheckError::Missing)?;
-    // What is not six digits cannot be right, so it is not a guess either: a client's slip costs its customer nothing.
-    let SubmittedCode(Some(digits)) = guess else { return Err(CheckError::Invalid { attempts_left: None }) };
+    let digits = match guess {
+        SubmittedCode::Missing => return Err(CheckError::Missing),
+        // What is not six digits cannot be right, so it is not a guess either: a client's slip costs its customer nothing.
+        SubmittedCode::Unusable => return Err(CheckError::Invalid { attempts_left: None }),
+        SubmittedCode::Digits(digits) => digits,
+    };
     let now = storefront.clock.now();
     let pool = storefront.pool.clone();
     // Whoever guesses and hangs up has guessed.

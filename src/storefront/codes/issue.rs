@@ -83,6 +83,22 @@ pub(in crate::storefront) enum IssueError {
     Database(#[from] sqlx::Error),
 }
 
+/// How a mail is refused, for those who are told of the routes that send one.
+pub(in crate::storefront) const NOT_MAILED: &[ProblemCode] = &[ProblemCode::EmailCooldown, ProblemCode::MessageNotSent];
+
+/// How a text is refused.
+pub(in crate::storefront) const NOT_TEXTED: &[ProblemCode] = &[
+    ProblemCode::TextsPaused,
+    ProblemCode::NumberInvalid,
+    ProblemCode::NumberUnreachable,
+    ProblemCode::NumberUnproven,
+    ProblemCode::NumberCooldown,
+    ProblemCode::RangeCooldown,
+    ProblemCode::TextBudgetUsed,
+    ProblemCode::TextsUnavailable,
+    ProblemCode::MessageNotSent,
+];
+
 impl From<IssueError> for Problem {
     fn from(error: IssueError) -> Self {
         match error {

@@ -10,16 +10,17 @@ mod queries;
 mod rules;
 
 use secrecy::{ExposeSecret, SecretString};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::secret_digest::SecretDigest;
+use crate::storefront::routes::body;
 
-pub(super) use check::check;
-pub(super) use issue::{Method, Order, issue, straight_to};
+pub(super) use check::{NOT_RIGHT, check};
+pub(super) use issue::{Method, NOT_MAILED, NOT_TEXTED, Order, issue, straight_to};
 pub(super) use queries::{forget_codes, forget_open_codes, sweep_codes};
 pub(super) use rules::LIFETIME;
 
@@ -55,27 +56,33 @@ pub(super) enum Target {
 }
 
 /// What a client sent as a code. Only six ASCII digits in a JSON string are ever compared; anything else is merely wrong.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(from = "Value")]
-pub(super) struct SubmittedCode(Option<SecretString>);
+pub(super) enum SubmittedCode {
+    /// The member was not there.
+    #[default]
+    Missing,
+    /// It was there, and cannot be right: so `null`.
+    Unusable,
+    /// Six digits.
+    Digits(SecretString),
+}
 
 impl From<Value> for SubmittedCode {
     fn from(value: Value) -> Self {
         let digits = value.as_str().filter(|text| text.len() == 6 && text.bytes().all(|byte| byte.is_ascii_digit()));
-        Self(digits.map(Into::into))
+        digits.map_or(Self::Unusable, |digits| Self::Digits(digits.into()))
     }
 }
 
-/// `#[serde(default, deserialize_with = "codes::submitted")]`: `null` was sent and is wrong; only an absent member is missing.
-pub(super) fn submitted<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<SubmittedCode>, D::Error> {
-    SubmittedCode::deserialize(deserializer).map(Some)
-}
-
-/// The body of the routes that take a code from a signed-in customer.
-#[derive(Debug, Deserialize)]
-pub(super) struct CodeRequest {
-    #[serde(default, deserialize_with = "submitted")]
-    pub(super) code: Option<SubmittedCode>,
+body! {
+    /// The body of the routes that take a code from a signed-in customer.
+    #[derive(Debug)]
+    pub(super) struct CodeRequest {
+        /// The code that was sent.
+        #[serde(default)]
+        pub(super) code: SubmittedCode,
+    }
 }
 
 /// What is stored instead of the digits.

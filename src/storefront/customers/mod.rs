@@ -11,7 +11,8 @@ use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::events::names::CUSTOMER_CREATED;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::clock::timestamp;
-use crate::kernel::ids::{CompanyId, CustomerId, EventId, StoreId};
+use crate::kernel::ids::{CompanyId, CustomerId, EventId, StoreId, TypedId};
+use crate::kernel::openapi::object;
 use crate::kernel::password_hashing::HashedPassword;
 use crate::members;
 
@@ -58,6 +59,27 @@ macro_rules! customer {
     };
 }
 pub(super) use customer;
+
+/// The form of [`Customer::present`].
+pub(super) fn schema() -> Value {
+    let (text, instant) = (json!({ "type": "string" }), json!({ "type": "string", "format": "date-time" }));
+    let (or_none, is_proven) =
+        (json!({ "type": ["string", "null"] }), json!({ "type": "boolean", "description": "Whether it is proven." }));
+    object([
+        ("id", json!({ "type": "string", "pattern": format!("^{}_", CustomerId::PREFIX) })),
+        ("uuid", json!({ "type": "string", "format": "uuid" })),
+        ("name", text),
+        ("email", or_none.clone()),
+        ("phone", or_none.clone()),
+        ("email_verified", is_proven.clone()),
+        ("phone_verified", is_proven),
+        ("title", or_none.clone()),
+        ("photo_url", or_none),
+        ("meta", json!({ "type": "object", "description": "What the app keeps with the customer." })),
+        ("created_at", instant.clone()),
+        ("updated_at", instant),
+    ])
+}
 
 impl Customer {
     /// The customer as every answer shows them (decisions, section 3).

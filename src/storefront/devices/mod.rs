@@ -4,14 +4,15 @@ mod queries;
 
 use axum::Json as Answer;
 use axum::extract::State;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::kernel::ids::DeviceId;
 use crate::kernel::json::Json;
+use crate::kernel::openapi::object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::kernel::secrets::sha256;
 use crate::storefront::Storefront;
+use crate::storefront::routes::{self, Routes, Sent, body, told};
 use crate::storefront::tokens::SignedInCustomer;
 
 pub(super) use queries::forget_devices;
@@ -19,16 +20,28 @@ pub(super) use queries::forget_devices;
 /// Longest token, in characters.
 const TOKEN_MAX_LEN: usize = 4_096;
 
-/// `POST customers/register-device`
-#[derive(Deserialize)]
-pub(super) struct DeviceRequest {
-    #[serde(alias = "os")]
-    platform: String,
-    token: String,
+/// Push devices.
+pub(super) fn routes() -> Routes<Storefront> {
+    let registered = object([("status", json!({ "const": "ok" })), ("device", DeviceId::schema())]);
+    let registering = told("Send the customer's notifications to a device.", registered);
+    let unregistering = told("Send them there no more.", routes::done()).refused(&[ProblemCode::RecordNotFound]);
+    let routes = Routes::none().post("/customers/register-device", registering, register);
+    routes.post("/customers/unregister-device", unregistering, unregister)
+}
+
+body! {
+    /// `POST customers/register-device`
+    struct DeviceRequest {
+        /// `ios`, `android` or `web`; `os` is read as well.
+        #[serde(alias = "os")]
+        platform: String,
+        /// The device's token at the push service: up to 4,096 characters.
+        token: String,
+    }
 }
 
 /// `POST customers/register-device`: a token belongs to whoever registered it last.
-pub(super) async fn register(
+async fn register(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     Json(request): Json<DeviceRequest>,
@@ -61,15 +74,18 @@ impl DeviceRequest {
     }
 }
 
-/// `POST customers/unregister-device`: by the id that registering answered, or by the token.
-#[derive(Deserialize)]
-pub(super) struct DeviceRemoval {
-    device: Option<DeviceId>,
-    token: Option<String>,
+body! {
+    /// `POST customers/unregister-device`
+    struct DeviceRemoval {
+        /// The id that registering answered. This or `token` is needed.
+        device: Option<DeviceId>,
+        /// The device's token at the push service.
+        token: Option<String>,
+    }
 }
 
 /// `POST customers/unregister-device`
-pub(super) async fn unregister(
+async fn unregister(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
     Json(request): Json<DeviceRemoval>,

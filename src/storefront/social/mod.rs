@@ -16,13 +16,10 @@ mod linking;
 mod queries;
 
 use axum::Json as Answer;
-use axum::Router;
-use axum::extract::{FromRef, State};
+use axum::extract::State;
 use axum::handler::Handler;
-use axum::routing::post;
 use futures::FutureExt;
 use secrecy::SecretString;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -33,46 +30,56 @@ use crate::providers::identity::{IdpAProof, IdpBProof, IdpCProof, VerifiedIdenti
 use crate::storefront::Storefront;
 use crate::storefront::access::CallingStore;
 use crate::storefront::audit::{Attempt, Method, Origin, audited};
+use crate::storefront::routes::{self, Body, Parts, Routes, body, told};
 use crate::storefront::social::linking::{Typed, sign_in};
 
 pub(super) use queries::forget_links;
 
 /// The routes of the three providers, under the neutral names and those of this deployment.
-pub(super) fn routes<S>(storefront: &Storefront) -> Router<S>
-where
-    S: Clone + Send + Sync + 'static,
-    Storefront: FromRef<S>,
-{
+pub(super) fn routes(storefront: &Storefront) -> Routes<Storefront> {
     let providers = &storefront.identity_providers;
-    let router = Router::new();
-    let router = mount(router, "idp-a", &providers.idp_a.name, login_with_idp_a);
-    let router = mount(router, "idp-b", &providers.idp_b.name, login_with_idp_b);
-    mount(router, "idp-c", &providers.idp_c.name, login_with_idp_c)
+    let routes = Routes::none();
+    let routes = mount::<IdpALogin, _, _>(routes, "idp-a", &providers.idp_a.name, login_with_idp_a);
+    let routes = mount::<IdpBLogin, _, _>(routes, "idp-b", &providers.idp_b.name, login_with_idp_b);
+    mount::<IdpCLogin, _, _>(routes, "idp-c", &providers.idp_c.name, login_with_idp_c)
 }
 
-fn mount<S, H, T>(router: Router<S>, neutral: &str, name: &RouteName, handler: H) -> Router<S>
+fn mount<B, H, T>(routes: Routes<Storefront>, neutral: &str, name: &RouteName, handler: H) -> Routes<Storefront>
 where
-    S: Clone + Send + Sync + 'static,
-    H: Handler<T, S>,
-    T: 'static,
+    B: Body,
+    H: Handler<T, Storefront>,
+    T: Parts + 'static,
 {
-    let router = router.route(&format!("/customers/login-with-{neutral}"), post(handler.clone()));
+    let told = told("Sign in by the word of an identity provider; the first time, this opens an account.", routes::login())
+        .reading::<B>()
+        .refused(&[ProblemCode::ProviderNotConfigured, ProblemCode::IdentityNotVerified])
+        .refused(&[ProblemCode::ProviderUnavailable, ProblemCode::Overloaded]);
+    let path = |name: &str| format!("/customers/login-with-{name}");
+    let routes = routes.post(&path(neutral), told.clone(), handler.clone());
     match name.to_string() {
-        name if name == neutral => router,
-        name => router.route(&format!("/customers/login-with-{name}"), post(handler)),
+        own if own == neutral => routes,
+        own => {
+            let told = told.renaming(&user_id_member(neutral), &user_id_member(&own));
+            routes.post(&path(&own), told, handler)
+        }
     }
 }
 
-/// `POST customers/login-with-idp-a`
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct IdpALogin {
-    identity_token: SecretString,
-    authorization_code: Option<SecretString>,
-    #[serde(rename = "idpAUserId")]
-    user_id: Option<String>,
-    nonce: Option<String>,
-    name: Option<String>,
+body! {
+    /// `POST customers/login-with-idp-a`
+    #[derive(Debug)]
+    struct IdpALogin {
+        /// What the provider signed.
+        identity_token as "identityToken": SecretString,
+        /// Needed where this deployment exchanges it.
+        authorization_code as "authorizationCode": Option<SecretString>,
+        /// The provider's name for the person.
+        user_id as "idpAUserId": Option<String>,
+        /// What the app asked the provider to sign along.
+        nonce: Option<String>,
+        /// What a newcomer is called.
+        name: Option<String>,
+    }
 }
 
 /// `POST customers/login-with-idp-a`
@@ -91,13 +98,17 @@ async fn login_with_idp_a(
     finish(&storefront, &Attempt::new(&store, Method::IdpA, None, origin), provider.verify(proof), typed).await
 }
 
-/// `POST customers/login-with-idp-b`
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct IdpBLogin {
-    id_token: SecretString,
-    client_id: String,
-    nonce: Option<String>,
+body! {
+    /// `POST customers/login-with-idp-b`
+    #[derive(Debug)]
+    struct IdpBLogin {
+        /// What the provider signed.
+        id_token as "idToken": SecretString,
+        /// The app, as the provider knows it.
+        client_id as "clientId": String,
+        /// What the app asked the provider to sign along.
+        nonce: Option<String>,
+    }
 }
 
 /// `POST customers/login-with-idp-b`
@@ -113,15 +124,19 @@ async fn login_with_idp_b(
     finish(&storefront, &Attempt::new(&store, Method::IdpB, None, origin), provider.verify(proof), Typed::default()).await
 }
 
-/// `POST customers/login-with-idp-c`
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct IdpCLogin {
-    #[serde(rename = "idpCUserId")]
-    user_id: String,
-    access_token: Option<SecretString>,
-    email: Option<String>,
-    name: Option<String>,
+body! {
+    /// `POST customers/login-with-idp-c`
+    #[derive(Debug)]
+    struct IdpCLogin {
+        /// The provider's name for the person.
+        user_id as "idpCUserId": String,
+        /// What the provider is asked about; needed unless this deployment takes ids as they come.
+        access_token as "accessToken": Option<SecretString>,
+        /// A newcomer's mail address; it is merely typed.
+        email: Option<String>,
+        /// What a newcomer is called.
+        name: Option<String>,
+    }
 }
 
 /// `POST customers/login-with-idp-c`
@@ -153,7 +168,7 @@ async fn finish(
 
 /// Reads a body in which the provider's name for the person may stand under the deployment's own member.
 fn read<T: DeserializeOwned>(mut body: Map<String, Value>, name: &RouteName, neutral: &str) -> Result<T, Problem> {
-    if let Some(id) = body.remove(&user_id_member(name)) {
+    if let Some(id) = body.remove(&user_id_member(&name.to_string())) {
         body.entry(neutral).or_insert(id);
     }
     json::from_value(Value::Object(body))

@@ -16,6 +16,7 @@ pub mod request;
 pub mod smtp;
 pub mod socket_server;
 pub mod subscribers;
+mod told;
 pub mod twilio;
 pub mod vonage;
 mod world;

@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use serde_json::Value;
 
-use crate::support::Answer;
+use crate::support::{Answer, told};
 
 /// A request being put together.
 #[must_use]
@@ -51,6 +51,11 @@ impl Request {
     }
 
     pub async fn send(self) -> Answer {
-        Answer::read(self.inner.headers(self.headers).send().await.unwrap()).await
+        let (client, request) = self.inner.headers(self.headers).build_split();
+        let request = request.unwrap();
+        let (method, url) = (request.method().clone(), request.url().clone());
+        let answer = Answer::read(client.execute(request).await.unwrap()).await;
+        told::check(&client, &method, &url, &answer).await;
+        answer
     }
 }
