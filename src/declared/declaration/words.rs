@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::declared::declaration::FieldForm;
 use crate::resources::{Filter, Referable, Terms};
 
+use crate::declared::declaration::fields::text_of;
 /// What a kind is called. Every part was checked to be a word that can stand in a statement.
 pub(super) fn names(namespace: &str, plural: &str, singular: &str) -> Terms {
     Terms {
@@ -37,7 +38,7 @@ pub(super) fn asked(
     Terms {
         filters: filters.iter().map(filter).collect::<Vec<_>>().leak(),
         searched: searched.iter().map(|member| kept(member)).collect::<Vec<_>>().leak(),
-        search: searched.iter().map(|member| kept(&FieldForm::Text.expression(member))).collect::<Vec<_>>().leak(),
+        search: searched.iter().map(|member| kept(&text_of(member))).collect::<Vec<_>>().leak(),
         ..names
     }
 }
