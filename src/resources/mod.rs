@@ -75,6 +75,6 @@ pub use terms::Terms;
 pub use unique::Unique;
 pub use values::{
     Instant, Line, Link, Meta, NotAText, NotAWebAddress, NotAWord, NotAnInstant, NotAnOverlap, NotWhole, OutOfRange, Overlap, Parsed,
-    Reference, Text, WebAddress, Whole, Within, no_such,
+    Reference, Text, WebAddress, Whole, Within, Words, no_such,
 };
 pub use writing::Writing;

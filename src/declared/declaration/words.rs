@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::declared::declaration::FieldForm;
+use crate::declared::declaration::fields::text_of;
 use crate::resources::{Filter, Referable, Terms};
 
-use crate::declared::declaration::fields::text_of;
 /// What a kind is called. Every part was checked to be a word that can stand in a statement.
 pub(super) fn names(namespace: &str, plural: &str, singular: &str) -> Terms {
     Terms {
@@ -21,6 +23,7 @@ pub(super) fn names(namespace: &str, plural: &str, singular: &str) -> Terms {
 /// The same, with what its lists can be asked.
 pub(super) fn asked(
     names: Terms,
+    schema: &Value,
     filters: &BTreeMap<String, FieldForm>,
     references: &BTreeMap<String, Referable>,
     searched: &[String],
@@ -29,7 +32,10 @@ pub(super) fn asked(
         let name = kept(member);
         let filter = match (references.get(member), form) {
             (Some(kind), _) => Filter::shown_id(name, kind.prefix),
-            (None, FieldForm::Text) => Filter::text(name),
+            (None, FieldForm::Text) => match schema["properties"][member]["enum"].as_array() {
+                Some(values) => Filter::one_of(name, values.iter().filter_map(Value::as_str).map(kept).collect::<Vec<_>>().leak()),
+                None => Filter::text(name),
+            },
             (None, FieldForm::Number) => Filter::number(name),
             (None, FieldForm::Boolean) => Filter::boolean(name),
         };

@@ -79,7 +79,7 @@ impl Editable for Gateway {
         vec![
             Described::sent::<Line<255>>("name", "What its company calls it."),
             Described::formed("driver", "How it speaks; it stays.", json!({ "enum": drivers::names() })).and_needed(),
-            Described::formed("status", "Whether its callbacks are taken.", json!({ "enum": ["active", "inactive"] })).and_sent(),
+            Described::sent::<Status>("status", "Whether its callbacks are taken."),
             Described::formed("settings", "What its driver has to be told.", json!({ "type": "object" })).and_sent(),
             Described::formed("secret_key", "What calls to it are authenticated with.", json!({ "type": ["string", "null"] }))
                 .never_shown(),

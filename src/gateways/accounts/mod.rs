@@ -46,15 +46,14 @@ crate::columns! {
     }
 }
 
-/// Whether a gateway is in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum Status {
-    /// Its callbacks are taken.
-    Active,
-    /// They are not.
-    Inactive,
+crate::words! {
+    /// Whether a gateway is in use.
+    pub enum Status, initially Active {
+        /// Its callbacks are taken.
+        Active = "active",
+        /// They are not.
+        Inactive = "inactive",
+    }
 }
 
 impl Resource for Gateway {
@@ -63,7 +62,7 @@ impl Resource for Gateway {
 
     const SINGULAR: &'static str = "gateway";
     const PLURAL: &'static str = "gateways";
-    const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::text("status")];
+    const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::word::<Status>("status")];
     const SEARCH: &'static [&'static str] = &["name"];
 
     /// Not `shown`, because the path has the id in it.

@@ -104,8 +104,8 @@ impl Kind {
             parameters.push(parameter("query", &sentence, json!({ "type": "string" })));
         }
         parameters.extend(self.terms.filters.iter().map(|filter| {
-            let sentence = format!("Only what has this {}: {}.", filter.name, filter.expected);
-            parameter(filter.name, &sentence, json!({ "type": "string" }))
+            let sentence = format!("Only what has this {}: {}.", filter.name, filter.expected());
+            parameter(filter.name, &sentence, filter.schema())
         }));
         parameters
     }
