@@ -80,7 +80,7 @@ pub const BESIDE: &[(Method, &str, &str)] = &[
 const CALLBACKS: &str = "/webhooks";
 
 /// The id of nothing.
-const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+pub const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 /// All of them, with an id where one belongs.
 pub fn all_routes(id: &str) -> Vec<(Method, String)> {

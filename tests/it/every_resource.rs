@@ -125,7 +125,7 @@ impl Resource<'_> {
 /// Tells the story of every resource, each in a world of its own.
 pub async fn of_every_resource(story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
     for (namespace, plural, kind) in RESOURCES {
-        let world = World::new().await;
+        let world = World::with(changes).await;
         let resource = Resource { world: &world, namespace, plural, kind: *kind };
         #[expect(clippy::print_stdout, reason = "where a story goes wrong, its last line says of which resource")]
         {
@@ -141,6 +141,11 @@ async fn a_record_of_another_company_is_not_there() {
         Box::pin(async move {
             let record = resource.record().await;
             let (_, key) = resource.world.another_company(&Scope::ALL).await;
+    of_every_resource_with(&[], story).await;
+}
+
+/// The same in worlds with some settings changed.
+pub async fn of_every_resource_with(changes: &[(&str, &str)], story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
             let ask = |method: Method, rest: String| {
                 let path = format!("/{}/int/v1/{}{rest}", resource.namespace, resource.plural);
                 resource.world.request(method, &path).key(&key).json(&json!({})).send()
