@@ -157,7 +157,7 @@ fn no_api_route_is_forgotten() {
             assert!(RESOURCES.iter().any(|(_, listed, _)| *listed == plural), "{plural} of {} stands in no table", file.display());
             resources += 1;
         }
-        for path in text.split(".beside(").skip(1).map(|rest| rest.split('"').nth(1).unwrap()) {
+        for path in text.split(".beside").skip(1).map(|rest| rest.split('"').nth(1).unwrap()) {
             assert!(BESIDE.iter().any(|(_, _, listed)| *listed == path), "{path} of {} stands in no table", file.display());
             beside += 1;
         }

@@ -6,7 +6,7 @@ use portico::companies::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::api_keys::{BESIDE, Kind, RESOURCES};
+use crate::api_keys::{BESIDE, Kind, NOBODY, RESOURCES, all_routes};
 use crate::support::fleet::id;
 use crate::support::gateways::paid;
 use crate::support::people::{EMAIL, PHONE};
@@ -97,6 +97,23 @@ impl Resource<'_> {
         Some(body)
     }
 
+    /// What changes a record, to something else each time.
+    fn change(&self, time: u8) -> Value {
+        let text = format!("TEXT-{time}");
+        let member = match self.plural {
+            "orders" => "notes",
+            "issues" => "title",
+            "proofs" => "remarks",
+            "tracking-numbers" => "tracking_number",
+            "tracking-statuses" => "details",
+            "webhooks" => "description",
+            "stock-items" => return json!({ "quantity": 100 + i32::from(time) }),
+            "tickets" => "subject",
+            _ => "name",
+        };
+        json!({ member: text })
+    }
+
     /// The routes of a record that there are.
     fn of_one(&self) -> Vec<Method> {
         match self.kind {
@@ -124,6 +141,11 @@ impl Resource<'_> {
 
 /// Tells the story of every resource, each in a world of its own.
 pub async fn of_every_resource(story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
+    of_every_resource_with(&[], story).await;
+}
+
+/// The same in worlds with some settings changed.
+pub async fn of_every_resource_with(changes: &[(&str, &str)], story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
     for (namespace, plural, kind) in RESOURCES {
         let world = World::with(changes).await;
         let resource = Resource { world: &world, namespace, plural, kind: *kind };
@@ -141,11 +163,6 @@ async fn a_record_of_another_company_is_not_there() {
         Box::pin(async move {
             let record = resource.record().await;
             let (_, key) = resource.world.another_company(&Scope::ALL).await;
-    of_every_resource_with(&[], story).await;
-}
-
-/// The same in worlds with some settings changed.
-pub async fn of_every_resource_with(changes: &[(&str, &str)], story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
             let ask = |method: Method, rest: String| {
                 let path = format!("/{}/int/v1/{}{rest}", resource.namespace, resource.plural);
                 resource.world.request(method, &path).key(&key).json(&json!({})).send()
@@ -249,6 +266,50 @@ async fn an_unknown_parameter_is_refused_by_name() {
         })
     })
     .await;
+}
+
+#[tokio::test]
+async fn routes_that_take_no_parameters_refuse_them_by_name() {
+    let world = World::new().await;
+    for (method, path) in all_routes(NOBODY) {
+        for (parameters, name) in [("nonsense=1", "nonsense"), ("Limit=5", "Limit"), ("=1", ""), ("a%26b", "a&b")] {
+            let request = |key: &str| world.request(method.clone(), &format!("{path}?{parameters}")).key(key).json(&json!({})).send();
+            assert_eq!(request(&world.api_key).await.refused(422, "parameter_invalid")["parameter"], name, "{method} {path}");
+            request("key_").await.refused(401, "api_key_invalid");
+        }
+    }
+    of_every_resource(|resource| {
+        Box::pin(async move {
+            let record = resource.record().await;
+            let path = format!("/{}/{}", resource.name(), id(&record));
+            let before = resource.world.api(Method::GET, &path).send().await;
+            for method in resource.of_one() {
+                let request = resource.world.api(method, &format!("{path}?nonsense=1")).json(&resource.change(1));
+                request.send().await.refused(422, "parameter_invalid");
+            }
+            let after = resource.world.api(Method::GET, &path).send().await;
+            assert_eq!((after.header("etag"), &after.body), (before.header("etag"), &before.body));
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn routes_that_need_nothing_said_refuse_what_they_do_not_know() {
+    let world = World::new().await;
+    for (_, namespace, path) in BESIDE.iter().filter(|(method, _, path)| *method == Method::POST && *path != "/callbacks/{uuid}/process") {
+        let path = format!("/{namespace}/int/v1{}", path.replace("{uuid}", NOBODY));
+        let send = |kind: &'static str, body: &'static str| world.api(Method::POST, &path).header("content-type", kind).body(body).send();
+        for (body, status, code) in [
+            ("{", 400, "json_invalid"),
+            ("[]", 422, "body_invalid"),
+            (r#"{"nonsense":1}"#, 422, "body_invalid"),
+            ("null", 422, "body_invalid"),
+        ] {
+            send("application/json", body).await.refused(status, code);
+        }
+        send("text/plain", "{}").await.refused(415, "media_type_unsupported");
+    }
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::companies::Scope;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::ProblemCode;
-use crate::resources::{Described, Operation, Resource, Terms, plural_path};
+use crate::resources::{Described, Operation, Parameters, Resource, Terms, plural_path};
 
 /// A kind of record, as far as its documentation needs it.
 pub(super) struct Kind {
@@ -34,7 +34,7 @@ impl Kind {
         let many = json!({ "type": "array", "items": reference(&self.name()) });
         let meta = json!({ "type": "object", "properties": { "per_page": { "type": "integer" }, "next": { "type": ["string", "null"] } } });
         let answer = json!({ "type": "object", "properties": { self.terms.plural: many, "meta": meta } });
-        let mut operation = self.operation("List", self.terms.plural, self.reading, 200, answer, &[ProblemCode::ParameterInvalid]);
+        let mut operation = self.operation("List", self.terms.plural, self.reading, 200, answer, &[]);
         operation["parameters"] = self.list_parameters().into();
         operation
     }
@@ -159,19 +159,23 @@ impl Kind {
     }
 }
 
-/// A route beside the five.
-pub(super) fn beside(namespace: &str, path: &str, sentence: &str) -> Value {
+/// A route beside the five, and the parameters it takes.
+pub(super) fn beside(namespace: &str, path: &str, sentence: &str, asked: Parameters) -> Value {
     let mut operation = json!({ "tags": [namespace], "summary": sentence, "responses": problems(&[ProblemCode::RecordNotFound]) });
     operation["responses"]["2XX"] = json!({ "description": "Done." });
+    let mut parameters: Vec<_> = asked.iter().map(|(name, sentence)| parameter(name, sentence, json!({ "type": "string" }))).collect();
     if path.contains("{uuid}") {
-        operation["parameters"] = json!([path_parameter()]);
+        parameters.push(path_parameter());
+    }
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
     }
     operation
 }
 
 /// The refusals of an operation and those that every one has, by their status.
 fn problems(refused: &[ProblemCode]) -> Map<String, Value> {
-    let everywhere = [ProblemCode::ApiKeyInvalid, ProblemCode::ScopeMissing];
+    let everywhere = [ProblemCode::ApiKeyInvalid, ProblemCode::ScopeMissing, ProblemCode::ParameterInvalid];
     let mut by_status: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for code in refused.iter().chain(&everywhere) {
         by_status.entry(code.status().as_str().to_owned()).or_default().push(format!("`{}`: {}", code.as_str(), code.detail()));
