@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use crate::companies::Companies;
+use crate::companies::{Companies, Scope};
 use crate::gateways::Gateways;
 use crate::gateways::driver::Account;
 use crate::gateways::signing_secret::SigningSecret;
@@ -64,6 +64,8 @@ impl Resource for Gateway {
     const PLURAL: &'static str = "gateways";
     const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::word::<Status>("status")];
     const SEARCH: &'static [&'static str] = &["name"];
+    /// Whoever sets a signing secret decides what is paid: a key that writes orders and positions does not.
+    const WRITING: Scope = Scope::Admin;
 
     /// Not `shown`, because the path has the id in it.
     fn present(_: &mut PgConnection, gateways: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
