@@ -91,15 +91,9 @@ impl Editable for Gateway {
     }
 
     async fn create(edit: &mut Edit<Gateways>, id: GatewayId, body: GatewayBody) -> Result<New<Self>, Problem> {
-        let mut missing = FieldErrors::default();
-        if matches!(body.name, Member::Missing) {
-            missing.add("name", "name is required.");
-        }
-        let Member::Sent(KnownDriver(driver)) = body.driver else {
-            missing.add("driver", "driver is required.");
-            return Err(missing.finish().expect_err("an error was added"));
-        };
-        missing.finish()?;
+        let mut needed = FieldErrors::default();
+        let (name, driver) = (needed.require("name", body.name.as_sent()), needed.require("driver", body.driver.as_sent()));
+        let (Some(_), Some(&KnownDriver(driver))) = (name, driver) else { return Err(needed.into_problem()) };
         let mut gateway = Self {
             name: String::new(),
             driver: driver.name().to_owned(),
