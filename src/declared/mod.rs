@@ -18,7 +18,7 @@
 //! # What is not
 //!
 //! - A record that others refer to can be deleted: they go on naming it.
-//! - An index that no filter needs any more stays; who dropped it could be an instance beside one that needs it.
+//! - An index that no filter needs any more stays; who dropped it could be an instance beside one that needs it. It refuses no record.
 
 mod body;
 mod declaration;

@@ -1,5 +1,7 @@
 //! A record of a declared kind, as a resource.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 
@@ -43,17 +45,18 @@ impl Resource for DeclaredRecord {
 impl Announced for DeclaredRecord {
     fn events_in(room: &DeclaredRoom, change: &Change<'_, Self>) -> Vec<EventName> {
         let declaration = &room.declaration;
-        match change {
-            Change::Created(_) => vec![declaration.event("created")],
-            Change::Deleted(_) => vec![declaration.event("deleted")],
-            Change::Updated(before, after) => {
-                let became = declaration.becomes.iter().filter_map(|(member, events)| {
-                    let value = after.fields.data.get(member).filter(|value| before.fields.data.get(member) != Some(*value))?;
-                    events.get(value.as_str()?).cloned()
-                });
-                became.chain([declaration.event("updated")]).collect()
-            }
-        }
+        let became = declaration.becomes.iter().filter_map(|(member, events)| {
+            let value = change.newly(|record| record.data.get(member).cloned())?;
+            events.get(value.as_str()?).cloned()
+        });
+        // Several members may mean the same event.
+        let became: BTreeSet<EventName> = became.collect();
+        let own = match change {
+            Change::Created(_) => "created",
+            Change::Updated(..) => "updated",
+            Change::Deleted(_) => "deleted",
+        };
+        became.into_iter().chain([declaration.event(own)]).collect()
     }
 }
 

@@ -80,7 +80,7 @@ where
     api_keys::extension()
         .read_only::<events::LoggedEvent>()
         .beside(Method::POST, "/events", "Publish one event, or many.", publish)
-        .beside(Method::GET, "/events/stream", "Read events along, as they happen.", stream::stream)
+        .beside_asking(Method::GET, "/events/stream", "Read events along, as they happen.", stream::PARAMETERS, stream::stream)
         .beside(Method::GET, "/event-types", "List the kinds of events.", event_types::list)
         .beside(Method::GET, "/event-types/{name}", "Find a kind of event.", event_types::find)
 }

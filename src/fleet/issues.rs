@@ -16,9 +16,8 @@ use crate::resources::{Announced, Change, Edit, Fields, Filter, Instant, Line, L
 
 crate::words! {
     /// How far an issue has come.
-    pub enum IssueStatus {
+    pub enum IssueStatus, initially Open {
         /// Reported.
-        #[default]
         Open = "open",
         /// Somebody looks after it.
         InProgress = "in_progress",
@@ -31,11 +30,10 @@ crate::words! {
 
 crate::words! {
     /// How much an issue matters.
-    pub enum IssuePriority {
+    pub enum IssuePriority, initially Medium {
         /// It can wait.
         Low = "low",
         /// As usual.
-        #[default]
         Medium = "medium",
         /// It comes before others.
         High = "high",

@@ -21,9 +21,8 @@ const CHANGEABLE: [&str; 2] = ["remarks", "meta"];
 
 crate::words! {
     /// What a proof is.
-    pub enum ProofKind {
+    pub enum ProofKind, initially Photo {
         /// A picture of what was delivered, and where.
-        #[default]
         Photo = "photo",
         /// What the recipient signed.
         Signature = "signature",

@@ -2,11 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::kernel::json;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::Editable;
+
+/// The body of a route that needs nothing said: none, or an object without members.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NoMembers {}
 
 /// Reads `{…}` or `{"<singular>":{…}}`.
 pub fn read<R: Editable>(singular: &str, body: &RawValue) -> Result<R::Body, Problem> {

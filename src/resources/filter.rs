@@ -1,11 +1,11 @@
 //! `<column>=value`: the parameters a list can be narrowed by.
 
-use std::str::FromStr;
-
+use serde_json::{Value, json};
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::kernel::ids::{AnyId, TypedId, read_id};
+use crate::resources::Words;
 
 /// A parameter of a list that a column must equal.
 #[derive(Clone, Copy, Debug)]
@@ -14,16 +14,16 @@ pub struct Filter {
     pub(super) name: &'static str,
     /// The column it is compared with.
     pub(super) column: &'static str,
-    /// What a value must be, for the refusal of one that is not.
-    pub(super) expected: &'static str,
     form: Form,
 }
 
 /// What the values of a parameter look like.
 #[derive(Clone, Copy, Debug)]
 enum Form {
-    /// Whatever this understands.
-    Understood(fn(&str) -> Option<Operand>),
+    /// Whatever this understands, and what that is called.
+    Understood(&'static str, fn(&str) -> Option<Operand>),
+    /// One of these words.
+    Word(&'static [&'static str]),
     /// An id with this prefix, in any of its forms, which is kept in the form that answers show.
     ShownId(&'static str),
 }
@@ -47,9 +47,14 @@ impl Filter {
         Self::understood(name, "text", |text| Some(Operand::Text(text.to_owned())))
     }
 
-    /// A text that is one of the words `T` knows.
-    pub const fn word<T: FromStr>(name: &'static str) -> Self {
-        Self::understood(name, "one of its known words", |text| text.parse::<T>().ok().map(|_| Operand::Text(text.to_owned())))
+    /// One of the words of `T`.
+    pub const fn word<T: Words>(name: &'static str) -> Self {
+        Self::one_of(name, T::WORDS)
+    }
+
+    /// One of these words.
+    pub const fn one_of(name: &'static str, words: &'static [&'static str]) -> Self {
+        Self { name, column: name, form: Form::Word(words) }
     }
 
     /// The id of a record, as UUID or TypeID.
@@ -74,11 +79,11 @@ impl Filter {
 
     /// The id of a record with this prefix, as UUID or TypeID, where the column holds it as text.
     pub const fn shown_id(name: &'static str, prefix: &'static str) -> Self {
-        Self { name, column: name, expected: "the id of a record", form: Form::ShownId(prefix) }
+        Self { name, column: name, form: Form::ShownId(prefix) }
     }
 
     const fn understood(name: &'static str, expected: &'static str, read: fn(&str) -> Option<Operand>) -> Self {
-        Self { name, column: name, expected, form: Form::Understood(read) }
+        Self { name, column: name, form: Form::Understood(expected, read) }
     }
 
     /// Compared with a column that is not named like the parameter.
@@ -89,8 +94,26 @@ impl Filter {
     /// Understands a value, or does not.
     pub(super) fn read(&self, text: &str) -> Option<Operand> {
         match self.form {
-            Form::Understood(read) => read(text),
+            Form::Understood(_, read) => read(text),
+            Form::Word(words) => words.contains(&text).then(|| Operand::Text(text.to_owned())),
             Form::ShownId(prefix) => read_id(prefix, text).map(|(_, shown)| Operand::Text(shown)),
+        }
+    }
+
+    /// What a value must be, for the refusal of one that is not.
+    pub(super) fn expected(&self) -> String {
+        match self.form {
+            Form::Understood(expected, _) => expected.to_owned(),
+            Form::Word(words) => format!("one of {}", words.join(", ")),
+            Form::ShownId(_) => "the id of a record".to_owned(),
+        }
+    }
+
+    /// What a value may be, as a JSON Schema.
+    pub(super) fn schema(&self) -> Value {
+        match self.form {
+            Form::Word(words) => json!({ "type": "string", "enum": words }),
+            Form::Understood(..) | Form::ShownId(_) => json!({ "type": "string" }),
         }
     }
 }

@@ -99,9 +99,14 @@ fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Problem> {
 }
 
 fn filter(terms: &Terms, name: &str, value: &str) -> Result<(&'static str, Operand), Problem> {
-    let filter = terms.filters.iter().find(|filter| filter.name == name).ok_or_else(|| refused(name, "is not known here"))?;
-    let operand = filter.read(value).ok_or_else(|| refused(name, &format!("must be {}", filter.expected)))?;
+    let filter = terms.filters.iter().find(|filter| filter.name == name).ok_or_else(|| unknown(name))?;
+    let operand = filter.read(value).ok_or_else(|| refused(name, &format!("must be {}", filter.expected())))?;
     Ok((filter.column, operand))
+}
+
+/// The refusal of a parameter that a route does not take.
+pub(super) fn unknown(name: &str) -> Problem {
+    refused(name, "is not known here")
 }
 
 fn refused(name: &str, reason: &str) -> Problem {

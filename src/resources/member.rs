@@ -21,6 +21,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Member<T> {
 }
 
 impl<T> Member<T> {
+    /// The value, if one was sent.
+    pub fn as_sent(&self) -> Option<&T> {
+        match self {
+            Self::Missing => None,
+            Self::Sent(value) => Some(value),
+        }
+    }
+
     /// Replaces what is in `column` by the value, if one was sent.
     pub fn put<C: From<T>>(self, column: &mut C) {
         if let Self::Sent(value) = self {

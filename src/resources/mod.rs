@@ -14,8 +14,9 @@
 //! from a file which kind it names asks a [`Referable`].
 //!
 //! Every table has the columns `id`, `company_id`, `version`, `created_at`, `updated_at`, `deleted_at` beside the resource's own, and an
-//! index on `(company_id, created_at, id)`; where several kinds share a table, the column that tells them apart stands before `created_at`. A log
-//! that is kept in another form is read through a view that has them.
+//! index on `(company_id, created_at, id)`; where several kinds share a table, the column that tells them apart stands before `created_at`. So
+//! does, in an index of its own, each column a list can be narrowed by. A log that is kept in another form is read through a view that has them.
+//! What stands behind the `?` of another route than a list is refused like a parameter that a list does not know.
 //!
 //! # What is guaranteed
 //!
@@ -48,6 +49,7 @@ mod filter;
 mod list_parameters;
 mod member;
 mod needed_by;
+mod parameters;
 mod queries;
 mod record;
 mod referable;
@@ -58,6 +60,7 @@ mod unique;
 mod values;
 mod writing;
 
+pub use body::NoMembers;
 pub use columns::{Columns, Values};
 pub use edit::Edit;
 pub use entity_tag::IfMatch;
@@ -66,6 +69,7 @@ pub use fields::{Described, Fields};
 pub use filter::Filter;
 pub use member::Member;
 pub use needed_by::NeededBy;
+pub use parameters::Parameters;
 pub use record::{Record, Shown};
 pub use referable::Referable;
 pub use resource::{Announced, Change, Editable, New, Presented, Resource, Room, Ruled};
@@ -75,6 +79,6 @@ pub use terms::Terms;
 pub use unique::Unique;
 pub use values::{
     Instant, Line, Link, Meta, NotAText, NotAWebAddress, NotAWord, NotAnInstant, NotAnOverlap, NotWhole, OutOfRange, Overlap, Parsed,
-    Reference, Text, WebAddress, Whole, Within, no_such,
+    Reference, Text, WebAddress, Whole, Within, Words, no_such,
 };
 pub use writing::Writing;

@@ -15,6 +15,7 @@ use crate::kernel::json as kernel_json;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::Cursor;
 use crate::resources::list_parameters::ListParameters;
+use crate::resources::parameters::without_parameters;
 use crate::resources::{Edit, Editable, IfMatch, Resource, Room, Shown, Writing, body, queries};
 
 /// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods are not allowed.
@@ -26,7 +27,7 @@ where
     S: Clone + Send + Sync + 'static,
 {
     let (many, one) = paths(R::PLURAL);
-    Router::new().route(&many, get(list::<R>)).route(&one, get(find::<R>))
+    Router::new().route(&many, get(list::<R>)).route(&one, get(without_parameters(find::<R>)))
 }
 
 /// What can be done with records beside listing and finding them.
@@ -53,12 +54,12 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let (mut many, mut one) = (get(list::<R>), get(find::<R>));
+    let (mut many, mut one) = (get(list::<R>), get(without_parameters(find::<R>)));
     for operation in operations {
         match operation {
-            Operation::Create => many = many.post(create::<R>),
-            Operation::Change => one = one.put(update::<R>),
-            Operation::Delete => one = one.delete(delete::<R>),
+            Operation::Create => many = many.post(without_parameters(create::<R>)),
+            Operation::Change => one = one.put(without_parameters(update::<R>)),
+            Operation::Delete => one = one.delete(without_parameters(delete::<R>)),
         }
     }
     let (path_of_many, path_of_one) = paths(plural);

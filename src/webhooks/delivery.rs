@@ -1,56 +1,27 @@
 //! What becomes of a delivery: its states and the schedule of interface 2, as pure functions.
 
-use std::str::FromStr;
-
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// How a delivery stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum State {
-    /// Waits for its first attempt, or is in it.
-    Pending,
-    /// An attempt failed; waits for the next one, or is in it.
-    Retrying,
-    /// Acknowledged.
-    Delivered,
-    /// Given up; kept for inspection.
-    Failed,
-    /// Called off before it was acknowledged.
-    Cancelled,
+crate::words! {
+    /// How a delivery stands.
+    pub enum State {
+        /// Waits for its first attempt, or is in it.
+        Pending = "pending",
+        /// An attempt failed; waits for the next one, or is in it.
+        Retrying = "retrying",
+        /// Acknowledged.
+        Delivered = "delivered",
+        /// Given up; kept for inspection.
+        Failed = "failed",
+        /// Called off before it was acknowledged.
+        Cancelled = "cancelled",
+    }
 }
 
 impl State {
-    const ALL: [Self; 5] = [Self::Pending, Self::Retrying, Self::Delivered, Self::Failed, Self::Cancelled];
-
     /// Whether something is still to come.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Retrying)
-    }
-
-    /// The word for it, in the database and in answers.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Pending => "pending",
-            Self::Retrying => "retrying",
-            Self::Delivered => "delivered",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-        }
-    }
-}
-
-/// The text is the word for no state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a delivery is pending, retrying, delivered, failed or cancelled")]
-pub struct NotAState;
-
-impl FromStr for State {
-    type Err = NotAState;
-
-    fn from_str(text: &str) -> Result<Self, NotAState> {
-        Self::ALL.into_iter().find(|state| state.as_str() == text).ok_or(NotAState)
     }
 }
 

@@ -79,7 +79,7 @@ impl Resource for Delivery {
             Described::shown::<Reference<EventId>>("event_id", "What it tells of."),
             Described::formed("event", "The name of that.", json!({ "type": "string" })),
             Described::formed("sequence", "The event's place among those about its record.", json!({ "type": ["integer", "null"] })),
-            Described::formed("status", "How it stands.", json!({ "enum": ["pending", "retrying", "delivered", "failed", "cancelled"] })),
+            Described::shown::<State>("status", "How it stands."),
             Described::formed("attempt_count", "Attempts begun.", json!({ "type": "integer" })),
             Described::shown::<Option<Instant>>("next_attempt_at", "When the next one may begin."),
             Described::shown::<Option<Reference<DeliveryId>>>("replay_of", "The delivery it repeats."),

@@ -6,7 +6,7 @@ use portico::companies::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::api_keys::{BESIDE, Kind, RESOURCES};
+use crate::api_keys::{BESIDE, Kind, NOBODY, RESOURCES, all_routes};
 use crate::support::fleet::id;
 use crate::support::gateways::paid;
 use crate::support::people::{EMAIL, PHONE};
@@ -97,6 +97,23 @@ impl Resource<'_> {
         Some(body)
     }
 
+    /// What changes a record, to something else each time.
+    fn change(&self, time: u8) -> Value {
+        let text = format!("TEXT-{time}");
+        let member = match self.plural {
+            "orders" => "notes",
+            "issues" => "title",
+            "proofs" => "remarks",
+            "tracking-numbers" => "tracking_number",
+            "tracking-statuses" => "details",
+            "webhooks" => "description",
+            "stock-items" => return json!({ "quantity": 100 + i32::from(time) }),
+            "tickets" => "subject",
+            _ => "name",
+        };
+        json!({ member: text })
+    }
+
     /// The routes of a record that there are.
     fn of_one(&self) -> Vec<Method> {
         match self.kind {
@@ -124,8 +141,13 @@ impl Resource<'_> {
 
 /// Tells the story of every resource, each in a world of its own.
 pub async fn of_every_resource(story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
+    of_every_resource_with(&[], story).await;
+}
+
+/// The same in worlds with some settings changed.
+pub async fn of_every_resource_with(changes: &[(&str, &str)], story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
     for (namespace, plural, kind) in RESOURCES {
-        let world = World::new().await;
+        let world = World::with(changes).await;
         let resource = Resource { world: &world, namespace, plural, kind: *kind };
         #[expect(clippy::print_stdout, reason = "where a story goes wrong, its last line says of which resource")]
         {
@@ -174,6 +196,15 @@ async fn a_deleted_record_is_gone_from_every_route() {
             resource.ask(Method::DELETE, &rest, None).await.ok(200);
             for method in resource.of_one() {
                 resource.ask(method, &rest, Some(&json!({}))).await.refused(404, "record_not_found");
+            }
+            for (method, _, path) in BESIDE.iter().filter(|(_, namespace, _)| *namespace == resource.namespace) {
+                let Some(route) = path.strip_prefix(&format!("/{}/{{uuid}}", resource.plural)) else { continue };
+                let body = match route {
+                    "/track" => json!({ "latitude": 1.3, "longitude": 103.8 }),
+                    "/replay" => json!({ "since": resource.world.clock.now() }),
+                    _ => json!({}),
+                };
+                resource.ask(method.clone(), &format!("{rest}{route}"), Some(&body)).await.refused(404, "record_not_found");
             }
             let list = resource.ask(Method::GET, "?limit=100", None).await.ok(200);
             let list = list[resource.plural.replace('-', "_")].as_array().unwrap().clone();
@@ -247,19 +278,74 @@ async fn an_unknown_parameter_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn who_has_read_another_version_changes_nothing() {
+async fn routes_that_take_no_parameters_refuse_them_by_name() {
+    let world = World::new().await;
+    for (method, path) in all_routes(NOBODY) {
+        for (parameters, name) in [("nonsense=1", "nonsense"), ("Limit=5", "Limit"), ("=1", ""), ("a%26b", "a&b")] {
+            let request = |key: &str| world.request(method.clone(), &format!("{path}?{parameters}")).key(key).json(&json!({})).send();
+            assert_eq!(request(&world.api_key).await.refused(422, "parameter_invalid")["parameter"], name, "{method} {path}");
+            request("key_").await.refused(401, "api_key_invalid");
+        }
+    }
     of_every_resource(|resource| {
         Box::pin(async move {
             let record = resource.record().await;
             let path = format!("/{}/{}", resource.name(), id(&record));
+            let before = resource.world.api(Method::GET, &path).send().await;
+            for method in resource.of_one() {
+                let request = resource.world.api(method, &format!("{path}?nonsense=1")).json(&resource.change(1));
+                request.send().await.refused(422, "parameter_invalid");
+            }
+            let after = resource.world.api(Method::GET, &path).send().await;
+            assert_eq!((after.header("etag"), &after.body), (before.header("etag"), &before.body));
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn routes_that_need_nothing_said_refuse_what_they_do_not_know() {
+    let world = World::new().await;
+    for (_, namespace, path) in BESIDE.iter().filter(|(method, _, path)| *method == Method::POST && *path != "/callbacks/{uuid}/process") {
+        let path = format!("/{namespace}/int/v1{}", path.replace("{uuid}", NOBODY));
+        let send = |kind: &'static str, body: &'static str| world.api(Method::POST, &path).header("content-type", kind).body(body).send();
+        for (body, status, code) in [
+            ("{", 400, "json_invalid"),
+            ("[]", 422, "body_invalid"),
+            (r#"{"nonsense":1}"#, 422, "body_invalid"),
+            ("null", 422, "body_invalid"),
+        ] {
+            send("application/json", body).await.refused(status, code);
+        }
+        send("text/plain", "{}").await.refused(415, "media_type_unsupported");
+    }
+}
+
+#[tokio::test]
+async fn who_has_read_another_version_changes_nothing() {
+    of_every_resource(|resource| {
+        Box::pin(async move {
+            if resource.kind == Kind::Log {
+                return;
+            }
+            let (record, world) = (resource.record().await, resource.world);
+            let path = format!("/{}/{}", resource.name(), id(&record));
+            let find = || world.api(Method::GET, &path).send();
+            let read = find().await;
+            resource.ask(Method::PUT, &format!("/{}", id(&record)), Some(&resource.change(1))).await.ok(200);
+            let (before, events) = (find().await, world.count("select count(*) from events").await);
+            assert_ne!((read.header("etag"), &read.body), (before.header("etag"), &before.body));
             for method in resource.of_one().into_iter().filter(|method| *method != Method::GET) {
-                for stale in ["\"999\"", "W/\"1\"", "nonsense"] {
-                    let request = resource.world.api(method.clone(), &path).header("if-match", stale).json(&json!({}));
+                for stale in [read.header("etag").unwrap(), "\"999\"", "W/\"1\"", "nonsense"] {
+                    let request = world.api(method.clone(), &path).header("if-match", stale).json(&resource.change(2));
                     request.send().await.refused(412, "record_changed");
                 }
             }
-            let found = resource.world.api(Method::GET, &path).send().await;
-            assert!(found.header("etag").is_some());
+            let after = find().await;
+            assert_eq!((after.header("etag"), &after.body), (before.header("etag"), &before.body));
+            assert_eq!(world.count("select count(*) from events").await, events);
+            let current = world.api(Method::PUT, &path).header("if-match", after.header("etag").unwrap()).json(&resource.change(2));
+            current.send().await.ok(200);
         })
     })
     .await;

@@ -45,6 +45,11 @@ async fn vehicles_report_like_drivers() {
     }
     let unknown = json!({ "positions": [{ "vehicle": "vehicle_01h455vb4pex5vsknk084sn02q", "latitude": 1, "longitude": 1 }] });
     assert_eq!(world.refused_members(Method::POST, "vehicles/track", &unknown).await, ["positions[0].vehicle"]);
+    // A UUID says nothing of its kind; the member does.
+    let misnamed = json!({ "driver": vehicles[0]["uuid"], "latitude": 1, "longitude": 1 });
+    assert_eq!(world.refused_members(Method::POST, "vehicles/track", &json!({ "positions": [misnamed] })).await, ["positions[0].driver"]);
+    let one = format!("vehicles/{}/track", id(&vehicles[0]));
+    assert_eq!(world.refused_members(Method::POST, &one, &misnamed).await, ["driver"]);
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 use crate::support::fleet::id;
+use crate::support::request::Request;
 
 /// Something that is asked of an order.
 #[derive(Clone, Debug)]
@@ -21,6 +22,12 @@ enum Operation {
     Note(u8),
     /// A driver and a status at once.
     AssignAndGo(usize, &'static str),
+    /// In the vehicle, or in none.
+    Carry(bool),
+    /// From another place.
+    Fetch(u8),
+    /// By another number.
+    Renumber(u8),
 }
 
 const STATUSES: [&str; 6] = ["created", "dispatched", "started", "completed", "cancelled", "failed"];
@@ -35,6 +42,9 @@ fn operation() -> impl Strategy<Value = Operation> {
         1 => any::<bool>().prop_map(Operation::SkipDispatch),
         1 => (0..3_u8).prop_map(Operation::Note),
         1 => (0..2_usize, status()).prop_map(|(driver, status)| Operation::AssignAndGo(driver, status)),
+        1 => any::<bool>().prop_map(Operation::Carry),
+        1 => (0..3_u8).prop_map(Operation::Fetch),
+        1 => (0..3_u8).prop_map(Operation::Renumber),
     ]
 }
 
@@ -45,12 +55,21 @@ struct Model {
     driver: Option<usize>,
     skip_dispatch: bool,
     note: Option<u8>,
-    was_dispatched: bool,
+    is_carried: bool,
+    place: Option<u8>,
+    number: Option<u8>,
+    /// Every status it was in, the first one first.
+    track: Vec<&'static str>,
 }
 
 impl Model {
     fn new() -> Self {
-        Self { status: "created", driver: None, skip_dispatch: false, note: None, was_dispatched: false }
+        let track = vec!["created"];
+        Self { status: "created", driver: None, skip_dispatch: false, note: None, is_carried: false, place: None, number: None, track }
+    }
+
+    fn was_dispatched(&self) -> bool {
+        self.track.contains(&"dispatched")
     }
 
     fn is_open(&self) -> bool {
@@ -78,9 +97,21 @@ impl Model {
                 after.driver = Some(*driver);
                 Some(*status)
             }
+            Operation::Carry(is_carried) => {
+                after.is_carried = *is_carried;
+                None
+            }
+            Operation::Fetch(place) => {
+                after.place = Some(*place);
+                None
+            }
+            Operation::Renumber(number) => {
+                after.number = Some(*number);
+                None
+            }
         };
         let another_driver = after.driver != self.driver;
-        if another_driver && (!self.is_open() || (after.driver.is_none() && self.was_dispatched)) {
+        if another_driver && (!self.is_open() || (after.driver.is_none() && self.was_dispatched())) {
             return None;
         }
         if let Some(next) = go_to.filter(|next| *next != self.status) {
@@ -95,7 +126,7 @@ impl Model {
                 return None;
             }
             after.status = next;
-            after.was_dispatched |= next == "dispatched";
+            after.track.push(next);
         }
         if after == *self {
             return Some((after, vec![]));
@@ -114,53 +145,107 @@ impl Model {
         if another_driver && after.driver.is_some() {
             events.extend(["driver.assigned", "order.driver_assigned"]);
         }
+        if after.number != self.number {
+            events.push("tracking_number.updated");
+        }
         events.sort_unstable();
         Some((after, events))
     }
 }
 
-impl Operation {
-    fn body(&self, drivers: &[Value]) -> Value {
-        match self {
-            Self::Go(status) => json!({ "status": status }),
-            Self::Assign(driver) => json!({ "driver": driver.map(|driver| id(&drivers[driver])) }),
-            Self::SkipDispatch(skip) => json!({ "skip_dispatch": skip }),
-            Self::Note(note) => json!({ "notes": format!("Note {note}") }),
-            Self::AssignAndGo(driver, status) => json!({ "driver": id(&drivers[*driver]), "status": status }),
-        }
+/// An order, and everything that is asked of it.
+struct Story<'a> {
+    world: &'a World,
+    drivers: &'a [Value],
+    vehicle: &'a Value,
+    order: Value,
+    number: Value,
+}
+
+impl<'a> Story<'a> {
+    async fn begin(world: &'a World, drivers: &'a [Value], vehicle: &'a Value) -> Self {
+        let order = world.order(json!({})).await;
+        let number = world.fleet_list(&format!("tracking-numbers?order={}", id(&order))).await["tracking_numbers"][0].take();
+        Self { world, drivers, vehicle, order, number }
+    }
+
+    fn ask(&self, operation: &Operation) -> Request {
+        let body = match operation {
+            Operation::Renumber(number) => {
+                let path = format!("tracking-numbers/{}", id(&self.number));
+                return self.world.fleet(Method::PUT, &path).json(&json!({ "tracking_number": self.carriers(*number) }));
+            }
+            Operation::Go(status) => json!({ "status": status }),
+            Operation::Assign(driver) => json!({ "driver": driver.map(|driver| id(&self.drivers[driver])) }),
+            Operation::SkipDispatch(skip) => json!({ "skip_dispatch": skip }),
+            Operation::Note(note) => json!({ "notes": format!("Note {note}") }),
+            Operation::AssignAndGo(driver, status) => json!({ "driver": id(&self.drivers[*driver]), "status": status }),
+            Operation::Carry(is_carried) => json!({ "vehicle": is_carried.then(|| id(self.vehicle)) }),
+            Operation::Fetch(place) => json!({ "payload": { "pickup": format!("Lane {place}") } }),
+        };
+        self.world.fleet(Method::PUT, &format!("orders/{}", id(&self.order))).json(&body)
+    }
+
+    /// A carrier's number; no two orders have one in common.
+    fn carriers(&self, number: u8) -> String {
+        format!("{}-{number}", id(&self.order))
+    }
+
+    /// The order as it is found is what the model has become, and its track says the same.
+    async fn is_as(&self, model: &Model) {
+        let order = &self.world.fleet(Method::GET, &format!("orders/{}", id(&self.order))).send().await.ok(200)["order"];
+        assert_eq!(order["status"], model.status);
+        assert_eq!(order["driver_assigned"]["id"].as_str(), model.driver.map(|driver| id(&self.drivers[driver])));
+        assert_eq!(order["vehicle"].as_str(), model.is_carried.then(|| id(self.vehicle)));
+        assert_eq!(order["skip_dispatch"], model.skip_dispatch);
+        assert_eq!(order["notes"].as_str(), model.note.map(|note| format!("Note {note}")).as_deref());
+        assert_eq!(order["payload"]["pickup"].as_str(), model.place.map(|place| format!("Lane {place}")).as_deref());
+        let number =
+            model.number.map_or_else(|| self.order["tracking_number"].as_str().unwrap().to_owned(), |number| self.carriers(number));
+        assert_eq!(order["tracking_number"], number);
+        let path = format!("tracking-statuses?order={}&sort=created_at", id(&self.order));
+        let track = self.world.fleet_list(&path).await;
+        let track: Vec<_> =
+            track["tracking_statuses"].as_array().unwrap().iter().map(|status| status["status"].as_str().unwrap()).collect();
+        assert_eq!(track, model.track);
+        let path = format!("tracking-numbers/{}", id(&self.number));
+        assert_eq!(self.world.fleet(Method::GET, &path).send().await.ok(200)["tracking_number"]["tracking_number"], number);
+    }
+
+    /// Gone from everywhere but its track; nothing more can be asked of it.
+    async fn is_deleted(&self) {
+        let path = format!("orders/{}", id(&self.order));
+        assert_eq!(self.world.published_names(self.world.fleet(Method::DELETE, &path).send()).await, ["order.deleted"]);
+        self.ask(&Operation::Go("cancelled")).send().await.refused(404, "record_not_found");
+        self.ask(&Operation::Renumber(7)).send().await.refused(422, "body_invalid");
     }
 }
 
 #[tokio::test]
 async fn any_sequence_of_operations_is_legal_and_told() {
     let world = World::new().await;
-    let drivers = [world.driver("Ada").await, world.driver("Bob").await];
+    let (drivers, vehicle) = ([world.driver("Ada").await, world.driver("Bob").await], world.vehicle("Truck 7").await);
     let (mut runner, sequences) = (TestRunner::deterministic(), vec(operation(), 1..25));
     let (mut refused, mut statuses) = (0, std::collections::HashSet::new());
     for _ in 0..40 {
         let sequence = sequences.new_tree(&mut runner).unwrap().current();
-        let order = world.order(json!({})).await;
+        let story = Story::begin(&world, &drivers, &vehicle).await;
         let mut model = Model::new();
         for (step, operation) in sequence.iter().enumerate() {
-            let put = world.fleet(Method::PUT, &format!("orders/{}", id(&order))).json(&operation.body(&drivers)).send();
-            let (answer, events) = world.published(put).await;
+            let (answer, events) = world.published(story.ask(operation).send()).await;
             let told: Vec<_> = events.iter().map(|event| event.name.as_str()).collect();
             let Some((after, expected)) = model.after(operation) else {
                 assert_eq!((answer.status, told.len()), (422, 0), "step {step} of {sequence:?}");
                 refused += 1;
                 continue;
             };
-            let shown = answer.ok(200)["order"].take();
+            answer.ok(200);
             assert_eq!(told, expected, "step {step} of {sequence:?}");
-            assert_eq!(shown["status"], after.status, "step {step} of {sequence:?}");
-            assert_eq!(
-                shown["driver_assigned"]["id"].as_str(),
-                after.driver.map(|driver| id(&drivers[driver])),
-                "step {step} of {sequence:?}"
-            );
             statuses.insert(after.status);
             model = after;
         }
+        story.is_as(&model).await;
+        story.is_deleted().await;
     }
     // The sequences are worth something: all that can happen happened, and what cannot was tried.
     assert_eq!(statuses.len(), STATUSES.len());

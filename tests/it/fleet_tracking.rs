@@ -38,6 +38,20 @@ async fn an_order_goes_by_the_number_of_its_carrier() {
 }
 
 #[tokio::test]
+async fn the_number_of_a_deleted_order_stays_with_it_and_can_be_anothers() {
+    let world = World::new().await;
+    let (order, other) = (world.order(json!({})).await, world.order(json!({})).await);
+    let (number, others) = (number_of(&world, &order).await, number_of(&world, &other).await);
+    world.change("tracking-numbers", &number, json!({ "tracking_number": "1Z 999" })).await;
+    world.fleet(Method::DELETE, &format!("orders/{}", id(&order))).send().await.ok(200);
+    let path = format!("tracking-numbers/{}", id(&number));
+    assert_eq!(world.refused_members(Method::PUT, &path, &json!({ "tracking_number": "1Z 998" })).await, ["order"]);
+    assert_eq!(number_of(&world, &order).await["tracking_number"], "1Z 999");
+    world.change("tracking-numbers", &others, json!({ "tracking_number": "1Z 999" })).await;
+    assert_eq!(world.listed("orders?tracking_number=1Z%20999").await, [id(&other)]);
+}
+
+#[tokio::test]
 async fn what_happens_on_the_way_is_recorded_by_hand() {
     let world = World::new().await;
     let order = world.order(json!({})).await;

@@ -38,6 +38,7 @@ mod identities;
 mod instances;
 mod layers;
 mod listening;
+mod lists_at_size;
 mod mails;
 mod managing_api_keys;
 mod messages;

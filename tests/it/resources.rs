@@ -235,6 +235,8 @@ async fn a_kind_of_record_nobody_knows_has_no_routes() {
 async fn a_change_that_fails_at_its_end_has_not_happened() {
     let world = World::new().await;
     let driver = world.driver("Ada").await;
+    let order = world.order(json!({})).await;
+    let number = world.fleet_list("tracking-numbers").await["tracking_numbers"][0].clone();
     let before = world.count("select count(*) from events").await;
     // Everything is written, and then the commit itself fails.
     for sql in [
@@ -246,11 +248,24 @@ async fn a_change_that_fails_at_its_end_has_not_happened() {
     for (method, path, body) in five_routes(id(&driver)).into_iter().filter(|(method, ..)| *method != Method::GET) {
         world.fleet(method, &path).json(&body).send().await.refused(500, "internal_error");
     }
-    world.fleet(Method::POST, "orders").json(&json!({ "driver": id(&driver) })).send().await.refused(500, "internal_error");
-    assert_eq!(world.fleet_list("drivers").await["drivers"], json!([driver]));
-    for table in ["select count(*) from orders", "select count(*) from tracking_numbers", "select count(*) from tracking_statuses"] {
-        assert_eq!(world.count(table).await, 0);
+    let there = json!({ "latitude": 1.3, "longitude": 103.8 });
+    for (method, path, body) in [
+        (Method::POST, "orders".to_owned(), json!({ "driver": id(&driver) })),
+        (Method::POST, format!("drivers/{}/track", id(&driver)), there),
+        (
+            Method::POST,
+            "drivers/track".to_owned(),
+            json!({ "positions": [{ "driver": id(&driver), "latitude": 1.3, "longitude": 103.8 }] }),
+        ),
+        (Method::PUT, format!("tracking-numbers/{}", id(&number)), json!({ "tracking_number": "CARRIER-7" })),
+        (Method::DELETE, format!("orders/{}", id(&order)), json!({})),
+    ] {
+        world.fleet(method, &path).json(&body).send().await.refused(500, "internal_error");
     }
+    assert_eq!(world.fleet_list("drivers").await["drivers"], json!([driver]));
+    assert_eq!(world.fleet_list("orders").await["orders"], json!([order]));
+    assert_eq!(world.fleet_list("tracking-numbers").await["tracking_numbers"], json!([number]));
+    assert_eq!(world.count("select count(*) from tracking_statuses").await, 1);
     assert_eq!(world.count("select count(*) from events").await, before);
     assert_eq!(world.count("select count(*) from outbox").await, before);
 }

@@ -32,14 +32,22 @@ impl FieldForm {
         }
     }
 
-    /// The member as SQL compares it. `member` is a name that [`is_member_name`] allows, so it can stand in a statement.
+    /// The member as SQL compares it, and as an index keeps it: nothing that a record may hold instead is an error of it, because an
+    /// index of one version of a schema is there under the next one, too.
     pub fn expression(self, member: &str) -> String {
+        let only =
+            |kind: &str, kept: &str| format!("(case when jsonb_typeof(data->'{member}') = '{kind}' then {}::{kept} end)", text_of(member));
         match self {
-            Self::Text => format!("(data->>'{member}')"),
-            Self::Number => format!("((data->>'{member}')::float8)"),
-            Self::Boolean => format!("((data->>'{member}')::boolean)"),
+            Self::Text => format!("left({}, {LONGEST_IN_AN_INDEX})", text_of(member)),
+            Self::Number => only("number", "float8"),
+            Self::Boolean => only("boolean", "boolean"),
         }
     }
+}
+
+/// The whole text of a member, in SQL. `member` is a name that [`is_member_name`] allows, so it can stand in a statement.
+pub(super) fn text_of(member: &str) -> String {
+    format!("(data->>'{member}')")
 }
 
 /// Whether every text that fits the schema fits into an index, too.

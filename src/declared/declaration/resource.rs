@@ -44,7 +44,7 @@ pub(super) fn declare(namespace: &str, names: Terms, table: ResourceTable, refer
         namespace: namespace.to_owned(),
         version: table.version,
         defaults,
-        terms: words::asked(names, &filters, &references, &table.search),
+        terms: words::asked(names, &schema, &filters, &references, &table.search),
         schema,
         filters,
         references,

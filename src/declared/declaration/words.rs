@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::Value;
+
 use crate::declared::declaration::FieldForm;
+use crate::declared::declaration::fields::text_of;
 use crate::resources::{Filter, Referable, Terms};
 
 /// What a kind is called. Every part was checked to be a word that can stand in a statement.
@@ -20,6 +23,7 @@ pub(super) fn names(namespace: &str, plural: &str, singular: &str) -> Terms {
 /// The same, with what its lists can be asked.
 pub(super) fn asked(
     names: Terms,
+    schema: &Value,
     filters: &BTreeMap<String, FieldForm>,
     references: &BTreeMap<String, Referable>,
     searched: &[String],
@@ -28,7 +32,10 @@ pub(super) fn asked(
         let name = kept(member);
         let filter = match (references.get(member), form) {
             (Some(kind), _) => Filter::shown_id(name, kind.prefix),
-            (None, FieldForm::Text) => Filter::text(name),
+            (None, FieldForm::Text) => match schema["properties"][member]["enum"].as_array() {
+                Some(values) => Filter::one_of(name, values.iter().filter_map(Value::as_str).map(kept).collect::<Vec<_>>().leak()),
+                None => Filter::text(name),
+            },
             (None, FieldForm::Number) => Filter::number(name),
             (None, FieldForm::Boolean) => Filter::boolean(name),
         };
@@ -37,7 +44,7 @@ pub(super) fn asked(
     Terms {
         filters: filters.iter().map(filter).collect::<Vec<_>>().leak(),
         searched: searched.iter().map(|member| kept(member)).collect::<Vec<_>>().leak(),
-        search: searched.iter().map(|member| kept(&FieldForm::Text.expression(member))).collect::<Vec<_>>().leak(),
+        search: searched.iter().map(|member| kept(&text_of(member))).collect::<Vec<_>>().leak(),
         ..names
     }
 }

@@ -90,13 +90,10 @@ impl Editable for ApiKeyRecord {
     }
 
     async fn create(edit: &mut Edit<Developers>, _: KeyId, body: ApiKeyBody) -> Result<New<Self>, Problem> {
-        let mut missing = FieldErrors::default();
-        for (name, is_missing) in [("name", matches!(body.name, Member::Missing)), ("scopes", matches!(body.scopes, Member::Missing))] {
-            if is_missing {
-                missing.add(name, format!("{name} is required."));
-            }
-        }
-        missing.finish()?;
+        let mut needed = FieldErrors::default();
+        needed.require("name", body.name.as_sent());
+        needed.require("scopes", body.scopes.as_sent());
+        needed.finish()?;
         let mut key = Self {
             name: String::new(),
             digest: Vec::new(),

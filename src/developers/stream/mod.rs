@@ -34,6 +34,7 @@ use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
+use crate::resources::Parameters;
 use crate::webhooks::EventsWanted;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -65,9 +66,15 @@ impl Streams {
     }
 }
 
+/// What may be asked.
+pub(super) const PARAMETERS: Parameters = &[
+    ("events", "Names, groups and `*`, separated by commas; without it, all."),
+    ("after", "What `Last-Event-ID` says, for clients that cannot send it."),
+];
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Parameters {
+pub(super) struct Asked {
     /// Names, groups and `*`, separated by commas; without it, all.
     #[serde(default)]
     events: String,
@@ -80,7 +87,7 @@ pub(super) async fn stream(
     State(developers): State<Developers>,
     caller: CallingCompany,
     headers: HeaderMap,
-    parameters: Result<Query<Parameters>, axum::extract::rejection::QueryRejection>,
+    parameters: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
 ) -> Result<impl IntoResponse, Problem> {
     caller.may(Scope::Read)?;
     let Query(parameters) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;

@@ -21,9 +21,8 @@ use crate::resources::{Edit, Fields, Filter, Line, Link, Meta, Record, Resource,
 
 crate::words! {
     /// Whether a driver works for the shop.
-    pub enum DriverStatus {
+    pub enum DriverStatus, initially Active {
         /// They do.
-        #[default]
         Active = "active",
         /// Not at present.
         Inactive = "inactive",

@@ -20,9 +20,8 @@ use crate::resources::{
 
 crate::words! {
     /// Whether a fleet is out on the roads.
-    pub enum FleetStatus {
+    pub enum FleetStatus, initially Active {
         /// It is.
-        #[default]
         Active = "active",
         /// Not at present.
         Inactive = "inactive",

@@ -26,8 +26,9 @@ const MAX_POSITIONS: usize = 500;
 #[serde(deny_unknown_fields, bound = "I: TypedId")]
 pub(in crate::fleet) struct Position<I: TypedId> {
     /// Whose position it is; needed where the path does not say.
-    #[serde(rename = "driver", alias = "vehicle")]
-    whose: Option<Reference<I>>,
+    driver: Option<Reference<I>>,
+    /// The same of a vehicle.
+    vehicle: Option<Reference<I>>,
     latitude: Latitude,
     longitude: Longitude,
     #[serde(default)]
@@ -58,8 +59,13 @@ enum Heard {
 }
 
 impl<I: TypedId> Position<I> {
-    fn id(&self) -> Option<I> {
-        self.whose.map(|Reference(id)| id)
+    /// Whose position it is, if it says so; else the member that only positions of another kind have.
+    fn whose(&self, singular: &str) -> Result<Option<I>, &'static str> {
+        let said = [("driver", self.driver), ("vehicle", self.vehicle)];
+        match said.iter().find(|(name, whose)| *name != singular && whose.is_some()) {
+            Some((name, _)) => Err(name),
+            None => Ok(self.driver.or(self.vehicle).map(|Reference(id)| id)),
+        }
     }
 
     /// Puts the position upon the record, unless it is late.
@@ -86,14 +92,14 @@ impl<I: TypedId> Position<I> {
 /// `POST <plural>/{uuid}/track`
 pub(in crate::fleet) async fn track<R: Located>(
     Writing { room: fleet, caller, id }: Writing<R>,
-    Json(mut position): Json<Position<R::Id>>,
+    Json(position): Json<Position<R::Id>>,
 ) -> Result<Response, Problem> {
-    if position.whose.is_some_and(|Reference(named)| named != id) {
+    let named = position.whose(R::SINGULAR).map_err(|member| not_known(member, member))?;
+    if named.is_some_and(|named| named != id) {
         return Err(FieldErrors::one(R::SINGULAR, format!("The address names another {}.", R::SINGULAR)));
     }
-    position.whose = Some(Reference(id));
     let mut edit = Edit::begin(&fleet, caller.company).await?;
-    let mut moved = move_all::<R>(&mut edit, vec![position], |_| ProblemCode::RecordNotFound.into()).await?;
+    let mut moved = move_all::<R>(&mut edit, vec![(id, position)], |_| ProblemCode::RecordNotFound.into()).await?;
     let shown = edit.present(moved.pop().ok_or(ProblemCode::RecordNotFound)?).await?;
     edit.commit().await?;
     Ok(shown.answer(StatusCode::OK))
@@ -110,26 +116,35 @@ pub(in crate::fleet) async fn track_many<R: Located>(
     if positions.len() > MAX_POSITIONS {
         return Err(FieldErrors::one("positions", format!("There may be {MAX_POSITIONS} positions at most.")));
     }
-    let mut edit = Edit::begin(&fleet, caller.company).await?;
     let missing = |index| FieldErrors::one(&format!("positions[{index}].{}", R::SINGULAR), format!("There is no such {}.", R::SINGULAR));
-    move_all::<R>(&mut edit, positions, missing).await?;
+    let mut named = Vec::with_capacity(positions.len());
+    for (index, position) in positions.into_iter().enumerate() {
+        let whose = position.whose(R::SINGULAR).map_err(|member| not_known(&format!("positions[{index}].{member}"), member))?;
+        named.push((whose.ok_or_else(|| missing(index))?, position));
+    }
+    let mut edit = Edit::begin(&fleet, caller.company).await?;
+    move_all::<R>(&mut edit, named, missing).await?;
     edit.commit().await?;
     Ok(axum::Json(json!({ "status": "ok" })).into_response())
 }
 
-/// Takes the positions one after the other, and writes what comes of them; gives the records they name. `missing` refuses the position
-/// that names none.
+fn not_known(field: &str, member: &str) -> Problem {
+    FieldErrors::one(field, format!("{member} is not known here."))
+}
+
+/// Takes the positions one after the other, each with whose it is, and writes what comes of them; gives the records. `missing` refuses the
+/// position of one that is not there.
 async fn move_all<R: Located>(
     edit: &mut Edit<Fleet>,
-    positions: Vec<Position<R::Id>>,
+    positions: Vec<(R::Id, Position<R::Id>)>,
     missing: impl Fn(usize) -> Problem,
 ) -> Result<Vec<Record<R>>, Problem> {
-    let ids: Vec<_> = positions.iter().filter_map(Position::id).collect();
+    let ids: Vec<_> = positions.iter().map(|(id, _)| *id).collect();
     let locked = edit.lock_all::<R>(&ids).await?;
     let mut records: HashMap<_, _> = locked.into_iter().map(|record| (record.id, record)).collect();
     let (mut heard_of, mut steps) = (HashSet::new(), Vec::new());
-    for (index, position) in positions.into_iter().enumerate() {
-        let record = position.id().and_then(|id| records.get_mut(&id)).ok_or_else(|| missing(index))?;
+    for (index, (id, position)) in positions.into_iter().enumerate() {
+        let record = records.get_mut(&id).ok_or_else(|| missing(index))?;
         let heard = position.put_upon(&mut record.fields, edit.now);
         if heard == Heard::Nothing {
             continue;

@@ -4,9 +4,8 @@ use crate::kernel::problem::{Problem, ProblemCode};
 
 crate::words! {
     /// The status of an order.
-    pub enum Status {
+    pub enum Status, initially Created {
         /// Placed.
-        #[default]
         Created = "created",
         /// Given to its driver.
         Dispatched = "dispatched",

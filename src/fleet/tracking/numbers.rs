@@ -58,7 +58,9 @@ impl Ruled for TrackingNumber {
         if before.is_some_and(|before| before.fields.order_id != number.order_id) {
             return Err(FieldErrors::one("order", "A tracking number stays with its order."));
         }
-        let order = edit.lock::<Order>(number.order_id).await?;
+        let Some(order) = edit.lock_all::<Order>(&[number.order_id]).await?.pop() else {
+            return Err(FieldErrors::one("order", "The order was deleted; its number stays as it was."));
+        };
         let renumbered = Order { tracking_number: number.tracking_number.clone(), ..order.fields.clone() };
         edit.update(order, renumbered).await?;
         Ok(())

@@ -20,9 +20,8 @@ use crate::resources::{Edit, Fields, Filter, Line, Link, Meta, Record, Resource,
 
 crate::words! {
     /// Whether a vehicle can be used.
-    pub enum VehicleStatus {
+    pub enum VehicleStatus, initially Active {
         /// It can.
-        #[default]
         Active = "active",
         /// It is being looked after.
         Maintenance = "maintenance",

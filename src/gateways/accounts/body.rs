@@ -79,7 +79,7 @@ impl Editable for Gateway {
         vec![
             Described::sent::<Line<255>>("name", "What its company calls it."),
             Described::formed("driver", "How it speaks; it stays.", json!({ "enum": drivers::names() })).and_needed(),
-            Described::formed("status", "Whether its callbacks are taken.", json!({ "enum": ["active", "inactive"] })).and_sent(),
+            Described::sent::<Status>("status", "Whether its callbacks are taken."),
             Described::formed("settings", "What its driver has to be told.", json!({ "type": "object" })).and_sent(),
             Described::formed("secret_key", "What calls to it are authenticated with.", json!({ "type": ["string", "null"] }))
                 .never_shown(),
@@ -91,15 +91,9 @@ impl Editable for Gateway {
     }
 
     async fn create(edit: &mut Edit<Gateways>, id: GatewayId, body: GatewayBody) -> Result<New<Self>, Problem> {
-        let mut missing = FieldErrors::default();
-        if matches!(body.name, Member::Missing) {
-            missing.add("name", "name is required.");
-        }
-        let Member::Sent(KnownDriver(driver)) = body.driver else {
-            missing.add("driver", "driver is required.");
-            return Err(missing.finish().expect_err("an error was added"));
-        };
-        missing.finish()?;
+        let mut needed = FieldErrors::default();
+        let (name, driver) = (needed.require("name", body.name.as_sent()), needed.require("driver", body.driver.as_sent()));
+        let (Some(_), Some(&KnownDriver(driver))) = (name, driver) else { return Err(needed.into_problem()) };
         let mut gateway = Self {
             name: String::new(),
             driver: driver.name().to_owned(),

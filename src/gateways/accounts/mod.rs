@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use crate::companies::Companies;
+use crate::companies::{Companies, Scope};
 use crate::gateways::Gateways;
 use crate::gateways::driver::Account;
 use crate::gateways::signing_secret::SigningSecret;
@@ -46,15 +46,14 @@ crate::columns! {
     }
 }
 
-/// Whether a gateway is in use.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum Status {
-    /// Its callbacks are taken.
-    Active,
-    /// They are not.
-    Inactive,
+crate::words! {
+    /// Whether a gateway is in use.
+    pub enum Status, initially Active {
+        /// Its callbacks are taken.
+        Active = "active",
+        /// They are not.
+        Inactive = "inactive",
+    }
 }
 
 impl Resource for Gateway {
@@ -63,8 +62,10 @@ impl Resource for Gateway {
 
     const SINGULAR: &'static str = "gateway";
     const PLURAL: &'static str = "gateways";
-    const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::text("status")];
+    const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::word::<Status>("status")];
     const SEARCH: &'static [&'static str] = &["name"];
+    /// Whoever sets a signing secret decides what is paid: a key that writes orders and positions does not.
+    const WRITING: Scope = Scope::Admin;
 
     /// Not `shown`, because the path has the id in it.
     fn present(_: &mut PgConnection, gateways: &[Record<Self>]) -> impl Future<Output = Presented> + Send {

@@ -45,19 +45,18 @@ pub(super) use record::{Recording, recording};
 /// Callbacks may be as long as this (decisions, section 1).
 const BODY_LIMIT: usize = 1024 * 1024;
 
-/// What became of a callback.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum Status {
-    /// It was not believed.
-    Refused,
-    /// It is genuine and tells nothing of use.
-    Ignored,
-    /// It is genuine and could not be processed yet.
-    Failed,
-    /// It has told its payment.
-    Processed,
+crate::words! {
+    /// What became of a callback.
+    pub enum Status {
+        /// It was not believed.
+        Refused = "refused",
+        /// It is genuine and tells nothing of use.
+        Ignored = "ignored",
+        /// It is genuine and could not be processed yet.
+        Failed = "failed",
+        /// It has told its payment.
+        Processed = "processed",
+    }
 }
 
 crate::columns! {
@@ -94,7 +93,7 @@ impl Resource for CallbackRecord {
         Filter::id::<GatewayId>("gateway").on("gateway_id"),
         Filter::text("event_id").on("key"),
         Filter::text("type").on("kind"),
-        Filter::text("status"),
+        Filter::word::<Status>("status"),
         Filter::text("reason"),
     ];
 
@@ -124,7 +123,7 @@ impl Resource for CallbackRecord {
             Described::shown::<Option<Reference<GatewayId>>>("gateway", "Where it is from, or says so."),
             Described::formed("event_id", "What it is told apart by.", json!({ "type": "string" })),
             Described::formed("type", "The gateway's word for what happened.", json!({ "type": ["string", "null"] })),
-            Described::formed("status", "What became of it.", json!({ "enum": ["refused", "ignored", "failed", "processed"] })),
+            Described::shown::<Status>("status", "What became of it."),
             Described::formed("reason", "Why it was refused or failed, in a word.", json!({ "type": ["string", "null"] })),
             Described::formed("detail", "The same in a sentence.", json!({ "type": ["string", "null"] })),
             Described::formed("body_size", "Its length in bytes.", json!({ "type": "integer" })),

@@ -58,8 +58,8 @@ impl Resource for Payment {
     const FILTERS: &'static [Filter] = &[
         Filter::id::<GatewayId>("gateway").on("gateway_id"),
         Filter::text("gateway_transaction_id").on("transaction_id"),
-        Filter::text("kind"),
-        Filter::text("status"),
+        Filter::word::<Kind>("kind"),
+        Filter::word::<Status>("status"),
         Filter::text("currency"),
         Filter::id::<OrderId>("order").on("order_id"),
         Filter::id::<CustomerId>("customer").on("customer_id"),
@@ -91,16 +91,12 @@ impl Resource for Payment {
         vec![
             Described::shown::<Reference<GatewayId>>("gateway", "Where."),
             Described::formed("gateway_transaction_id", "What the gateway calls it.", json!({ "type": "string" })),
-            Described::formed("kind", "Money, or a way to pay that was saved for later.", json!({ "enum": ["payment", "setup"] })),
-            Described::formed(
-                "status",
-                "How far it has come.",
-                json!({ "enum": ["pending", "failed", "succeeded", "partially_refunded", "refunded", "disputed"] }),
-            ),
+            Described::shown::<Kind>("kind", "Money, or a way to pay that was saved for later."),
+            Described::shown::<Status>("status", "How far it has come."),
             Described::formed("amount", "What was to be paid, in minor units.", json!({ "type": ["integer", "null"] })),
             Described::formed("refunded_amount", "What of it was given back.", json!({ "type": "integer" })),
             Described::formed("currency", "What both are in.", json!({ "type": ["string", "null"] })),
-            Described::formed("dispute", "How a dispute about it stands.", json!({ "enum": ["won", "lost", "open", null] })),
+            Described::shown::<Option<Dispute>>("dispute", "How a dispute about it stands."),
             Described::shown::<Option<Reference<OrderId>>>("order", "What it was for."),
             Described::shown::<Option<Reference<CustomerId>>>("customer", "Who paid."),
             Described::formed(

@@ -28,47 +28,45 @@ pub struct State {
     pub customer: Option<CustomerId>,
 }
 
-/// What a transaction is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum Kind {
-    /// Money.
-    Payment,
-    /// A way to pay, saved for later.
-    Setup,
+crate::words! {
+    /// What a transaction is.
+    pub enum Kind {
+        /// Money.
+        Payment = "payment",
+        /// A way to pay, saved for later.
+        Setup = "setup",
+    }
 }
 
-/// How far a payment has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum Status {
-    /// Neither paid nor failed.
-    Pending,
-    /// Nothing was paid so far.
-    Failed,
-    /// Paid.
-    Succeeded,
-    /// Paid, and some of it given back.
-    PartiallyRefunded,
-    /// Paid, and all of it given back.
-    Refunded,
-    /// Paid, and the payer wants it back, or has got it back, against the company's will.
-    Disputed,
+crate::words! {
+    /// How far a payment has come.
+    pub enum Status {
+        /// Neither paid nor failed.
+        Pending = "pending",
+        /// Nothing was paid so far.
+        Failed = "failed",
+        /// Paid.
+        Succeeded = "succeeded",
+        /// Paid, and some of it given back.
+        PartiallyRefunded = "partially_refunded",
+        /// Paid, and all of it given back.
+        Refunded = "refunded",
+        /// Paid, and the payer wants it back, or has got it back, against the company's will.
+        Disputed = "disputed",
+    }
 }
 
-/// How a dispute stands; a later one is worse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum Dispute {
-    /// The company may keep the money.
-    Won,
-    /// The money is gone.
-    Lost,
-    /// Undecided.
-    Open,
+crate::words! {
+    /// How a dispute stands; a later one is worse.
+    #[derive(PartialOrd, Ord)]
+    pub enum Dispute {
+        /// The company may keep the money.
+        Won = "won",
+        /// The money is gone.
+        Lost = "lost",
+        /// Undecided.
+        Open = "open",
+    }
 }
 
 /// An event that is due once for a payment: what it tells, and which refund or dispute it tells of.

@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::companies::Companies;
 use crate::kernel::openapi::Description;
-use crate::resources::{Described, Editable, Operation, Referable, Resource, Terms, read_only_routes, routes};
+use crate::resources::parameters::Taking;
+use crate::resources::{Described, Editable, Operation, Parameters, Referable, Resource, Terms, read_only_routes, routes};
 
 use operations::Kind;
 
@@ -69,10 +70,22 @@ where
     }
 
     /// A route beside the five, and what it does.
-    pub fn beside<H: Handler<T, S>, T: 'static>(mut self, method: Method, path: &str, sentence: &str, handler: H) -> Self {
+    pub fn beside<H: Handler<T, S>, T: 'static>(self, method: Method, path: &str, sentence: &str, handler: H) -> Self {
+        self.beside_asking(method, path, sentence, &[], handler)
+    }
+
+    /// The same of a route that takes these parameters.
+    pub fn beside_asking<H: Handler<T, S>, T: 'static>(
+        mut self,
+        method: Method,
+        path: &str,
+        sentence: &str,
+        parameters: Parameters,
+        handler: H,
+    ) -> Self {
         let filter = MethodFilter::try_from(method.clone()).expect("the program names methods that can be routed by");
-        self.router = self.router.route(path, on(filter, handler));
-        let operation = operations::beside(&self.namespace, path, sentence);
+        self.router = self.router.route(path, on(filter, Taking { parameters, handler }));
+        let operation = operations::beside(&self.namespace, path, sentence, parameters);
         self.add(method, path, operation);
         self
     }

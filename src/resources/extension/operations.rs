@@ -6,7 +6,7 @@ use crate::companies::Scope;
 use crate::kernel::ids::TypedId;
 use crate::kernel::openapi::{header, json_content, parameter, path_parameter, reference, refusals};
 use crate::kernel::problem::ProblemCode;
-use crate::resources::{Described, Operation, Resource, Terms, plural_path};
+use crate::resources::{Described, Operation, Parameters, Resource, Terms, plural_path};
 
 /// A kind of record, as far as its documentation needs it.
 pub(super) struct Kind {
@@ -33,7 +33,7 @@ impl Kind {
         let many = json!({ "type": "array", "items": reference(&self.name()) });
         let meta = json!({ "type": "object", "properties": { "per_page": { "type": "integer" }, "next": { "type": ["string", "null"] } } });
         let answer = json!({ "type": "object", "properties": { self.terms.plural: many, "meta": meta } });
-        let mut operation = self.operation("List", self.terms.plural, self.reading, 200, answer, &[ProblemCode::ParameterInvalid]);
+        let mut operation = self.operation("List", self.terms.plural, self.reading, 200, answer, &[]);
         operation["parameters"] = self.list_parameters().into();
         operation
     }
@@ -103,8 +103,8 @@ impl Kind {
             parameters.push(parameter("query", &sentence, json!({ "type": "string" })));
         }
         parameters.extend(self.terms.filters.iter().map(|filter| {
-            let sentence = format!("Only what has this {}: {}.", filter.name, filter.expected);
-            parameter(filter.name, &sentence, json!({ "type": "string" }))
+            let sentence = format!("Only what has this {}: {}.", filter.name, filter.expected());
+            parameter(filter.name, &sentence, filter.schema())
         }));
         parameters
     }
@@ -158,19 +158,24 @@ impl Kind {
     }
 }
 
-/// A route beside the five.
-pub(super) fn beside(namespace: &str, path: &str, sentence: &str) -> Value {
+/// A route beside the five, and the parameters it takes.
+pub(super) fn beside(namespace: &str, path: &str, sentence: &str, asked: Parameters) -> Value {
     let mut operation = json!({ "tags": [namespace], "summary": sentence, "responses": problems(&[ProblemCode::RecordNotFound]) });
     operation["responses"]["2XX"] = json!({ "description": "Done." });
+    let mut parameters: Vec<_> = asked.iter().map(|(name, sentence)| parameter(name, sentence, json!({ "type": "string" }))).collect();
     if path.contains("{uuid}") {
-        operation["parameters"] = json!([uuid_parameter()]);
+        parameters.push(uuid_parameter());
+    }
+    if !parameters.is_empty() {
+        operation["parameters"] = parameters.into();
     }
     operation
 }
 
 /// The refusals of an operation and those that every one has, by their status.
 fn problems(refused: &[ProblemCode]) -> Map<String, Value> {
-    refusals(refused.iter().copied().chain([ProblemCode::ApiKeyInvalid, ProblemCode::ScopeMissing]))
+    let everywhere = [ProblemCode::ApiKeyInvalid, ProblemCode::ScopeMissing, ProblemCode::ParameterInvalid];
+    refusals(refused.iter().copied().chain(everywhere))
 }
 
 fn uuid_parameter() -> Value {

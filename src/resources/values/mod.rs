@@ -21,4 +21,4 @@ pub use overlap::{NotAnOverlap, Overlap};
 pub use parsed::Parsed;
 pub use references::Reference;
 pub use texts::{Line, NotAText, Text};
-pub use words::NotAWord;
+pub use words::{NotAWord, Words};

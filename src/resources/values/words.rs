@@ -1,18 +1,24 @@
 //! Closed sets of words, such as statuses.
 
+/// A closed set of words. Made by [`words!`](crate::words).
+pub trait Words {
+    /// All of them, as JSON and the database write them.
+    const WORDS: &'static [&'static str];
+}
+
 /// The text is none of these words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be one of {}.", .0.join(", "))]
 pub struct NotAWord(pub &'static [&'static str]);
 
-/// Declares an enum whose variants are the words that JSON and the database write. A new record has the one marked `#[default]`.
+/// Declares an enum whose variants are the words that JSON and the database write. A new record has the one that is `initially` meant; where
+/// none is, it has to be sent.
 ///
 /// ```
 /// portico::words! {
 ///     /// How full a shelf is.
-///     pub enum Fullness {
+///     pub enum Fullness, initially Empty {
 ///         /// There is nothing on it.
-///         #[default]
 ///         Empty = "empty",
 ///         /// There is room left.
 ///         HalfFull = "half_full",
@@ -22,12 +28,20 @@ pub struct NotAWord(pub &'static [&'static str]);
 /// ```
 #[macro_export]
 macro_rules! words {
-    ($(#[$outer:meta])* $visible:vis enum $Name:ident { $($(#[$inner:meta])* $Word:ident = $word:literal),* $(,)? }) => {
+    ($(#[$outer:meta])* $visible:vis enum $Name:ident $(, initially $First:ident)? { $($(#[$inner:meta])* $Word:ident = $word:literal),* $(,)? }) => {
         $(#[$outer])*
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, ::serde::Deserialize, ::serde::Serialize, ::sqlx::Type)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, ::serde::Deserialize, ::serde::Serialize, ::sqlx::Type)]
         #[serde(try_from = "String")]
         #[sqlx(type_name = "text")]
         $visible enum $Name { $($(#[$inner])* #[serde(rename = $word)] #[sqlx(rename = $word)] $Word,)* }
+
+        $(
+            impl Default for $Name {
+                fn default() -> Self {
+                    Self::$First
+                }
+            }
+        )?
 
         impl $Name {
             /// All of them.
@@ -39,11 +53,16 @@ macro_rules! words {
             }
         }
 
+        impl $crate::resources::Words for $Name {
+            const WORDS: &'static [&'static str] = &[$($word),*];
+        }
+
         impl ::std::str::FromStr for $Name {
             type Err = $crate::resources::NotAWord;
 
             fn from_str(text: &str) -> Result<Self, Self::Err> {
-                Self::ALL.iter().copied().find(|word| word.as_str() == text).ok_or($crate::resources::NotAWord(&[$($word),*]))
+                use $crate::resources::{NotAWord, Words};
+                Self::ALL.iter().copied().find(|word| word.as_str() == text).ok_or(NotAWord(Self::WORDS))
             }
         }
 
@@ -63,7 +82,8 @@ macro_rules! words {
             }
 
             fn initial() -> Option<Self> {
-                Some(Self::default())
+                let initial: &[Self] = &[$(Self::$First)?];
+                initial.first().copied()
             }
 
             fn show(kept: &Self) -> ::serde_json::Value {
@@ -71,7 +91,7 @@ macro_rules! words {
             }
 
             fn schema() -> ::serde_json::Value {
-                ::serde_json::json!({ "type": "string", "enum": [$($word),*] })
+                ::serde_json::json!({ "type": "string", "enum": <Self as $crate::resources::Words>::WORDS })
             }
         }
     };

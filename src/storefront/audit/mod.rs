@@ -23,29 +23,16 @@ pub(super) use queries::{forget_leavers, forget_sign_ins};
 /// How long an entry is kept.
 pub(super) const KEPT_FOR: TimeDelta = TimeDelta::days(90);
 
-/// How somebody tried to sign in.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Method {
-    Registration,
-    Code,
-    Password,
-    PasswordReset,
-    IdpA,
-    IdpB,
-    IdpC,
-}
-
-impl Method {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Registration => "registration",
-            Self::Code => "code",
-            Self::Password => "password",
-            Self::PasswordReset => "password_reset",
-            Self::IdpA => "idp_a",
-            Self::IdpB => "idp_b",
-            Self::IdpC => "idp_c",
-        }
+crate::words! {
+    /// How somebody tried to sign in.
+    pub(super) enum Method {
+        Registration = "registration",
+        Code = "code",
+        Password = "password",
+        PasswordReset = "password_reset",
+        IdpA = "idp_a",
+        IdpB = "idp_b",
+        IdpC = "idp_c",
     }
 }
 

@@ -6,9 +6,10 @@ use serde_json::{Map, Value, json};
 
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, SessionId, StoreId};
+use crate::kernel::json::Json;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Described, Filter, Instant, Reference, Resource, Writing};
+use crate::resources::{Described, Filter, Instant, NoMembers, Reference, Resource, Writing};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::{Storefront, tokens};
 
@@ -72,7 +73,10 @@ pub(super) async fn revoke(Writing { room: storefront, caller, id }: Writing<Ses
 }
 
 /// `POST customers/{uuid}/revoke-tokens`: the customer has to sign in again everywhere.
-pub(super) async fn revoke_all(Writing { room: storefront, caller, id }: Writing<CustomerRecord>) -> Result<Answer<Value>, Problem> {
+pub(super) async fn revoke_all(
+    Writing { room: storefront, caller, id }: Writing<CustomerRecord>,
+    Json(NoMembers {}): Json<NoMembers>,
+) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     let revoked = tokens::revoke_customer(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
     storefront.recent.forget_customer(id);

@@ -6,6 +6,7 @@ use crate::kernel::ids::{CustomerId, SignInId, StoreId};
 use crate::members;
 use crate::resources::{Described, Filter, Reference, Resource};
 use crate::storefront::Storefront;
+use crate::storefront::audit::Method;
 
 crate::columns! {
     /// An attempt to sign in as operators see it.
@@ -30,7 +31,7 @@ impl Resource for SignInRecord {
     const FILTERS: &'static [Filter] = &[
         Filter::id::<StoreId>("store").on("store_id"),
         Filter::id::<CustomerId>("customer").on("customer_id"),
-        Filter::text("method"),
+        Filter::word::<Method>("method"),
         Filter::text("identity"),
         Filter::text("outcome"),
         Filter::text("address"),
@@ -52,7 +53,7 @@ impl Resource for SignInRecord {
         vec![
             Described::shown::<Reference<StoreId>>("store", "Where."),
             Described::shown::<Option<Reference<CustomerId>>>("customer", "Who, where that is known."),
-            Described::formed("method", "How.", json!({ "type": "string" })),
+            Described::shown::<Method>("method", "How."),
             Described::formed("identity", "The phone number or address that was given.", json!({ "type": ["string", "null"] })),
             Described::formed("outcome", "What came of it.", json!({ "type": "string" })),
             Described::formed("address", "The client's address.", json!({ "type": "string" })),

@@ -16,6 +16,9 @@ use crate::storefront::{Storefront, texts};
 /// Conversion looks back this far.
 const CONVERSION_WINDOW: TimeDelta = TimeDelta::days(1);
 
+/// What becomes of a text: counted before the provider is asked, given back where it refuses, or refused before anybody was asked.
+const STATUSES: &[&str] = &["sent", "given_back", "refused"];
+
 crate::columns! {
     /// A text as operators see it.
     pub struct TextRecord {
@@ -41,7 +44,7 @@ impl Resource for TextRecord {
         Filter::text("number"),
         Filter::text("number_range"),
         Filter::text("country"),
-        Filter::text("status"),
+        Filter::one_of("status", STATUSES),
         Filter::text("refusal"),
     ];
 
@@ -67,7 +70,7 @@ impl Resource for TextRecord {
             Described::formed("number", "Where to.", json!({ "type": "string" })),
             Described::formed("number_range", "All but the last four digits.", json!({ "type": "string" })),
             Described::formed("country", "The number's country.", json!({ "type": ["string", "null"] })),
-            Described::formed("status", "What became of it.", json!({ "type": "string" })),
+            Described::formed("status", "What became of it.", json!({ "enum": STATUSES })),
             Described::formed("refusal", "Why it was refused, as a code of /problems.", json!({ "type": ["string", "null"] })),
             Described::formed("reason", "The same in a sentence.", json!({ "type": ["string", "null"] })),
             Described::shown::<Option<Instant>>("used_at", "When the code in it was used."),

@@ -11,7 +11,7 @@ use crate::companies::{CallingCompany, Companies, Scope};
 use crate::kernel::ids::EventId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::Problem;
-use crate::resources::{Extension, Instant, PathId, Writing};
+use crate::resources::{Extension, Instant, NoMembers, PathId, Writing};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::replays::Asked;
@@ -51,12 +51,18 @@ async fn replay(Writing { room: webhooks, caller, id }: Writing<Subscription>, J
     })
 }
 
-async fn replay_delivery(Writing { room: webhooks, caller, id }: Writing<Delivery>) -> Result<Response, Problem> {
+async fn replay_delivery(
+    Writing { room: webhooks, caller, id }: Writing<Delivery>,
+    Json(NoMembers {}): Json<NoMembers>,
+) -> Result<Response, Problem> {
     let delivery = webhooks.replay_delivery(caller.company, id).await?;
     Ok(delivery.answer(StatusCode::CREATED))
 }
 
-async fn cancel(Writing { room: webhooks, caller, id }: Writing<Delivery>) -> Result<Response, Problem> {
+async fn cancel(
+    Writing { room: webhooks, caller, id }: Writing<Delivery>,
+    Json(NoMembers {}): Json<NoMembers>,
+) -> Result<Response, Problem> {
     let delivery = webhooks.cancel(caller.company, id).await?;
     Ok(delivery.answer(StatusCode::OK))
 }

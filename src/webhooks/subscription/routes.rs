@@ -9,7 +9,7 @@ use crate::companies::{CallingCompany, Companies, Scope};
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::Problem;
-use crate::resources::{Extension, Overlap, PathId, Shown, Writing};
+use crate::resources::{Extension, NoMembers, Overlap, PathId, Shown, Writing};
 use crate::webhooks::Webhooks;
 use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
 
@@ -28,12 +28,18 @@ where
         .beside(Method::POST, "/webhooks/{uuid}/test", "Send a test event to a webhook.", test)
 }
 
-async fn enable(Writing { room: webhooks, caller, id }: Writing<Subscription>) -> Result<Response, Problem> {
+async fn enable(
+    Writing { room: webhooks, caller, id }: Writing<Subscription>,
+    Json(NoMembers {}): Json<NoMembers>,
+) -> Result<Response, Problem> {
     let webhook = webhooks.enable(caller.company, id).await?;
     Ok(webhook.answer(StatusCode::OK))
 }
 
-async fn disable(Writing { room: webhooks, caller, id }: Writing<Subscription>) -> Result<Response, Problem> {
+async fn disable(
+    Writing { room: webhooks, caller, id }: Writing<Subscription>,
+    Json(NoMembers {}): Json<NoMembers>,
+) -> Result<Response, Problem> {
     let webhook = webhooks.disable(caller.company, id, DisabledReason::Requested).await?;
     Ok(webhook.answer(StatusCode::OK))
 }

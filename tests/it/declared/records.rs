@@ -7,6 +7,7 @@ use proptest::test_runner::TestRunner;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::declared::garden;
 use crate::generated_bodies::any_value;
 use crate::support::World;
 use crate::support::fleet::{id, names};
@@ -57,6 +58,34 @@ async fn a_declared_record_lives_through_its_five_routes_and_its_events() {
     // Of one table, each kind finds its own.
     ask(&world, Method::GET, &format!("inventory/int/v1/stock-items/{}", id(&warehouse))).send().await.refused(404, "record_not_found");
     ask(&world, Method::DELETE, &format!("support/int/v1/tickets/{}", id(&warehouse))).send().await.refused(404, "record_not_found");
+}
+
+#[tokio::test]
+async fn a_value_is_its_event_from_the_beginning_and_each_event_is_told_once() {
+    let directory = garden(
+        r#"
+        namespace = "garden"
+        [resources.pots]
+        singular = "pot"
+        version = 1
+        description = "A pot."
+        becomes = { state = { broken = "pot.broken" }, glaze = { cracked = "pot.broken" } }
+        [resources.pots.schema]
+        type = "object"
+        properties = { state = { type = "string" }, glaze = { type = "string" } }
+        [resources.pots.sample]
+        "#,
+    );
+    let world = World::with(&[("extensions.directory", directory.path().to_str().unwrap())]).await;
+    world.state.declared.take_schemas().await.unwrap();
+    let pots = |method: Method, rest: &str, body: Value| ask(&world, method, &format!("garden/int/v1/pots{rest}")).json(&body).send();
+    let both = json!({ "state": "broken", "glaze": "cracked" });
+    assert_eq!(world.published_names(pots(Method::POST, "", both.clone())).await, ["pot.broken", "pot.created"]);
+    let (made, events) = world.published(pots(Method::POST, "", json!({ "state": "whole" }))).await;
+    assert_eq!(names(&events), ["pot.created"]);
+    let one = format!("/{}", id(&made.ok(201)["pot"]));
+    assert_eq!(world.published_names(pots(Method::PUT, &one, both)).await, ["pot.broken", "pot.updated"]);
+    assert_eq!(world.published_names(pots(Method::DELETE, &one, json!({}))).await, ["pot.deleted"]);
 }
 
 #[tokio::test]

@@ -13,8 +13,8 @@ use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, PgPool};
 
 use crate::declared::garden;
-use crate::support::World;
 use crate::support::program::portico;
+use crate::support::{World, database};
 
 fn file(version: u32, members: &str, required: &str) -> String {
     format!(
@@ -131,6 +131,52 @@ async fn instances_that_start_together_make_each_index_once() {
     assert_eq!(world.count(indexes).await, before + 1);
     instances[0].make_indexes().await.unwrap();
     assert_eq!(world.count(indexes).await, before + 2);
+}
+
+#[tokio::test]
+async fn an_index_of_an_older_version_refuses_nothing_that_fits_the_newer() {
+    let pots = |version: u32, filters: &str, members: &str| {
+        format!(
+            r#"
+            namespace = "garden"
+            [resources.pots]
+            singular = "pot"
+            version = {version}
+            description = "A pot."
+            filters = [{filters}]
+            [resources.pots.schema]
+            type = "object"
+            properties = {{ {members} }}
+            [resources.pots.sample]
+            "#
+        )
+    };
+    let members = "label = { type = 'string', maxLength = 90 }, size = { type = 'integer' }, fired = { type = 'boolean' }";
+    let first = pots(1, "'label', 'size', 'fired'", members);
+    let directory = garden(&first);
+    let database = database::fresh().await;
+    let pool = PgPool::connect(&database).await.unwrap();
+    let start = async |text: &str| {
+        let instance = declared(&pool, directory.path(), text);
+        instance.take_schemas().await.unwrap();
+        instance.make_indexes().await.unwrap();
+        World::on(&database, &[("extensions.directory", directory.path().to_str().unwrap())]).await
+    };
+    let make = async |version, filters: &str, members: &str, pot: &Value| {
+        let newer = start(&pots(version, filters, members)).await;
+        newer.api(Method::POST, "/garden/int/v1/pots").json(pot).send().await.ok(201);
+        newer.api(Method::GET, "/garden/int/v1/pots?size=XL").send().await
+    };
+    start(&first).await;
+    // Letters that do not repeat, so that nothing makes them shorter.
+    let label: String = (0..10_000).map(|n: u32| char::from_u32(0x4e00 + n * 7919 % 20_000).unwrap()).collect();
+    // Other types, while there are no records.
+    let members = "label = { type = 'string' }, size = { type = 'string', maxLength = 9 }, fired = { type = 'string' }";
+    let found = make(2, "'size'", members, &json!({ "label": label, "size": "XL", "fired": "twice" })).await.ok(200);
+    assert_eq!(found["pots"].as_array().unwrap().len(), 1);
+    // Wider ones, beside records.
+    let members = "label = { type = ['string', 'array'] }, size = { type = ['string', 'number'] }, fired = {}";
+    make(3, "", members, &json!({ "label": [label], "size": 1.5, "fired": { "at": "dawn" } })).await.refused(422, "parameter_invalid");
 }
 
 #[tokio::test]

@@ -1,0 +1,64 @@
+//! What routes take behind the `?`: what they do not know is refused, never passed over. Lists look for themselves ([`ListParameters`]).
+//!
+//! [`ListParameters`]: crate::resources::list_parameters::ListParameters
+
+use std::pin::Pin;
+
+use axum::extract::{FromRef, FromRequestParts, Request};
+use axum::handler::Handler;
+use axum::response::{IntoResponse, Response};
+use url::form_urlencoded;
+
+use crate::companies::{CallingCompany, Companies};
+use crate::kernel::problem::Problem;
+use crate::resources::list_parameters::unknown;
+
+/// The parameters of a route, each with what it means.
+pub type Parameters = &'static [(&'static str, &'static str)];
+
+/// The handler of a route that takes these parameters alone. A request with another one is refused once its key is known.
+#[derive(Clone, Debug)]
+pub(super) struct Taking<H> {
+    pub(super) parameters: Parameters,
+    pub(super) handler: H,
+}
+
+/// The handler of a route that takes no parameters.
+pub(super) fn without_parameters<H>(handler: H) -> Taking<H> {
+    Taking { parameters: &[], handler }
+}
+
+impl<H> Taking<H> {
+    /// The first that is not known.
+    fn unknown(&self, query: &str) -> Option<String> {
+        let mut names = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
+        names.find(|name| self.parameters.iter().all(|(known, _)| known != name)).map(Into::into)
+    }
+}
+
+impl<H, T, S> Handler<T, S> for Taking<H>
+where
+    H: Handler<T, S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    type Future = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+    fn call(self, request: Request, state: S) -> Self::Future {
+        match request.uri().query().and_then(|query| self.unknown(query)) {
+            None => Box::pin(self.handler.call(request, state)),
+            Some(name) => Box::pin(async move { refuse(request, &state, &name).await.into_response() }),
+        }
+    }
+}
+
+async fn refuse<S>(request: Request, state: &S, name: &str) -> Problem
+where
+    Companies: FromRef<S>,
+    S: Send + Sync,
+{
+    match CallingCompany::from_request_parts(&mut request.into_parts().0, state).await {
+        Ok(_) => unknown(name),
+        Err(refused) => refused,
+    }
+}
