@@ -3,8 +3,9 @@
 //! A claim is a lease with a number: claiming counts the attempt, and that count is the fence. Whoever comes to write down the result of
 //! attempt 2 while the delivery is at attempt 3 has lost its lease meanwhile, and is ignored.
 //!
-//! Deliveries wait in three lanes, so that what waits in one is never in the way of another. Within a lane the endpoints take turns:
-//! whoever has the fewest deliveries in flight is first, whatever waits for the others.
+//! Deliveries wait in lanes, so that what waits in one is never in the way of another. Within a lane the endpoints take turns: whoever has the
+//! fewest deliveries in flight is first, whatever waits for the others. What has to wait for another delivery is in none of these lanes before
+//! that one has ended.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,7 +16,6 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
-use crate::kernel::secrets::random_bytes;
 use crate::webhooks::Webhooks;
 use crate::webhooks::at_hand::Endpoints;
 use crate::webhooks::delivery::{INTERRUPTIONS, LEASE};
@@ -33,12 +33,10 @@ pub(super) enum Lane {
     Fresh = 0,
     /// For another one: retries, replays.
     Again = 1,
-    /// For its turn among those of its resource.
-    InOrder = 2,
 }
 
 impl Lane {
-    pub(super) const ALL: [Self; 3] = [Self::Fresh, Self::Again, Self::InOrder];
+    pub(super) const ALL: [Self; 2] = [Self::Fresh, Self::Again];
 }
 
 /// A delivery that is ours to send, with all that sending takes.
@@ -59,6 +57,8 @@ pub struct Claimed {
     pub(super) event_name: String,
     /// The event's place among those about its record.
     pub(super) sequence: Option<i64>,
+    /// Whether others wait for its end.
+    pub(super) in_order: bool,
     /// One allocation for all deliveries of the event.
     pub(super) body: Bytes,
     pub(super) endpoint: Arc<Endpoint>,
@@ -92,6 +92,7 @@ pub(super) struct Taken {
     pub(super) sequence: Option<i64>,
     pub(super) number: i16,
     pub(super) failures: i16,
+    pub(super) in_order: bool,
     /// Of the subscription.
     pub(super) version: i64,
     /// The event's bytes; one of the deliveries of an event has them.
@@ -114,6 +115,7 @@ impl Taken {
             failures: self.failures,
             event_name: self.event_name,
             sequence: self.sequence,
+            in_order: self.in_order,
             body: body.clone(),
             endpoint: Arc::clone(endpoint),
         })
@@ -146,9 +148,7 @@ impl Webhooks {
             cool_down: self.settings.circuit.cool_down(),
         };
         let mut conn = self.mover.acquire().await?;
-        // Where an endpoint has more chains than one claim looks at, each claim begins elsewhere.
-        let start = i64::from_ne_bytes(random_bytes());
-        let (found, taken) = queries::claim_due(&mut conn, lane, limits, after, start, self.clock.now()).await?;
+        let (found, taken) = queries::claim_due(&mut conn, lane, limits, after, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
         conn.keep();
         Ok((found, claimed))

@@ -33,7 +33,8 @@
 //!                        └──────── it failed ───────┘
 //! ```
 //!
-//! Most events go the short way: their endpoints have room, and nothing else waits for them.
+//! Most events go the short way: their endpoints have room, and nothing else waits for them. What has to be made in order waits behind the one
+//! before, where nobody claims it, and can be claimed like any other when that one has ended: the database itself sees to that, however it ended.
 //!
 //! In exactly one table at any time, and `delivery_log` is the sight of all three. What waits and what flies is small and hot; what is
 //! closed is written once and never again, a partition a day, so that a log of any length slows nothing down.

@@ -7,6 +7,7 @@ use futures::future::join_all;
 use portico::webhooks::Claimed;
 use reqwest::Method;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::support::World;
 use crate::support::receiver::{Receiver, Reply};
@@ -153,14 +154,17 @@ async fn repetitions_never_take_the_places_of_first_attempts() {
     world.pass(TimeDelta::minutes(5));
     let prompt: Receiver = world.endpoint("prompt.test").await;
     world.subscribe(&prompt, json!({ "events": ["driver.online"] })).await;
+    let in_order = world.endpoint("in-order.test").await;
+    world.subscribe(&in_order, json!({ "events": ["driver.online"], "ordering": "resource" })).await;
     world.state.webhooks.start_worker(&world.lifecycle);
     let hanging = || bad.iter().map(|receiver| receiver.received().len()).sum::<usize>() - 30;
     while hanging() < 3 {
         tokio::task::yield_now().await;
     }
     for count in 1..=10 {
-        world.publish("driver.online").await;
+        world.publish_about(Uuid::from_u128(7), "driver.online").await;
         prompt.waits_for(count).await;
+        in_order.waits_for(count).await;
     }
     assert_eq!(hanging(), 3, "three of the four places, and no more");
 }

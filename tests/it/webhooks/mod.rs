@@ -1,6 +1,7 @@
 //! Interface 2, outbound: subscriptions, deliveries, and everything an endpoint can do to us.
 
 mod calling_off;
+mod chains;
 mod crashes;
 mod delivering;
 mod endpoints;
