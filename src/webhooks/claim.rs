@@ -31,12 +31,14 @@ const ENDPOINTS: i32 = 200;
 pub(super) enum Lane {
     /// For its first attempt.
     Fresh = 0,
-    /// For another one: retries, replays.
+    /// For another one.
     Again = 1,
+    /// Because somebody asked for it again, however the endpoint is doing.
+    Replay = 3,
 }
 
 impl Lane {
-    pub(super) const ALL: [Self; 2] = [Self::Fresh, Self::Again];
+    pub(super) const ALL: [Self; 3] = [Self::Fresh, Self::Again, Self::Replay];
 }
 
 /// A delivery that is ours to send, with all that sending takes.
@@ -59,6 +61,7 @@ pub struct Claimed {
     pub(super) sequence: Option<i64>,
     /// Whether others wait for its end.
     pub(super) in_order: bool,
+    pub(super) is_replay: bool,
     /// One allocation for all deliveries of the event.
     pub(super) body: Bytes,
     pub(super) endpoint: Arc<Endpoint>,
@@ -93,6 +96,7 @@ pub(super) struct Taken {
     pub(super) number: i16,
     pub(super) failures: i16,
     pub(super) in_order: bool,
+    pub(super) is_replay: bool,
     /// Of the subscription.
     pub(super) version: i64,
     /// The event's bytes; one of the deliveries of an event has them.
@@ -116,6 +120,7 @@ impl Taken {
             event_name: self.event_name,
             sequence: self.sequence,
             in_order: self.in_order,
+            is_replay: self.is_replay,
             body: body.clone(),
             endpoint: Arc::clone(endpoint),
         })

@@ -54,6 +54,8 @@
 //! - An attempt connects only to addresses that were looked at for this very connection, over TLS that was verified.
 //! - An endpoint that hangs or refuses costs the others nothing: it has its own cap of deliveries in flight, and a turn like everybody;
 //!   its retries never take the last places; after some failures in a row its circuit opens, and what is for it waits without an attempt.
+//! - A replay neither hurts nor heals the endpoint, and what others did to it holds no replay up: it has the endpoint's cap and pace to keep to,
+//!   but not its circuit.
 //! - A subscription that asks for order gets the deliveries about one record one after another, in the order of the events' sequence.
 //!
 //! # What is not

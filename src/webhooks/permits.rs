@@ -62,7 +62,7 @@ impl Permits {
             let place = Arc::clone(&self.all).try_acquire_owned().ok()?;
             let repetition = match lane {
                 Lane::Fresh => None,
-                Lane::Again => Some(Arc::clone(&self.repetitions).try_acquire_owned().ok()?),
+                Lane::Again | Lane::Replay => Some(Arc::clone(&self.repetitions).try_acquire_owned().ok()?),
             };
             Some(Permit { _place: place, _repetition: repetition })
         };
@@ -80,6 +80,7 @@ mod tests {
             let permits = Permits::new(all);
             let again = permits.take(Lane::Again, usize::MAX);
             assert_eq!(again.len(), repetitions, "of {all}");
+            assert_eq!(permits.take(Lane::Replay, usize::MAX).len(), 0);
             assert_eq!(permits.take(Lane::Fresh, usize::MAX).len(), all - repetitions);
             drop(again);
             assert_eq!(permits.take(Lane::Fresh, usize::MAX).len(), all);

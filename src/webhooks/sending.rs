@@ -47,6 +47,7 @@ pub struct Attempt {
     pub(super) failures: i16,
     /// Whether others wait for the end of the delivery.
     pub(super) in_order: bool,
+    pub(super) is_replay: bool,
     pub(super) started_at: DateTime<Utc>,
     pub(super) ended_at: DateTime<Utc>,
     pub(super) took: Duration,
@@ -88,6 +89,7 @@ impl Sender {
             number: claimed.number,
             failures: claimed.failures,
             in_order: claimed.in_order,
+            is_replay: claimed.is_replay,
             started_at,
             ended_at: self.clock.now(),
             took: started.elapsed(),

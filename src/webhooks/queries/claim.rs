@@ -43,6 +43,7 @@ struct Row {
     number: Option<i16>,
     failures: Option<i16>,
     in_order: Option<bool>,
+    is_replay: Option<bool>,
     version: Option<i64>,
     body: Option<Vec<u8>>,
 }
@@ -54,6 +55,8 @@ struct Row {
 /// number of endpoints that wait, never the number of deliveries that do. (`offset 0` keeps PostgreSQL from looking for each twice.)
 /// `endpoint` locks them and knows how much room each has: nobody else can fill it meanwhile. An instant further in the future than it can
 /// be was written before the clock was set back.
+///
+/// The circuit is not there for replays: they do not wait for it, and while it is half open another one than they is on trial.
 pub(in crate::webhooks) async fn claim_due(
     conn: &mut PgConnection,
     lane: Lane,
@@ -86,7 +89,7 @@ pub(in crate::webhooks) async fn claim_due(
                  select endpoints.in_flight, subscriptions.version, subscriptions.rate_limit, ceil(subscriptions.rate_limit / 10.0) as burst,
                         case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
                         as arrival_at,
-                        case when endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
+                        case when $1 <> 3 and endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
                  from endpoints join subscriptions on subscriptions.id = endpoints.subscription_id
                  where endpoints.subscription_id = visited.subscription_id and endpoints.called_off_before is null
                  for no key update of endpoints
@@ -94,7 +97,7 @@ pub(in crate::webhooks) async fn claim_due(
          ), endpoint as materialized (
              select subscription_id, in_flight, version, rate_limit, arrival_at,
                     greatest(0, case when open_until > $7 then 0
-                                     when open_until <= $7 then least(1 - in_flight, rate.allows)
+                                     when open_until <= $7 then least(1 - in_flight + replays.flying, $5::integer - in_flight, rate.allows)
                                      else least($5::integer - in_flight, rate.allows) end) as room,
                     case when open_until > $7 then open_until
                          when rate.allows = 0 then arrival_at + (1 - burst) * (interval '1 second' / rate_limit) end as resumes_at
@@ -102,6 +105,10 @@ pub(in crate::webhooks) async fn claim_due(
              cross join lateral (
                  select coalesce(floor(burst - extract(epoch from arrival_at - $7) * rate_limit)::integer, $5) as allows
              ) as rate
+             cross join lateral (
+                 select count(*)::integer as flying from in_flight as replay
+                 where open_until <= $7 and replay.subscription_id = locked.subscription_id and replay_of is not null
+             ) as replays
          ), candidates as (
              select due.id, due.due_at, endpoint.in_flight + row_number() over (partition by endpoint.subscription_id order by due.due_at) as turn
              from endpoint
@@ -120,7 +127,7 @@ pub(in crate::webhooks) async fn claim_due(
                                     claimed_at, created_at)
              select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts + 1, failures, $7, created_at
              from taken
-             returning id, company_id, subscription_id, event_id, event, sequence, chain, attempts, failures
+             returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures
          ), of_each as (
              select subscription_id, count(*)::integer as deliveries from flown group by subscription_id
          ), counted as (
@@ -135,7 +142,7 @@ pub(in crate::webhooks) async fn claim_due(
                 flown.id as "delivery?: DeliveryId", flown.company_id as "company?: CompanyId",
                 flown.subscription_id as "subscription?: SubscriptionId", flown.event_id as "event?: EventId", flown.event as "event_name?",
                 flown.sequence as "sequence?", flown.attempts as "number?", flown.failures as "failures?", flown.chain is not null as "in_order?",
-                endpoint.version as "version?",
+                flown.replay_of is not null as "is_replay?", endpoint.version as "version?",
                 case when row_number() over (partition by flown.event_id) = 1 then (select body from events where id = flown.event_id) end
                 as body
          from (
@@ -163,7 +170,7 @@ pub(in crate::webhooks) async fn claim_due(
     let crowded = rows.iter_mut().find_map(|row| row.crowded.take()).unwrap_or_default();
     let Row { last, more, unseen, missed, resumes_at, .. } = rows[0];
     let found = Found { last, more, crowded, unseen, missed, resumes_at };
-    Ok((found, rows.into_iter().filter_map(|row| taken!(row, row.number?, row.failures?, row.in_order?)).collect()))
+    Ok((found, rows.into_iter().filter_map(|row| taken!(row, row.number?, row.failures?, row.in_order?, row.is_replay?)).collect()))
 }
 
 /// What sending needs of these subscriptions.

@@ -109,5 +109,5 @@ pub(in crate::webhooks) async fn fan_out(
     .await?;
     let Row { events, deliveries, queued, .. } = rows[0];
     let fanned_out = FannedOut { events, deliveries, queued };
-    Ok((fanned_out, rows.into_iter().filter_map(|row| taken!(row, 1, 0, false)).collect()))
+    Ok((fanned_out, rows.into_iter().filter_map(|row| taken!(row, 1, 0, false, false)).collect()))
 }

@@ -11,7 +11,7 @@
 
 /// What a row tells of a delivery that was taken into flight; `None` when it tells of none, as the one row of a statement that took none.
 macro_rules! taken {
-    ($row:ident, $number:expr, $failures:expr, $in_order:expr) => {
+    ($row:ident, $number:expr, $failures:expr, $in_order:expr, $is_replay:expr) => {
         (|| {
             Some(crate::webhooks::claim::Taken {
                 delivery: $row.delivery?,
@@ -23,6 +23,7 @@ macro_rules! taken {
                 number: $number,
                 failures: $failures,
                 in_order: $in_order,
+                is_replay: $is_replay,
                 version: $row.version?,
                 body: $row.body,
             })

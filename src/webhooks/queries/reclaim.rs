@@ -31,7 +31,7 @@ pub(in crate::webhooks) async fn release_expired(
          ), repeated as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, lane, due_at, attempts,
                                   failures, created_at, updated_at)
-             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, 1,
+             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, case when replay_of is null then 1 else 3 end,
                     $3, attempts, failures, created_at, $3
              from lost where again
          ), closed as (

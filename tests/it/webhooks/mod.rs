@@ -9,6 +9,7 @@ mod failing;
 mod fairness;
 mod faults;
 mod flying;
+mod neutral_replays;
 mod ordering;
 mod replaying;
 mod retention;
