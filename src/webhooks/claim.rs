@@ -18,7 +18,7 @@ use uuid::Uuid;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::Webhooks;
 use crate::webhooks::at_hand::Endpoints;
-use crate::webhooks::delivery::{INTERRUPTIONS, LEASE};
+use crate::webhooks::delivery::{CLOCKS_APART, INTERRUPTIONS, LEASE};
 use crate::webhooks::endpoint::Endpoint;
 use crate::webhooks::queries::{self, Limits};
 
@@ -166,11 +166,11 @@ impl Webhooks {
         Ok(taken.into_iter().filter_map(|taken| taken.complete(&endpoints, &bodies)).collect())
     }
 
-    /// Makes deliveries due again whose lease has run out, and logs the attempts that were lost with it.
+    /// Makes deliveries due again whose lease has run out, or cannot be of this time, and logs the attempts that were lost with it.
     pub async fn reclaim(&self) -> Result<u64, sqlx::Error> {
         let now = self.clock.now();
         let mut conn = self.mover.acquire().await?;
-        let lost = queries::release_expired(&mut conn, now - LEASE, INTERRUPTIONS, now).await?;
+        let lost = queries::release_expired(&mut conn, now - LEASE, now + CLOCKS_APART, INTERRUPTIONS, now).await?;
         conn.keep();
         if lost > 0 {
             tracing::warn!(lost, "deliveries were in flight when their worker died; they are sent again");

@@ -54,7 +54,7 @@ struct Row {
 /// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around: what it costs is the
 /// number of endpoints that wait, never the number of deliveries that do. (`offset 0` keeps PostgreSQL from looking for each twice.)
 /// `endpoint` locks them and knows how much room each has: nobody else can fill it meanwhile. An instant further in the future than it can
-/// be was written before the clock was set back.
+/// be was written before the clock was set back; what waits for its first attempt is due whatever the clock says.
 ///
 /// The circuit is not there for replays: they do not wait for it, and while it is half open another one than they is on trial.
 pub(in crate::webhooks) async fn claim_due(
@@ -114,7 +114,8 @@ pub(in crate::webhooks) async fn claim_due(
              from endpoint
              cross join lateral (
                  select id, due_at from waiting
-                 where lane = $1 and subscription_id = endpoint.subscription_id and due_at <= $7
+                 where lane = $1 and subscription_id = endpoint.subscription_id
+                 and due_at <= case when $1 = 0 then 'infinity' else $7 end
                  order by due_at limit least(endpoint.room, $4)
              ) as due
          ), chosen as (
