@@ -3,8 +3,9 @@
 //! A claim is a lease with a number: claiming counts the attempt, and that count is the fence. Whoever comes to write down the result of
 //! attempt 2 while the delivery is at attempt 3 has lost its lease meanwhile, and is ignored.
 //!
-//! Deliveries wait in three lanes, so that what waits in one is never in the way of another. Within a lane the endpoints take turns:
-//! whoever has the fewest deliveries in flight is first, whatever waits for the others.
+//! Deliveries wait in lanes, so that what waits in one is never in the way of another. Within a lane the endpoints take turns: whoever has the
+//! fewest deliveries in flight is first, whatever waits for the others. What has to wait for another delivery is in none of these lanes before
+//! that one has ended.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,10 +16,9 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
-use crate::kernel::secrets::random_bytes;
 use crate::webhooks::Webhooks;
 use crate::webhooks::at_hand::Endpoints;
-use crate::webhooks::delivery::{INTERRUPTIONS, LEASE};
+use crate::webhooks::delivery::{CLOCKS_APART, INTERRUPTIONS, LEASE};
 use crate::webhooks::endpoint::Endpoint;
 use crate::webhooks::queries::{self, Limits};
 
@@ -31,14 +31,14 @@ const ENDPOINTS: i32 = 200;
 pub(super) enum Lane {
     /// For its first attempt.
     Fresh = 0,
-    /// For another one: retries, replays.
+    /// For another one.
     Again = 1,
-    /// For its turn among those of its resource.
-    InOrder = 2,
+    /// Because somebody asked for it again, however the endpoint is doing.
+    Replay = 3,
 }
 
 impl Lane {
-    pub(super) const ALL: [Self; 3] = [Self::Fresh, Self::Again, Self::InOrder];
+    pub(super) const ALL: [Self; 3] = [Self::Fresh, Self::Again, Self::Replay];
 }
 
 /// A delivery that is ours to send, with all that sending takes.
@@ -59,6 +59,9 @@ pub struct Claimed {
     pub(super) event_name: String,
     /// The event's place among those about its record.
     pub(super) sequence: Option<i64>,
+    /// Whether others wait for its end.
+    pub(super) in_order: bool,
+    pub(super) is_replay: bool,
     /// One allocation for all deliveries of the event.
     pub(super) body: Bytes,
     pub(super) endpoint: Arc<Endpoint>,
@@ -92,6 +95,8 @@ pub(super) struct Taken {
     pub(super) sequence: Option<i64>,
     pub(super) number: i16,
     pub(super) failures: i16,
+    pub(super) in_order: bool,
+    pub(super) is_replay: bool,
     /// Of the subscription.
     pub(super) version: i64,
     /// The event's bytes; one of the deliveries of an event has them.
@@ -114,6 +119,8 @@ impl Taken {
             failures: self.failures,
             event_name: self.event_name,
             sequence: self.sequence,
+            in_order: self.in_order,
+            is_replay: self.is_replay,
             body: body.clone(),
             endpoint: Arc::clone(endpoint),
         })
@@ -146,9 +153,7 @@ impl Webhooks {
             cool_down: self.settings.circuit.cool_down(),
         };
         let mut conn = self.mover.acquire().await?;
-        // Where an endpoint has more chains than one claim looks at, each claim begins elsewhere.
-        let start = i64::from_ne_bytes(random_bytes());
-        let (found, taken) = queries::claim_due(&mut conn, lane, limits, after, start, self.clock.now()).await?;
+        let (found, taken) = queries::claim_due(&mut conn, lane, limits, after, self.clock.now()).await?;
         let claimed = self.complete(&mut conn, taken).await?;
         conn.keep();
         Ok((found, claimed))
@@ -161,11 +166,11 @@ impl Webhooks {
         Ok(taken.into_iter().filter_map(|taken| taken.complete(&endpoints, &bodies)).collect())
     }
 
-    /// Makes deliveries due again whose lease has run out, and logs the attempts that were lost with it.
+    /// Makes deliveries due again whose lease has run out, or cannot be of this time, and logs the attempts that were lost with it.
     pub async fn reclaim(&self) -> Result<u64, sqlx::Error> {
         let now = self.clock.now();
         let mut conn = self.mover.acquire().await?;
-        let lost = queries::release_expired(&mut conn, now - LEASE, INTERRUPTIONS, now).await?;
+        let lost = queries::release_expired(&mut conn, now - LEASE, now + CLOCKS_APART, INTERRUPTIONS, now).await?;
         conn.keep();
         if lost > 0 {
             tracing::warn!(lost, "deliveries were in flight when their worker died; they are sent again");

@@ -58,6 +58,8 @@ const LONGEST_WAIT: TimeDelta = TimeDelta::hours(8);
 /// How long a claim holds. It is longer than the longest attempt and the writing down of its result, so that only a worker that died
 /// loses one.
 pub(super) const LEASE: TimeDelta = TimeDelta::seconds(60);
+/// No instance's clock is further ahead of another's. A lease that begins later than that was taken before the clock was set back.
+pub(super) const CLOCKS_APART: TimeDelta = TimeDelta::minutes(5);
 /// Attempts of one delivery that may be lost in crashes before it is given up: a delivery that brings its worker down must not do so
 /// for ever, and one that was in flight when somebody pulled the plug must not lose a retry by it.
 pub(super) const INTERRUPTIONS: i16 = 5;

@@ -17,8 +17,6 @@ pub(super) struct FannedOut {
     pub(super) deliveries: i64,
     /// Whether any of those wait to be claimed.
     pub(super) queued: bool,
-    /// Whether any of those that wait have to be made in order.
-    pub(super) in_order: bool,
 }
 
 impl FannedOut {
@@ -59,7 +57,7 @@ mod tests {
     #[test]
     fn the_more_want_an_event_the_fewer_are_fanned_out_at_once() {
         for (events, deliveries, next) in [(0, 0, 200), (200, 0, 200), (200, 2_000, 200), (10, 1_000, 20), (1, 100_000, 1)] {
-            assert_eq!(FannedOut { events, deliveries, queued: false, in_order: false }.next_batch(), next);
+            assert_eq!(FannedOut { events, deliveries, queued: false }.next_batch(), next);
         }
     }
 }

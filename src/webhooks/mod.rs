@@ -33,7 +33,8 @@
 //!                        └──────── it failed ───────┘
 //! ```
 //!
-//! Most events go the short way: their endpoints have room, and nothing else waits for them.
+//! Most events go the short way: their endpoints have room, and nothing else waits for them. What has to be made in order waits behind the one
+//! before, where nobody claims it, and can be claimed like any other when that one has ended: the database itself sees to that, however it ended.
 //!
 //! In exactly one table at any time, and `delivery_log` is the sight of all three. What waits and what flies is small and hot; what is
 //! closed is written once and never again, a partition a day, so that a log of any length slows nothing down.
@@ -53,6 +54,8 @@
 //! - An attempt connects only to addresses that were looked at for this very connection, over TLS that was verified.
 //! - An endpoint that hangs or refuses costs the others nothing: it has its own cap of deliveries in flight, and a turn like everybody;
 //!   its retries never take the last places; after some failures in a row its circuit opens, and what is for it waits without an attempt.
+//! - A replay neither hurts nor heals the endpoint, and what others did to it holds no replay up: it has the endpoint's cap and pace to keep to,
+//!   but not its circuit.
 //! - A subscription that asks for order gets the deliveries about one record one after another, in the order of the events' sequence.
 //!
 //! # What is not

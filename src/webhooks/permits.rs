@@ -6,7 +6,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::webhooks::claim::Lane;
 
-/// Deliveries in flight, by this instance: some of them may be repetitions, or wait in order behind repetitions, but never all. However
+/// Deliveries in flight, by this instance: some of them may be repetitions, but never all. However
 /// many endpoints fail and are tried again, there is a place for an event that has just happened.
 #[derive(Debug)]
 pub(super) struct Permits {
@@ -62,7 +62,7 @@ impl Permits {
             let place = Arc::clone(&self.all).try_acquire_owned().ok()?;
             let repetition = match lane {
                 Lane::Fresh => None,
-                Lane::Again | Lane::InOrder => Some(Arc::clone(&self.repetitions).try_acquire_owned().ok()?),
+                Lane::Again | Lane::Replay => Some(Arc::clone(&self.repetitions).try_acquire_owned().ok()?),
             };
             Some(Permit { _place: place, _repetition: repetition })
         };
@@ -80,7 +80,7 @@ mod tests {
             let permits = Permits::new(all);
             let again = permits.take(Lane::Again, usize::MAX);
             assert_eq!(again.len(), repetitions, "of {all}");
-            assert_eq!(permits.take(Lane::InOrder, usize::MAX).len(), 0);
+            assert_eq!(permits.take(Lane::Replay, usize::MAX).len(), 0);
             assert_eq!(permits.take(Lane::Fresh, usize::MAX).len(), all - repetitions);
             drop(again);
             assert_eq!(permits.take(Lane::Fresh, usize::MAX).len(), all);

@@ -14,7 +14,7 @@ use crate::webhooks::{Webhooks, queries};
 
 impl Webhooks {
     /// Logs `attempts` and moves their deliveries on; an attempt whose lease was lost meanwhile changes nothing. A subscription whose
-    /// endpoint answered 410 is disabled.
+    /// endpoint answered 410 is disabled, unless it answered a replay.
     pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
         let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
@@ -22,7 +22,7 @@ impl Webhooks {
         for attempt in attempts {
             let verdict = attempt.outcome.verdict(attempt.ended_at);
             columns.push(attempt, verdict);
-            if verdict == Verdict::Gone {
+            if verdict == Verdict::Gone && !attempt.is_replay {
                 gone.insert(attempt.subscription, (attempt.company, attempt.endpoint.url.clone()));
             }
         }

@@ -17,6 +17,7 @@ use crate::kernel::telemetry::chain;
 use crate::webhooks::claim::{Claimed, Lane};
 use crate::webhooks::lanes::LaneState;
 use crate::webhooks::permits::{InFlight, Permit, Permits};
+use crate::webhooks::sending::Attempt;
 use crate::webhooks::worker::{BATCH, Ended, PAUSE};
 use crate::webhooks::{Webhooks, fan_out};
 
@@ -47,6 +48,8 @@ pub(super) struct Wake {
     notified: AtomicBool,
     /// The endpoints whose deliveries have ended since they were last asked for.
     ended: Mutex<HashSet<SubscriptionId>>,
+    /// Of those, some in order: the next one after each may go.
+    ended_in_order: AtomicBool,
     notify: Notify,
 }
 
@@ -63,9 +66,10 @@ impl Wake {
         self.published();
     }
 
-    /// Deliveries to these endpoints have ended and are written down, so there is room for others.
-    pub(super) fn ended(&self, endpoints: impl IntoIterator<Item = SubscriptionId>) {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend(endpoints);
+    /// These have ended and are written down, so there is room for others.
+    pub(super) fn ended(&self, attempts: &[Attempt]) {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend(attempts.iter().map(|attempt| attempt.subscription));
+        self.ended_in_order.fetch_or(attempts.iter().any(|attempt| attempt.in_order), Ordering::Release);
         self.notify.notify_one();
     }
 
@@ -152,6 +156,9 @@ impl Rounds {
         }
         let ended = self.wake.take_ended();
         self.lanes.iter_mut().for_each(|lane| lane.note_ended(&ended));
+        if self.wake.ended_in_order.swap(false, Ordering::Acquire) {
+            self.lanes[Lane::Fresh as usize].open();
+        }
         self.turn = (self.turn + 1) % Lane::ALL.len();
         for place in 0..Lane::ALL.len() {
             let lane = (self.turn + place) % Lane::ALL.len();
@@ -181,9 +188,6 @@ impl Rounds {
         let (fanned_out, claimed) = self.webhooks.fan_out_and_fly(self.events, permits.len()).await?;
         if fanned_out.queued {
             self.lanes[Lane::Fresh as usize].open();
-        }
-        if fanned_out.in_order {
-            self.lanes[Lane::InOrder as usize].open();
         }
         let more = fanned_out.events == i64::from(self.events);
         if more {

@@ -45,6 +45,9 @@ pub struct Attempt {
     pub(super) number: i16,
     /// Attempts that failed before this one.
     pub(super) failures: i16,
+    /// Whether others wait for the end of the delivery.
+    pub(super) in_order: bool,
+    pub(super) is_replay: bool,
     pub(super) started_at: DateTime<Utc>,
     pub(super) ended_at: DateTime<Utc>,
     pub(super) took: Duration,
@@ -85,6 +88,8 @@ impl Sender {
             endpoint: claimed.endpoint,
             number: claimed.number,
             failures: claimed.failures,
+            in_order: claimed.in_order,
+            is_replay: claimed.is_replay,
             started_at,
             ended_at: self.clock.now(),
             took: started.elapsed(),

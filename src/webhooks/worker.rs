@@ -100,7 +100,7 @@ async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_fl
             sleep(PAUSE).await;
         }
         drop(permits);
-        wake.ended(attempts.iter().map(|attempt| attempt.subscription));
+        wake.ended(&attempts);
     }
 }
 

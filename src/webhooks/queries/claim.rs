@@ -42,17 +42,31 @@ struct Row {
     sequence: Option<i64>,
     number: Option<i16>,
     failures: Option<i16>,
+    in_order: Option<bool>,
+    is_replay: Option<bool>,
     version: Option<i64>,
     body: Option<Vec<u8>>,
 }
 
-/// A claim from one lane, that takes of each endpoint the deliveries which `$due` finds: `id` and `due_at`, no more than the `room` of
-/// `endpoint`.
-macro_rules! claim {
-    ($due:literal, $lane:expr, $limits:expr, $after:expr, $now:expr $(, $more:expr)?) => {
-        sqlx::query_as!(
-            Row,
-            r#"with recursive visited as (
+/// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the one of
+/// an empty claim has no delivery. One of the deliveries of an event has its bytes.
+///
+/// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around: what it costs is the
+/// number of endpoints that wait, never the number of deliveries that do. (`offset 0` keeps PostgreSQL from looking for each twice.)
+/// `endpoint` locks them and knows how much room each has: nobody else can fill it meanwhile. An instant further in the future than it can
+/// be was written before the clock was set back; what waits for its first attempt is due whatever the clock says.
+///
+/// The circuit is not there for replays: they do not wait for it, and while it is half open another one than they is on trial.
+pub(in crate::webhooks) async fn claim_due(
+    conn: &mut PgConnection,
+    lane: Lane,
+    limits: Limits,
+    after: SubscriptionId,
+    now: DateTime<Utc>,
+) -> Result<(Found, Vec<Taken>), sqlx::Error> {
+    let mut rows = sqlx::query_as!(
+        Row,
+        r#"with recursive visited as (
              select first.subscription_id, first.subscription_id as seed, 1 as place
              from (select coalesce(
                  (select subscription_id from waiting where lane = $1 and subscription_id > $2 order by subscription_id limit 1),
@@ -75,7 +89,7 @@ macro_rules! claim {
                  select endpoints.in_flight, subscriptions.version, subscriptions.rate_limit, ceil(subscriptions.rate_limit / 10.0) as burst,
                         case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
                         as arrival_at,
-                        case when endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
+                        case when $1 <> 3 and endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
                  from endpoints join subscriptions on subscriptions.id = endpoints.subscription_id
                  where endpoints.subscription_id = visited.subscription_id and endpoints.called_off_before is null
                  for no key update of endpoints
@@ -83,7 +97,7 @@ macro_rules! claim {
          ), endpoint as materialized (
              select subscription_id, in_flight, version, rate_limit, arrival_at,
                     greatest(0, case when open_until > $7 then 0
-                                     when open_until <= $7 then least(1 - in_flight, rate.allows)
+                                     when open_until <= $7 then least(1 - in_flight + replays.flying, $5::integer - in_flight, rate.allows)
                                      else least($5::integer - in_flight, rate.allows) end) as room,
                     case when open_until > $7 then open_until
                          when rate.allows = 0 then arrival_at + (1 - burst) * (interval '1 second' / rate_limit) end as resumes_at
@@ -91,11 +105,18 @@ macro_rules! claim {
              cross join lateral (
                  select coalesce(floor(burst - extract(epoch from arrival_at - $7) * rate_limit)::integer, $5) as allows
              ) as rate
+             cross join lateral (
+                 select count(*)::integer as flying from in_flight as replay
+                 where open_until <= $7 and replay.subscription_id = locked.subscription_id and replay_of is not null
+             ) as replays
          ), candidates as (
              select due.id, due.due_at, endpoint.in_flight + row_number() over (partition by endpoint.subscription_id order by due.due_at) as turn
              from endpoint
              cross join lateral (
-"# + $due + r#"
+                 select id, due_at from waiting
+                 where lane = $1 and subscription_id = endpoint.subscription_id
+                 and due_at <= case when $1 = 0 then 'infinity' else $7 end
+                 order by due_at limit least(endpoint.room, $4)
              ) as due
          ), chosen as (
              select id from candidates order by turn, due_at limit $4
@@ -107,7 +128,7 @@ macro_rules! claim {
                                     claimed_at, created_at)
              select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts + 1, failures, $7, created_at
              from taken
-             returning id, company_id, subscription_id, event_id, event, sequence, attempts, failures
+             returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures
          ), of_each as (
              select subscription_id, count(*)::integer as deliveries from flown group by subscription_id
          ), counted as (
@@ -121,7 +142,8 @@ macro_rules! claim {
                 summary.resumes_at, case when row_number() over () = 1 then summary.crowded end as "crowded: Vec<SubscriptionId>",
                 flown.id as "delivery?: DeliveryId", flown.company_id as "company?: CompanyId",
                 flown.subscription_id as "subscription?: SubscriptionId", flown.event_id as "event?: EventId", flown.event as "event_name?",
-                flown.sequence as "sequence?", flown.attempts as "number?", flown.failures as "failures?", endpoint.version as "version?",
+                flown.sequence as "sequence?", flown.attempts as "number?", flown.failures as "failures?", flown.chain is not null as "in_order?",
+                flown.replay_of is not null as "is_replay?", endpoint.version as "version?",
                 case when row_number() over (partition by flown.event_id) = 1 then (select body from events where id = flown.event_id) end
                 as body
          from (
@@ -130,97 +152,26 @@ macro_rules! claim {
                     (select count(*) from flown) >= $4 as more,
                     array(
                         select subscription_id from endpoint left join of_each using (subscription_id)
-                        where $1 = 2 or coalesce(of_each.deliveries, 0) >= endpoint.room
+                        where coalesce(of_each.deliveries, 0) >= endpoint.room
                     ) as crowded,
                     (select count(*) from chosen) > (select count(*) from flown) as missed,
                     (select min(resumes_at) from endpoint where room = 0) as resumes_at
          ) as summary
          left join (flown join endpoint on endpoint.subscription_id = flown.subscription_id) on true"#,
-            $lane as i16,
-            $after.uuid(),
-            $limits.endpoints,
-            $limits.deliveries,
-            $limits.in_flight,
-            $limits.cool_down as TimeDelta,
-            $now,
-            $($more,)?
-        )
-    };
-}
-
-/// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the one of
-/// an empty claim has no delivery. One of the deliveries of an event has its bytes.
-///
-/// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around: what it costs is the
-/// number of endpoints that wait, never the number of deliveries that do. (`offset 0` keeps PostgreSQL from looking for each twice.)
-/// `endpoint` locks them and knows how much room each has: nobody else can fill it meanwhile. An instant further in the future than it can
-/// be was written before the clock was set back.
-///
-/// Of a subscription that wants order, the first of each chain may go, unless one of the chain is in flight. That takes a larger statement,
-/// whose mere beginning costs what the other one does in all; `start` is the chain it looks behind first.
-pub(in crate::webhooks) async fn claim_due(
-    conn: &mut PgConnection,
-    lane: Lane,
-    limits: Limits,
-    after: SubscriptionId,
-    start: i64,
-    now: DateTime<Utc>,
-) -> Result<(Found, Vec<Taken>), sqlx::Error> {
-    let mut rows = match lane {
-        Lane::Fresh | Lane::Again => {
-            let claim = claim!(
-                "                 select id, due_at from waiting
-                 where lane = $1 and subscription_id = endpoint.subscription_id and due_at <= $7
-                 order by due_at limit least(endpoint.room, $4)",
-                lane,
-                limits,
-                after,
-                now
-            );
-            claim.fetch_all(conn).await?
-        }
-        Lane::InOrder => {
-            let claim = claim!(
-                "                 with recursive chains as (
-                     select first.chain, first.chain as seed, 1 as place
-                     from (select coalesce(
-                         (select min(chain) from waiting where subscription_id = endpoint.subscription_id and chain > $8),
-                         (select min(chain) from waiting where subscription_id = endpoint.subscription_id)
-                     ) as chain) as first
-                     where endpoint.room > 0 and first.chain is not null
-                     union all
-                     select next.chain, chains.seed, chains.place + 1
-                     from chains
-                     cross join lateral (select coalesce(
-                         (select min(chain) from waiting where subscription_id = endpoint.subscription_id and chain > chains.chain),
-                         (select min(chain) from waiting where subscription_id = endpoint.subscription_id)
-                     ) as chain offset 0) as next
-                     where chains.place < 500 and next.chain <> chains.seed
-                 )
-                 select head.id, head.due_at from chains
-                 cross join lateral (
-                     select id, due_at from waiting
-                     where subscription_id = endpoint.subscription_id and waiting.chain = chains.chain
-                     order by sequence limit 1
-                 ) as head
-                 where head.due_at <= $7
-                 and not exists (
-                     select from in_flight where in_flight.subscription_id = endpoint.subscription_id and in_flight.chain = chains.chain
-                 )
-                 order by head.due_at limit least(endpoint.room, $4)",
-                lane,
-                limits,
-                after,
-                now,
-                start
-            );
-            claim.fetch_all(conn).await?
-        }
-    };
+        lane as i16,
+        after.uuid(),
+        limits.endpoints,
+        limits.deliveries,
+        limits.in_flight,
+        limits.cool_down as TimeDelta,
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
     let crowded = rows.iter_mut().find_map(|row| row.crowded.take()).unwrap_or_default();
     let Row { last, more, unseen, missed, resumes_at, .. } = rows[0];
     let found = Found { last, more, crowded, unseen, missed, resumes_at };
-    Ok((found, rows.into_iter().filter_map(|row| taken!(row, row.number?, row.failures?)).collect()))
+    Ok((found, rows.into_iter().filter_map(|row| taken!(row, row.number?, row.failures?, row.in_order?, row.is_replay?)).collect()))
 }
 
 /// What sending needs of these subscriptions.

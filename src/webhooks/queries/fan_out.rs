@@ -15,7 +15,6 @@ struct Row {
     events: i64,
     deliveries: i64,
     queued: bool,
-    in_order: bool,
     delivery: Option<DeliveryId>,
     company: Option<CompanyId>,
     subscription: Option<SubscriptionId>,
@@ -30,8 +29,8 @@ struct Row {
 /// is never there before what came first. Who finds another at it leaves it to them.
 ///
 /// Up to `flights` of them are taken into flight at once, where nothing has to be looked at first: the endpoint has room, nothing waits for
-/// it, its circuit is closed, and it wants neither order nor a pace. The others wait to be claimed. The first delivery of each event that
-/// flies has its bytes.
+/// it, its circuit is closed, and it wants neither order nor a pace. The others wait to be claimed, those in order behind the one before, if
+/// there is any: so their endpoints are locked as well, before any is queued. The first delivery of each event that flies has its bytes.
 pub(in crate::webhooks) async fn fan_out(
     conn: &mut PgConnection,
     events: u16,
@@ -51,12 +50,11 @@ pub(in crate::webhooks) async fn fan_out(
              returning position, event_id, company_id, name, subject_id, sequence
          ), wanted as materialized (
              select ($4 || substr(gen_random_uuid()::text, 16))::uuid as id, drained.*, subscriptions.id as subscription_id,
-                    subscriptions.version, subscriptions.rate_limit, chained.chain
+                    subscriptions.version, subscriptions.rate_limit, in_order,
+                    case when in_order then uuid_hash_extended(drained.subject_id, 0) end as chain
              from drained
              join subscriptions on subscriptions.company_id = drained.company_id
-             cross join lateral (
-                 select case when subscriptions.ordering = 'resource' then uuid_hash_extended(drained.subject_id, 0) end as chain
-             ) as chained
+             cross join lateral (select subscriptions.ordering = 'resource' as in_order) as wish
              where subscriptions.status = 'enabled' and subscriptions.deleted_at is null
              and (subscriptions.events = '{}'
                   or subscriptions.events && array['*', drained.name, split_part(drained.name, '.', 1) || '.*'])
@@ -64,15 +62,16 @@ pub(in crate::webhooks) async fn fan_out(
              for share of subscriptions
          ), endpoint as materialized (
              select subscription_id, $6::integer - in_flight as room from endpoints
-             where $5 > 0 and open_until is null
-             and subscription_id = any(array(select subscription_id from wanted where chain is null and rate_limit is null))
-             and (select true from waiting where lane = 0 and waiting.subscription_id = endpoints.subscription_id limit 1) is null
+             where subscription_id = any(array(select subscription_id from wanted where in_order or $5 > 0 and rate_limit is null))
+             and (subscription_id = any(array(select subscription_id from wanted where in_order))
+                  or open_until is null
+                     and (select true from waiting where lane = 0 and waiting.subscription_id = endpoints.subscription_id limit 1) is null)
              order by subscription_id
              for no key update
          ), flying as materialized (
              select * from (
                  select wanted.*, room, row_number() over (partition by subscription_id order by position) as turn
-                 from wanted join endpoint using (subscription_id)
+                 from wanted join endpoint using (subscription_id) where not in_order and rate_limit is null
              ) as candidates
              where turn <= room order by turn, position limit $5
          ), flown as (
@@ -81,22 +80,22 @@ pub(in crate::webhooks) async fn fan_out(
          ), queued as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, chain, lane, due_at, created_at, updated_at)
              select id, company_id, subscription_id, event_id, name, sequence, chain, case when chain is null then 0 else 2 end, $2, $2, $2
-             from wanted where id not in (select id from flying)
-             returning lane
+             from wanted where id not in (select id from flying) and (select count(*) from endpoint) >= 0
+             returning id
          ), counted as (
              update endpoints set in_flight = endpoints.in_flight + of_each.deliveries
              from (select subscription_id, count(*)::integer as deliveries from flying group by subscription_id) as of_each
              where endpoints.subscription_id = of_each.subscription_id
          )
-         select summary.events as "events!", summary.deliveries as "deliveries!", summary.queued as "queued!", summary.in_order as "in_order!",
+         select summary.events as "events!", summary.deliveries as "deliveries!", summary.queued as "queued!",
                 flying.id as "delivery?: DeliveryId", flying.company_id as "company?: CompanyId",
                 flying.subscription_id as "subscription?: SubscriptionId", flying.event_id as "event?: EventId", flying.name as "event_name?",
                 flying.sequence as "sequence?", flying.version as "version?",
                 case when row_number() over (partition by flying.event_id) = 1 then (select body from events where id = flying.event_id) end
                 as body
          from (
-             select (select count(*) from drained) as events, (select count(*) from wanted) as deliveries, count(*) > 0 as queued,
-                    coalesce(bool_or(lane = 2), false) as in_order from queued
+             select (select count(*) from drained) as events, (select count(*) from wanted) as deliveries,
+                    exists (select from queued) as queued
          ) as summary
          left join flying on true"#,
         i64::from(events),
@@ -108,7 +107,7 @@ pub(in crate::webhooks) async fn fan_out(
     )
     .fetch_all(conn)
     .await?;
-    let Row { events, deliveries, queued, in_order, .. } = rows[0];
-    let fanned_out = FannedOut { events, deliveries, queued, in_order };
-    Ok((fanned_out, rows.into_iter().filter_map(|row| taken!(row, 1, 0)).collect()))
+    let Row { events, deliveries, queued, .. } = rows[0];
+    let fanned_out = FannedOut { events, deliveries, queued };
+    Ok((fanned_out, rows.into_iter().filter_map(|row| taken!(row, 1, 0, false, false)).collect()))
 }

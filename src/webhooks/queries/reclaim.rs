@@ -6,24 +6,25 @@ use sqlx::PgConnection;
 use crate::kernel::ids::AttemptId;
 use crate::webhooks::outcome::Fault;
 
-/// Ends the leases taken before `expired_before`: the attempt is logged as interrupted, its delivery due again unless `interruptions`
-/// attempts were lost. Answers how many there were.
+/// Ends the leases taken before `expired_before` and those that seem to be taken after `impossible_after`: the attempt is logged as
+/// interrupted, its delivery due again unless `interruptions` attempts were lost. Answers how many there were.
 pub(in crate::webhooks) async fn release_expired(
     conn: &mut PgConnection,
     expired_before: DateTime<Utc>,
+    impossible_after: DateTime<Utc>,
     interruptions: i16,
     now: DateTime<Utc>,
 ) -> Result<u64, sqlx::Error> {
     let time = &AttemptId::new(now).uuid().to_string()[..15];
     let released = sqlx::query_scalar!(
         r#"with expired as materialized (
-             select id, subscription_id from in_flight where claimed_at <= $1
+             select id, subscription_id from in_flight where claimed_at <= $1 or claimed_at > $6
          ), endpoint as materialized (
              select subscription_id from endpoints where subscription_id in (select subscription_id from expired)
              order by subscription_id for no key update
          ), lost as (
              delete from in_flight
-             where id in (select id from expired) and claimed_at <= $1 and (select count(*) from endpoint) > 0
+             where id in (select id from expired) and (claimed_at <= $1 or claimed_at > $6) and (select count(*) from endpoint) > 0
              returning *, not called_off and attempts - failures < $2 as again
          ), logged as (
              insert into attempts (id, delivery_id, number, started_at, error, request_headers)
@@ -31,7 +32,7 @@ pub(in crate::webhooks) async fn release_expired(
          ), repeated as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, lane, due_at, attempts,
                                   failures, created_at, updated_at)
-             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, case when chain is null then 1 else 2 end,
+             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, case when replay_of is null then 1 else 3 end,
                     $3, attempts, failures, created_at, $3
              from lost where again
          ), closed as (
@@ -50,6 +51,7 @@ pub(in crate::webhooks) async fn release_expired(
         now,
         Fault::Interrupted.as_str(),
         time,
+        impossible_after,
     )
     .fetch_one(conn)
     .await?;

@@ -35,7 +35,7 @@ pub(in crate::webhooks) async fn record_attempts(
          ), repeated as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, lane, due_at, attempts,
                                   failures, created_at, updated_at)
-             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, case when chain is null then 1 else 2 end,
+             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, case when replay_of is null then 1 else 3 end,
                     due_at, attempts, failures + 1, created_at, $15
              from landed where next = 'retrying'
          ), closed as (

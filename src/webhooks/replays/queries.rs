@@ -93,7 +93,7 @@ pub(super) async fn repeat_batch(conn: &mut PgConnection, replay: &Locked, limit
              order by created_at, id limit $6
          ), made as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
-             select ($8 || substr(gen_random_uuid()::text, 16))::uuid, company_id, $1, event_id, event, sequence, id, 1, $7, $7, $7
+             select ($8 || substr(gen_random_uuid()::text, 16))::uuid, company_id, $1, event_id, event, sequence, id, 3, $7, $7, $7
              from repeated
          )
          select count(*) as "made!", (array_agg(created_at order by created_at desc, id desc))[1] as last_at,
@@ -160,7 +160,7 @@ pub(super) async fn repeat_delivery(
 ) -> Result<Option<DeliveryId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
-         select $2, company_id, subscription_id, event_id, event, sequence, id, 1, $3, $3, $3 from deliveries
+         select $2, company_id, subscription_id, event_id, event, sequence, id, 3, $3, $3, $3 from deliveries
          where id = $1 and exists (select from events where events.id = deliveries.event_id)
          returning id as "id: DeliveryId""#,
         id.uuid(),
@@ -201,7 +201,8 @@ pub(super) async fn repeat_event(
              for share of subscriptions
          ), made as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
-             select ($5 || substr(gen_random_uuid()::text, 16))::uuid, company_id, subscription_id, id, name, sequence, before, 1, $4, $4, $4
+             select ($5 || substr(gen_random_uuid()::text, 16))::uuid, company_id, subscription_id, id, name, sequence, before,
+                    case when before is null then 1 else 3 end, $4, $4, $4
              from wanted where not $3
          )
          select (select count(*) from wanted) as "count!" from event"#,

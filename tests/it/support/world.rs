@@ -90,16 +90,16 @@ impl World {
         let pool = PgPool::connect(database).await.unwrap();
         let tenant = Tenant::create(&pool, clock.now()).await;
         pool.close().await;
-        Self::start(database, changes, clock, application_key, tenant, Names::table())
+        Self::start(database, changes, clock, Names::table(), application_key, tenant)
     }
 
-    /// Another instance of this service: the same database, settings, time, keys and names, and a memory of its own. What the service is after a
+    /// Another instance of this service: the same database, settings, time, names and keys, and a memory of its own. What the service is after a
     /// restart, too.
     pub fn another_instance(&self) -> Self {
         let changes: Vec<_> = self.changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let tenant = Tenant { company: self.company, store: self.store, store_key: self.store_key.clone(), api_key: self.api_key.clone() };
-        let (clock, key) = (self.clock.clone(), self.application_key_setting.clone());
-        let other = Self::start(&self.database, &changes, clock, key, tenant, self.names.clone());
+        let (clock, names) = (self.clock.clone(), self.names.clone());
+        let other = Self::start(&self.database, &changes, clock, names, self.application_key_setting.clone(), tenant);
         // Its clients are other people.
         other.clients.store(self.clients.load(Ordering::Relaxed) + 0x1_0000, Ordering::Relaxed);
         other
@@ -109,9 +109,9 @@ impl World {
         database: &str,
         changes: &[(&str, &str)],
         clock: Clock,
+        names: Names,
         application_key_setting: String,
         tenant: Tenant,
-        names: Names,
     ) -> Self {
         let application_key = ApplicationKey::parse(&application_key_setting.as_str().into()).unwrap();
         let usual = [

@@ -7,6 +7,7 @@ use futures::future::join_all;
 use portico::webhooks::Claimed;
 use reqwest::Method;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::support::World;
 use crate::support::receiver::{Receiver, Reply};
@@ -153,14 +154,17 @@ async fn repetitions_never_take_the_places_of_first_attempts() {
     world.pass(TimeDelta::minutes(5));
     let prompt: Receiver = world.endpoint("prompt.test").await;
     world.subscribe(&prompt, json!({ "events": ["driver.online"] })).await;
+    let in_order = world.endpoint("in-order.test").await;
+    world.subscribe(&in_order, json!({ "events": ["driver.online"], "ordering": "resource" })).await;
     world.state.webhooks.start_worker(&world.lifecycle);
     let hanging = || bad.iter().map(|receiver| receiver.received().len()).sum::<usize>() - 30;
     while hanging() < 3 {
         tokio::task::yield_now().await;
     }
     for count in 1..=10 {
-        world.publish("driver.online").await;
+        world.publish_about(Uuid::from_u128(7), "driver.online").await;
         prompt.waits_for(count).await;
+        in_order.waits_for(count).await;
     }
     assert_eq!(hanging(), 3, "three of the four places, and no more");
 }
@@ -197,6 +201,20 @@ async fn a_clock_that_is_set_back_holds_nobody_up() {
     world.pass(TimeDelta::hours(-3));
     publish_many(&world, 1).await;
     assert_eq!(world.deliver().await, 2, "neither the rate limit nor the circuit wait for three hours");
+}
+
+#[tokio::test]
+async fn what_waited_or_was_in_flight_before_the_clock_was_set_back_does_not_wait_for_as_long_again() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    publish_many(&world, 2).await;
+    drop(world.state.webhooks.claim(1).await.unwrap());
+    world.pass(TimeDelta::minutes(-5));
+    assert_eq!(world.deliver().await, 1, "the first attempt of one; the lease of the other may be of an instance whose clock is ahead");
+    world.pass(TimeDelta::hours(-3));
+    assert_eq!(world.deliver().await, 1, "the lease is of a worker that is not there any more");
+    assert_eq!(receiver.received().len(), 2);
+    assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 2);
 }
 
 #[tokio::test]

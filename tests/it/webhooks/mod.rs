@@ -1,6 +1,7 @@
 //! Interface 2, outbound: subscriptions, deliveries, and everything an endpoint can do to us.
 
 mod calling_off;
+mod chains;
 mod crashes;
 mod delivering;
 mod endpoints;
@@ -8,6 +9,7 @@ mod failing;
 mod fairness;
 mod faults;
 mod flying;
+mod neutral_replays;
 mod ordering;
 mod replaying;
 mod retention;

@@ -143,8 +143,9 @@ async fn several_workers_keep_the_order_of_each_resource() {
     let world = World::new().await;
     let receiver = in_order(&world, "shop.test").await;
     let lifecycle = Lifecycle::default();
-    for _ in 0..3 {
-        world.state.webhooks.start_worker(&lifecycle);
+    let others = [world.another_instance(), world.another_instance()];
+    for instance in others.iter().chain([&world]) {
+        instance.state.webhooks.start_worker(&lifecycle);
     }
     let subjects: Vec<_> = (0..5).map(|_| record(&world)).collect();
     for _ in 0..12 {
