@@ -132,11 +132,11 @@ impl AppState {
     /// Builds every room.
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
-        let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), &config.gateways, &lifecycle);
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let declared = Declared::new(pool.clone(), clock.clone(), extensions::declarations(&config.extensions)?);
         let catalogue = Catalogue::built_in().with(declared.event_types())?;
         let news = News::default();
+        let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), news.clone(), &config.gateways, &lifecycle);
         lifecycle.spawn(news.clone().spread(database::background_pool(&pool, 1), lifecycle.stopping().clone()));
         let mail = Mail::new(&config.mail, mailbox.clone())?;
         let webhooks = Webhooks::new(webhooks::Parts {

@@ -31,6 +31,8 @@ pub use catalogue::{BadEventType, Catalogue, EventType, NameTaken, Publisher, Un
 pub use envelope::{API_VERSION, Envelope};
 pub use name::{EventName, NotAnEventName};
 pub use news::News;
+pub use queries::Columns;
+pub(crate) use queries::{NOTIFYING, publishing};
 
 /// The channel on which Postgres tells that events were committed.
 pub const PUBLISHED: &str = "portico_published";
@@ -85,17 +87,7 @@ async fn enter(
     notifies: bool,
     now: DateTime<Utc>,
 ) -> Result<Vec<EventId>, sqlx::Error> {
-    let (mut ids, mut columns) = (Vec::with_capacity(events.len()), queries::Columns::default());
-    for event in events {
-        let event = event.borrow();
-        let id = EventId::new(now);
-        ids.push(id);
-        columns.ids.push(id.uuid());
-        columns.companies.push(event.company.uuid());
-        columns.names.push(event.name.as_str().to_owned());
-        columns.subjects.push(event.subject);
-        columns.bodies.push(event.body(id, now));
-    }
+    let columns = Columns::of(events, now);
     queries::insert_events(conn, &columns, notifies, now).await?;
-    Ok(ids)
+    Ok(columns.ids.into_iter().map(EventId::from).collect())
 }

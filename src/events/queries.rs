@@ -1,39 +1,55 @@
 //! The SQL of the outbox.
 
+use std::borrow::Borrow;
+
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::events::PUBLISHED;
+use crate::events::{NewEvent, PUBLISHED};
+use crate::kernel::ids::EventId;
 
 /// The advisory lock of whoever notifies.
-const NOTIFYING: i64 = 0x0070_6f72_7469_636f;
+pub(crate) const NOTIFYING: i64 = 0x0070_6f72_7469_636f;
 
 /// Events by column, as one statement takes them.
 #[derive(Debug, Default)]
-pub(super) struct Columns {
-    pub(super) ids: Vec<Uuid>,
-    pub(super) companies: Vec<Uuid>,
-    pub(super) names: Vec<String>,
-    pub(super) subjects: Vec<Option<Uuid>>,
-    pub(super) bodies: Vec<Vec<u8>>,
+pub struct Columns {
+    pub(crate) ids: Vec<Uuid>,
+    pub(crate) companies: Vec<Uuid>,
+    pub(crate) names: Vec<String>,
+    pub(crate) subjects: Vec<Option<Uuid>>,
+    pub(crate) bodies: Vec<Vec<u8>>,
 }
 
-/// Inserts events, numbers those that are about a record, and enters them into the outbox.
+impl Columns {
+    /// Gives events their ids and their final bytes.
+    pub fn of(events: &[impl Borrow<NewEvent>], now: DateTime<Utc>) -> Self {
+        let mut columns = Self::default();
+        for event in events {
+            let (event, id) = (event.borrow(), EventId::new(now));
+            columns.ids.push(id.uuid());
+            columns.companies.push(event.company.uuid());
+            columns.names.push(event.name.as_str().to_owned());
+            columns.subjects.push(event.subject);
+            columns.bodies.push(event.body(id, now));
+        }
+        columns
+    }
+}
+
+/// The statement that inserts events, numbers those that are about a record, and enters them into the outbox; and writes what made them
+/// happen, where that is `$beside` (`name as (insert …),`), whose parameters begin with `$10`.
 ///
 /// The place in the outbox is taken after the row of the record's sequence was locked: so it grows with the sequence.
 ///
-/// With `notifies` whoever listens is told of it. Whoever commits a notification holds a lock of the whole server until it is on disk, one
+/// With `$notifies` whoever listens is told of it. Whoever commits a notification holds a lock of the whole server until it is on disk, one
 /// after another. So only one transaction at a time notifies; those beside it find its advisory lock taken and are silent, and whoever listens
 /// looks again a moment later.
-pub(super) async fn insert_events(
-    conn: &mut PgConnection,
-    events: &Columns,
-    notifies: bool,
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "with new as (
+macro_rules! publishing {
+    ($beside:literal, $events:expr, $notifies:expr, $now:expr $(, $more:expr)*) => {
+        sqlx::query!(
+            "with " + $beside + "new as (
              select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::bytea[]) with ordinality
              as new (id, company_id, name, subject_id, body, place)
          ), counted as (
@@ -52,18 +68,29 @@ pub(super) async fn insert_events(
              select id, company_id, name, subject_id, sequence from numbered order by place
          )
          select pg_notify($7, '') where $9 and pg_try_advisory_xact_lock($8)",
-        &events.ids,
-        &events.companies,
-        &events.names,
-        &events.subjects as &[Option<Uuid>],
-        &events.bodies,
-        now,
-        PUBLISHED,
-        NOTIFYING,
-        notifies,
-    )
-    .execute(conn)
-    .await?;
+            &$events.ids,
+            &$events.companies,
+            &$events.names,
+            &$events.subjects as &[Option<uuid::Uuid>],
+            &$events.bodies,
+            $now,
+            $crate::events::PUBLISHED,
+            $crate::events::NOTIFYING,
+            $notifies,
+            $($more,)*
+        )
+    };
+}
+pub(crate) use publishing;
+
+/// Publishes events by themselves.
+pub(super) async fn insert_events(
+    conn: &mut PgConnection,
+    events: &Columns,
+    notifies: bool,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    publishing!("", events, notifies, now).execute(conn).await?;
     Ok(())
 }
 

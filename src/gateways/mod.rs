@@ -7,8 +7,9 @@
 //! |---|---|---|
 //! | `accounts` | a company's accounts at gateways, as records of `ledger/int/v1` | `gateways` |
 //! | `driver`, `drivers` | what one kind of gateway signs and means; they verify and read, and touch nothing else | nothing |
-//! | `callbacks` | takes a callback in: which gateway, genuine or not, seen before or not; tries again what could not be processed | `callbacks` |
-//! | `payments` | what the callbacks tell about each transaction, as facts, and what follows from them | `payments`, `payment_facts` |
+//! | `callbacks` | takes a callback in: which gateway, genuine or not, seen before or not; tries again what could not be processed | `callbacks`, when it is tried again |
+//! | `payments` | what the callbacks tell about each transaction, as facts, and what follows from them | nothing |
+//! | `ledger` | writes all of that down in one statement, or nothing of it when somebody else was faster | `callbacks`, `payments`, `payment_facts` |
 //!
 //! A *callback* comes in; a *gateway* is an account of a company; a *driver* is how its kind speaks; a *transaction* is the gateway's own
 //! name for what we call a *payment*; a *fact* is one thing a callback tells about one payment.
@@ -17,7 +18,7 @@
 //!
 //! - Nothing is believed that a driver has not verified with the gateway's signing secret. Without a secret nothing is genuine.
 //! - A genuine callback is recorded once, however often and in how many hands it arrives. Its record, what follows from it and the events
-//!   that tell of it are one transaction, which it shares with others of the same moment; one that fails takes no other with it.
+//!   that tell of it are one statement, which it shares with others of the same moment; one that fails takes no other with it.
 //! - The state of a payment follows from the *set* of its facts alone ([`payments::State`]): any order and any repetition of the same
 //!   callbacks ends in the same row and publishes each normalised event once.
 //! - What was genuine but could not be processed is kept, tried again by the worker, and by hand from the ledger.
@@ -34,6 +35,7 @@ mod accounts;
 mod callbacks;
 mod driver;
 mod drivers;
+mod ledger;
 mod money;
 mod payments;
 mod signing_secret;
@@ -47,6 +49,7 @@ use sqlx::PgPool;
 use uuid::Uuid;
 
 use crate::companies::Companies;
+use crate::events::News;
 use crate::gateways::callbacks::Recording;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
@@ -76,6 +79,8 @@ pub struct Gateways {
     recent: accounts::Recent,
     /// Writes callbacks down.
     recording: Recording,
+    /// Tells whoever waits for events.
+    news: News,
 }
 
 impl Room for Gateways {
@@ -94,10 +99,10 @@ impl Room for Gateways {
 
 impl Gateways {
     /// Puts the parts together.
-    pub fn new(pool: PgPool, clock: Clock, key: ApplicationKey, settings: &Settings, lifecycle: &Lifecycle) -> Self {
-        let recording = callbacks::recording(&pool, &clock, lifecycle);
+    pub fn new(pool: PgPool, clock: Clock, key: ApplicationKey, news: News, settings: &Settings, lifecycle: &Lifecycle) -> Self {
+        let recording = callbacks::recording(&pool, &clock, &news, lifecycle);
         let throttle = Throttle::new(settings.callbacks_per_minute);
-        Self { pool, clock, key, throttle, recent: accounts::Recent::new(), recording }
+        Self { pool, clock, key, throttle, recent: accounts::Recent::new(), recording, news }
     }
 }
 

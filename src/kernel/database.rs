@@ -83,9 +83,11 @@ pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
     pool_of(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
 }
 
-/// One more connection to the same database, for what is written group by group.
+/// One more connection to the same database, for what is written group by group. Its statements are planned as those of
+/// [`background_pool`] are: however large the group, the plan is the same.
 pub fn kept_connection(pool: &PgPool) -> KeptConnection {
-    let options = pool.connect_options().as_ref().clone();
+    let options = [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
+    let options = pool.connect_options().as_ref().clone().options(options);
     KeptConnection::of(pool_of(1).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options))
 }
 

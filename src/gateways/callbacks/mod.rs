@@ -8,14 +8,16 @@
 //! | Its gateway is found: by name, by its signature's header, or because there is only one. | `resolve` | once a second for each gateway |
 //! | Its signature is verified; what is not genuine is kept in part and answered. | `receive`, `refusal` | where it is refused |
 //! | Its body is read: what it is told apart by, and what it tells. | `genuine` | |
-//! | With all others of the same moment it is recorded, | `record` | one transaction |
-//! | and those that are new tell their payments, in the same transaction. | `process`, [`payments`] | |
-//! | It is answered, once that is committed. | `receive` | |
+//! | With all others of the same moment it is looked up: was it here before, is its payment known, is what it names the company's? | `record` | one statement; another one for what is known of payments |
+//! | What follows from those that are new is worked out, | `process`, [`payments`] | |
+//! | and written, each with its record. | [`ledger`] | one statement |
+//! | It is answered, once that is on disk. | `receive` | |
 //! | One that was here already is processed again if that failed. | `retry` | where it is repeated |
 //!
 //! What failed is tried again by `retry`, too: when its time comes, or by hand.
 //!
 //! [`payments`]: crate::gateways::payments
+//! [`ledger`]: crate::gateways::ledger
 
 mod genuine;
 mod process;

@@ -6,66 +6,67 @@ use sqlx::PgConnection;
 use crate::gateways::accounts::Found;
 use crate::gateways::callbacks::Status;
 use crate::gateways::callbacks::genuine::Genuine;
-use crate::gateways::callbacks::queries::{self, Named, Open, Own};
+use crate::gateways::callbacks::queries::{self, Known, Named, Open};
 use crate::gateways::callbacks::retry::{self, Failure};
 use crate::gateways::driver::{NotUnderstood, Telling};
-use crate::gateways::payments::{Report, apply};
+use crate::gateways::ledger;
+use crate::gateways::payments::{Report, what_follows};
 use crate::kernel::ids::CallbackId;
 
-/// A callback that is recorded and has something to tell.
+/// A genuine callback.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Teller<'a> {
     pub(super) from: &'a Found,
     pub(super) callback: CallbackId,
     pub(super) key: &'a str,
-    pub(super) telling: &'a Telling,
+    /// What it tells, if anything.
+    pub(super) telling: Option<&'a Telling>,
     /// When it is told.
     pub(super) at: DateTime<Utc>,
 }
 
-/// Adds what is told to its payments. Orders and customers that are not the company's own are left out.
-pub(super) async fn tell(conn: &mut PgConnection, tellers: &[Teller<'_>], now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    if tellers.is_empty() {
-        return Ok(());
-    }
-    let named: Vec<_> = tellers.iter().map(Teller::named).collect();
-    let owned = match named.iter().any(Named::is_any) {
-        true => queries::list_own(conn, &named).await?,
-        false => vec![Own::default(); tellers.len()],
-    };
-    let reports: Vec<_> = tellers.iter().zip(owned).map(|(teller, own)| teller.report(own)).collect();
-    apply(conn, &reports, now).await
-}
-
 impl<'a> Teller<'a> {
-    /// What it names that may be others'.
-    fn named(&self) -> Named<'a> {
-        let Telling { facts, payer, .. } = self.telling;
+    /// What has to be looked up before it can be told.
+    pub(super) fn named(&self) -> Named<'a> {
+        let facts = self.telling.map_or(&[][..], |telling| &telling.facts);
         Named {
             company: self.from.company,
             gateway: self.from.id,
+            key: self.key,
+            transaction: self.telling.map(|telling| telling.transaction.as_str()),
             order: facts.iter().find_map(|fact| fact.order),
             customer: facts.iter().find_map(|fact| fact.customer),
-            payer: payer.as_deref(),
+            payer: self.telling.and_then(|telling| telling.payer.as_deref()),
         }
     }
 
-    fn report(&self, own: Own) -> Report<'a> {
-        let facts = self.telling.facts.iter().cloned().map(|mut fact| {
-            (fact.order, fact.customer) = (own.order, own.customer);
+    /// What it tells of its payment. Orders and customers that are not the company's own are left out.
+    pub(super) fn report(&self, known: &Known) -> Option<Report<'a>> {
+        let telling = self.telling?;
+        let facts = telling.facts.iter().cloned().map(|mut fact| {
+            (fact.order, fact.customer) = (known.order, known.customer);
             if fact.kind.is_one_of_several() && fact.reference.is_empty() {
                 fact.reference = self.key.to_owned();
             }
             fact
         });
-        Report {
+        Some(Report {
             company: self.from.company,
             gateway: self.from.id,
-            transaction: &self.telling.transaction,
+            transaction: &telling.transaction,
+            payment: known.payment,
             callback: self.callback,
             at: self.at,
             facts: facts.collect(),
-        }
+        })
+    }
+
+    /// Tells its payment, in a transaction of the caller's.
+    async fn tell(&self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+        let known = queries::look_up(conn, &[self.named()]).await?;
+        let reports: Vec<_> = known.iter().filter_map(|known| self.report(known)).collect();
+        let entries = what_follows(conn, &reports, now).await?;
+        ledger::write(conn, &[], &entries, now).await
     }
 }
 
@@ -81,9 +82,7 @@ pub(super) async fn again(
     match genuine.told {
         Ok(telling) => {
             let status = if telling.is_some() { Status::Processed } else { Status::Ignored };
-            if let Some(telling) = &telling {
-                tell(conn, &[Teller { from: found, callback: open.id, key: &open.key, telling, at: now }], now).await?;
-            }
+            Teller { from: found, callback: open.id, key: &open.key, telling: telling.as_ref(), at: now }.tell(conn, now).await?;
             queries::close(conn, open.id, status, now).await?;
             Ok(Ok(status))
         }

@@ -1,6 +1,4 @@
-//! The SQL of callbacks, and of what they name that belongs to others.
-
-use std::collections::HashSet;
+//! The SQL of callbacks, and of what they name; [`crate::gateways::ledger`] keeps those that come.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -9,55 +7,6 @@ use crate::gateways::callbacks::Status;
 use crate::gateways::callbacks::retry::Failure;
 use crate::kernel::database::column;
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
-
-/// A callback to be kept.
-#[derive(Debug)]
-pub(super) struct NewCallback<'a> {
-    pub(super) id: CallbackId,
-    pub(super) at: DateTime<Utc>,
-    pub(super) company: CompanyId,
-    pub(super) gateway: Option<GatewayId>,
-    pub(super) key: &'a str,
-    pub(super) kind: Option<&'a str>,
-    pub(super) status: Status,
-    pub(super) reason: Option<&'a str>,
-    pub(super) detail: Option<String>,
-    pub(super) body: &'a [u8],
-    pub(super) body_size: usize,
-    pub(super) due_at: Option<DateTime<Utc>>,
-}
-
-/// Keeps those that are not here already, and answers which those are. Whoever comes while another is still recording the same one waits
-/// for that one to end; all are taken in one order, so that nobody waits in a circle.
-pub(super) async fn insert_callbacks(conn: &mut PgConnection, new: &[NewCallback<'_>]) -> Result<HashSet<CallbackId>, sqlx::Error> {
-    let inserted = sqlx::query_scalar!(
-        r#"insert into callbacks (id, company_id, version, created_at, updated_at, gateway_id, key, kind, status, reason, detail, body,
-                                  body_size, attempts, due_at)
-           select id, company_id, 1, created_at, created_at, gateway_id, key, kind, status, reason, detail, body, body_size,
-                  (status <> 'refused')::integer, due_at
-           from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::uuid[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-                       $10::bytea[], $11::integer[], $12::timestamptz[])
-                as new (id, company_id, created_at, gateway_id, key, kind, status, reason, detail, body, body_size, due_at)
-           order by gateway_id, key
-           on conflict (gateway_id, key) where status <> 'refused' do nothing
-           returning id as "id: CallbackId""#,
-        &column(new, |new| new.id) as &[CallbackId],
-        &column(new, |new| new.company) as &[CompanyId],
-        &column(new, |new| new.at),
-        &column(new, |new| new.gateway) as &[Option<GatewayId>],
-        &column(new, |new| new.key) as &[&str],
-        &column(new, |new| new.kind) as &[Option<&str>],
-        &column(new, |new| new.status) as &[Status],
-        &column(new, |new| new.reason) as &[Option<&str>],
-        &column(new, |new| new.detail.as_deref()) as &[Option<&str>],
-        &column(new, |new| new.body) as &[&[u8]],
-        &column(new, |new| i32::try_from(new.body_size).unwrap_or(i32::MAX)),
-        &column(new, |new| new.due_at) as &[Option<DateTime<Utc>>],
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(inserted.into_iter().collect())
-}
 
 /// A callback that is kept and has not been processed.
 #[derive(Debug)]
@@ -162,47 +111,55 @@ pub(super) async fn list_payments(conn: &mut PgConnection, id: CallbackId) -> Re
         .await
 }
 
-/// What a callback names that may be others'.
+/// What a callback names: itself, the payment it tells of, and what may be others'.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Named<'a> {
     pub(super) company: CompanyId,
     pub(super) gateway: GatewayId,
+    pub(super) key: &'a str,
+    /// The gateway's own name for the payment.
+    pub(super) transaction: Option<&'a str>,
     pub(super) order: Option<OrderId>,
     pub(super) customer: Option<CustomerId>,
     /// The gateway's own name for the customer.
     pub(super) payer: Option<&'a str>,
 }
 
-impl Named<'_> {
-    /// Whether it names anything.
-    pub(super) fn is_any(&self) -> bool {
-        self.order.is_some() || self.customer.is_some() || self.payer.is_some()
-    }
-}
-
-/// What of that is the company's own.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Own {
+/// What is known of that.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    /// Whether such a callback was recorded before.
+    pub(super) is_here: bool,
+    /// The payment, if anybody told of it before.
+    pub(super) payment: Option<PaymentId>,
+    /// The order, if it is the company's.
     pub(super) order: Option<OrderId>,
+    /// The customer, if they are the company's.
     pub(super) customer: Option<CustomerId>,
 }
 
-/// Of each order and customer whether it is the company's, in the order of `named`. The tables are other parts', which this one reads and
-/// never writes.
-pub(super) async fn list_own(conn: &mut PgConnection, named: &[Named<'_>]) -> Result<Vec<Own>, sqlx::Error> {
+/// What is known of what callbacks name, in the order of `named`. Orders and customers are other parts', which this one reads and never
+/// writes.
+pub(super) async fn look_up(conn: &mut PgConnection, named: &[Named<'_>]) -> Result<Vec<Known>, sqlx::Error> {
     sqlx::query_as!(
-        Own,
-        r#"select (select id from orders where id = named.order_id and company_id = named.company_id) as "order: OrderId",
+        Known,
+        r#"select (select id from callbacks
+                   where gateway_id = named.gateway_id and key = named.key and status <> 'refused') is not null as "is_here!",
+                  (select id from payments
+                   where gateway_id = named.gateway_id and transaction_id = named.transaction_id) as "payment: PaymentId",
+                  (select id from orders where id = named.order_id and company_id = named.company_id) as "order: OrderId",
                   coalesce(
                       (select customers.id from customers join stores on stores.id = customers.store_id
                        where customers.id = named.customer_id and stores.company_id = named.company_id),
                       (select customer_id from card_customers where gateway_id = named.gateway_id and provider_id = named.payer limit 1)
                   ) as "customer: CustomerId"
-           from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::uuid[], $5::text[]) with ordinality
-                as named (company_id, gateway_id, order_id, customer_id, payer, place)
+           from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::text[]) with ordinality
+                as named (company_id, gateway_id, key, transaction_id, order_id, customer_id, payer, place)
            order by place"#,
         &column(named, |named| named.company) as &[CompanyId],
         &column(named, |named| named.gateway) as &[GatewayId],
+        &column(named, |named| named.key) as &[&str],
+        &column(named, |named| named.transaction) as &[Option<&str>],
         &column(named, |named| named.order) as &[Option<OrderId>],
         &column(named, |named| named.customer) as &[Option<CustomerId>],
         &column(named, |named| named.payer) as &[Option<&str>],

@@ -95,7 +95,7 @@ impl Gateways {
     async fn take_from_company(&self, caller: &CallingCompany, headers: &HeaderMap, body: Bytes) -> Result<Taken, Problem> {
         let hints = Hints::read(headers, &body);
         if hints.names_another_company(caller.company) {
-            return Err(self.refuse(caller.company, None, Refusal::CompanyMismatch, &body).await?);
+            return Err(self.refuse(caller.company, None, Refusal::CompanyMismatch, &body).await);
         }
         let found = match hints.gateway {
             None => resolve::choose(&self.find_all_active(caller.company).await?, headers),
@@ -107,7 +107,7 @@ impl Gateways {
         };
         match found {
             Ok(found) => self.take(found, headers, body).await,
-            Err(refusal) => Err(self.refuse(caller.company, None, refusal, &body).await?),
+            Err(refusal) => Err(self.refuse(caller.company, None, refusal, &body).await),
         }
     }
 
@@ -115,7 +115,7 @@ impl Gateways {
         // Without a gateway there is no company to keep this for.
         let found = self.find_active(id).await?.ok_or(ProblemCode::GatewayNotConfigured)?;
         if Hints::read(headers, &body).names_another_company(found.company) {
-            return Err(self.refuse(found.company, Some(found.id), Refusal::CompanyMismatch, &body).await?);
+            return Err(self.refuse(found.company, Some(found.id), Refusal::CompanyMismatch, &body).await);
         }
         self.take(found, headers, body).await
     }
@@ -124,7 +124,7 @@ impl Gateways {
     async fn take(&self, found: Arc<Found>, headers: &HeaderMap, body: Bytes) -> Result<Taken, Problem> {
         let now = self.clock.now();
         if let Err(why) = found.driver.verify(&found.account, &Incoming { headers, body: &body, now }) {
-            return Err(self.refuse(found.company, Some(found.id), Refusal::NotGenuine(why), &body).await?);
+            return Err(self.refuse(found.company, Some(found.id), Refusal::NotGenuine(why), &body).await);
         }
         let arrival = Arc::new(Arrival::read(found, body, now));
         match self.recording.write(Arc::clone(&arrival)).await? {

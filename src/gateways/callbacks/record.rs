@@ -1,21 +1,25 @@
-//! Recording callbacks: those that come at the same moment by one transaction, each once, with all that follows from it.
+//! Recording callbacks: those that come at the same moment by one statement, each once, with all that follows from it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use axum::body::Bytes;
 use chrono::{DateTime, Utc};
-use sqlx::{Connection, PgPool};
+use sqlx::PgPool;
 
+use crate::events::News;
 use crate::gateways::accounts::Found;
 use crate::gateways::callbacks::Status;
 use crate::gateways::callbacks::genuine::Genuine;
-use crate::gateways::callbacks::process::{Teller, tell};
-use crate::gateways::callbacks::queries::{self, NewCallback};
+use crate::gateways::callbacks::process::Teller;
+use crate::gateways::callbacks::queries;
 use crate::gateways::callbacks::receive::Taken;
 use crate::gateways::callbacks::retry::{self, Failure};
 use crate::gateways::driver::NotUnderstood;
+use crate::gateways::ledger::{self, NewCallback};
+use crate::gateways::payments::what_follows;
 use crate::kernel::clock::Clock;
-use crate::kernel::database::kept_connection;
+use crate::kernel::database::{column, kept_connection};
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::CallbackId;
 use crate::kernel::kept_connection::KeptConnection;
@@ -31,11 +35,15 @@ pub(in crate::gateways) type Recording = GroupCommit<Arc<Arrival>, Recorded>;
 type Recorded = Result<Taken, NotUnderstood>;
 
 /// Begins to gather callbacks. They have a connection of their own.
-pub(in crate::gateways) fn recording(pool: &PgPool, clock: &Clock, lifecycle: &Lifecycle) -> Recording {
-    let (connection, clock) = (kept_connection(pool), clock.clone());
+pub(in crate::gateways) fn recording(pool: &PgPool, clock: &Clock, news: &News, lifecycle: &Lifecycle) -> Recording {
+    let (connection, clock, news) = (kept_connection(pool), clock.clone(), news.clone());
     GroupCommit::new(lifecycle.clone(), MOST, move |arrivals| {
-        let (connection, clock) = (connection.clone(), clock.clone());
-        async move { record(&connection, &arrivals, clock.now()).await }
+        let (connection, news, now) = (connection.clone(), news.clone(), clock.now());
+        async move {
+            let recorded = record(&connection, &arrivals, now).await;
+            news.committed();
+            recorded
+        }
     })
 }
 
@@ -52,11 +60,15 @@ pub(in crate::gateways) struct Arrival {
 /// Several at once are recorded or none is. One that is recorded by itself is kept even when processing it failed on our side; if it cannot
 /// be kept either, the gateway sends it again.
 async fn record(connection: &KeptConnection, arrivals: &[Arc<Arrival>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
-    match (record_and_tell(connection, arrivals, now).await, arrivals) {
+    let recorded = ledger::unless_crossed(|| record_and_tell(connection, arrivals, now)).await;
+    match (recorded, arrivals) {
         (Err(error), [alone]) => {
             let failed = alone.row(Err(Failure::of(error)?));
-            queries::insert_callbacks(&mut *connection.acquire().await?, &[failed]).await?;
-            Ok(vec![Ok(Taken::Received)])
+            match ledger::write(&mut *connection.acquire().await?, &[failed], &[], now).await {
+                // Whoever was faster has kept it.
+                Err(error) if !ledger::is_crossed(&error) => Err(error),
+                _ => Ok(vec![Ok(Taken::Received)]),
+            }
         }
         (recorded, _) => recorded,
     }
@@ -64,15 +76,19 @@ async fn record(connection: &KeptConnection, arrivals: &[Arc<Arrival>], now: Dat
 
 async fn record_and_tell(connection: &KeptConnection, arrivals: &[Arc<Arrival>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
     let mut conn = connection.acquire().await?;
-    let mut transaction = conn.begin().await?;
-    let rows: Vec<_> = arrivals.iter().map(|arrival| arrival.row(arrival.outcome())).collect();
-    let new = queries::insert_callbacks(&mut transaction, &rows).await?;
-    let tellers: Vec<_> = arrivals.iter().filter(|arrival| new.contains(&arrival.id)).filter_map(|arrival| arrival.teller()).collect();
-    tell(&mut transaction, &tellers, now).await?;
-    transaction.commit().await?;
+    let known = queries::look_up(&mut conn, &column(arrivals, |arrival| arrival.teller().named())).await?;
+    // Of several that are the same the first is new.
+    let mut keys = HashSet::new();
+    let arrived = arrivals.iter().zip(known);
+    let new: Vec<_> = arrived.filter(|(arrival, known)| !known.is_here && keys.insert((arrival.from.id, &arrival.genuine.key))).collect();
+    if !new.is_empty() {
+        let reports: Vec<_> = new.iter().filter_map(|(arrival, known)| arrival.teller().report(known)).collect();
+        let entries = what_follows(&mut conn, &reports, now).await?;
+        ledger::write(&mut conn, &column(&new, |(arrival, _)| arrival.row(arrival.outcome())), &entries, now).await?;
+    }
     conn.keep();
-    let recorded = |arrival: &Arc<Arrival>| if new.contains(&arrival.id) { arrival.taken() } else { Ok(Taken::Repeated) };
-    Ok(arrivals.iter().map(recorded).collect())
+    let new: HashSet<_> = new.into_iter().map(|(arrival, _)| arrival.id).collect();
+    Ok(column(arrivals, |arrival| if new.contains(&arrival.id) { arrival.taken() } else { Ok(Taken::Repeated) }))
 }
 
 impl Arrival {
@@ -92,9 +108,9 @@ impl Arrival {
         self.genuine.told.as_ref().map(|telling| if telling.is_some() { Taken::Received } else { Taken::Ignored }).map_err(Clone::clone)
     }
 
-    fn teller(&self) -> Option<Teller<'_>> {
-        let telling = self.genuine.told.as_ref().ok()?.as_ref()?;
-        Some(Teller { from: &self.from, callback: self.id, key: &self.genuine.key, telling, at: self.at })
+    fn teller(&self) -> Teller<'_> {
+        let telling = self.genuine.told.as_ref().ok().and_then(Option::as_ref);
+        Teller { from: &self.from, callback: self.id, key: &self.genuine.key, telling, at: self.at }
     }
 
     fn row(&self, outcome: Result<bool, Failure>) -> NewCallback<'_> {

@@ -6,6 +6,7 @@ use sqlx::PgConnection;
 use crate::gateways::Gateways;
 use crate::gateways::callbacks::{Status, queries};
 use crate::gateways::driver::NotGenuine;
+use crate::gateways::ledger;
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
@@ -65,34 +66,36 @@ impl From<Refusal> for Problem {
 
 impl Gateways {
     /// Keeps a refused callback, if there is room for it, and gives its answer.
-    pub(super) async fn refuse(
-        &self,
-        company: CompanyId,
-        gateway: Option<GatewayId>,
-        refusal: Refusal,
-        body: &[u8],
-    ) -> Result<Problem, sqlx::Error> {
+    pub(super) async fn refuse(&self, company: CompanyId, gateway: Option<GatewayId>, refusal: Refusal, body: &[u8]) -> Problem {
+        // Boxed: what the statements need would else be copied about with every callback.
+        match Box::pin(self.keep_refused(company, gateway, refusal, body)).await {
+            Ok(()) => refusal.into(),
+            Err(error) => error.into(),
+        }
+    }
+
+    async fn keep_refused(&self, company: CompanyId, gateway: Option<GatewayId>, refusal: Refusal, body: &[u8]) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
         let mut conn = self.pool.acquire().await?;
         let of = gateway.map_or_else(|| company.to_string(), |gateway| gateway.to_string());
-        if rate_limit::hit(&mut conn, &format!("refused callbacks of {of}"), KEPT, now).await?.allowed {
-            let refused = queries::NewCallback {
-                id: CallbackId::new(now),
-                at: now,
-                company,
-                gateway,
-                key: &key_of(body),
-                kind: None,
-                status: Status::Refused,
-                reason: Some(refusal.reason()),
-                detail: Some(refusal.detail()),
-                body: &body[..body.len().min(BEGINNING)],
-                body_size: body.len(),
-                due_at: None,
-            };
-            queries::insert_callbacks(&mut conn, &[refused]).await?;
+        if !rate_limit::hit(&mut conn, &format!("refused callbacks of {of}"), KEPT, now).await?.allowed {
+            return Ok(());
         }
-        Ok(refusal.into())
+        let refused = ledger::NewCallback {
+            id: CallbackId::new(now),
+            at: now,
+            company,
+            gateway,
+            key: &key_of(body),
+            kind: None,
+            status: Status::Refused,
+            reason: Some(refusal.reason()),
+            detail: Some(refusal.detail()),
+            body: &body[..body.len().min(BEGINNING)],
+            body_size: body.len(),
+            due_at: None,
+        };
+        ledger::write(&mut conn, &[refused], &[], now).await
     }
 }
 

@@ -13,6 +13,7 @@ use crate::gateways::callbacks::queries::Open;
 use crate::gateways::callbacks::receive::Taken;
 use crate::gateways::callbacks::{CallbackRecord, Status, process as processing, queries, refusal};
 use crate::gateways::driver::NotUnderstood;
+use crate::gateways::ledger;
 use crate::kernel::database::is_unavailable;
 use crate::kernel::ids::CallbackId;
 use crate::kernel::lifecycle::Lifecycle;
@@ -67,7 +68,7 @@ impl Gateways {
     /// A callback that is here already. If it could not be processed so far, that is another try, with the gateway's settings as they are
     /// now.
     pub(super) async fn repeat(&self, from: &Found, key: &str) -> Result<Taken, Problem> {
-        match self.try_repeated(from, key).await {
+        match ledger::unless_crossed(|| self.try_repeated(from, key)).await {
             Ok(taken) => taken.map_err(Problem::from),
             Err(error) => {
                 // It stays as it was, and is tried again when that is due.
@@ -82,6 +83,7 @@ impl Gateways {
         let Some(open) = queries::lock_failed(&mut transaction, from.id, key).await? else { return Ok(Ok(Taken::Repeated)) };
         let told = processing::again(&mut transaction, from, &open, self.clock.now()).await?;
         transaction.commit().await?;
+        self.news.committed();
         Ok(told.map(|_| Taken::Received))
     }
 
@@ -132,7 +134,7 @@ impl Gateways {
     /// One try, in a transaction of its own.
     async fn try_again(&self, open: Open) -> Result<(), Problem> {
         let now = self.clock.now();
-        if let Err(error) = self.try_in_transaction(&open, now).await {
+        if let Err(error) = ledger::unless_crossed(|| self.try_in_transaction(&open, now)).await {
             let failure = Failure::of(error)?;
             let next = next_attempt(open.attempts + 1, now);
             queries::record_failure(&mut *self.pool.acquire().await?, open.id, &failure, next, now).await?;
@@ -149,7 +151,9 @@ impl Gateways {
         if let Ok(Some(found)) = accounts::find_any(&mut transaction, &self.key, open.gateway).await {
             let _ = processing::again(&mut transaction, &found, open, now).await?;
         }
-        transaction.commit().await
+        transaction.commit().await?;
+        self.news.committed();
+        Ok(())
     }
 }
 

@@ -10,73 +10,59 @@ use crate::members;
 
 /// What becomes of one payment.
 #[derive(Debug)]
-pub(super) struct Entry<'a> {
-    pub(super) payment: PaymentId,
-    reports: Vec<&'a Report<'a>>,
-    /// Where it stood, if it was there before.
-    before: Option<State>,
+pub struct Entry<'a> {
+    /// The payment.
+    pub payment: PaymentId,
+    /// The first report about it: what it is about is the same in every one.
+    pub about: &'a Report<'a>,
     /// Where it stands now.
-    pub(super) state: State,
+    pub state: State,
+    /// Whether it is new, or stood elsewhere before.
+    pub has_moved: bool,
     /// What is told, as it is kept.
-    pub(super) facts: Vec<NewFact<'a>>,
+    pub facts: Vec<NewFact<'a>>,
     /// What became due.
-    pub(super) events: Vec<NewEvent>,
+    pub events: Vec<NewEvent>,
 }
 
 /// A fact that is to be kept.
 #[derive(Debug)]
-pub(super) struct NewFact<'a> {
-    pub(super) payment: PaymentId,
+pub struct NewFact<'a> {
+    /// What it is about.
+    pub payment: PaymentId,
+    /// Its place among all facts about that.
+    pub sequence: i32,
     /// What it is from.
-    pub(super) report: &'a Report<'a>,
+    pub report: &'a Report<'a>,
     /// Its place in there.
-    pub(super) position: i16,
-    pub(super) fact: Fact,
+    pub position: i16,
+    /// What it says.
+    pub fact: Fact,
 }
 
 impl<'a> Entry<'a> {
-    /// Of a payment that nobody told of before; there is at least one report.
-    pub(super) fn open(payment: PaymentId, reports: Vec<&'a Report<'a>>) -> Self {
-        let mut entry = Self { payment, reports, before: None, state: State::of(&[]), facts: Vec::new(), events: Vec::new() };
-        entry.follow(Vec::new());
-        entry
-    }
-
-    /// The payment was there, and this is known of it.
-    pub(super) fn resume(&mut self, payment: PaymentId, known: Vec<Fact>) {
-        (self.payment, self.before) = (payment, Some(State::of(&known)));
-        self.follow(known);
-    }
-
-    /// What it is about: the same in every report.
-    pub(super) fn about(&self) -> &'a Report<'a> {
-        self.reports[0]
-    }
-
-    /// Whether it stands elsewhere than before.
-    pub(super) fn has_changed(&self) -> bool {
-        self.before.as_ref().is_some_and(|before| *before != self.state)
-    }
-
-    /// Tells fact by fact what is reported to who knows the facts `known`.
-    fn follow(&mut self, mut known: Vec<Fact>) {
-        (self.facts, self.events) = (Vec::new(), Vec::new());
+    /// Tells fact by fact what is reported to who knows the facts `known`: none of a payment that nobody told of before. There is at least
+    /// one report.
+    pub(super) fn of(payment: PaymentId, mut known: Vec<Fact>, reports: &[&'a Report<'a>]) -> Self {
+        let before = (!known.is_empty()).then(|| State::of(&known));
+        let (mut facts, mut events) = (Vec::new(), Vec::new());
         let mut published = due(&known);
-        for report in &self.reports {
+        for report in reports {
             for (position, fact) in (0..).zip(&report.facts) {
                 let fact = fact.clone().settled(&known);
                 known.push(fact.clone());
                 let due = due(&known);
                 for (normalised, _) in due.difference(&published) {
-                    let data = data(report, self.payment, *normalised, &fact, &State::of(&known));
-                    let subject = Some(self.payment.uuid());
-                    self.events.push(NewEvent { company: report.company, name: normalised.event(), subject, data });
+                    let data = data(report, payment, *normalised, &fact, &State::of(&known));
+                    events.push(NewEvent { company: report.company, name: normalised.event(), subject: Some(payment.uuid()), data });
                 }
                 published = due;
-                self.facts.push(NewFact { payment: self.payment, report, position, fact });
+                let sequence = i32::try_from(known.len()).expect("two thousand million facts fit into no memory");
+                facts.push(NewFact { payment, sequence, report, position, fact });
             }
         }
-        self.state = State::of(&known);
+        let state = State::of(&known);
+        Self { payment, about: reports[0], has_moved: before.as_ref() != Some(&state), state, facts, events }
     }
 }
 
@@ -115,11 +101,11 @@ mod tests {
     fn report(callback: u128, facts: Vec<Fact>) -> Report<'static> {
         let (company, gateway) = (CompanyId::from(Uuid::from_u128(1)), GatewayId::from(Uuid::from_u128(2)));
         let callback = CallbackId::from(Uuid::from_u128(callback));
-        Report { company, gateway, transaction: "pi_1", callback, at: DateTime::UNIX_EPOCH, facts }
+        Report { company, gateway, transaction: "pi_1", payment: None, callback, at: DateTime::UNIX_EPOCH, facts }
     }
 
-    fn told(entry: &Entry<'_>) -> (Vec<(CallbackId, i16, Fact)>, Vec<String>) {
-        let facts = entry.facts.iter().map(|new| (new.report.callback, new.position, new.fact.clone()));
+    fn told(entry: &Entry<'_>) -> (Vec<(i32, CallbackId, i16, Fact)>, Vec<String>) {
+        let facts = entry.facts.iter().map(|new| (new.sequence, new.report.callback, new.position, new.fact.clone()));
         let events = entry.events.iter().map(|event| format!("{} {}", event.name.as_str(), event.data["amount"]));
         (facts.collect(), events.collect())
     }
@@ -133,21 +119,22 @@ mod tests {
             [report(1, vec![in_all(300)]), report(2, vec![paid.clone(), refund]), report(3, vec![paid]), report(4, vec![in_all(700)])];
         let payment = PaymentId::from(Uuid::from_u128(9));
 
-        let together = Entry::open(payment, reports.iter().collect());
-        let (mut one_by_one, mut known) = ((Vec::new(), Vec::new()), Vec::new());
+        let together = Entry::of(payment, Vec::new(), &reports.iter().collect::<Vec<_>>());
+        let (mut one_by_one, mut known, mut moved) = ((Vec::new(), Vec::new()), Vec::new(), Vec::new());
         let mut state = None;
         for report in &reports {
-            let mut entry = Entry::open(PaymentId::from(Uuid::from_u128(8)), vec![report]);
-            entry.resume(payment, known.clone());
+            let entry = Entry::of(payment, known.clone(), &[report]);
             let (facts, events) = told(&entry);
-            known.extend(facts.iter().map(|(_, _, fact)| fact.clone()));
+            known.extend(facts.iter().map(|(.., fact)| fact.clone()));
             one_by_one.0.extend(facts);
             one_by_one.1.extend(events);
+            moved.push(entry.has_moved);
             state = Some(entry.state);
         }
         assert_eq!(told(&together), one_by_one);
+        assert_eq!(one_by_one.0.iter().map(|(sequence, ..)| *sequence).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
         assert_eq!(one_by_one.1, ["refund.processed 300", "payment.succeeded 1000", "refund.processed 400"]);
-        assert!(!together.has_changed() && together.facts.iter().all(|new| new.payment == payment));
+        assert_eq!((together.has_moved, moved), (true, vec![true, true, false, true]), "what is told again moves nothing");
         assert_eq!(Some(together.state), state);
     }
 }

@@ -1,11 +1,11 @@
 //! Payments: the transactions of a company's gateways, as records of `ledger/int/v1` that are only read.
 //!
-//! Callbacks tell [`Fact`]s; [`apply`] adds them to their payment and publishes what they make due; [`State`] says where the payment
+//! Callbacks tell [`Fact`]s; an [`Entry`] adds them to their payment and says what they make due; [`State`] says where the payment
 //! stands. Nobody edits a payment.
 
-mod apply;
 mod entry;
 mod facts;
+mod follow;
 mod queries;
 mod state;
 
@@ -19,8 +19,9 @@ use crate::kernel::ids::{CallbackId, CustomerId, GatewayId, OrderId, PaymentId};
 use crate::members;
 use crate::resources::{Described, Filter, Record, Reference, Resource};
 
-pub(super) use apply::{Report, apply};
+pub(super) use entry::Entry;
 pub use facts::{Fact, FactKind, Normalised};
+pub(super) use follow::{Report, what_follows};
 pub use state::{Dispute, Kind, State, Status};
 
 crate::columns! {

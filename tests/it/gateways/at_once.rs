@@ -39,6 +39,7 @@ async fn are_told_once(world: &World, payments: usize) {
         assert_eq!(told, ["payment.failed", "payment.pending", "payment.succeeded", "refund.processed", "refund.processed"]);
     }
     assert_eq!(world.count("select count(*) from payment_facts").await, i64::try_from(5 * payments).unwrap());
+    assert_eq!(world.count("select count(*) from payment_facts where sequence > 5").await, 0, "they are numbered without a gap");
 }
 
 #[tokio::test]
@@ -109,6 +110,30 @@ async fn one_that_cannot_be_processed_takes_no_other_with_it() {
     world.pass(TimeDelta::minutes(1));
     assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
     assert_eq!(world.payment_events().await.len(), 20);
+}
+
+#[tokio::test]
+async fn what_is_tried_again_and_what_comes_tell_of_one_payment_at_the_same_moment() {
+    let here = World::new().await;
+    let there = here.another_instance();
+    let gateway = here.card().await;
+    let story = story("pi_1");
+    sqlx::query("alter table payments add constraint broken check (transaction_id <> 'pi_1')").execute(&here.pool).await.unwrap();
+    for event in &story[..3] {
+        here.call_back(&gateway, event).await.ok(200);
+    }
+    sqlx::query("alter table payments drop constraint broken").execute(&here.pool).await.unwrap();
+    here.pass(TimeDelta::minutes(1));
+
+    // The worker tries the first three, the gateway sends all of them again, and the last two are new.
+    let calls = story.iter().flat_map(|event| [here.call_back(&gateway, event), there.call_back(&gateway, event)]);
+    let (tried, answers) = futures::join!(there.state.gateways.run_due(), join_all(calls));
+    tried.unwrap();
+    for answer in answers {
+        answer.ok(200);
+    }
+    assert_eq!(here.count("select count(*) from callbacks where status = 'processed'").await, 5);
+    are_told_once(&here, 1).await;
 }
 
 #[tokio::test]

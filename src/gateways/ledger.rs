@@ -1,0 +1,145 @@
+//! Writing the ledger: callbacks, what they tell, and the events that follow, in one statement and one commit.
+//!
+//! No row is locked while it is worked out what follows. Whoever writes has read what is there ([`crate::gateways::callbacks`]) and what was
+//! told before ([`crate::gateways::payments`]), and writes as if nothing had changed since. Where somebody else was faster, with the same
+//! callback, the same payment or another fact about it, what they wrote has the place of it in a unique key: then nothing is written, and
+//! the reading begins anew ([`unless_crossed`]). All rows are taken in one order, so that nobody waits in a circle.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::events;
+use crate::gateways::callbacks;
+use crate::gateways::money::Currency;
+use crate::gateways::payments::{Dispute, Entry, FactKind, Kind, Status};
+use crate::kernel::database::{column, violated_constraint};
+use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
+
+/// How often it is tried. Each time somebody was faster, what they had to write is written, so there are less of them.
+const TRIES: usize = 20;
+
+/// A callback to be kept.
+#[derive(Debug)]
+pub(super) struct NewCallback<'a> {
+    pub(super) id: CallbackId,
+    pub(super) at: DateTime<Utc>,
+    pub(super) company: CompanyId,
+    pub(super) gateway: Option<GatewayId>,
+    pub(super) key: &'a str,
+    pub(super) kind: Option<&'a str>,
+    pub(super) status: callbacks::Status,
+    pub(super) reason: Option<&'a str>,
+    pub(super) detail: Option<String>,
+    pub(super) body: &'a [u8],
+    pub(super) body_size: usize,
+    pub(super) due_at: Option<DateTime<Utc>>,
+}
+
+/// Keeps callbacks, brings payments to their states, adds the facts that are told, and publishes what became due. Nobody is told of the
+/// events; after the commit the caller does ([`events::News`]).
+pub(super) async fn write(
+    conn: &mut PgConnection,
+    callbacks: &[NewCallback<'_>],
+    entries: &[Entry<'_>],
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    let moved: Vec<_> = entries.iter().filter(|entry| entry.has_moved).collect();
+    let facts: Vec<_> = entries.iter().flat_map(|entry| &entry.facts).collect();
+    let due: Vec<_> = entries.iter().flat_map(|entry| &entry.events).collect();
+    let events = events::Columns::of(&due, now);
+    events::publishing!(
+        "callback as (
+             insert into callbacks (id, company_id, version, created_at, updated_at, gateway_id, key, kind, status, reason, detail, body,
+                                    body_size, attempts, due_at)
+             select id, company_id, 1, created_at, created_at, gateway_id, key, kind, status, reason, detail, body, body_size,
+                    (status <> 'refused')::integer, due_at
+             from unnest($10::uuid[], $11::uuid[], $12::timestamptz[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[],
+                         $18::text[], $19::bytea[], $20::integer[], $21::timestamptz[])
+                  as new (id, company_id, created_at, gateway_id, key, kind, status, reason, detail, body, body_size, due_at)
+             order by gateway_id, key
+         ), payment as (
+             insert into payments (id, company_id, version, created_at, updated_at, gateway_id, transaction_id, kind, status, amount,
+                                   refunded, currency, dispute, order_id, customer_id)
+             select id, company_id, 1, $6, $6, gateway_id, transaction_id, kind, status, amount, refunded, currency, dispute, order_id,
+                    customer_id
+             from unnest($22::uuid[], $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::text[], $28::bigint[], $29::bigint[],
+                         $30::text[], $31::text[], $32::uuid[], $33::uuid[])
+                  as new (id, company_id, gateway_id, transaction_id, kind, status, amount, refunded, currency, dispute, order_id,
+                          customer_id)
+             order by gateway_id, transaction_id
+             on conflict on constraint payments_pkey do update set
+                 version = payments.version + 1, updated_at = excluded.updated_at, kind = excluded.kind, status = excluded.status,
+                 amount = excluded.amount, refunded = excluded.refunded, currency = excluded.currency, dispute = excluded.dispute,
+                 order_id = excluded.order_id, customer_id = excluded.customer_id
+         ), fact as (
+             insert into payment_facts (payment_id, sequence, callback_id, position, recorded_at, fact, reference, amount, total, currency,
+                                        order_id, customer_id, message)
+             select * from unnest($34::uuid[], $35::integer[], $36::uuid[], $37::smallint[], $38::timestamptz[], $39::text[], $40::text[],
+                                  $41::bigint[], $42::bigint[], $43::text[], $44::uuid[], $45::uuid[], $46::text[])
+                  as new (payment_id, sequence)
+             order by payment_id, sequence
+         ), ",
+        events,
+        false,
+        now,
+        &column(callbacks, |new| new.id) as &[CallbackId],
+        &column(callbacks, |new| new.company) as &[CompanyId],
+        &column(callbacks, |new| new.at),
+        &column(callbacks, |new| new.gateway) as &[Option<GatewayId>],
+        &column(callbacks, |new| new.key) as &[&str],
+        &column(callbacks, |new| new.kind) as &[Option<&str>],
+        &column(callbacks, |new| new.status) as &[callbacks::Status],
+        &column(callbacks, |new| new.reason) as &[Option<&str>],
+        &column(callbacks, |new| new.detail.as_deref()) as &[Option<&str>],
+        &column(callbacks, |new| new.body) as &[&[u8]],
+        &column(callbacks, |new| i32::try_from(new.body_size).unwrap_or(i32::MAX)),
+        &column(callbacks, |new| new.due_at) as &[Option<DateTime<Utc>>],
+        &column(&moved, |entry| entry.payment) as &[PaymentId],
+        &column(&moved, |entry| entry.about.company) as &[CompanyId],
+        &column(&moved, |entry| entry.about.gateway) as &[GatewayId],
+        &column(&moved, |entry| entry.about.transaction) as &[&str],
+        &column(&moved, |entry| entry.state.kind) as &[Kind],
+        &column(&moved, |entry| entry.state.status) as &[Status],
+        &column(&moved, |entry| entry.state.amount) as &[Option<i64>],
+        &column(&moved, |entry| entry.state.refunded),
+        &column(&moved, |entry| entry.state.currency.as_ref().map(Currency::as_str)) as &[Option<&str>],
+        &column(&moved, |entry| entry.state.dispute) as &[Option<Dispute>],
+        &column(&moved, |entry| entry.state.order) as &[Option<OrderId>],
+        &column(&moved, |entry| entry.state.customer) as &[Option<CustomerId>],
+        &column(&facts, |new| new.payment) as &[PaymentId],
+        &column(&facts, |new| new.sequence),
+        &column(&facts, |new| new.report.callback) as &[CallbackId],
+        &column(&facts, |new| new.position),
+        &column(&facts, |new| new.report.at),
+        &column(&facts, |new| new.fact.kind) as &[FactKind],
+        &column(&facts, |new| new.fact.reference.as_str()) as &[&str],
+        &column(&facts, |new| new.fact.amount) as &[Option<i64>],
+        &column(&facts, |new| new.fact.total) as &[Option<i64>],
+        &column(&facts, |new| new.fact.currency.as_ref().map(Currency::as_str)) as &[Option<&str>],
+        &column(&facts, |new| new.fact.order) as &[Option<OrderId>],
+        &column(&facts, |new| new.fact.customer) as &[Option<CustomerId>],
+        &column(&facts, |new| new.fact.message.as_deref()) as &[Option<&str>]
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Reads and writes, as often as it takes until nobody else was faster.
+pub(super) async fn unless_crossed<T, F>(attempt: impl Fn() -> F) -> Result<T, sqlx::Error>
+where
+    F: Future<Output = Result<T, sqlx::Error>>,
+{
+    for _ in 1..TRIES {
+        match attempt().await {
+            Err(error) if is_crossed(&error) => {}
+            ended => return ended,
+        }
+    }
+    attempt().await
+}
+
+/// Whether somebody else has written meanwhile what was to be written.
+pub(super) fn is_crossed(error: &sqlx::Error) -> bool {
+    matches!(violated_constraint(error), Some("callbacks_once" | "payments_transaction_key" | "payment_facts_sequence_key"))
+}
