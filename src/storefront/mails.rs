@@ -1,5 +1,5 @@
-//! The limit of mails to one mailbox: so many in any day, whoever asks for them and whatever for. Anybody may name any address, from as many
-//! clients and accounts as they like; its owner must not find a flood there.
+//! The limit of mails to one mailbox: so many in any day, whoever asks for them and whatever for. Anybody may name any address, from as
+//! many clients and accounts as they like; its owner must not find a flood there.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
