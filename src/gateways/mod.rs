@@ -36,7 +36,6 @@ mod driver;
 mod drivers;
 mod money;
 mod payments;
-mod signing_secret;
 
 use std::num::NonZeroU32;
 
