@@ -10,8 +10,8 @@ use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::companies::gateways::SigningSecret;
 use crate::gateways::payments::Fact;
-use crate::gateways::signing_secret::SigningSecret;
 
 /// A kind of gateway.
 pub trait Driver: fmt::Debug + Send + Sync {

@@ -38,7 +38,6 @@ mod drivers;
 mod ledger;
 mod money;
 mod payments;
-mod signing_secret;
 
 use std::num::NonZeroU32;
 

@@ -84,9 +84,11 @@ fn is_found_by_index(plan: &str, value: &str) -> bool {
 fn rare(parameter: &Value, record: &Value) -> String {
     let schema = &parameter["schema"];
     let taken = &record[parameter["name"].as_str().unwrap()];
+    let expected = parameter["description"].as_str().unwrap();
     match schema["enum"].as_array() {
         Some(words) => words.iter().find(|word| *word != taken).unwrap().as_str().unwrap().to_owned(),
-        None if parameter["description"].as_str().unwrap().ends_with("a number.") => "4711".to_owned(),
+        None if expected.ends_with("a number.") => "4711".to_owned(),
+        None if expected.ends_with("true or false.") => (taken != &json!(true)).to_string(),
         None => NOBODY.to_owned(),
     }
 }

@@ -6,8 +6,8 @@
 //! A secret is sealed for its own row under the application key ([`ApplicationKey::seal`]) and shown to nobody again. A company has at
 //! most one active gateway of the driver `card`, so that its saved cards lie in one place.
 
+mod credential;
 mod queries;
-mod secret_key;
 
 use std::str::FromStr;
 
@@ -18,7 +18,7 @@ use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, GatewayId};
 
-pub use secret_key::{BadSecretKey, SecretKey};
+pub use credential::{BadCredential, Credential, Purpose, SecretKey, SigningSecret};
 
 /// How a gateway is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]

@@ -1,16 +1,14 @@
 //! What a request may do to a gateway.
 
-use secrecy::SecretString;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use sqlx::types::Json;
 
-use crate::companies::gateways::SecretKey;
+use crate::companies::gateways::{SecretKey, SigningSecret};
 use crate::gateways::Gateways;
 use crate::gateways::accounts::{Gateway, Status};
 use crate::gateways::driver::{BadSettings, Driver};
 use crate::gateways::drivers;
-use crate::gateways::signing_secret::SigningSecret;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Described, Edit, Editable, Line, Member, New, Record};
@@ -23,7 +21,7 @@ pub struct GatewayBody {
     driver: Member<KnownDriver>,
     status: Member<Status>,
     settings: Member<Map<String, Value>>,
-    secret_key: Member<Option<SecretKeyBody>>,
+    secret_key: Member<Option<SecretKey>>,
     signing_secret: Member<Option<SigningSecret>>,
 }
 
@@ -39,16 +37,6 @@ impl<'de> Deserialize<'de> for KnownDriver {
     }
 }
 
-#[derive(Debug)]
-struct SecretKeyBody(SecretKey);
-
-impl<'de> Deserialize<'de> for SecretKeyBody {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = SecretString::deserialize(deserializer)?;
-        SecretKey::parse(&text).map(Self).map_err(|refused| serde::de::Error::custom(format!("{refused}.")))
-    }
-}
-
 impl GatewayBody {
     fn put(self, edit: &Edit<Gateways>, id: GatewayId, driver: &dyn Driver, gateway: &mut Gateway) -> Result<(), Problem> {
         self.name.put(&mut gateway.name);
@@ -58,7 +46,7 @@ impl GatewayBody {
         }
         // Sealing the same text twice gives different bytes: a credential that is sent is a change.
         if let Member::Sent(secret_key) = self.secret_key {
-            gateway.secret_key = secret_key.map(|SecretKeyBody(secret_key)| secret_key.seal(&edit.room.key, id));
+            gateway.secret_key = secret_key.map(|secret| secret.seal(&edit.room.key, id));
         }
         if let Member::Sent(signing_secret) = self.signing_secret {
             gateway.signing_secret = signing_secret.map(|secret| secret.seal(&edit.room.key, id));

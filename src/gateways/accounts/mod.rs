@@ -16,10 +16,10 @@ use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
+use crate::companies::gateways::SigningSecret;
 use crate::companies::{Companies, Scope};
 use crate::gateways::Gateways;
 use crate::gateways::driver::Account;
-use crate::gateways::signing_secret::SigningSecret;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::GatewayId;
 use crate::members;

@@ -1,0 +1,108 @@
+//! The credentials of a gateway: readable in memory, sealed at rest for its own row.
+
+use std::marker::PhantomData;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Deserializer};
+
+use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::ids::GatewayId;
+
+/// A text that the gateway's own console shows. What is sealed as one kind of credential is not opened as another.
+#[derive(Clone, Debug)]
+pub struct Credential<K>(SecretString, PhantomData<K>);
+
+/// What calls to a gateway are authenticated with.
+pub type SecretKey = Credential<Calling>;
+/// What a gateway signs its callbacks with.
+pub type SigningSecret = Credential<Signing>;
+
+/// What a credential is for.
+pub trait Purpose {
+    /// What such a credential is called.
+    const NAME: &'static str;
+}
+
+/// Calls to the gateway.
+#[derive(Clone, Copy, Debug)]
+pub struct Calling;
+
+/// Callbacks from it.
+#[derive(Clone, Copy, Debug)]
+pub struct Signing;
+
+impl Purpose for Calling {
+    const NAME: &'static str = "secret key";
+}
+
+impl Purpose for Signing {
+    const NAME: &'static str = "signing secret";
+}
+
+/// The text cannot be such a credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("A {0} has 8 to 255 visible ASCII characters.")]
+pub struct BadCredential(&'static str);
+
+impl<K: Purpose> Credential<K> {
+    /// Reads the text, without blanks around it.
+    pub fn parse(text: &SecretString) -> Result<Self, BadCredential> {
+        let text = text.expose_secret().trim();
+        let fits = (8..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        if fits { Ok(Self(text.into(), PhantomData)) } else { Err(BadCredential(K::NAME)) }
+    }
+
+    /// The text, for the client that sends it.
+    pub fn reveal(&self) -> &SecretString {
+        &self.0
+    }
+
+    /// The bytes of the text, as signatures are keyed with them.
+    pub fn bytes(&self) -> &[u8] {
+        self.0.expose_secret().as_bytes()
+    }
+
+    /// Encrypts it for the row of its gateway alone.
+    pub fn seal(&self, key: &ApplicationKey, gateway: GatewayId) -> Vec<u8> {
+        key.seal(&context::<K>(gateway), self.bytes())
+    }
+
+    /// Reads what was sealed for the row of this gateway.
+    pub fn open(key: &ApplicationKey, gateway: GatewayId, sealed: &[u8]) -> Result<Self, CannotOpen> {
+        let opened = key.open(&context::<K>(gateway), sealed)?;
+        let text = std::str::from_utf8(opened.expose_secret()).map_err(|_| CannotOpen)?;
+        Ok(Self(text.into(), PhantomData))
+    }
+}
+
+impl<'de, K: Purpose> Deserialize<'de> for Credential<K> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&SecretString::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+fn context<K: Purpose>(gateway: GatewayId) -> String {
+    format!("{} of {gateway}", K::NAME)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use uuid::Uuid;
+
+    #[test]
+    fn a_credential_is_one_word_and_opens_as_itself_in_its_own_row_only() {
+        for bad in ["", "short", "two words here", "kurz\u{fc}berlang", &"x".repeat(256)] {
+            assert!(SecretKey::parse(&bad.into()).is_err(), "{bad:?}");
+        }
+        assert_eq!(SigningSecret::parse(&"".into()).unwrap_err().to_string(), "A signing secret has 8 to 255 visible ASCII characters.");
+        let secret = SecretKey::parse(&" sk_test_12345\n".into()).unwrap();
+        let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
+        let (mine, other) = (GatewayId::from(Uuid::from_u128(7)), GatewayId::from(Uuid::from_u128(8)));
+        let sealed = secret.seal(&key, mine);
+        assert_eq!(SecretKey::open(&key, mine, &sealed).unwrap().bytes(), b"sk_test_12345");
+        assert!(SecretKey::open(&key, other, &sealed).is_err());
+        assert!(SigningSecret::open(&key, mine, &sealed).is_err());
+        assert!(!format!("{secret:?}").contains("sk_test"));
+    }
+}
