@@ -25,7 +25,7 @@ use crate::webhooks::queries::{self, Limits};
 /// Endpoints that one claim looks at, at most; the next one begins behind them.
 const ENDPOINTS: i32 = 200;
 
-/// Where a delivery waits.
+/// Where a delivery waits to be claimed. Number 2 is missing: nobody claims what waits there, behind another one of its chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i16)]
 pub(super) enum Lane {

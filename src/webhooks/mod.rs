@@ -13,7 +13,7 @@
 //! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
 //! | `replays` | makes closed deliveries again, when somebody asks | `waiting`, `replays` |
 //! | `calling_off` | closes what waits, when somebody asks or its subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
-//! | `failing` | tells operators of endpoints that fail, and disables them after five days | `endpoints`, `subscriptions`; publishes `webhook.*` |
+//! | `failing` | tells operators of endpoints that fail, and disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`; publishes `webhook.*` |
 //! | `health` | shows how an endpoint is doing | nothing |
 //! | `forwarding` | gives what somebody read along the headers of a delivery | nothing |
 //! | `delivery_log` | shows deliveries and their attempts | nothing |

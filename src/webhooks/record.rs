@@ -5,17 +5,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
-use crate::kernel::ids::AttemptId;
+use crate::kernel::ids::{AttemptId, CompanyId, SubscriptionId};
 use crate::webhooks::delivery::{self, Next, State, Verdict};
 use crate::webhooks::headers::as_json;
 use crate::webhooks::outcome::Fault;
 use crate::webhooks::sending::Attempt;
+use crate::webhooks::targets::EndpointUrl;
 use crate::webhooks::{Webhooks, queries};
 
 impl Webhooks {
-    /// Logs `attempts` and moves their deliveries on; an attempt whose lease was lost meanwhile changes nothing. A subscription whose
-    /// endpoint answered 410 is disabled, unless it answered a replay.
+    /// Logs `attempts` and moves their deliveries on, and disables the subscriptions whose endpoints are gone.
     pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
+        let gone = self.write_down(attempts).await?;
+        self.disable_gone(gone).await;
+        Ok(())
+    }
+
+    /// Logs `attempts` and moves their deliveries on; an attempt whose lease was lost meanwhile changes nothing. Answers which endpoints have
+    /// to be taken for gone: whoever writes down waits for nothing else.
+    pub(super) async fn write_down(&self, attempts: &[Attempt]) -> Result<Vec<Gone>, sqlx::Error> {
         let now = self.clock.now();
         let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
         columns.subscriptions = attempts.iter().map(|attempt| attempt.subscription.uuid()).collect::<BTreeSet<_>>().into_iter().collect();
@@ -23,7 +31,8 @@ impl Webhooks {
             let verdict = attempt.outcome.verdict(attempt.ended_at);
             columns.push(attempt, verdict);
             if verdict == Verdict::Gone && !attempt.is_replay {
-                gone.insert(attempt.subscription, (attempt.company, attempt.endpoint.url.clone()));
+                let (company, subscription, url) = (attempt.company, attempt.subscription, attempt.endpoint.url.clone());
+                gone.insert(subscription, Gone { company, subscription, url });
             }
         }
         let circuit = &self.settings.circuit;
@@ -33,15 +42,17 @@ impl Webhooks {
         if recorded < attempts.len() as u64 {
             tracing::warn!(lost = attempts.len() as u64 - recorded, "leases ran out before their attempts ended");
         }
-        for (subscription, (company, url)) in gone {
-            // Not in the same transaction, and the refusal (it was logged, or the webhook deleted) not ours to mend: the next delivery
-            // is answered 410 again.
-            if self.disable_gone(company, subscription, &url).await.is_ok() {
-                tracing::info!(%subscription, "a webhook was disabled: its endpoint answered 410");
-            }
-        }
-        Ok(())
+        Ok(gone.into_values().collect())
     }
+}
+
+/// An endpoint that answered 410, though not to a replay.
+#[derive(Debug)]
+pub(super) struct Gone {
+    pub(super) company: CompanyId,
+    pub(super) subscription: SubscriptionId,
+    /// Where it was.
+    pub(super) url: EndpointUrl,
 }
 
 /// A batch of attempts and of what comes after them, by column, as one statement takes it.

@@ -20,6 +20,7 @@ use crate::kernel::database::is_unavailable;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
 use crate::webhooks::permits::{Flight, InFlight};
+use crate::webhooks::record::Gone;
 use crate::webhooks::rounds::{Rounds, Wake};
 use crate::webhooks::sending::Attempt;
 use crate::webhooks::{Claimed, Webhooks, calling_off, failing, replays, retention};
@@ -90,17 +91,24 @@ async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_fl
         await_company(&mut ended, &in_flight, &mut results).await;
         let (attempts, permits): (Vec<_>, Vec<_>) = ended.drain(..).map(|(attempt, flight)| (attempt, flight.land())).unzip();
         let mut refused = 0;
-        while let Err(error) = webhooks.record(&attempts).await {
+        let gone = loop {
+            let error = match webhooks.write_down(&attempts).await {
+                Ok(gone) => break gone,
+                Err(error) => error,
+            };
             tracing::warn!(error = chain(&error), "attempts could not be recorded");
             refused += u32::from(!is_unavailable(&error));
             if refused == RECORDING_TRIES || lifecycle.stopping().is_cancelled() {
-                record_one_by_one(&webhooks, &attempts).await;
-                break;
+                break record_one_by_one(&webhooks, &attempts).await;
             }
             sleep(PAUSE).await;
-        }
+        };
         drop(permits);
         wake.ended(&attempts);
+        if !gone.is_empty() {
+            let webhooks = webhooks.clone();
+            lifecycle.spawn(async move { webhooks.disable_gone(gone).await });
+        }
     }
 }
 
@@ -117,12 +125,17 @@ async fn await_company(ended: &mut Vec<Ended>, in_flight: &InFlight, results: &m
 }
 
 /// The last try, in which one that cannot be recorded does not take the others with it.
-async fn record_one_by_one(webhooks: &Webhooks, attempts: &[Attempt]) {
+async fn record_one_by_one(webhooks: &Webhooks, attempts: &[Attempt]) -> Vec<Gone> {
+    let mut gone = Vec::new();
     for attempt in attempts {
-        if let Err(error) = webhooks.record(std::slice::from_ref(attempt)).await {
-            tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt stays unrecorded and will be made again");
+        match webhooks.write_down(std::slice::from_ref(attempt)).await {
+            Ok(one) => gone.extend(one),
+            Err(error) => {
+                tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt stays unrecorded and will be made again");
+            }
         }
     }
+    gone
 }
 
 /// Turns news, and notifications of Postgres, into wake-ups.

@@ -27,6 +27,8 @@ pub(super) enum Notice {
     Failing { since: DateTime<Utc>, percent: i16 },
     /// All of it.
     Disabled { since: DateTime<Utc> },
+    /// The endpoint said that it is gone, which has nothing to do with time.
+    Gone,
     /// A delivery succeeded after they had been told.
     Recovered { since: DateTime<Utc> },
     /// Nothing: somebody enabled the webhook anew, and what they had been told is over.
@@ -61,7 +63,7 @@ impl Notice {
         match self {
             Self::Failing { percent, .. } => *percent,
             Self::Disabled { .. } => 100,
-            Self::Recovered { .. } | Self::Over => 0,
+            Self::Gone | Self::Recovered { .. } | Self::Over => 0,
         }
     }
 
@@ -69,7 +71,7 @@ impl Notice {
     pub(super) fn failing_since(&self) -> Option<DateTime<Utc>> {
         match self {
             Self::Failing { since, .. } | Self::Disabled { since } => Some(*since),
-            Self::Recovered { .. } | Self::Over => None,
+            Self::Gone | Self::Recovered { .. } | Self::Over => None,
         }
     }
 }

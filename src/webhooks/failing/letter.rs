@@ -26,6 +26,12 @@ pub(super) fn write(notice: &Notice, webhook: &Record<Subscription>) -> (String,
                 timestamp(since)
             ),
         ),
+        Notice::Gone => (
+            "A webhook was disabled",
+            "Its endpoint answered 410, which says that it is gone, so nothing is sent to it any more. When there is one again, enable the \
+             webhook and replay what it has missed."
+                .to_owned(),
+        ),
         Notice::Recovered { since } => {
             ("A webhook works again", format!("Every delivery to it had failed since {}; now one has succeeded.", timestamp(since)))
         }

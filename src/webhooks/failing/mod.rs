@@ -3,7 +3,7 @@
 //! Whoever records attempts notes since when an endpoint has been failing without a single success. From there to its last failure is what
 //! counts: an endpoint that nobody sends anything is not disabled for one old failure. At 50, 70 and 90 percent of five days the
 //! operators are told, at 100 the webhook is disabled; when a delivery succeeds after they were told, they are told that too. Replays
-//! count nowhere.
+//! count nowhere. An endpoint that says that it is gone is believed at once: its webhook is disabled, and they are told.
 //!
 //! Each of these is told once an episode, however many instances look: what was told is written to the endpoint's row under its lock, in
 //! the transaction that publishes the event. Mail goes out after the commit; an instance that dies in between leaves the event as the
@@ -30,6 +30,7 @@ use crate::providers::mail::Letter;
 use crate::resources::{Edit, Record};
 use crate::webhooks::Webhooks;
 use crate::webhooks::failing::episode::Notice;
+use crate::webhooks::record::Gone;
 use crate::webhooks::subscription::{DisabledReason, Status, Subscription};
 
 /// How often an instance looks.
@@ -83,6 +84,34 @@ impl Webhooks {
         Ok(notice.event().map(|_| (notice, webhook)))
     }
 
+    /// Disables the webhooks of endpoints that said that they are gone, and tells the operators.
+    pub(super) async fn disable_gone(&self, gone: Vec<Gone>) {
+        for gone in gone {
+            // A refusal was logged, or the webhook has been deleted meanwhile; the next delivery, if there is any, is answered 410 again.
+            if let Ok(Some(webhook)) = self.disable_one_gone(gone).await
+                && let Err(error) = self.write_to_operators(&Notice::Gone, &webhook).await
+            {
+                tracing::warn!(error = chain(&error), "operators were not written to about a webhook that was disabled");
+            }
+        }
+    }
+
+    /// `None` when it is disabled already, or has moved meanwhile.
+    async fn disable_one_gone(&self, gone: Gone) -> Result<Option<Record<Subscription>>, Problem> {
+        let mut edit = Edit::begin(self, gone.company).await?;
+        let webhook = edit.lock::<Subscription>(gone.subscription).await?;
+        if webhook.fields.status == Status::Disabled || webhook.fields.url != gone.url {
+            return Ok(None);
+        }
+        let mut after = webhook.fields.clone();
+        after.disable(DisabledReason::Gone, edit.now);
+        let webhook = edit.update(webhook, after).await?.record;
+        edit.announce(webhook.clone(), names::WEBHOOK_DISABLED, Notice::Gone.additional_data()).await?;
+        edit.commit().await?;
+        tracing::info!(subscription = %webhook.id, "a webhook was disabled: its endpoint answered 410");
+        Ok(Some(webhook))
+    }
+
     async fn write_to_operators(&self, notice: &Notice, webhook: &Record<Subscription>) -> Result<(), sqlx::Error> {
         if !self.mail.is_available() {
             return Ok(());
@@ -110,14 +139,14 @@ impl Notice {
                 "disabled_from": timestamp(since + episode::PATIENCE),
             },
             Self::Disabled { since } | Self::Recovered { since } => members! { "failing_since": timestamp(since) },
-            Self::Over => Map::new(),
+            Self::Gone | Self::Over => Map::new(),
         }
     }
 
     fn event(&self) -> Option<EventName> {
         match self {
             Self::Failing { .. } => Some(names::WEBHOOK_FAILING),
-            Self::Disabled { .. } => Some(names::WEBHOOK_DISABLED),
+            Self::Disabled { .. } | Self::Gone => Some(names::WEBHOOK_DISABLED),
             Self::Recovered { .. } => Some(names::WEBHOOK_RECOVERED),
             Self::Over => None,
         }

@@ -56,7 +56,8 @@ struct Row {
 /// `endpoint` locks them and knows how much room each has: nobody else can fill it meanwhile. An instant further in the future than it can
 /// be was written before the clock was set back; what waits for its first attempt is due whatever the clock says.
 ///
-/// The circuit is not there for replays: they do not wait for it, and while it is half open another one than they is on trial.
+/// The circuit is not there for replays: they do not wait for it, and in flight they take no place of the one on trial. (One that ends at this
+/// very moment is still counted, and then two may be.)
 pub(in crate::webhooks) async fn claim_due(
     conn: &mut PgConnection,
     lane: Lane,

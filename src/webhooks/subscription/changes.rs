@@ -8,7 +8,6 @@ use crate::kernel::telemetry::chain;
 use crate::resources::{Edit, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
-use crate::webhooks::targets::EndpointUrl;
 
 impl Webhooks {
     /// Serves a subscription again, from now on.
@@ -19,16 +18,6 @@ impl Webhooks {
     /// Stops serving a subscription and calls off what has not been delivered to it. What is in flight at this moment may still arrive.
     pub async fn disable(&self, company: CompanyId, id: SubscriptionId, reason: DisabledReason) -> Result<Shown<Subscription>, Problem> {
         self.change(company, id, |subscription, now| subscription.disable(reason, now)).await
-    }
-
-    /// Stops serving a subscription whose endpoint said that it is gone, unless it has moved meanwhile.
-    pub(in crate::webhooks) async fn disable_gone(&self, company: CompanyId, id: SubscriptionId, url: &EndpointUrl) -> Result<(), Problem> {
-        let disable = |subscription: &mut Subscription, now| {
-            if subscription.url == *url {
-                subscription.disable(DisabledReason::Gone, now);
-            }
-        };
-        self.change(company, id, disable).await.map(|_| ())
     }
 
     /// Gives a subscription a new secret, which is in the answer; the old one goes on signing beside it for `overlap`.

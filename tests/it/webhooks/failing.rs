@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
+use portico::kernel::lifecycle::Lifecycle;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -187,4 +188,45 @@ async fn a_webhook_shows_how_its_endpoint_is_doing() {
     world.pass(TimeDelta::hours(1));
     assert_eq!(world.webhook(&webhook).await["health"]["circuit"], "half_open");
     assert_eq!(world.get("webhooks").await["webhooks"][0].get("health"), None, "a list says less");
+}
+
+#[tokio::test]
+async fn operators_are_told_at_once_of_an_endpoint_that_is_gone() {
+    let world = World::new().await;
+    world.operator("ada@example.com").await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    receiver.will(std::iter::repeat_n(Reply::status(410), 2));
+    for _ in 0..2 {
+        world.publish("order.created").await;
+    }
+    world.deliver().await;
+    let notices = world.notices().await;
+    let (name, data) = &notices[0];
+    assert_eq!((notices.len(), &**name, &data["id"]), (1, "webhook.disabled", &webhook["id"]));
+    assert_eq!((&data["status"], &data["disabled_reason"]), (&json!("disabled"), &json!("gone")));
+    assert_eq!(world.subjects(), [format!("A webhook was disabled: {}", receiver.url())]);
+    world.look().await;
+    assert_eq!((world.notices().await.len(), world.messages().len()), (1, 1), "each once");
+}
+
+#[tokio::test]
+async fn a_worker_goes_on_recording_while_a_webhook_that_is_gone_cannot_be_disabled_yet() {
+    let world = World::new().await;
+    let (gone, webhook) = world.subscriber("gone.test").await;
+    let (prompt, _) = world.subscriber("prompt.test").await;
+    gone.will([Reply::status(410)]);
+    let mut other = world.pool.begin().await.unwrap();
+    let id: portico::kernel::ids::SubscriptionId = webhook["id"].as_str().unwrap().parse().unwrap();
+    sqlx::query("select from subscriptions where id = $1 for share").bind(id.uuid()).execute(&mut *other).await.unwrap();
+    let lifecycle = Lifecycle::default();
+    world.state.webhooks.start_worker(&lifecycle);
+    world.publish("order.created").await;
+    world.somebody_waits().await;
+    world.publish("order.updated").await;
+    prompt.waits_for(2).await;
+    // Of either event one delivery to each of them.
+    while world.count("select count(*) from deliveries").await < 4 {}
+    other.rollback().await.unwrap();
+    lifecycle.stop().await;
+    assert_eq!(world.webhook(&webhook).await["disabled_reason"], "gone");
 }
