@@ -18,8 +18,8 @@ const ROUNDS: usize = 4;
 const SECRET: &str = "whsec_of_the_benchmark";
 
 pub fn measure(figures: &mut Figures) {
-    // The private PostgreSQL has room for as many connections as the service may open, and `pgbench` opens a crowd.
-    let settings = [("PORTICO_GATEWAYS__CALLBACKS_PER_MINUTE", "4000000000"), ("PORTICO_DATABASE__MAX_CONNECTIONS", "80")];
+    // The private PostgreSQL has room for as many connections as the service may open; `pgbench` opens a crowd beside them.
+    let settings = [("PORTICO_GATEWAYS__CALLBACKS_PER_MINUTE", "4000000000"), ("PORTICO_DATABASE__MAX_CONNECTIONS", "200")];
     // Only what answers is measured; delivering the events is another figure.
     let service = Service::start(&settings).restart(&["--no-worker"]);
     let gateway = json!({ "name": "Cards", "driver": "card", "secret_key": "sk_test_12345678", "signing_secret": SECRET }).to_string();

@@ -1,6 +1,6 @@
 //! What a driver is: how one kind of gateway signs its callbacks, and what they mean.
 //!
-//! A driver is synchronous and touches neither network nor database. The trait has no default methods: a driver that forgets to verify
+//! A driver is synchronous and touches neither network nor database. The traits have no default methods: a driver that forgets to verify
 //! does not compile.
 
 use std::fmt;
@@ -18,29 +18,23 @@ pub trait Driver: fmt::Debug + Send + Sync {
     /// What gateways of this kind name it by.
     fn name(&self) -> &'static str;
 
-    /// Refuses settings it cannot work with.
-    fn check_settings(&self, settings: &Map<String, Value>) -> Result<(), BadSettings>;
-
-    /// The header its signatures come in; none when it takes no callbacks.
-    fn signature_header(&self, settings: &Map<String, Value>) -> Option<HeaderName>;
-
-    /// Refuses what the gateway has not signed.
-    fn verify(&self, account: &Account, incoming: &Incoming<'_>) -> Result<(), NotGenuine>;
-
-    /// Understands a body that was verified when it came.
-    fn read(&self, account: &Account, body: &Value) -> Reading;
-
-    /// What an operator should know before the first callback comes: one line for each thing that was looked at.
-    fn check(&self, account: &Account, now: DateTime<Utc>) -> Vec<Finding>;
+    /// Reads what a gateway has to be told, once for all its callbacks; refuses settings it cannot work with.
+    fn account(&self, settings: &Map<String, Value>, signing_secret: Option<SigningSecret>) -> Result<Box<dyn Account>, BadSettings>;
 }
 
-/// What a driver is told of a gateway.
-#[derive(Clone, Debug)]
-pub struct Account {
-    /// The gateway's settings, which its driver has checked.
-    pub settings: Map<String, Value>,
-    /// What its callbacks are signed with, if anybody has said.
-    pub signing_secret: Option<SigningSecret>,
+/// A gateway, as its driver knows it.
+pub trait Account: fmt::Debug + Send + Sync {
+    /// The header its signatures come in; none when it takes no callbacks.
+    fn signature_header(&self) -> Option<&HeaderName>;
+
+    /// Refuses what the gateway has not signed.
+    fn verify(&self, incoming: &Incoming<'_>) -> Result<(), NotGenuine>;
+
+    /// Understands a body that was verified when it came.
+    fn read(&self, body: &Value) -> Reading;
+
+    /// What an operator should know before the first callback comes: one line for each thing that was looked at.
+    fn check(&self, now: DateTime<Utc>) -> Vec<Finding>;
 }
 
 /// A callback as it arrived.
@@ -147,11 +141,9 @@ impl NotGenuine {
     }
 }
 
-impl Account {
-    /// The secret, or the refusal of everything.
-    pub fn secret(&self) -> Result<&[u8], NotGenuine> {
-        self.signing_secret.as_ref().map(SigningSecret::bytes).ok_or(NotGenuine::SecretMissing)
-    }
+/// The bytes signatures are keyed with, or the refusal of everything.
+pub fn key(signing_secret: Option<&SigningSecret>) -> Result<&[u8], NotGenuine> {
+    signing_secret.map(SigningSecret::bytes).ok_or(NotGenuine::SecretMissing)
 }
 
 impl<'a> Incoming<'a> {

@@ -15,7 +15,7 @@ use crate::gateways::payments::{Dispute, Entry, FactKind, Kind, Status};
 use crate::kernel::database::{column, violated_constraint};
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
 
-/// How often it is tried. Each time somebody was faster, what they had to write is written, so there are less of them.
+/// How often it is tried. Each time somebody was faster, what they had to write is written, so there are fewer of them.
 const TRIES: usize = 20;
 
 /// A callback to be kept.

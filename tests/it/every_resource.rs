@@ -306,7 +306,7 @@ async fn routes_that_take_no_parameters_refuse_them_by_name() {
 #[tokio::test]
 async fn routes_that_need_nothing_said_refuse_what_they_do_not_know() {
     let world = World::new().await;
-    for (_, namespace, path) in BESIDE.iter().filter(|(method, _, path)| *method == Method::POST && *path != "/callbacks/{uuid}/process") {
+    for (_, namespace, path) in BESIDE.iter().filter(|(method, ..)| *method == Method::POST) {
         let path = format!("/{namespace}/int/v1{}", path.replace("{uuid}", NOBODY));
         let send = |kind: &'static str, body: &'static str| world.api(Method::POST, &path).header("content-type", kind).body(body).send();
         for (body, status, code) in [("{", 400, "json_invalid"), (r#"{"nonsense":1}"#, 422, "body_invalid"), ("null", 422, "body_invalid")]

@@ -51,7 +51,7 @@ impl GatewayBody {
         if let Member::Sent(signing_secret) = self.signing_secret {
             gateway.signing_secret = signing_secret.map(|secret| secret.seal(&edit.room.key, id));
         }
-        driver.check_settings(&gateway.settings).map_err(refused)
+        driver.account(&gateway.settings, None).map(drop).map_err(refused)
     }
 }
 

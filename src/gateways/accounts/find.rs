@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use crate::gateways::accounts::account;
-use crate::gateways::driver::{Account, Driver};
+use crate::gateways::accounts::signing_secret;
+use crate::gateways::driver::Account;
 use crate::gateways::drivers;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::ids::{CompanyId, GatewayId};
@@ -15,12 +15,11 @@ use crate::kernel::problem::{Problem, ProblemCode};
 const MOST: i64 = 50;
 
 /// A gateway as its callbacks need it.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(in crate::gateways) struct Found {
     pub(in crate::gateways) id: GatewayId,
     pub(in crate::gateways) company: CompanyId,
-    pub(in crate::gateways) driver: &'static dyn Driver,
-    pub(in crate::gateways) account: Account,
+    pub(in crate::gateways) account: Box<dyn Account>,
 }
 
 struct Row {
@@ -35,12 +34,12 @@ impl Row {
     /// `None` for one that takes no callbacks.
     fn open(self, key: &ApplicationKey) -> Result<Option<Found>, Problem> {
         let Some(driver) = drivers::named(&self.driver) else { return Ok(None) };
-        let account = account(key, self.id, self.settings.0, self.signing_secret.as_deref()).map_err(|error| {
+        let signing_secret = signing_secret(key, self.id, self.signing_secret.as_deref()).map_err(|error| {
             tracing::error!(gateway = %self.id, %error, "the signing secret of a gateway cannot be used");
             Problem::new(ProblemCode::Internal)
         })?;
-        let takes_callbacks = driver.signature_header(&account.settings).is_some();
-        Ok(takes_callbacks.then_some(Found { id: self.id, company: self.company_id, driver, account }))
+        let account = driver.account(&self.settings, signing_secret).ok().filter(|account| account.signature_header().is_some());
+        Ok(account.map(|account| Found { id: self.id, company: self.company_id, account }))
     }
 }
 

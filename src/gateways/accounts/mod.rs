@@ -19,7 +19,6 @@ use sqlx::types::Json;
 use crate::companies::gateways::SigningSecret;
 use crate::companies::{Companies, Scope};
 use crate::gateways::Gateways;
-use crate::gateways::driver::Account;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::GatewayId;
 use crate::members;
@@ -101,15 +100,9 @@ impl Announced for Gateway {
     ];
 }
 
-/// What a driver is told of a stored gateway.
-fn account(
-    key: &ApplicationKey,
-    id: GatewayId,
-    settings: Map<String, Value>,
-    sealed_signing_secret: Option<&[u8]>,
-) -> Result<Account, CannotOpen> {
-    let signing_secret = sealed_signing_secret.map(|sealed| SigningSecret::open(key, id, sealed)).transpose()?;
-    Ok(Account { settings, signing_secret })
+/// What a stored gateway signs its callbacks with, if anybody has said.
+fn signing_secret(key: &ApplicationKey, id: GatewayId, sealed: Option<&[u8]>) -> Result<Option<SigningSecret>, CannotOpen> {
+    sealed.map(|sealed| SigningSecret::open(key, id, sealed)).transpose()
 }
 
 /// The five routes, and the one that tries a gateway out.

@@ -4,7 +4,7 @@ use axum::Json as Answer;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::gateways::accounts::{Gateway, account};
+use crate::gateways::accounts::{Gateway, signing_secret};
 use crate::gateways::driver::{Finding, Reading, Telling};
 use crate::gateways::drivers;
 use crate::kernel::json::Json;
@@ -26,18 +26,21 @@ pub(super) async fn test(
     let mut edit = Edit::by(&gateways, &caller).await?;
     let gateway = edit.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
     let driver = drivers::named(&gateway.driver).ok_or(ProblemCode::RecordNotFound)?;
-    let mut findings = Vec::new();
-    let mut told = None;
-    match account(&gateways.key, id, gateway.settings.0, gateway.signing_secret.as_deref()) {
+    let (mut findings, mut told) = (Vec::new(), None);
+    let account = match signing_secret(&gateways.key, id, gateway.signing_secret.as_deref()) {
+        Ok(signing_secret) => driver.account(&gateway.settings, signing_secret).map_err(|bad| Finding::bad("settings", bad.to_string())),
+        Err(error) => Err(Finding::bad("signing_secret", format!("The secret has to be set again: {error}."))),
+    };
+    match account {
         Ok(account) => {
-            findings = driver.check(&account, edit.now);
+            findings = account.check(edit.now);
             if let Some(sample) = sample {
-                let (finding, telling) = read_sample(driver.read(&account, &Value::Object(sample)));
+                let (finding, telling) = read_sample(account.read(&Value::Object(sample)));
                 findings.push(finding);
                 told = telling;
             }
         }
-        Err(error) => findings.push(Finding::bad("signing_secret", format!("The secret has to be set again: {error}."))),
+        Err(bad) => findings.push(bad),
     }
     Ok(Answer(json!({ "ok": findings.iter().all(|finding| finding.ok), "checks": findings, "told": told })))
 }

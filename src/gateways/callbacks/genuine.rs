@@ -29,7 +29,7 @@ impl Genuine {
             let told = Err(NotUnderstood("The body is not valid JSON.".to_owned()));
             return Self { key: key_of(body), kind: None, told };
         };
-        let Reading { id, kind, told } = found.driver.read(&found.account, &value);
+        let Reading { id, kind, told } = found.account.read(&value);
         let short = |word: &String| word.len() <= LONGEST_WORD;
         let told = told.and_then(|telling| match telling {
             Some(telling) if !short(&telling.transaction) => Err(NotUnderstood("The name of the transaction is too long.".to_owned())),

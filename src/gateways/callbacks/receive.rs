@@ -123,7 +123,7 @@ impl Gateways {
     /// Takes in what says that it is from `found`.
     async fn take(&self, found: Arc<Found>, headers: &HeaderMap, body: Bytes) -> Result<Taken, Problem> {
         let now = self.clock.now();
-        if let Err(why) = found.driver.verify(&found.account, &Incoming { headers, body: &body, now }) {
+        if let Err(why) = found.account.verify(&Incoming { headers, body: &body, now }) {
             return Err(self.refuse(found.company, Some(found.id), Refusal::NotGenuine(why), &body).await);
         }
         let arrival = Arc::new(Arrival::read(found, body, now));

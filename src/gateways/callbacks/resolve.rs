@@ -43,7 +43,7 @@ impl Hints {
 /// Of all gateways of a company, the one that a callback with these headers is from.
 pub(super) fn choose(gateways: &[Arc<Found>], headers: &HeaderMap) -> Result<Arc<Found>, Refusal> {
     let (signing, others): (Vec<_>, Vec<_>) = gateways.iter().partition(|found| {
-        let header = found.driver.signature_header(&found.account.settings);
+        let header = found.account.signature_header();
         header.is_some_and(|header| headers.contains_key(header))
     });
     match if signing.is_empty() { others } else { signing }[..] {

@@ -16,10 +16,11 @@ use crate::gateways::driver::NotUnderstood;
 use crate::gateways::ledger;
 use crate::kernel::database::is_unavailable;
 use crate::kernel::ids::CallbackId;
+use crate::kernel::json::Json;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::telemetry::chain;
-use crate::resources::{Edit, Writing};
+use crate::resources::{Edit, NoMembers, Writing};
 
 /// How often the worker looks.
 const EVERY: Duration = Duration::from_secs(30);
@@ -58,7 +59,10 @@ impl Failure {
 }
 
 /// `POST callbacks/{uuid}/process`: now, whatever the schedule says.
-pub(super) async fn process(Writing { room: gateways, caller, id }: Writing<CallbackRecord>) -> Result<Response, Problem> {
+pub(super) async fn process(
+    Writing { room: gateways, caller, id }: Writing<CallbackRecord>,
+    Json(NoMembers {}): Json<NoMembers>,
+) -> Result<Response, Problem> {
     gateways.process_by_hand(&caller, id).await?;
     let mut edit = Edit::by(&gateways, &caller).await?;
     Ok(edit.show::<CallbackRecord>(id).await?.answer(StatusCode::OK))

@@ -4,6 +4,7 @@ use axum::http::HeaderName;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
+use crate::companies::gateways::SigningSecret;
 use crate::gateways::driver::{Account, BadSettings, Driver, Finding, Incoming, NotGenuine, NotUnderstood, Reading};
 
 #[derive(Debug)]
@@ -14,26 +15,28 @@ impl Driver for Manual {
         "manual"
     }
 
-    fn check_settings(&self, settings: &Map<String, Value>) -> Result<(), BadSettings> {
+    fn account(&self, settings: &Map<String, Value>, _: Option<SigningSecret>) -> Result<Box<dyn Account>, BadSettings> {
         match settings.keys().next() {
             Some(key) => Err(BadSettings { path: key.clone(), reason: "A manual gateway has no settings.".to_owned() }),
-            None => Ok(()),
+            None => Ok(Box::new(Self)),
         }
     }
+}
 
-    fn signature_header(&self, _: &Map<String, Value>) -> Option<HeaderName> {
+impl Account for Manual {
+    fn signature_header(&self) -> Option<&HeaderName> {
         None
     }
 
-    fn verify(&self, _: &Account, _: &Incoming<'_>) -> Result<(), NotGenuine> {
+    fn verify(&self, _: &Incoming<'_>) -> Result<(), NotGenuine> {
         Err(NotGenuine::SignatureMissing)
     }
 
-    fn read(&self, _: &Account, _: &Value) -> Reading {
+    fn read(&self, _: &Value) -> Reading {
         Reading { id: None, kind: None, told: Err(NotUnderstood("A manual gateway takes no callbacks.".to_owned())) }
     }
 
-    fn check(&self, _: &Account, _: DateTime<Utc>) -> Vec<Finding> {
+    fn check(&self, _: DateTime<Utc>) -> Vec<Finding> {
         vec![Finding::good("callbacks", "A manual gateway takes no callbacks; there is nothing to set up.")]
     }
 }

@@ -104,7 +104,10 @@ mod tests {
         Report { company, gateway, transaction: "pi_1", payment: None, callback, at: DateTime::UNIX_EPOCH, facts }
     }
 
-    fn told(entry: &Entry<'_>) -> (Vec<(i32, CallbackId, i16, Fact)>, Vec<String>) {
+    /// The facts, each with its numbers, and the events.
+    type Told = (Vec<(i32, CallbackId, i16, Fact)>, Vec<String>);
+
+    fn told(entry: &Entry<'_>) -> Told {
         let facts = entry.facts.iter().map(|new| (new.sequence, new.report.callback, new.position, new.fact.clone()));
         let events = entry.events.iter().map(|event| format!("{} {}", event.name.as_str(), event.data["amount"]));
         (facts.collect(), events.collect())

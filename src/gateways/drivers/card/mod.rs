@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use crate::companies::gateways::SigningSecret;
 use crate::gateways::driver::{self, Account, BadSettings, Driver, Finding, Incoming, NotGenuine, Reading};
 use crate::gateways::drivers::card::object::Object;
 use crate::gateways::drivers::hmac::HeaderSetting;
@@ -30,26 +31,35 @@ impl Default for Settings {
     }
 }
 
+/// A gateway of this driver.
+#[derive(Debug)]
+struct CardAccount {
+    header: HeaderName,
+    signing_secret: Option<SigningSecret>,
+}
+
 impl Driver for Card {
     fn name(&self) -> &'static str {
         "card"
     }
 
-    fn check_settings(&self, settings: &Map<String, Value>) -> Result<(), BadSettings> {
-        driver::settings::<Settings>(settings).map(drop)
+    fn account(&self, settings: &Map<String, Value>, signing_secret: Option<SigningSecret>) -> Result<Box<dyn Account>, BadSettings> {
+        let Settings { header: HeaderSetting(header) } = driver::settings(settings)?;
+        Ok(Box::new(CardAccount { header, signing_secret }))
+    }
+}
+
+impl Account for CardAccount {
+    fn signature_header(&self) -> Option<&HeaderName> {
+        Some(&self.header)
     }
 
-    fn signature_header(&self, settings: &Map<String, Value>) -> Option<HeaderName> {
-        driver::settings::<Settings>(settings).ok().map(|settings| settings.header.0)
+    fn verify(&self, incoming: &Incoming<'_>) -> Result<(), NotGenuine> {
+        let key = driver::key(self.signing_secret.as_ref())?;
+        signature::verify(key, incoming.header(&self.header)?, incoming.body, incoming.now)
     }
 
-    fn verify(&self, account: &Account, incoming: &Incoming<'_>) -> Result<(), NotGenuine> {
-        let secret = account.secret()?;
-        let header = self.signature_header(&account.settings).ok_or(NotGenuine::SignatureMissing)?;
-        signature::verify(secret, incoming.header(&header)?, incoming.body, incoming.now)
-    }
-
-    fn read(&self, _: &Account, body: &Value) -> Reading {
+    fn read(&self, body: &Value) -> Reading {
         let text = |member: &str| body.get(member).and_then(Value::as_str).map(str::to_owned);
         let (id, kind) = (text("id"), text("type"));
         let told = match (&kind, Object::of(body)) {
@@ -61,17 +71,14 @@ impl Driver for Card {
         Reading { id, kind, told }
     }
 
-    fn check(&self, account: &Account, now: DateTime<Utc>) -> Vec<Finding> {
-        let Some(header) = self.signature_header(&account.settings) else {
-            return vec![Finding::bad("settings", "The settings of this gateway cannot be read.")];
-        };
-        let Ok(secret) = account.secret() else {
+    fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {
+        let Ok(key) = driver::key(self.signing_secret.as_ref()) else {
             return vec![Finding::bad("signing_secret", NotGenuine::SecretMissing.to_string())];
         };
-        let body = b"{}";
-        let value = HeaderValue::from_str(&signature::sign(secret, body, now)).expect("digits and hex make a header value");
+        let (header, body) = (&self.header, b"{}");
+        let value = HeaderValue::from_str(&signature::sign(key, body, now)).expect("digits and hex make a header value");
         let headers = HeaderMap::from_iter([(header.clone(), value)]);
-        vec![match self.verify(account, &Incoming { headers: &headers, body, now }) {
+        vec![match self.verify(&Incoming { headers: &headers, body, now }) {
             Ok(()) => Finding::good("signing_secret", format!("Callbacks signed in {header} with this secret will be believed.")),
             Err(refused) => Finding::bad("signing_secret", refused.to_string()),
         }]

@@ -8,7 +8,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use crate::gateways::driver::{self, Account, BadSettings, Driver, Finding, Incoming, NotGenuine, NotUnderstood, Reading};
+use crate::companies::gateways::SigningSecret;
+use crate::gateways::driver::{self, Account, BadSettings, Driver, Finding, Incoming, NotGenuine, Reading};
 use crate::gateways::drivers::hmac::settings::Settings;
 
 pub(super) use settings::HeaderSetting;
@@ -16,52 +17,52 @@ pub(super) use settings::HeaderSetting;
 #[derive(Debug)]
 pub(super) struct AnyHmac;
 
+/// A gateway of this driver.
+#[derive(Debug)]
+struct HmacAccount {
+    settings: Settings,
+    signing_secret: Option<SigningSecret>,
+}
+
 impl Driver for AnyHmac {
     fn name(&self) -> &'static str {
         "hmac"
     }
 
-    fn check_settings(&self, settings: &Map<String, Value>) -> Result<(), BadSettings> {
-        driver::settings::<Settings>(settings).map(drop)
+    fn account(&self, settings: &Map<String, Value>, signing_secret: Option<SigningSecret>) -> Result<Box<dyn Account>, BadSettings> {
+        Ok(Box::new(HmacAccount { settings: driver::settings(settings)?, signing_secret }))
+    }
+}
+
+impl Account for HmacAccount {
+    fn signature_header(&self) -> Option<&HeaderName> {
+        Some(&self.settings.signature.header.0)
     }
 
-    fn signature_header(&self, settings: &Map<String, Value>) -> Option<HeaderName> {
-        driver::settings::<Settings>(settings).ok().map(|settings| settings.signature.header.0)
+    fn verify(&self, incoming: &Incoming<'_>) -> Result<(), NotGenuine> {
+        let (key, signed) = (driver::key(self.signing_secret.as_ref())?, &self.settings.signature);
+        signature::verify(signed, key, incoming.header(&signed.header.0)?, incoming.body)
     }
 
-    fn verify(&self, account: &Account, incoming: &Incoming<'_>) -> Result<(), NotGenuine> {
-        let secret = account.secret()?;
-        let settings = driver::settings::<Settings>(&account.settings).map_err(|_| NotGenuine::SignatureMalformed)?;
-        let header = incoming.header(&settings.signature.header.0)?;
-        signature::verify(&settings.signature, secret, header, incoming.body)
+    fn read(&self, body: &Value) -> Reading {
+        reading::read(&self.settings, body)
     }
 
-    fn read(&self, account: &Account, body: &Value) -> Reading {
-        match driver::settings::<Settings>(&account.settings) {
-            Ok(settings) => reading::read(&settings, body),
-            Err(bad) => Reading { id: None, kind: None, told: Err(NotUnderstood(format!("The settings cannot be read: {bad}."))) },
-        }
-    }
-
-    fn check(&self, account: &Account, now: DateTime<Utc>) -> Vec<Finding> {
-        let settings = match driver::settings::<Settings>(&account.settings) {
-            Ok(settings) => settings,
-            Err(bad) => return vec![Finding::bad("settings", bad.to_string())],
-        };
-        let Ok(secret) = account.secret() else {
+    fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {
+        let Ok(key) = driver::key(self.signing_secret.as_ref()) else {
             return vec![Finding::bad("signing_secret", NotGenuine::SecretMissing.to_string())];
         };
-        let (header, body) = (settings.signature.header.0.clone(), b"{}");
-        let value =
-            HeaderValue::from_str(&signature::sign(&settings.signature, secret, body)).expect("a prefix and hex or base64 are visible");
+        let Settings { signature, events, .. } = &self.settings;
+        let (header, body) = (&signature.header.0, b"{}");
+        let value = HeaderValue::from_str(&signature::sign(signature, key, body)).expect("a prefix and hex or base64 are visible");
         let headers = HeaderMap::from_iter([(header.clone(), value)]);
-        let signed = match self.verify(account, &Incoming { headers: &headers, body, now }) {
+        let signed = match self.verify(&Incoming { headers: &headers, body, now }) {
             Ok(()) => Finding::good("signing_secret", format!("Callbacks signed in {header} with this secret will be believed.")),
             Err(refused) => Finding::bad("signing_secret", refused.to_string()),
         };
-        let events = match settings.events.is_empty() {
+        let events = match events.is_empty() {
             true => Finding::bad("events", "No type of event has a meaning yet: every callback will be ignored."),
-            false => Finding::good("events", format!("{} types of events have a meaning.", settings.events.len())),
+            false => Finding::good("events", format!("{} types of events have a meaning.", events.len())),
         };
         vec![signed, events]
     }
