@@ -27,8 +27,8 @@ pub(super) enum Notice {
     Failing { since: DateTime<Utc>, percent: i16 },
     /// All of it.
     Disabled { since: DateTime<Utc> },
-    /// The endpoint said that it is gone, which has nothing to do with time.
-    Gone,
+    /// The endpoint said that it is gone, however much has passed.
+    Gone { since: DateTime<Utc> },
     /// A delivery succeeded after they had been told.
     Recovered { since: DateTime<Utc> },
     /// Nothing: somebody enabled the webhook anew, and what they had been told is over.
@@ -62,16 +62,16 @@ impl Notice {
     pub(super) fn percent(&self) -> i16 {
         match self {
             Self::Failing { percent, .. } => *percent,
-            Self::Disabled { .. } => 100,
-            Self::Gone | Self::Recovered { .. } | Self::Over => 0,
+            Self::Disabled { .. } | Self::Gone { .. } => 100,
+            Self::Recovered { .. } | Self::Over => 0,
         }
     }
 
     /// The episode they know of after it.
     pub(super) fn failing_since(&self) -> Option<DateTime<Utc>> {
         match self {
-            Self::Failing { since, .. } | Self::Disabled { since } => Some(*since),
-            Self::Gone | Self::Recovered { .. } | Self::Over => None,
+            Self::Failing { since, .. } | Self::Disabled { since } | Self::Gone { since } => Some(*since),
+            Self::Recovered { .. } | Self::Over => None,
         }
     }
 }

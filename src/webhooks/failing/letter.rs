@@ -26,7 +26,7 @@ pub(super) fn write(notice: &Notice, webhook: &Record<Subscription>) -> (String,
                 timestamp(since)
             ),
         ),
-        Notice::Gone => (
+        Notice::Gone { .. } => (
             "A webhook was disabled",
             "Its endpoint answered 410, which says that it is gone, so nothing is sent to it any more. When there is one again, enable the \
              webhook and replay what it has missed."

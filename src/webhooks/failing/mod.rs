@@ -88,8 +88,8 @@ impl Webhooks {
     pub(super) async fn disable_gone(&self, gone: Vec<Gone>) {
         for gone in gone {
             // A refusal was logged, or the webhook has been deleted meanwhile; the next delivery, if there is any, is answered 410 again.
-            if let Ok(Some(webhook)) = self.disable_one_gone(gone).await
-                && let Err(error) = self.write_to_operators(&Notice::Gone, &webhook).await
+            if let Ok(Some((notice, webhook))) = self.disable_one_gone(gone).await
+                && let Err(error) = self.write_to_operators(&notice, &webhook).await
             {
                 tracing::warn!(error = chain(&error), "operators were not written to about a webhook that was disabled");
             }
@@ -97,7 +97,7 @@ impl Webhooks {
     }
 
     /// `None` when it is disabled already, or has moved meanwhile.
-    async fn disable_one_gone(&self, gone: Gone) -> Result<Option<Record<Subscription>>, Problem> {
+    async fn disable_one_gone(&self, gone: Gone) -> Result<Option<(Notice, Record<Subscription>)>, Problem> {
         let mut edit = Edit::begin(self, gone.company).await?;
         let webhook = edit.lock::<Subscription>(gone.subscription).await?;
         if webhook.fields.status == Status::Disabled || webhook.fields.url != gone.url {
@@ -106,10 +106,12 @@ impl Webhooks {
         let mut after = webhook.fields.clone();
         after.disable(DisabledReason::Gone, edit.now);
         let webhook = edit.update(webhook, after).await?.record;
-        edit.announce(webhook.clone(), names::WEBHOOK_DISABLED, Notice::Gone.additional_data()).await?;
+        let episode = queries::lock_episode(edit.conn(), webhook.id).await?;
+        let notice = Notice::Gone { since: episode.failing_since.unwrap_or(edit.now) };
+        edit.announce(webhook.clone(), names::WEBHOOK_DISABLED, notice.additional_data()).await?;
         edit.commit().await?;
         tracing::info!(subscription = %webhook.id, "a webhook was disabled: its endpoint answered 410");
-        Ok(Some(webhook))
+        Ok(Some((notice, webhook)))
     }
 
     async fn write_to_operators(&self, notice: &Notice, webhook: &Record<Subscription>) -> Result<(), sqlx::Error> {
@@ -138,15 +140,15 @@ impl Notice {
                 "failing_since": timestamp(since),
                 "disabled_from": timestamp(since + episode::PATIENCE),
             },
-            Self::Disabled { since } | Self::Recovered { since } => members! { "failing_since": timestamp(since) },
-            Self::Gone | Self::Over => Map::new(),
+            Self::Disabled { since } | Self::Gone { since } | Self::Recovered { since } => members! { "failing_since": timestamp(since) },
+            Self::Over => Map::new(),
         }
     }
 
     fn event(&self) -> Option<EventName> {
         match self {
             Self::Failing { .. } => Some(names::WEBHOOK_FAILING),
-            Self::Disabled { .. } | Self::Gone => Some(names::WEBHOOK_DISABLED),
+            Self::Disabled { .. } | Self::Gone { .. } => Some(names::WEBHOOK_DISABLED),
             Self::Recovered { .. } => Some(names::WEBHOOK_RECOVERED),
             Self::Over => None,
         }

@@ -123,8 +123,9 @@ async fn a_head_that_is_cancelled_in_flight_lets_the_next_one_go_when_it_has_end
         check_chains(&world).await;
         assert_eq!(world.deliver().await, 1);
         assert_eq!(sequences(&receiver), ["1", "2"]);
-        let log = world.get("deliveries?sort=created_at").await;
-        assert_eq!((&log["deliveries"][0]["status"], &log["deliveries"][1]["status"]), (&json!(state), &json!("delivered")));
+        let log = world.get("deliveries").await["deliveries"].take();
+        let of_head = log.as_array().unwrap().iter().find(|delivery| delivery["sequence"] == 1).unwrap();
+        assert_eq!(of_head["status"], state);
     }
 }
 

@@ -204,6 +204,7 @@ async fn operators_are_told_at_once_of_an_endpoint_that_is_gone() {
     let (name, data) = &notices[0];
     assert_eq!((notices.len(), &**name, &data["id"]), (1, "webhook.disabled", &webhook["id"]));
     assert_eq!((&data["status"], &data["disabled_reason"]), (&json!("disabled"), &json!("gone")));
+    assert_eq!(data["additionalData"]["failing_since"], "2026-05-21T10:15:00.000+00:00");
     assert_eq!(world.subjects(), [format!("A webhook was disabled: {}", receiver.url())]);
     world.look().await;
     assert_eq!((world.notices().await.len(), world.messages().len()), (1, 1), "each once");
