@@ -47,6 +47,8 @@ pub(super) async fn write(
     let facts: Vec<_> = entries.iter().flat_map(|entry| &entry.facts).collect();
     let due: Vec<_> = entries.iter().flat_map(|entry| &entry.events).collect();
     let events = events::Columns::of(&due, now);
+    let notifies = false;
+    // The callbacks are $10 to $21, the payments $22 to $33, the facts $34 to $46.
     events::publishing!(
         "callback as (
              insert into callbacks (id, company_id, version, created_at, updated_at, gateway_id, key, kind, status, reason, detail, body,
@@ -80,7 +82,7 @@ pub(super) async fn write(
              order by payment_id, sequence
          ), ",
         events,
-        false,
+        notifies,
         now,
         &column(callbacks, |new| new.id) as &[CallbackId],
         &column(callbacks, |new| new.company) as &[CompanyId],

@@ -84,7 +84,7 @@ pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
 }
 
 /// One more connection to the same database, for what is written group by group. Its statements are planned as those of
-/// [`background_pool`] are: however large the group, the plan is the same.
+/// [`background_pool`] are: however large the group, the plan is the same. Unlike there, a commit waits for the disk.
 pub fn kept_connection(pool: &PgPool) -> KeptConnection {
     let options = [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
     let options = pool.connect_options().as_ref().clone().options(options);

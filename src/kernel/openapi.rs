@@ -76,7 +76,15 @@ pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value 
     json!({ "type": "object", "properties": members, "required": names })
 }
 
-/// A body or an answer in JSON.
+/// A body in JSON. Where it may be left out, every member may.
+pub fn request_body(description: &str, schema: Value) -> Value {
+    let is_required = schema["required"].as_array().is_some_and(|names| !names.is_empty());
+    let mut body = json_content(description, schema);
+    body["required"] = is_required.into();
+    body
+}
+
+/// An answer in JSON.
 pub fn json_content(description: &str, schema: Value) -> Value {
     json!({ "description": description, "content": { "application/json": { "schema": schema } } })
 }

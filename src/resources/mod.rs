@@ -15,7 +15,7 @@
 //!
 //! Every table has the columns `id`, `company_id`, `version`, `created_at`, `updated_at`, `deleted_at` beside the resource's own, and an
 //! index on `(company_id, created_at, id)`; where several kinds share a table, the column that tells them apart stands before `created_at`. So
-//! does, in an index of its own, each column a list can be narrowed by. A log that is kept in another form is read through a view that has them.
+//! does, in an index of its own, each column a list can be narrowed by, but for those that `tests/it/lists_at_size.rs` names with a reason. A log that is kept in another form is read through a view that has them.
 //! What stands behind the `?` of another route than a list is refused like a parameter that a list does not know.
 //!
 //! # What is guaranteed

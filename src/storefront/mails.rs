@@ -1,5 +1,6 @@
-//! The limit of mails to one mailbox: so many in any day, whoever asks for them and whatever for. Anybody may name any address, from as
-//! many clients and accounts as they like; its owner must not find a flood there.
+//! The limit of mails to one mailbox that somebody named: so many in any day, whoever asks for them. Anybody may name any address, from as
+//! many clients and accounts as they like; its owner must not find a flood there. Mails to the address that an account has are not counted:
+//! nobody is to be kept out of theirs.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
@@ -48,7 +49,7 @@ pub(super) async fn give_back(
     rate_limit::give_back(conn, &bucket(store, address), at).await
 }
 
-/// A digest: an account that is erased leaves no address behind here.
+/// A digest, so that no address stands here to be read.
 fn bucket(store: StoreId, address: &EmailAddress) -> String {
     format!("mails:{store}:{}", hex::encode(sha256(address.mailbox())))
 }

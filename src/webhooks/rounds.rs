@@ -157,7 +157,7 @@ impl Rounds {
         let ended = self.wake.take_ended();
         self.lanes.iter_mut().for_each(|lane| lane.note_ended(&ended));
         if self.wake.ended_in_order.swap(false, Ordering::Acquire) {
-            self.lanes[Lane::Fresh as usize].open();
+            self.fresh().open();
         }
         self.turn = (self.turn + 1) % Lane::ALL.len();
         for place in 0..Lane::ALL.len() {
@@ -187,7 +187,7 @@ impl Rounds {
         let permits = self.permits.take(Lane::Fresh, BATCH);
         let (fanned_out, claimed) = self.webhooks.fan_out_and_fly(self.events, permits.len()).await?;
         if fanned_out.queued {
-            self.lanes[Lane::Fresh as usize].open();
+            self.fresh().open();
         }
         let more = fanned_out.events == i64::from(self.events);
         if more {
@@ -208,6 +208,11 @@ impl Rounds {
         let busy = self.lanes[lane].learn(found, claimed.len(), self.webhooks.clock.now());
         self.send_all(claimed, permits);
         Ok(busy)
+    }
+
+    fn fresh(&mut self) -> &mut LaneState {
+        let place = Lane::ALL.iter().position(|lane| *lane == Lane::Fresh).expect("it is one of them");
+        &mut self.lanes[place]
     }
 
     /// Sends what was claimed; there is a permit for each, and those that are left are free again.

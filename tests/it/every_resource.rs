@@ -314,6 +314,7 @@ async fn routes_that_need_nothing_said_refuse_what_they_do_not_know() {
             send("application/json", body).await.refused(status, code);
         }
         send("text/plain", "{}").await.refused(415, "media_type_unsupported");
+        assert_ne!(send("application/x-www-form-urlencoded", "").await.status, 415);
     }
 }
 

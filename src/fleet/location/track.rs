@@ -25,9 +25,9 @@ const MAX_POSITIONS: usize = 500;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, bound = "I: TypedId")]
 pub(in crate::fleet) struct Position<I: TypedId> {
-    /// Whose position it is; needed where the path does not say.
+    /// Whose position it is; needed where the path does not say. Each kind of position has one of these two; the other is read only so that
+    /// it can be refused by its name.
     driver: Option<Reference<I>>,
-    /// The same of a vehicle.
     vehicle: Option<Reference<I>>,
     latitude: Latitude,
     longitude: Longitude,

@@ -55,6 +55,9 @@ impl Announced for TrackingNumber {
 impl Ruled for TrackingNumber {
     /// The order goes by its new number.
     async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, number: &mut Self) -> Result<(), Problem> {
+        if before.is_some_and(|before| before.fields == *number) {
+            return Ok(());
+        }
         if before.is_some_and(|before| before.fields.order_id != number.order_id) {
             return Err(FieldErrors::one("order", "A tracking number stays with its order."));
         }

@@ -35,7 +35,7 @@ pub(super) async fn list_history(conn: &mut PgConnection, payment: PaymentId) ->
     sqlx::query_as!(
         Told,
         r#"select callback_id as "callback: CallbackId", fact as "fact: FactKind", reference, amount, currency, message, recorded_at
-           from payment_facts where payment_id = $1 order by recorded_at, callback_id, position"#,
+           from payment_facts where payment_id = $1 order by sequence"#,
         payment.uuid(),
     )
     .fetch_all(conn)

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::companies::Scope;
 use crate::kernel::ids::TypedId;
-use crate::kernel::openapi::{header, json_content, parameter, path_parameter, reference, refusals};
+use crate::kernel::openapi::{header, json_content, parameter, path_parameter, reference, refusals, request_body};
 use crate::kernel::problem::ProblemCode;
 use crate::resources::{Described, Operation, Parameters, Resource, Terms, plural_path};
 
@@ -52,7 +52,7 @@ impl Kind {
         if !needed.is_empty() {
             body = json!({ "allOf": [body], "required": needed });
         }
-        operation["requestBody"] = json_content("The record, bare or wrapped in the name of its kind.", body);
+        operation["requestBody"] = request_body("The record, bare or wrapped in the name of its kind.", body);
         operation
     }
 
@@ -66,7 +66,7 @@ impl Kind {
         ];
         let mut operation = self.operation("Change", self.terms.singular, self.writing, 200, self.wrapped(), &refused);
         operation["parameters"] = json!([uuid_parameter(), if_match()]);
-        operation["requestBody"] = json_content("The members that change.", reference(&self.body_name()));
+        operation["requestBody"] = request_body("The members that change.", reference(&self.body_name()));
         operation
     }
 

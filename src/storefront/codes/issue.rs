@@ -176,7 +176,9 @@ async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddr
     if !replace(storefront, &mut tx, order, id, &digits, (Method::Email, &address.key()), now).await? {
         return standing(&mut tx, order, Method::Email).await;
     }
-    if let Err(refusal) = mails::reserve(storefront, &mut tx, order.store.id, address, now).await? {
+    // Whoever has an account is not kept out of it by others who ask for its codes: there the minute's pause is limit enough.
+    let is_counted = order.purpose.is_for_whatever_is_named();
+    if is_counted && let Err(refusal) = mails::reserve(storefront, &mut tx, order.store.id, address, now).await? {
         // The older code stays what it was.
         tx.rollback().await?;
         return Err(IssueError::CoolingDown(refusal));
@@ -191,7 +193,9 @@ async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddr
         if this.mail.send(letter).await.is_err() {
             let mut tx = this.pool.begin().await?;
             queries::delete_code(&mut tx, id).await?;
-            mails::give_back(&mut tx, store, &address, now).await?;
+            if is_counted {
+                mails::give_back(&mut tx, store, &address, now).await?;
+            }
             tx.commit().await?;
             return Err(IssueError::NotSent);
         }

@@ -44,6 +44,11 @@ impl Purpose {
             Self::CloseAccount => "close_account",
         }
     }
+
+    /// Whether its code goes to whatever somebody names, be it theirs or not, rather than to what belongs to an account.
+    fn is_for_whatever_is_named(self) -> bool {
+        matches!(self, Self::CreateAccount | Self::VerifyEmail)
+    }
 }
 
 /// Where a guess looks for its code.
@@ -62,7 +67,7 @@ pub(super) enum SubmittedCode {
     /// The member was not there.
     #[default]
     Missing,
-    /// It was there, and cannot be right: so `null`.
+    /// It was there and is not six ASCII digits, so it cannot be right; `null` is one of these.
     Unusable,
     /// Six digits.
     Digits(SecretString),

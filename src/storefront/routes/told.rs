@@ -3,7 +3,7 @@
 use axum::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
 
-use crate::kernel::openapi::{header, json_content, path_parameter, refusals};
+use crate::kernel::openapi::{header, json_content, path_parameter, refusals, request_body};
 use crate::kernel::problem::ProblemCode;
 use crate::storefront::routes::Body;
 
@@ -99,7 +99,7 @@ impl Told {
             "responses": responses,
         });
         if let Some(body) = self.body {
-            operation["requestBody"] = json_content("What is asked for.", body);
+            operation["requestBody"] = request_body("What is asked for.", body);
         }
         operation
     }

@@ -171,9 +171,8 @@ pub(super) async fn repeat_delivery(
     .await
 }
 
-/// Makes a delivery of an event for each enabled subscription that wants it (of a test, for the one it was for) and does not wait for it;
-/// with `count_only`, none. `None` when
-/// the company has no such event.
+/// Makes a delivery of an event for each enabled subscription that wants it and does not wait for it already; of a test, for the one it was
+/// for. Where there was none before it is a first one, as any. With `count_only` none is made. `None` when the company has no such event.
 pub(super) async fn repeat_event(
     conn: &mut PgConnection,
     company: CompanyId,
@@ -202,7 +201,7 @@ pub(super) async fn repeat_event(
          ), made as (
              insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
              select ($5 || substr(gen_random_uuid()::text, 16))::uuid, company_id, subscription_id, id, name, sequence, before,
-                    case when before is null then 1 else 3 end, $4, $4, $4
+                    case when before is null then 0 else 3 end, $4, $4, $4
              from wanted where not $3
          )
          select (select count(*) from wanted) as "count!" from event"#,

@@ -33,7 +33,7 @@ impl Webhooks {
         Ok((shown, secret))
     }
 
-    /// A subscription with the secret that signs for it, for whoever has lost theirs.
+    /// A subscription with its secret, the new one while a rotation overlaps, for whoever has lost theirs.
     pub async fn reveal_secret(&self, company: CompanyId, id: SubscriptionId) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
         let mut edit = Edit::begin(self, company).await?;
         let shown = edit.show::<Subscription>(id).await?;
