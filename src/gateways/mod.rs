@@ -18,7 +18,8 @@
 //!
 //! - Nothing is believed that a driver has not verified with the gateway's signing secret. Without a secret nothing is genuine.
 //! - A genuine callback is recorded once, however often and in how many hands it arrives. Its record, what follows from it and the events
-//!   that tell of it are one statement, which it shares with others of the same moment, or one transaction when it is tried again; one that fails takes no other with it.
+//!   that tell of it are one statement, which it shares with others of the same moment, or one transaction when it is tried again; one that
+//!   fails takes no other with it.
 //! - The state of a payment follows from the *set* of its facts alone ([`payments::State`]): any order and any repetition of the same
 //!   callbacks ends in the same row and publishes each normalised event once.
 //! - What was genuine but could not be processed is kept, tried again by the worker, and by hand from the ledger.

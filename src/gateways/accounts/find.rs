@@ -56,7 +56,7 @@ pub(super) async fn active(conn: &mut PgConnection, key: &ApplicationKey, id: Ga
     row.map_or(Ok(None), |row| row.open(key))
 }
 
-/// Every active gateway of a company.
+/// Every active gateway of a company that can be used; why another one cannot was logged.
 pub(super) async fn all_active(conn: &mut PgConnection, key: &ApplicationKey, company: CompanyId) -> Result<Vec<Found>, Problem> {
     let rows = sqlx::query_as!(
         Row,
@@ -67,7 +67,7 @@ pub(super) async fn all_active(conn: &mut PgConnection, key: &ApplicationKey, co
     )
     .fetch_all(conn)
     .await?;
-    rows.into_iter().filter_map(|row| row.open(key).transpose()).collect()
+    Ok(rows.into_iter().filter_map(|row| row.open(key).ok().flatten()).collect())
 }
 
 /// The gateway that a recorded callback came from, in use or not: what was believed once is processed all the same.

@@ -7,7 +7,7 @@ use crate::gateways::accounts::Found;
 use crate::gateways::callbacks::Status;
 use crate::gateways::callbacks::genuine::Genuine;
 use crate::gateways::callbacks::queries::{self, Known, Named, Open};
-use crate::gateways::callbacks::retry::{self, Failure};
+use crate::gateways::callbacks::retry::Failure;
 use crate::gateways::driver::{NotUnderstood, Telling};
 use crate::gateways::ledger;
 use crate::gateways::payments::{Report, what_follows};
@@ -88,7 +88,7 @@ pub(super) async fn again(
         }
         Err(not_understood) => {
             let failure = Failure::from(not_understood.clone());
-            queries::record_failure(conn, open.id, &failure, retry::next_attempt(open.attempts + 1, now), now).await?;
+            queries::record_failure(conn, open, &failure, now).await?;
             Ok(Err(not_understood))
         }
     }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::gateways::callbacks::Status;
-use crate::gateways::callbacks::retry::Failure;
+use crate::gateways::callbacks::retry::{Failure, next_attempt};
 use crate::kernel::database::column;
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
 
@@ -15,14 +15,14 @@ pub(super) struct Open {
     pub(super) gateway: GatewayId,
     pub(super) key: String,
     pub(super) body: Vec<u8>,
-    pub(super) attempts: i16,
+    pub(super) came_at: DateTime<Utc>,
 }
 
 /// The callback with this key, if it has failed so far; its row is locked.
 pub(super) async fn lock_failed(conn: &mut PgConnection, gateway: GatewayId, key: &str) -> Result<Option<Open>, sqlx::Error> {
     sqlx::query_as!(
         Open,
-        r#"select id, gateway_id as "gateway!: GatewayId", key, body, attempts from callbacks
+        r#"select id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at from callbacks
            where gateway_id = $1 and key = $2 and status = 'failed' for no key update"#,
         gateway.uuid(),
         key,
@@ -32,9 +32,13 @@ pub(super) async fn lock_failed(conn: &mut PgConnection, gateway: GatewayId, key
 }
 
 pub(super) async fn find_open(conn: &mut PgConnection, id: CallbackId) -> Result<Open, sqlx::Error> {
-    sqlx::query_as!(Open, r#"select id, gateway_id as "gateway!: GatewayId", key, body, attempts from callbacks where id = $1"#, id.uuid(),)
-        .fetch_one(conn)
-        .await
+    sqlx::query_as!(
+        Open,
+        r#"select id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at from callbacks where id = $1"#,
+        id.uuid(),
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// Takes the callback that has been due longest, and lets nobody else take it before `until`.
@@ -43,7 +47,7 @@ pub(super) async fn claim_due(conn: &mut PgConnection, now: DateTime<Utc>, until
         Open,
         r#"update callbacks set due_at = $2
            where id = (select id from callbacks where due_at <= $1 order by due_at limit 1 for no key update skip locked)
-           returning id, gateway_id as "gateway!: GatewayId", key, body, attempts"#,
+           returning id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at"#,
         now,
         until,
     )
@@ -74,21 +78,15 @@ pub(super) async fn close(conn: &mut PgConnection, id: CallbackId, status: Statu
     Ok(())
 }
 
-pub(super) async fn record_failure(
-    conn: &mut PgConnection,
-    id: CallbackId,
-    failure: &Failure,
-    next: Option<DateTime<Utc>>,
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
+pub(super) async fn record_failure(conn: &mut PgConnection, open: &Open, failure: &Failure, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update callbacks set status = 'failed', reason = $2, detail = $3, due_at = $4, attempts = attempts + 1, version = version + 1,
                               updated_at = $5
          where id = $1 and status in ('failed', 'ignored')",
-        id.uuid(),
+        open.id.uuid(),
         failure.reason,
         failure.detail,
-        next,
+        next_attempt(open.came_at, now),
         now,
     )
     .execute(conn)

@@ -128,7 +128,7 @@ impl Arrival {
             kind: self.genuine.kind.as_deref(),
             status,
             reason: failure.as_ref().map(|failure| failure.reason),
-            due_at: failure.as_ref().and_then(|_| retry::next_attempt(1, self.at)),
+            due_at: failure.as_ref().and_then(|_| retry::next_attempt(self.at, self.at)),
             detail: failure.map(|failure| failure.detail),
             body: &self.body,
             body_size: self.body.len(),

@@ -24,14 +24,13 @@ use crate::resources::{Edit, NoMembers, Writing};
 
 /// How often the worker looks.
 const EVERY: Duration = Duration::from_secs(30);
-/// The waits between tries: most faults of ours are gone in a minute, most settings are mended within the day.
-const WAITS: [TimeDelta; 5] =
-    [TimeDelta::minutes(1), TimeDelta::minutes(5), TimeDelta::minutes(30), TimeDelta::hours(2), TimeDelta::hours(8)];
+/// How long after it came a callback is tried again: most faults of ours are gone in a minute, most settings are mended within the day.
+const AFTER: [TimeDelta; 5] =
+    [TimeDelta::minutes(1), TimeDelta::minutes(6), TimeDelta::minutes(36), TimeDelta::minutes(156), TimeDelta::minutes(636)];
 
-/// When a callback that has failed `attempts` times is tried again; then it waits for somebody's hand.
-pub(super) fn next_attempt(attempts: i16, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    let wait = usize::try_from(attempts).ok().and_then(|attempts| WAITS.get(attempts.checked_sub(1)?));
-    wait.map(|wait| now + *wait)
+/// When a callback that came then is tried again, however often its gateway or somebody's hand tries it meanwhile; at last it waits for these.
+pub(super) fn next_attempt(came_at: DateTime<Utc>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    AFTER.iter().map(|after| came_at + *after).find(|at| *at > now)
 }
 
 /// Why a genuine callback could not be processed.
@@ -48,6 +47,12 @@ impl From<NotUnderstood> for Failure {
 }
 
 impl Failure {
+    /// There is no driver for it any more, or none that can be given its secret and settings.
+    fn unreadable() -> Self {
+        let detail = "Its gateway's driver, settings or signing secret cannot be used.".to_owned();
+        Self { reason: ProblemCode::GatewayNotConfigured.as_str(), detail }
+    }
+
     /// A fault of the database, unless it is away: then nothing can be kept, and the sender has to try again.
     pub(super) fn of(error: sqlx::Error) -> Result<Self, sqlx::Error> {
         if is_unavailable(&error) {
@@ -127,7 +132,7 @@ impl Gateways {
         refusal::sweep(&mut *self.pool.acquire().await?, now).await?;
         let mut tried = 0;
         // Taken one at a time with its due moved on, so that a callback which breaks the program is not the first one again.
-        while let Some(open) = queries::claim_due(&mut *self.pool.acquire().await?, now, now + WAITS[0]).await? {
+        while let Some(open) = queries::claim_due(&mut *self.pool.acquire().await?, now, now + AFTER[0]).await? {
             // A fault was logged, and what could be written down of it was.
             let _ = self.try_again(open).await;
             tried += 1;
@@ -140,8 +145,7 @@ impl Gateways {
         let now = self.clock.now();
         if let Err(error) = ledger::unless_crossed(|| self.try_in_transaction(&open, now)).await {
             let failure = Failure::of(error)?;
-            let next = next_attempt(open.attempts + 1, now);
-            queries::record_failure(&mut *self.pool.acquire().await?, open.id, &failure, next, now).await?;
+            queries::record_failure(&mut *self.pool.acquire().await?, &open, &failure, now).await?;
         }
         Ok(())
     }
@@ -151,9 +155,10 @@ impl Gateways {
         if !queries::lock_unprocessed(&mut transaction, open.id).await? {
             return Ok(());
         }
-        // Without a driver that reads it, a gateway's callback stays as it is.
-        if let Ok(Some(found)) = accounts::find_any(&mut transaction, &self.key, open.gateway).await {
-            let _ = processing::again(&mut transaction, &found, open, now).await?;
+        match accounts::find_any(&mut transaction, &self.key, open.gateway).await {
+            Ok(Some(found)) => _ = processing::again(&mut transaction, &found, open, now).await?,
+            // Why its secret cannot be opened was logged.
+            Ok(None) | Err(_) => queries::record_failure(&mut transaction, open, &Failure::unreadable(), now).await?,
         }
         transaction.commit().await?;
         self.news.committed();
@@ -167,9 +172,10 @@ mod tests {
 
     #[test]
     fn a_callback_is_tried_six_times_over_half_a_day() {
-        let now = DateTime::UNIX_EPOCH;
-        let minutes: Vec<_> = (1..=6).map(|attempts| next_attempt(attempts, now).map(|at| (at - now).num_minutes())).collect();
-        assert_eq!(minutes, [Some(1), Some(5), Some(30), Some(120), Some(480), None]);
-        assert_eq!(next_attempt(0, now), None);
+        let came_at = DateTime::UNIX_EPOCH;
+        let times = std::iter::successors(Some(came_at), |now| next_attempt(came_at, *now));
+        let minutes: Vec<_> = times.map(|at| (at - came_at).num_minutes()).collect();
+        assert_eq!(minutes, [0, 1, 6, 36, 156, 636]);
+        assert_eq!(next_attempt(came_at, came_at + TimeDelta::minutes(4)), Some(came_at + TimeDelta::minutes(6)));
     }
 }

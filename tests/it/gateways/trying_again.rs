@@ -1,10 +1,15 @@
 //! What was genuine and could not be processed is kept, and processed again by itself, by the gateway's repetition, and by hand.
 
+use std::process::Stdio;
+use std::time::Duration;
+
 use chrono::TimeDelta;
 use reqwest::Method;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 
 use crate::support::gateways::{SIGNING_SECRET, event, paid, sha256_hex};
+use crate::support::program::portico;
 use crate::support::{Answer, World};
 
 /// A gateway whose settings look for the amount where it is not.
@@ -52,6 +57,51 @@ async fn it_is_processed_by_itself_when_its_time_comes() {
     assert_eq!(world.payment().await["amount"], 500);
     assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
     assert_eq!(world.state.gateways.run_due().await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn the_program_sees_to_it_as_long_as_it_runs() {
+    let world = World::new().await;
+    let gateway = misguided(&world).await;
+    post(&world, &gateway).await.refused(400, "callback_not_understood");
+    mend(&world, &gateway).await;
+    let settings = [("application_key", world.application_key_setting.as_str()), ("database.url", &world.database)];
+    let mut program = portico(&["serve"], &settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let processed = async { while world.last_callback().await["status"] != "processed" {} };
+    timeout(Duration::from_secs(20), processed).await.expect("its clock is past the time of the next try");
+    program.kill().await.unwrap();
+    assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
+}
+
+#[tokio::test]
+async fn repetitions_of_the_gateway_use_up_none_of_our_own_tries() {
+    let world = World::new().await;
+    let gateway = misguided(&world).await;
+    for _ in 0..10 {
+        post(&world, &gateway).await.refused(400, "callback_not_understood");
+        world.pass(TimeDelta::minutes(3));
+    }
+    assert_eq!(world.last_callback().await["next_attempt_at"], "2026-05-21T10:51:00.000+00:00");
+    mend(&world, &gateway).await;
+    world.pass(TimeDelta::minutes(6));
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
+    assert_eq!(world.last_callback().await["status"], "processed");
+}
+
+#[tokio::test]
+async fn one_whose_gateway_cannot_be_used_says_so_and_is_not_tried_for_ever() {
+    let world = World::new().await;
+    let gateway = misguided(&world).await;
+    post(&world, &gateway).await.refused(400, "callback_not_understood");
+    sqlx::query("update gateways set signing_secret = 'broken'").execute(&world.pool).await.unwrap();
+    world.pass(TimeDelta::minutes(1));
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
+    let callback = world.last_callback().await;
+    assert_eq!((&callback["reason"], &callback["attempts"]), (&json!("gateway_not_configured"), &json!(2)));
+    assert_eq!(callback["next_attempt_at"], "2026-05-21T10:21:00.000+00:00");
+    world.pass(TimeDelta::days(1));
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
+    assert_eq!(world.last_callback().await["next_attempt_at"], json!(null));
 }
 
 #[tokio::test]

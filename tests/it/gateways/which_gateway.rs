@@ -58,6 +58,16 @@ async fn the_only_gateway_needs_no_name_and_several_do() {
 }
 
 #[tokio::test]
+async fn one_that_cannot_be_used_is_in_nobodys_way() {
+    let world = World::new().await;
+    let body = paid("evt_1");
+    world.gateway(any("First", "X-First")).await;
+    sqlx::query("update gateways set signing_secret = 'broken'").execute(&world.pool).await.unwrap();
+    world.gateway(any("Second", "X-Second")).await;
+    post(&world, &[("x-second", &sha256_hex(SIGNING_SECRET, &body.to_string()))], &body).await.ok(200);
+}
+
+#[tokio::test]
 async fn a_gateway_that_is_not_in_use_takes_nothing() {
     let world = World::new().await;
     let gateway = world.card().await;

@@ -56,6 +56,9 @@ pub(super) fn is_known(kind: &str) -> bool {
 pub(super) fn understand(kind: &str, object: &Object<'_>) -> Result<Option<Telling>, NotUnderstood> {
     let Some(read) = reader(kind) else { return Ok(None) };
     let facts = read(object)?;
+    if facts.is_empty() {
+        return Ok(None);
+    }
     let transaction = match facts.first().map(|fact| fact.kind) {
         Some(FactKind::SetupSucceeded) => object.id_of("/setup_intent").map_or_else(|| object.transaction(), Ok)?,
         _ => object.transaction()?,
@@ -75,9 +78,11 @@ fn said(object: &Object<'_>, kind: FactKind, message: &str) -> Fact {
     Fact { message: object.text(message).map(str::to_owned), ..object.note(kind, &["/amount"]) }
 }
 
-/// A session ends with money, with the promise of money, or with a card that was saved.
+/// A session ends with money, with the promise of money, or with a card that was saved. What a subscription costs is told by the payment
+/// intents of its invoices.
 fn completed(session: &Object<'_>) -> Facts {
     match (session.text("/mode"), session.text("/payment_status")) {
+        (Some("subscription"), _) if session.get("/payment_intent").is_none() => Ok(Vec::new()),
         (Some("setup"), _) => one(Ok(session.fact(FactKind::SetupSucceeded))),
         (_, Some("unpaid")) => one(Ok(pending(session, "/amount_total"))),
         // Only what says that it is paid is paid.

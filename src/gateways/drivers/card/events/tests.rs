@@ -54,6 +54,13 @@ fn every_type_tells_its_fact_about_its_transaction() {
 }
 
 #[test]
+fn what_a_subscription_costs_is_told_by_its_invoices_payments_alone() {
+    let session = json!({ "id": "cs_1", "mode": "subscription", "payment_status": "paid", "amount_total": 1000, "currency": "usd" });
+    let event = json!({ "object": session });
+    assert!(understand("checkout.session.completed", &Object::of(&json!({ "data": event })).unwrap()).unwrap().is_none());
+}
+
+#[test]
 fn an_authorised_charge_is_not_paid_yet() {
     let charge = json!({ "id": "ch_1", "amount": 1000, "currency": "usd", "captured": false });
     assert_eq!(told("charge.succeeded", json!({ "object": charge })).facts[0].kind, PaymentPending);
