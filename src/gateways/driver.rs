@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -138,6 +138,19 @@ impl NotGenuine {
             Self::SignatureWrong => "signature_wrong",
             Self::TimestampOutside => "timestamp_outside",
         }
+    }
+}
+
+/// The body of a callback that no gateway sent, to try a signature out.
+pub const TRIAL: &[u8] = b"{}";
+
+/// What an operator is told of a gateway that sends [`TRIAL`] with this signature, which is visible ASCII.
+pub fn try_out(account: &dyn Account, header: &HeaderName, signature: &str, now: DateTime<Utc>) -> Finding {
+    let value = HeaderValue::from_str(signature).expect("a signature is visible ASCII");
+    let headers = HeaderMap::from_iter([(header.clone(), value)]);
+    match account.verify(&Incoming { headers: &headers, body: TRIAL, now }) {
+        Ok(()) => Finding::good("signing_secret", format!("Callbacks signed in {header} with this secret will be believed.")),
+        Err(refused) => Finding::bad("signing_secret", refused.to_string()),
     }
 }
 

@@ -1,9 +1,9 @@
 //! What the rounds know of a lane: whether looking into it is worth a statement.
 //!
 //! A lane is *open* while something may be waiting in it that could go now. Fan-out opens it; so do the end of a delivery to an endpoint
-//! that had all it may have in flight or of one that others wait behind, and the instant at which an endpoint that was held back may go on. A claim that finds nothing left
-//! closes it. The clock opens all lanes every now and then, because retries become due without anybody saying so, and other
-//! instances end deliveries without telling this one.
+//! that had all it may have in flight or of one that others wait behind, and the instant at which an endpoint that was held back may go on.
+//! A claim that finds nothing left closes it. The clock opens all lanes every now and then, because retries become due without anybody
+//! saying so, and other instances end deliveries without telling this one.
 
 use std::collections::HashSet;
 

@@ -6,8 +6,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::webhooks::claim::Lane;
 
-/// Deliveries in flight, by this instance: some of them may be repetitions, but never all. However
-/// many endpoints fail and are tried again, there is a place for an event that has just happened.
+/// Deliveries in flight, by this instance: some of them may be repetitions, but never all. However many endpoints fail and are tried again,
+/// there is a place for an event that has just happened.
 #[derive(Debug)]
 pub(super) struct Permits {
     all: Arc<Semaphore>,

@@ -67,17 +67,10 @@ impl Webhooks {
     /// Publishes what is due of one webhook; `None` when somebody else did, or nobody has to know.
     async fn tell(&self, company: CompanyId, id: SubscriptionId) -> Result<Option<(Notice, Record<Subscription>)>, Problem> {
         let mut edit = Edit::begin(self, company).await?;
-        let mut webhook = edit.lock::<Subscription>(id).await?;
+        let webhook = edit.lock::<Subscription>(id).await?;
         let episode = queries::lock_episode(edit.conn(), id).await?;
         let Some(notice) = episode.due().filter(|notice| notice.concerns(webhook.fields.status)) else { return Ok(None) };
-        if let Notice::Disabled { .. } = notice {
-            let mut after = webhook.fields.clone();
-            after.disable(DisabledReason::Failing, edit.now);
-            webhook = edit.update(webhook, after).await?.record;
-        }
-        if let Some(name) = notice.event() {
-            edit.announce(webhook.clone(), name, notice.additional_data()).await?;
-        }
+        let webhook = notice.announce(&mut edit, webhook).await?;
         queries::note_told(edit.conn(), id, notice.percent(), notice.failing_since()).await?;
         edit.commit().await?;
         tracing::info!(subscription = %id, percent = notice.percent(), "operators were told how a webhook is doing");
@@ -103,12 +96,9 @@ impl Webhooks {
         if webhook.fields.status == Status::Disabled || webhook.fields.url != gone.url {
             return Ok(None);
         }
-        let mut after = webhook.fields.clone();
-        after.disable(DisabledReason::Gone, edit.now);
-        let webhook = edit.update(webhook, after).await?.record;
         let episode = queries::lock_episode(edit.conn(), webhook.id).await?;
         let notice = Notice::Gone { since: episode.failing_since.unwrap_or(edit.now) };
-        edit.announce(webhook.clone(), names::WEBHOOK_DISABLED, notice.additional_data()).await?;
+        let webhook = notice.announce(&mut edit, webhook).await?;
         edit.commit().await?;
         tracing::info!(subscription = %webhook.id, "a webhook was disabled: its endpoint answered 410");
         Ok(Some((notice, webhook)))
@@ -133,6 +123,27 @@ impl Webhooks {
 }
 
 impl Notice {
+    /// Disables the webhook, which is locked, where that is what it tells, and publishes its event.
+    async fn announce(&self, edit: &mut Edit<Webhooks>, mut webhook: Record<Subscription>) -> Result<Record<Subscription>, Problem> {
+        if let Some(reason) = self.disables() {
+            let mut after = webhook.fields.clone();
+            after.disable(reason, edit.now);
+            webhook = edit.update(webhook, after).await?.record;
+        }
+        if let Some(name) = self.event() {
+            edit.announce(webhook.clone(), name, self.additional_data()).await?;
+        }
+        Ok(webhook)
+    }
+
+    fn disables(&self) -> Option<DisabledReason> {
+        match self {
+            Self::Disabled { .. } => Some(DisabledReason::Failing),
+            Self::Gone { .. } => Some(DisabledReason::Gone),
+            Self::Failing { .. } | Self::Recovered { .. } | Self::Over => None,
+        }
+    }
+
     fn additional_data(&self) -> Map<String, Value> {
         match *self {
             Self::Failing { since, percent } => members! {

@@ -17,6 +17,13 @@ use crate::support::program::portico;
 use crate::support::{World, database};
 
 fn file(version: u32, members: &str, required: &str) -> String {
+    let members = format!("label = {{ type = 'string', maxLength = 90 }}, size = {{ type = 'integer' }}, {members}");
+    let text = pots(version, "'label', 'size'", &members, required);
+    format!("{text}\nlabel = 'Blue'\nsize = 3\nglaze = 'matt'\n")
+}
+
+/// The file with any members; its sample, which ends it, is empty.
+fn pots(version: u32, filters: &str, members: &str, required: &str) -> String {
     format!(
         r#"
         namespace = "garden"
@@ -24,15 +31,12 @@ fn file(version: u32, members: &str, required: &str) -> String {
         singular = "pot"
         version = {version}
         description = "A pot."
-        filters = ["label", "size"]
+        filters = [{filters}]
         [resources.pots.schema]
         type = "object"
         required = [{required}]
-        properties = {{ label = {{ type = "string", maxLength = 90 }}, size = {{ type = "integer" }}, {members} }}
+        properties = {{ {members} }}
         [resources.pots.sample]
-        label = "Blue"
-        size = 3
-        glaze = "matt"
         "#
     )
 }
@@ -135,24 +139,8 @@ async fn instances_that_start_together_make_each_index_once() {
 
 #[tokio::test]
 async fn an_index_of_an_older_version_refuses_nothing_that_fits_the_newer() {
-    let pots = |version: u32, filters: &str, members: &str| {
-        format!(
-            r#"
-            namespace = "garden"
-            [resources.pots]
-            singular = "pot"
-            version = {version}
-            description = "A pot."
-            filters = [{filters}]
-            [resources.pots.schema]
-            type = "object"
-            properties = {{ {members} }}
-            [resources.pots.sample]
-            "#
-        )
-    };
     let members = "label = { type = 'string', maxLength = 90 }, size = { type = 'integer' }, fired = { type = 'boolean' }";
-    let first = pots(1, "'label', 'size', 'fired'", members);
+    let first = pots(1, "'label', 'size', 'fired'", members, "");
     let directory = garden(&first);
     let database = database::fresh().await;
     let pool = PgPool::connect(&database).await.unwrap();
@@ -163,7 +151,7 @@ async fn an_index_of_an_older_version_refuses_nothing_that_fits_the_newer() {
         World::on(&database, &[("extensions.directory", directory.path().to_str().unwrap())]).await
     };
     let make = async |version, filters: &str, members: &str, pot: &Value| {
-        let newer = start(&pots(version, filters, members)).await;
+        let newer = start(&pots(version, filters, members, "")).await;
         newer.api(Method::POST, "/garden/int/v1/pots").json(pot).send().await.ok(201);
         newer.api(Method::GET, "/garden/int/v1/pots?size=XL").send().await
     };
