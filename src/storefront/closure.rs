@@ -20,8 +20,8 @@ use crate::storefront::{Storefront, customers, devices, sending, social};
 
 /// Closing the account.
 pub(super) fn routes() -> Routes<Storefront> {
-    let asking = told("Send a code that closes the account.", routes::sent()).refused(&[ProblemCode::ContactMissing]);
-    let asking = asking.refused(codes::NOT_TEXTED).refused(codes::NOT_MAILED);
+    let asking = told("Send a code that closes the account.", routes::sent());
+    let asking = asking.refused(&[ProblemCode::ContactMissing]).refused(codes::NOT_TEXTED);
     let closing = told("Close the account by that code.", routes::done()).refused(codes::NOT_RIGHT);
     let routes = Routes::none().post("/customers/account-closure", asking, request);
     routes.post("/customers/confirm-account-closure", closing, confirm)

@@ -28,8 +28,7 @@ const TRIES: usize = 2;
 
 /// Signing in.
 pub(super) fn routes() -> Routes<Storefront> {
-    let asking = told("Send a sign-in code.", routes::sent()).refused(&[ProblemCode::CustomerNotFound]);
-    let asking = asking.refused(codes::NOT_TEXTED).refused(codes::NOT_MAILED);
+    let asking = told("Send a sign-in code.", routes::sent()).refused(&[ProblemCode::CustomerNotFound]).refused(codes::NOT_TEXTED);
     let by_code = told("Sign in by a code.", routes::login()).refused(codes::NOT_RIGHT);
     let wrong_password = [ProblemCode::CredentialsInvalid, ProblemCode::PasswordAttemptsExceeded, ProblemCode::Overloaded];
     let by_password = told("Sign in by identity and password.", routes::login()).refused(&wrong_password);

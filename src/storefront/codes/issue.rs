@@ -83,7 +83,7 @@ pub(in crate::storefront) enum IssueError {
     Database(#[from] sqlx::Error),
 }
 
-/// How a mail is refused, for those who are told of the routes that send one.
+/// How a mail to an address that somebody names is refused, for those who are told of the routes that send one.
 pub(in crate::storefront) const NOT_MAILED: &[ProblemCode] = &[ProblemCode::EmailCooldown, ProblemCode::MessageNotSent];
 
 /// How a text is refused.
