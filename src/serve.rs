@@ -115,8 +115,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
         state.gateways.start_worker(&lifecycle);
     }
     if development {
-        let demo = Demo::open(&set_up.pool, config, &Clock::System).await?;
-        say(&demo.at(address).banner());
+        say(&Demo::open(&set_up.pool, config, &Clock::System, Some(address)).await?.banner());
     }
     tracing::info!(%address, "listening");
 

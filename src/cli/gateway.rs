@@ -1,14 +1,11 @@
 //! `portico gateway create` and `gateway rotate`: a company's account at a payment gateway.
 
-use std::io::{IsTerminal, Read, stdin};
-
 use clap::Subcommand;
-use secrecy::SecretString;
 use serde_json::json;
 
 use crate::cli::Failure;
-use crate::cli::create::{named, on_database};
-use crate::cli::output::complain;
+use crate::cli::record::{self, parse_name};
+use crate::cli::secret_input::read_secret;
 use crate::companies::gateways::{self, GatewayDriver, SecretKey};
 use crate::config::Config;
 use crate::kernel::clock::Clock;
@@ -19,24 +16,24 @@ use crate::set_up::application_key;
 pub(super) enum GatewayCommand {
     /// Create a gateway; its secret key is read from standard input, where no process list and no shell history shows it
     Create {
-        /// Whose it is, as an id (company_…) or UUID
+        /// The company that owns it, as an id (company_…) or UUID
         #[arg(long)]
         company: CompanyId,
-        /// How it is spoken to: card
+        /// The driver: card
         #[arg(long)]
         driver: GatewayDriver,
-        /// What it is called
-        #[arg(long, default_value = "Cards")]
+        /// The gateway's name
+        #[arg(long, default_value = "Cards", value_parser = parse_name)]
         name: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
     /// Replace a gateway's secret key by the one on standard input; the cards saved there stay
     Rotate {
-        /// Which one, as an id (gateway_…) or UUID
+        /// The gateway, as an id (gateway_…) or UUID
         gateway: GatewayId,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -44,18 +41,18 @@ pub(super) enum GatewayCommand {
 
 impl GatewayCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
-        let (key, secret_key) = (application_key(config)?, read_secret_key()?);
+        let (key, secret_key) = (application_key(config)?, SecretKey::parse(&read_secret("The gateway's secret key")?)?);
         match self {
             Self::Create { company, driver, name, json } => {
-                on_database(config, json, async |pool| {
+                record::print_one(config, json, async |pool| {
                     let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
-                    let id = gateways::create_gateway(conn, &key, company, driver, &named(&name)?, &secret_key, now).await?;
+                    let id = gateways::create_gateway(conn, &key, company, driver, &name, &secret_key, now).await?;
                     Ok(json!({ "gateway": { "id": id, "uuid": id.uuid(), "company": company, "name": name } }))
                 })
                 .await
             }
             Self::Rotate { gateway, json } => {
-                on_database(config, json, async |pool| {
+                record::print_one(config, json, async |pool| {
                     gateways::rotate_secret_key(&mut *pool.acquire().await?, &key, gateway, &secret_key, Clock::System.now()).await?;
                     Ok(json!({ "gateway": { "id": gateway, "uuid": gateway.uuid() } }))
                 })
@@ -63,16 +60,4 @@ impl GatewayCommand {
             }
         }
     }
-}
-
-/// The longest key and a line's end; whoever pipes in more has piped in something else.
-const LIMIT: u64 = 1024;
-
-fn read_secret_key() -> Result<SecretKey, Failure> {
-    if stdin().is_terminal() {
-        complain("The gateway's secret key, then Enter and Ctrl-D:");
-    }
-    let mut text = String::new();
-    stdin().take(LIMIT).read_to_string(&mut text)?;
-    Ok(SecretKey::parse(&SecretString::from(text))?)
 }

@@ -1,25 +1,31 @@
 //! The command line.
 
-mod create;
-mod customers;
+mod company;
+mod customer;
 mod doctor;
 mod gateway;
 mod healthcheck;
-mod keys;
+mod key;
 mod listen;
+mod operator;
 mod output;
+mod record;
+mod secret_input;
+mod store;
+mod token;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::config::Config;
+use crate::config::{Config, Environment};
 use crate::dev;
 use crate::kernel::clock::Clock;
+use crate::kernel::database::missing_migrations;
 use crate::kernel::telemetry::{self, chain};
 use crate::serve;
-use crate::set_up::SetUp;
+use crate::set_up::{SetUp, SetUpError};
 
 pub(crate) use output::say;
 
@@ -59,22 +65,25 @@ enum Command {
     Listen(listen::Arguments),
     /// Companies
     #[command(subcommand)]
-    Company(create::CompanyCommand),
+    Company(company::CompanyCommand),
     /// Stores
     #[command(subcommand)]
-    Store(create::StoreCommand),
+    Store(store::StoreCommand),
     /// Store keys and API keys
     #[command(subcommand)]
-    Key(keys::KeyCommand),
+    Key(key::KeyCommand),
+    /// Operators: the people who are mailed when a webhook fails, and who sign in to the console
+    #[command(subcommand)]
+    Operator(operator::OperatorCommand),
     /// Accounts at payment gateways
     #[command(subcommand)]
     Gateway(gateway::GatewayCommand),
     /// Customers
     #[command(subcommand)]
-    Customer(customers::CustomerCommand),
+    Customer(customer::CustomerCommand),
     /// Tokens of customers
     #[command(subcommand)]
-    Token(customers::TokenCommand),
+    Token(token::TokenCommand),
 }
 
 /// A command failed; its causes are the chain of errors.
@@ -114,6 +123,7 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Company(command) => command.run(&config).await?,
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,
+        Command::Operator(command) => command.run(&config).await?,
         Command::Gateway(command) => command.run(&config).await?,
         Command::Customer(command) => command.run(&config).await?,
         Command::Token(command) => command.run(&config).await?,
@@ -123,18 +133,29 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
 
 async fn migrate(config: &Config) -> Result<(), Failure> {
     let set_up = SetUp::new(config).await?;
-    let migrated = set_up.migrate().await;
+    let migrated = async {
+        let missing = missing_migrations(&set_up.pool).await?;
+        set_up.migrate().await?;
+        Ok::<_, SetUpError>(missing)
+    };
+    let migrated = migrated.await;
     set_up.stop().await;
-    migrated?;
-    say("The database is of this version.");
+    match migrated? {
+        0 => say("The database was of this version already."),
+        1 => say("1 migration was applied; the database is of this version."),
+        applied => say(&format!("{applied} migrations were applied; the database is of this version.")),
+    }
     Ok(())
 }
 
 async fn demo(config: &Config, json: bool, shell: bool) -> Result<(), Failure> {
+    if config.environment() == Environment::Production {
+        return Err("the demonstration company is for development only".into());
+    }
     let set_up = SetUp::new(config).await?;
     set_up
         .on_this_version(config, async |pool| {
-            let demo = dev::demo::Demo::open(pool, config, &Clock::System).await?;
+            let demo = dev::demo::Demo::open(pool, config, &Clock::System, None).await?;
             say(&match (json, shell) {
                 (true, _) => serde_json::to_string_pretty(&demo)?,
                 (_, true) => demo.assignments(),

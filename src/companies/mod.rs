@@ -26,7 +26,7 @@ pub use access::{CallingCompany, bearer};
 pub use allowed_networks::{AllowedNetworks, NotNetworks};
 pub use api_key::ApiKey;
 pub use grant::{Excess, Grant};
-pub use queries::{company_of_key, revoke_api_key};
+pub use queries::{company_of_key, list_companies, revoke_api_key};
 pub use scopes::{NotAScope, Scope, Scopes};
 
 /// API keys remembered at most.

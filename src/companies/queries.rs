@@ -11,6 +11,12 @@ pub(super) async fn insert_company(conn: &mut PgConnection, id: CompanyId, name:
     Ok(())
 }
 
+/// Every company, the oldest first.
+pub async fn list_companies(conn: &mut PgConnection) -> Result<Vec<(CompanyId, String)>, sqlx::Error> {
+    let rows = sqlx::query!(r#"select id as "id: CompanyId", name from companies order by created_at, id"#).fetch_all(conn).await?;
+    Ok(rows.into_iter().map(|row| (row.id, row.name)).collect())
+}
+
 pub(super) async fn company_exists(conn: &mut PgConnection, id: CompanyId) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(r#"select exists(select from companies where id = $1) as "exists!""#, id.uuid()).fetch_one(conn).await
 }

@@ -60,6 +60,14 @@ impl PartialEq for EmailAddress {
 }
 impl Eq for EmailAddress {}
 
+impl std::str::FromStr for EmailAddress {
+    type Err = NotAnEmail;
+
+    fn from_str(typed: &str) -> Result<Self, NotAnEmail> {
+        Self::parse(typed)
+    }
+}
+
 impl TryFrom<String> for EmailAddress {
     type Error = NotAnEmail;
 

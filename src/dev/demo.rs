@@ -17,7 +17,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, StoreId};
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::secrets::random_hex_32;
-use crate::operators::{self, CreateOperatorError, Role};
+use crate::operators::{self, CreateOperatorError, OperatorPassword, Role};
 use crate::storefront;
 
 /// Everything a newcomer needs to know; also the form of `demo.json`.
@@ -71,8 +71,9 @@ pub enum DemoError {
 }
 
 impl Demo {
-    /// The demonstration company of this data directory, created if this database has not got it.
-    pub async fn open(pool: &PgPool, config: &Config, clock: &Clock) -> Result<Self, DemoError> {
+    /// The demonstration company of this data directory, created if this database has not got it. A service that starts says where it
+    /// answers; otherwise it is where the last one did.
+    pub async fn open(pool: &PgPool, config: &Config, clock: &Clock, answers_at: Option<SocketAddr>) -> Result<Self, DemoError> {
         let path = config.data_dir().join("demo.json");
         let failed = |source| DemoError::File { path: path.clone(), source };
         let known = match fs::read_to_string(&path) {
@@ -80,19 +81,16 @@ impl Demo {
             Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(error) => return Err(failed(error)),
         };
-        let demo = match known {
-            Some(demo) if companies::company_exists(&mut *pool.acquire().await?, demo.company).await? => demo.at(config.http.listen),
+        let mut demo = match known {
+            Some(demo) if companies::company_exists(&mut *pool.acquire().await?, demo.company).await? => demo,
             _ => create(pool, config, clock).await?,
         };
+        if let Some(address) = answers_at {
+            demo.url = format!("http://{address}");
+        }
         let text = serde_json::to_string_pretty(&demo).expect("the facts of the demonstration are plain texts");
         write_secret(&path, &text).map_err(failed)?;
         Ok(demo)
-    }
-
-    /// The same company, when the service answers elsewhere.
-    pub fn at(mut self, address: SocketAddr) -> Self {
-        self.url = format!("http://{address}");
-        self
     }
 
     /// The facts as a shell reads them: `eval "$(portico demo --shell)"`. `portico listen` takes them from the environment.
@@ -137,7 +135,7 @@ async fn create(pool: &PgPool, config: &Config, clock: &Clock) -> Result<Demo, D
         email = EmailAddress::parse(&format!("owner-{}@example.com", random_hex_32())).expect("hex digits are part of an address");
     }
     let operator = DemoOperator { email: email.to_string(), password: random_hex_32() };
-    let password = SecretString::from(operator.password.clone());
+    let password = OperatorPassword::parse(SecretString::from(operator.password.clone())).expect("32 digits are long enough");
 
     let mut tx = pool.begin().await?;
     let company = companies::create_company(&mut tx, "Demonstration", now).await?;

@@ -1,11 +1,13 @@
-//! Operators: the people of a company who look after it in the console.
+//! Operators: the people who run a company's part of the service. They are mailed when a webhook fails, and sign in to the console.
 //!
 //! Writes `operators`. An operator belongs to one company and has one [`Role`].
 
+mod password;
 mod queries;
+mod role;
 
 use chrono::{DateTime, Utc};
-use secrecy::SecretString;
+use serde::Serialize;
 use sqlx::PgConnection;
 
 use crate::contact::EmailAddress;
@@ -13,24 +15,29 @@ use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
 
-/// What an operator may do in the console (decisions, section 9).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum Role {
-    /// Everything.
-    Owner,
-    /// Endpoints, keys and secrets.
-    Developer,
-    /// Customers and deliveries, no secrets.
-    Support,
-    /// Looks, changes nothing.
-    Viewer,
+pub use password::{BadOperatorPassword, OperatorPassword};
+pub use role::{NotARole, Role};
+
+/// An operator, without the password.
+#[derive(Clone, Debug, Serialize)]
+pub struct Operator {
+    /// The operator's id.
+    pub id: OperatorId,
+    /// The address the operator signs in with and is mailed at, in lower case.
+    pub email: String,
+    /// What the operator may do.
+    pub role: Role,
+    /// When the operator was created.
+    pub created_at: DateTime<Utc>,
 }
 
 /// Why an operator could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateOperatorError {
-    /// Somebody signs in with this address already.
+    /// The company does not exist.
+    #[error("there is no company {0}")]
+    CompanyUnknown(CompanyId),
+    /// Another operator, perhaps of another company, has this address.
     #[error("an operator with this email address exists already")]
     EmailTaken,
     /// The password could not be hashed now.
@@ -41,15 +48,20 @@ pub enum CreateOperatorError {
     Database(#[source] sqlx::Error),
 }
 
-/// Whether somebody signs in with `email` already.
+/// Whether an operator of any company has this address.
 pub async fn is_operator(conn: &mut PgConnection, email: &EmailAddress) -> Result<bool, sqlx::Error> {
     queries::operator_exists(conn, &email.key()).await
 }
 
-/// Where the operators of a company are written to.
+/// The operators of a company, the oldest first.
+pub async fn list_operators(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<Operator>, sqlx::Error> {
+    queries::list_operators(conn, company).await
+}
+
+/// The addresses that the operators of a company are mailed at.
 pub async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
-    let addresses = queries::list_addresses(conn, company).await?;
-    Ok(addresses.iter().filter_map(|address| EmailAddress::parse(address).ok()).collect())
+    let operators = queries::list_operators(conn, company).await?;
+    Ok(operators.iter().filter_map(|operator| EmailAddress::parse(&operator.email).ok()).collect())
 }
 
 /// Creates an operator who signs in with `email` and `password`.
@@ -58,15 +70,23 @@ pub async fn create_operator(
     hashing: &PasswordHashing,
     company: CompanyId,
     email: &EmailAddress,
-    password: SecretString,
+    password: OperatorPassword,
     role: Role,
     now: DateTime<Utc>,
 ) -> Result<OperatorId, CreateOperatorError> {
-    let hash = hashing.hash(password).await?;
+    let hash = hashing.hash(password.into_secret()).await?;
     let id = OperatorId::new(now);
     match queries::insert_operator(conn, id, company, &email.key(), hash.expose(), role, now).await {
         Ok(()) => Ok(id),
-        Err(error) if violated_constraint(&error) == Some("operators_email_key") => Err(CreateOperatorError::EmailTaken),
-        Err(error) => Err(CreateOperatorError::Database(error)),
+        Err(error) => Err(match violated_constraint(&error) {
+            Some("operators_email_key") => CreateOperatorError::EmailTaken,
+            Some("operators_company_id_fkey") => CreateOperatorError::CompanyUnknown(company),
+            _ => CreateOperatorError::Database(error),
+        }),
     }
+}
+
+/// Removes the operator with this address; `None` when there is none.
+pub async fn remove_operator(conn: &mut PgConnection, email: &EmailAddress) -> Result<Option<OperatorId>, sqlx::Error> {
+    queries::delete_operator(conn, &email.key()).await
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, OperatorId};
-use crate::operators::Role;
+use crate::operators::{Operator, Role};
 
 pub(super) async fn insert_operator(
     conn: &mut PgConnection,
@@ -33,6 +33,17 @@ pub(super) async fn operator_exists(conn: &mut PgConnection, email: &str) -> Res
     sqlx::query_scalar!(r#"select exists(select from operators where email = $1) as "exists!""#, email).fetch_one(conn).await
 }
 
-pub(super) async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<String>, sqlx::Error> {
-    sqlx::query_scalar!("select email from operators where company_id = $1 order by created_at", company.uuid()).fetch_all(conn).await
+pub(super) async fn list_operators(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<Operator>, sqlx::Error> {
+    sqlx::query_as!(
+        Operator,
+        r#"select id as "id: OperatorId", email, role as "role: Role", created_at
+           from operators where company_id = $1 order by created_at, id"#,
+        company.uuid(),
+    )
+    .fetch_all(conn)
+    .await
+}
+
+pub(super) async fn delete_operator(conn: &mut PgConnection, email: &str) -> Result<Option<OperatorId>, sqlx::Error> {
+    sqlx::query_scalar!(r#"delete from operators where email = $1 returning id as "id: OperatorId""#, email).fetch_optional(conn).await
 }

@@ -81,7 +81,7 @@ pub use export::export_customer;
 pub use messages::{BadMessages, Fault, Messages, Settings as MessagesSettings};
 pub use resources::extension as operator_extension;
 pub use routes::{PATH, Routes, Told, told};
-pub use stores::{StoreKey, create_store, create_store_key, revoke_store_key};
+pub use stores::{StoreKey, create_store, create_store_key, list_stores, revoke_store_key};
 pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
 
 /// The SMS guard counts the texts to a number for a day, whoever closes the account meanwhile.

@@ -29,7 +29,7 @@ async fn token_revoke_ends_one_sign_in_or_all_of_a_customer() {
     let session: uuid::Uuid =
         sqlx::query_scalar("select uuid from customer_tokens where id = $1").bind(number).fetch_one(&world.pool).await.unwrap();
     let session = session.to_string();
-    assert_eq!(printed(&["token", "revoke", "--session", &session], &database).await, "1 sign-ins ended.\n");
+    assert_eq!(printed(&["token", "revoke", "--session", &session], &database).await, "1 sign-in ended.\n");
     assert_eq!((me(&first).await, me(&second).await, me(&third).await), (200, 401, 200));
     let again = portico(&["token", "revoke", "--session", &session], &database).output().await.unwrap();
     assert!(!again.status.success() && String::from_utf8_lossy(&again.stderr).contains("there is no such sign-in"));

@@ -8,11 +8,12 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::process::{Child, ChildStdout, Command};
+use tokio::process::{Child, ChildStdout};
 use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use crate::support::World;
+use crate::support::program::portico;
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -25,14 +26,11 @@ struct Listening {
 
 impl Listening {
     fn start(world: &World, forward: &str, more: &[&str]) -> Self {
-        let mut program = Command::new(env!("CARGO_BIN_EXE_portico"))
-            .args(["listen", "--forward", forward])
-            .args(more)
+        let mut program = portico(&[&["listen", "--forward", forward], more].concat(), &[])
             .env("URL", format!("http://{}", world.address))
             .env("API_KEY", &world.api_key)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            .kill_on_drop(true)
             .spawn()
             .unwrap();
         let lines = BufReader::new(program.stdout.take().unwrap()).lines();

@@ -55,6 +55,7 @@ mod realtime;
 mod registration;
 mod resource_lists;
 mod resources;
+mod setting_up;
 mod social;
 mod storage;
 mod storefront_documented;

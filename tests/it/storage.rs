@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use portico::companies::gateways::{self, GatewayDriver, SecretKey};
 use portico::config::Config;
 use portico::kernel::password_hashing::PasswordHashing;
-use portico::operators::{self, Role};
+use portico::operators::{self, OperatorPassword, Role};
 use reqwest::Method;
 use secrecy::SecretString;
 use serde_json::json;
@@ -89,7 +89,7 @@ async fn eventful() -> (World, Vec<String>) {
     let whsec = created["webhook"]["secret"].as_str().unwrap().to_owned();
     secrets.extend([whsec.trim_start_matches("whsec_").to_owned(), whsec]);
     let email = portico::contact::EmailAddress::parse("operator@example.com").unwrap();
-    let password = SecretString::from("operator's own password");
+    let password = OperatorPassword::parse(SecretString::from("operator's own password")).unwrap();
     operators::create_operator(&mut conn, &PasswordHashing::start(), world.company, &email, password, Role::Owner, world.clock.now())
         .await
         .unwrap();

@@ -8,8 +8,8 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 
-pub use queries::revoke_store_key;
 pub(super) use queries::{Store, find_store};
+pub use queries::{list_stores, revoke_store_key};
 pub use store_key::StoreKey;
 
 /// Creates a store; `None` when there is no such company.

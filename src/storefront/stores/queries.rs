@@ -24,6 +24,17 @@ pub(super) async fn insert_store(
     Ok(inserted.rows_affected() == 1)
 }
 
+/// The stores of a company, the oldest first.
+pub async fn list_stores(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<(StoreId, String)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"select id as "id: StoreId", name from stores where company_id = $1 and deleted_at is null order by created_at, id"#,
+        company.uuid(),
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.id, row.name)).collect())
+}
+
 pub(super) async fn insert_store_key(
     conn: &mut PgConnection,
     id: KeyId,

@@ -39,7 +39,7 @@ pub struct Service {
 
 impl Service {
     pub async fn start(settings: &[(&str, &str)]) -> Self {
-        let mut child = portico(&["serve", "--no-worker"], settings).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = portico(&["serve", "--no-worker"], settings).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let mut log = String::new();
         while let Some(line) = lines.next_line().await.unwrap() {

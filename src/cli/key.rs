@@ -6,7 +6,7 @@ use humantime_serde::re::humantime;
 use serde_json::{Map, json};
 
 use crate::cli::Failure;
-use crate::cli::create::{named, on_database};
+use crate::cli::record::{self, parse_name};
 use crate::companies::{self, AllowedNetworks, Companies, Grant, Scope, Scopes};
 use crate::config::Config;
 use crate::developers::Developers;
@@ -30,13 +30,13 @@ pub(super) enum KeyCommand {
         /// Networks the API key may be used from: 203.0.113.0/24,2001:db8::/32; none means any
         #[arg(long, value_delimiter = ',', requires = "company")]
         networks: Vec<String>,
-        /// How long the API key lives: 90d, 12h; for ever unless told
+        /// How long the API key is valid: 90d, 12h; without it, until it is revoked
         #[arg(long, requires = "company")]
         expires_in: Option<humantime::Duration>,
         /// What the API key is for
-        #[arg(long, default_value = "created by hand")]
+        #[arg(long, default_value = "created by hand", value_parser = parse_name)]
         name: String,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -47,7 +47,7 @@ pub(super) enum KeyCommand {
         /// How long the old key stays valid: 1h, 7d; at most 30 days
         #[arg(long, default_value = "1d")]
         overlap: humantime::Duration,
-        /// As JSON
+        /// Print JSON
         #[arg(long)]
         json: bool,
     },
@@ -55,6 +55,9 @@ pub(super) enum KeyCommand {
     Revoke {
         /// The key's id (key_…), not the key
         key: KeyId,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
 }
 
@@ -74,9 +77,9 @@ impl KeyCommand {
         let (owner, grant, name, json) = match self {
             Self::Create { owner, scopes, networks, expires_in, name, json } => (owner, grant(scopes, networks, expires_in)?, name, json),
             Self::Roll { key, overlap, json } => return roll(config, key, overlap, json).await,
-            Self::Revoke { key } => return revoke(config, key).await,
+            Self::Revoke { key, json } => return revoke(config, key, json).await,
         };
-        on_database(config, json, async |pool| {
+        record::print_one(config, json, async |pool| {
             let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
             if let Some(store) = owner.store {
                 let created = storefront::create_store_key(conn, store, now).await?;
@@ -84,11 +87,14 @@ impl KeyCommand {
                 return Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }));
             }
             let company = owner.company.expect("the command line asks for one of the two");
-            let (scopes, networks) = (grant.scopes.names(), grant.networks.texts());
-            let (id, key) = companies::create_api_key(conn, company, &named(&name)?, grant, now).await?;
+            let (scopes, networks, expires_at) = (grant.scopes.names(), grant.networks.texts(), grant.until);
+            let (id, key) = companies::create_api_key(conn, company, &name, grant, now).await?;
             let mut made = json!({ "id": id, "company": company, "name": name, "scopes": scopes, "key": key.reveal() });
             if !networks.is_empty() {
                 made["allowed_networks"] = json!(networks);
+            }
+            if let Some(at) = expires_at {
+                made["expires_at"] = json!(at);
             }
             Ok(json!({ "key": made }))
         })
@@ -97,13 +103,17 @@ impl KeyCommand {
 }
 
 fn grant(scopes: Vec<Scope>, networks: Vec<String>, expires_in: Option<humantime::Duration>) -> Result<Grant, Failure> {
-    let until = expires_in.map(|lifetime| TimeDelta::from_std(*lifetime)).transpose()?.map(|lifetime| Clock::System.now() + lifetime);
+    let lifetime = expires_in.map(|lifetime| TimeDelta::from_std(*lifetime)).transpose()?;
+    if lifetime.is_some_and(|lifetime| lifetime < TimeDelta::seconds(1)) {
+        return Err("--expires-in has to be a second at least".into());
+    }
+    let until = lifetime.map(|lifetime| Clock::System.now() + lifetime);
     Ok(Grant { networks: AllowedNetworks::try_from(networks)?, until, ..Grant::from(Scopes::new(scopes)) })
 }
 
 async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: bool) -> Result<(), Failure> {
     let overlap = Overlap::try_from(u32::try_from(overlap.as_secs())?)?;
-    on_database(config, json, async |pool| {
+    record::print_one(config, json, async |pool| {
         let lifecycle = Lifecycle::default();
         let companies = Companies::new(pool.clone(), Clock::System, lifecycle.clone());
         let developers =
@@ -119,8 +129,8 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
     .await
 }
 
-async fn revoke(config: &Config, key: KeyId) -> Result<(), Failure> {
-    on_database(config, true, async |pool| {
+async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> {
+    record::print_one(config, json, async |pool| {
         let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
         let revoked = companies::revoke_api_key(conn, key, now).await? || storefront::revoke_store_key(conn, key, now).await?;
         if revoked { Ok(json!({ "key": { "id": key, "revoked": true } })) } else { Err("there is no such key that is not revoked".into()) }

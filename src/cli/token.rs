@@ -1,4 +1,4 @@
-//! `portico customer export` and `portico token revoke`: what is done for one customer.
+//! `portico token revoke`: signs customers out.
 
 use clap::{Args, Subcommand};
 
@@ -10,17 +10,8 @@ use crate::set_up::SetUp;
 use crate::storefront;
 
 #[derive(Debug, Subcommand)]
-pub(super) enum CustomerCommand {
-    /// Print everything that is kept of a customer, as JSON
-    Export {
-        /// The customer's id (customer_…) or UUID
-        customer: CustomerId,
-    },
-}
-
-#[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
-    /// End sign-ins: the customer has to sign in again
+    /// Revoke tokens: the customer has to sign in again
     Revoke(RevokeTarget),
 }
 
@@ -30,23 +21,9 @@ pub(super) struct RevokeTarget {
     /// One sign-in, by the id that storefront/int/v1/tokens shows
     #[arg(long)]
     session: Option<SessionId>,
-    /// Every sign-in of a customer
+    /// Every sign-in of a customer, by the customer's id (customer_…) or UUID
     #[arg(long)]
     customer: Option<CustomerId>,
-}
-
-impl CustomerCommand {
-    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
-        let Self::Export { customer } = self;
-        let set_up = SetUp::new(config).await?;
-        set_up
-            .on_this_version(config, async |pool| {
-                let exported = storefront::export_customer(&mut *pool.acquire().await?, customer).await?;
-                say(&serde_json::to_string_pretty(&exported.ok_or_else(|| format!("there is no customer {customer}"))?)?);
-                Ok(())
-            })
-            .await
-    }
 }
 
 impl TokenCommand {
@@ -61,8 +38,10 @@ impl TokenCommand {
                     (None, Some(customer)) => storefront::revoke_customer(conn, None, customer, now).await?,
                     (None, None) => unreachable!("the command line asks for one of the two"),
                 };
-                let revoked = revoked.ok_or("there is no such sign-in or customer")?;
-                say(&format!("{revoked} sign-ins ended."));
+                match revoked.ok_or("there is no such sign-in or customer")? {
+                    1 => say("1 sign-in ended."),
+                    revoked => say(&format!("{revoked} sign-ins ended.")),
+                }
                 Ok(())
             })
             .await

@@ -1,0 +1,82 @@
+//! `portico operator create`, `operator list` and `operator remove`: the people who are mailed when a webhook fails, and who sign in to the
+//! console.
+
+use clap::Subcommand;
+use serde_json::json;
+
+use crate::cli::Failure;
+use crate::cli::record;
+use crate::cli::secret_input::read_secret;
+use crate::config::Config;
+use crate::contact::EmailAddress;
+use crate::kernel::clock::Clock;
+use crate::kernel::ids::CompanyId;
+use crate::kernel::password_hashing::PasswordHashing;
+use crate::operators::{self, OperatorPassword, Role};
+
+#[derive(Debug, Subcommand)]
+pub(super) enum OperatorCommand {
+    /// Create an operator of a company; the password is read from standard input
+    Create {
+        /// The operator's email address
+        email: EmailAddress,
+        /// The company, as an id (company_…) or UUID
+        #[arg(long)]
+        company: CompanyId,
+        /// What the operator may do: owner, developer, support, viewer
+        #[arg(long, default_value = "owner")]
+        role: Role,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the operators of a company
+    List {
+        /// The company, as an id (company_…) or UUID
+        #[arg(long)]
+        company: CompanyId,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove an operator
+    Remove {
+        /// The operator's email address
+        email: EmailAddress,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+impl OperatorCommand {
+    pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
+        match self {
+            Self::Create { email, company, role, json } => {
+                let password = OperatorPassword::parse(read_secret("The operator's password")?)?;
+                record::print_one(config, json, async |pool| {
+                    let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
+                    let id = operators::create_operator(conn, &PasswordHashing::start(), company, &email, password, role, now).await?;
+                    Ok(json!({ "operator": { "id": id, "company": company, "email": email.to_string(), "role": role } }))
+                })
+                .await
+            }
+            Self::List { company, json } => {
+                record::print_list(config, json, "operators", async |pool| {
+                    let operators = operators::list_operators(&mut *pool.acquire().await?, company).await?;
+                    Ok(operators.iter().map(|operator| json!(operator)).collect())
+                })
+                .await
+            }
+            Self::Remove { email, json } => {
+                record::print_one(config, json, async |pool| {
+                    match operators::remove_operator(&mut *pool.acquire().await?, &email).await? {
+                        Some(id) => Ok(json!({ "operator": { "id": id, "email": email.to_string(), "removed": true } })),
+                        None => Err(format!("there is no operator {email}").into()),
+                    }
+                })
+                .await
+            }
+        }
+    }
+}

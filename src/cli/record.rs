@@ -1,0 +1,81 @@
+//! Shared by the commands that create, change or list records: run on the database, print the result.
+
+use serde_json::{Value, json};
+use sqlx::PgPool;
+
+use crate::cli::{Failure, say};
+use crate::config::Config;
+use crate::set_up::SetUp;
+
+/// Runs `work` on the database and prints the record it answers, `{"<singular>": {…}}`: as JSON, or one line for each field.
+pub(super) async fn print_one(
+    config: &Config,
+    json: bool,
+    work: impl AsyncFnOnce(&PgPool) -> Result<Value, Failure>,
+) -> Result<(), Failure> {
+    let record = SetUp::new(config).await?.on_this_version(config, work).await?;
+    say(&if json { record.to_string() } else { record.as_object().into_iter().flat_map(|outer| outer.values()).map(lines).collect() });
+    Ok(())
+}
+
+/// Runs `work` on the database and prints the records it answers: as JSON, or one block of lines for each.
+pub(super) async fn print_list(
+    config: &Config,
+    json: bool,
+    plural: &str,
+    work: impl AsyncFnOnce(&PgPool) -> Result<Vec<Value>, Failure>,
+) -> Result<(), Failure> {
+    let records = SetUp::new(config).await?.on_this_version(config, work).await?;
+    say(&if json { json!({ plural: records }).to_string() } else { records.iter().map(lines).collect::<Vec<_>>().join("\n\n") });
+    Ok(())
+}
+
+/// The names of records: trimmed, 1 to 255 characters, no control characters.
+pub(super) fn parse_name(text: &str) -> Result<String, String> {
+    let name = text.trim();
+    match name.chars().count() {
+        1..=255 if !name.chars().any(char::is_control) => Ok(name.to_owned()),
+        _ => Err("a name has 1 to 255 characters and no control characters".to_owned()),
+    }
+}
+
+/// One line for each field that has a value, the values in one column.
+fn lines(record: &Value) -> String {
+    let fields: Vec<(&String, String)> = record
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| {
+            let text = match value {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                Value::Array(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+                other => other.to_string(),
+            };
+            (name, text)
+        })
+        .filter(|(_, text)| !text.is_empty())
+        .collect();
+    let width = fields.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
+    fields.iter().map(|(name, text)| format!("{name:width$}  {text}")).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_without_a_value_are_left_out_and_the_others_are_aligned() {
+        let record = json!({ "id": "key_1", "scopes": ["read", "write"], "expires_at": null, "allowed_networks": [], "revoked": true });
+        assert_eq!(lines(&record), "id       key_1\nrevoked  true\nscopes   read,write");
+    }
+
+    #[test]
+    fn a_name_has_characters_that_can_be_seen() {
+        assert_eq!(parse_name("  My Shop ").as_deref(), Ok("My Shop"));
+        assert_eq!(parse_name(&"x".repeat(255)).map(|name| name.len()), Ok(255));
+        for bad in ["", "  ", "a\nb", &"x".repeat(256)] {
+            assert!(parse_name(bad).is_err(), "{bad}");
+        }
+    }
+}

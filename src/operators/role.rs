@@ -1,0 +1,39 @@
+//! What an operator may do in the console.
+
+use std::str::FromStr;
+
+use serde::Serialize;
+
+/// The role of an operator (decisions, section 9).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, sqlx::Type)]
+#[serde(rename_all = "snake_case")]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum Role {
+    /// Everything.
+    Owner,
+    /// Endpoints, keys and secrets.
+    Developer,
+    /// Customers and deliveries, no secrets.
+    Support,
+    /// Reads, changes nothing.
+    Viewer,
+}
+
+/// The text names no role.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("roles are owner, developer, support and viewer")]
+pub struct NotARole;
+
+impl FromStr for Role {
+    type Err = NotARole;
+
+    fn from_str(text: &str) -> Result<Self, NotARole> {
+        match text {
+            "owner" => Ok(Self::Owner),
+            "developer" => Ok(Self::Developer),
+            "support" => Ok(Self::Support),
+            "viewer" => Ok(Self::Viewer),
+            _ => Err(NotARole),
+        }
+    }
+}

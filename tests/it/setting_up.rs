@@ -1,0 +1,176 @@
+//! The commands that set a company up, in the order of the README's section on deployment.
+
+use std::process::Stdio;
+
+use portico::dev::temporary::TemporaryDirectory;
+use reqwest::StatusCode;
+use serde_json::Value;
+use sqlx::AssertSqlSafe;
+use tokio::io::AsyncWriteExt;
+
+use crate::support::World;
+use crate::support::program::{Service, portico, printed};
+
+/// What a command prints as JSON, below the singular.
+async fn made(arguments: &[&str], settings: &[(&str, &str)], singular: &str) -> Value {
+    let arguments = [arguments, &["--json"]].concat();
+    serde_json::from_str::<Value>(&printed(&arguments, settings).await).unwrap()[singular].take()
+}
+
+/// What a command that fails says.
+async fn refused(arguments: &[&str], settings: &[(&str, &str)]) -> String {
+    let output = portico(arguments, settings).output().await.unwrap();
+    assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stderr).unwrap()
+}
+
+/// What a command prints, or why it failed, when `secret` is on its standard input.
+async fn fed(arguments: &[&str], settings: &[(&str, &str)], secret: &str) -> Result<String, String> {
+    let mut command = portico(arguments, settings);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A command that refuses its arguments reads nothing.
+    let _ = child.stdin.take().unwrap().write_all(secret.as_bytes()).await;
+    let output = child.wait_with_output().await.unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
+}
+
+#[tokio::test]
+async fn an_empty_database_becomes_a_shop_whose_keys_work() {
+    let world = World::new().await;
+    let (url, name) = empty_beside(&world.database);
+    sqlx::query(AssertSqlSafe(format!("create database {name} template template0"))).execute(&world.pool).await.unwrap();
+    let database = [("database.url", url.as_str())];
+
+    assert!(refused(&["company", "create", "My Shop"], &database).await.contains("run portico migrate"));
+    assert!(printed(&["migrate"], &database).await.contains("migrations were applied"));
+    assert_eq!(printed(&["migrate"], &database).await, "The database was of this version already.\n");
+
+    let company = made(&["company", "create", "My Shop"], &database, "company").await;
+    let company = company["id"].as_str().unwrap();
+    let store = made(&["store", "create", "My Shop", "--company", company], &database, "store").await;
+    let store = store["id"].as_str().unwrap();
+    let store_key = made(&["key", "create", "--store", store], &database, "key").await;
+    let api_key = made(
+        &["key", "create", "--company", company, "--scopes", "read,write", "--networks", "127.0.0.0/8", "--expires-in", "90d"],
+        &database,
+        "key",
+    )
+    .await;
+    assert_eq!(
+        (&api_key["scopes"], &api_key["allowed_networks"]),
+        (&serde_json::json!(["read", "write"]), &serde_json::json!(["127.0.0.0/8"]))
+    );
+    assert!(api_key["expires_at"].is_string());
+    assert_eq!(made(&["company", "list"], &database, "companies").await[0]["name"], "My Shop");
+    assert_eq!(made(&["store", "list", "--company", company], &database, "stores").await[0]["id"], store);
+
+    let service = Service::start(&database).await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let ask = async |path: &str, key: &Value| {
+        http.get(format!("http://{}/{path}", service.address)).bearer_auth(key["key"].as_str().unwrap()).send().await.unwrap().status()
+    };
+    assert_eq!(ask("fleet/int/v1/orders", &api_key).await, StatusCode::OK);
+    assert_eq!(ask("ledger/int/v1/gateways", &store_key).await, StatusCode::UNAUTHORIZED);
+    // A store key is believed, and a customer's token is missing.
+    let me = http.get(format!("http://{}/storefront/v1/customers/me", service.address)).bearer_auth(store_key["key"].as_str().unwrap());
+    assert!(me.send().await.unwrap().text().await.unwrap().contains("customer_token_invalid"));
+
+    let lines = printed(&["key", "revoke", store_key["id"].as_str().unwrap()], &database).await;
+    assert!(lines.contains("revoked  true"), "{lines}");
+    assert_eq!(made(&["key", "revoke", api_key["id"].as_str().unwrap()], &database, "key").await["revoked"], true);
+    assert!(refused(&["key", "revoke", api_key["id"].as_str().unwrap()], &database).await.contains("no such key"));
+    drop(service);
+}
+
+/// The URL and the name of a database beside that of a story.
+fn empty_beside(url: &str) -> (String, String) {
+    let mut url = url::Url::parse(url).unwrap();
+    let name = format!("{}_empty", url.path().trim_start_matches('/'));
+    url.set_path(&name);
+    (url.into(), name)
+}
+
+#[tokio::test]
+async fn what_cannot_be_made_is_refused_and_nothing_is_stored() {
+    let world = World::new().await;
+    let database = [("database.url", world.database.as_str())];
+    let (company, nobody) = (world.company.to_string(), "company_01h455vb4pex5vsknk084sn02q");
+    for (arguments, words) in [
+        (vec!["company", "create", " "], "a name has 1 to 255 characters"),
+        (vec!["store", "create", "Shop", "--company", nobody], "there is no company"),
+        (vec!["key", "create", "--store", "store_01h455vb4pex5vsknk084sn02q"], "there is no store"),
+        (vec!["key", "create", "--company", nobody, "--scopes", "read"], "there is no company"),
+        (vec!["key", "create", "--company", &company, "--scopes", "everything"], "everything"),
+        (vec!["key", "create", "--company", &company, "--scopes", "read", "--networks", "10.0.0.0/99"], "10.0.0.0/99"),
+        (vec!["key", "create", "--company", &company, "--scopes", "read", "--expires-in", "0s"], "a second at least"),
+        (vec!["operator", "remove", "nobody@example.com"], "there is no operator"),
+    ] {
+        let said = refused(&arguments, &database).await;
+        assert!(said.contains(words), "{arguments:?}: {said}");
+    }
+    let counts: (i64, i64, i64) =
+        sqlx::query_as("select (select count(*) from companies), (select count(*) from stores), (select count(*) from api_keys)")
+            .fetch_one(&world.pool)
+            .await
+            .unwrap();
+    assert_eq!(counts, (1, 1, 1));
+}
+
+#[tokio::test]
+async fn operators_are_created_listed_and_removed() {
+    let world = World::new().await;
+    let database = [("database.url", world.database.as_str())];
+    let company = world.company.to_string();
+    let create = ["operator", "create", "Ada@Example.com", "--company", &company, "--role", "support"];
+    assert!(fed(&create, &database, "too short\n").await.unwrap_err().contains("12 to 256 characters"));
+    let lines = fed(&create, &database, "correct horse battery\n").await.unwrap();
+    assert!(lines.contains("role     support"), "{lines}");
+    assert!(fed(&create, &database, "correct horse battery\n").await.unwrap_err().contains("exists already"));
+    let elsewhere = ["operator", "create", "bob@example.com", "--company", "company_01h455vb4pex5vsknk084sn02q"];
+    assert!(fed(&elsewhere, &database, "correct horse battery\n").await.unwrap_err().contains("there is no company"));
+
+    let list = async || made(&["operator", "list", "--company", &company], &database, "operators").await;
+    let listed = list().await;
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["email"]), (1, &serde_json::json!("ada@example.com")));
+    assert!(!listed.to_string().contains("argon2"));
+    assert!(printed(&["operator", "remove", "ada@example.com"], &database).await.contains("removed  true"));
+    assert_eq!(list().await, serde_json::json!([]));
+}
+
+#[tokio::test]
+async fn a_gateways_secret_key_is_read_from_standard_input() {
+    let world = World::new().await;
+    let key = world.application_key_setting.clone();
+    let settings = [("database.url", world.database.as_str()), ("application_key", key.as_str())];
+    let company = world.company.to_string();
+    let create = ["gateway", "create", "--company", &company, "--driver", "card", "--json"];
+    for bad in ["", "\n", "two words\n", &"x".repeat(2000)] {
+        assert!(fed(&create, &settings, bad).await.is_err(), "{bad:?}");
+    }
+    let created: Value = serde_json::from_str(&fed(&create, &settings, "sk_live_1234567890\n").await.unwrap()).unwrap();
+    let gateway = created["gateway"]["id"].as_str().unwrap();
+    assert!(fed(&create, &settings, "sk_live_1234567890").await.unwrap_err().contains("rotate its secret key instead"));
+    fed(&["gateway", "rotate", gateway], &settings, "sk_live_0987654321\n").await.unwrap();
+    let unknown = ["gateway", "rotate", "gateway_01h455vb4pex5vsknk084sn02q"];
+    assert!(fed(&unknown, &settings, "sk_live_0987654321\n").await.unwrap_err().contains("there is no gateway"));
+    let stored: Vec<u8> = sqlx::query_scalar("select secret_key from gateways").fetch_one(&world.pool).await.unwrap();
+    assert!(!String::from_utf8_lossy(&stored).contains("sk_live"));
+}
+
+#[tokio::test]
+async fn the_demonstration_company_is_for_development_and_says_where_the_service_answers() {
+    let world = World::new().await;
+    let database = ("database.url", world.database.as_str());
+    let companies = async || sqlx::query_scalar::<_, i64>("select count(*) from companies").fetch_one(&world.pool).await.unwrap();
+    assert!(refused(&["demo"], &[database]).await.contains("for development only"));
+    assert_eq!(companies().await, 1);
+
+    let directory = TemporaryDirectory::make("portico-demo").unwrap();
+    let development = [database, ("environment", "development"), ("dev.data_dir", directory.path().to_str().unwrap())];
+    let service = Service::start(&development).await;
+    let elsewhere = [&development[..], &[("http.listen", "127.0.0.1:1")]].concat();
+    let shell = printed(&["demo", "--shell"], &elsewhere).await;
+    assert!(shell.contains(&format!("export URL=http://{}\n", service.address)), "{shell}");
+    assert_eq!(companies().await, 2);
+}
