@@ -1,4 +1,4 @@
-//! The audit of sign-ins.
+//! The sign-in audit in the operators' console.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::storefront::Storefront;
 use crate::storefront::audit::Method;
 
 crate::columns! {
-    /// An attempt to sign in as operators see it.
+    /// An attempt to sign in, in the operators' console.
     pub struct SignInRecord {
         pub store_id: StoreId,
         pub customer_id: Option<CustomerId>,
