@@ -20,7 +20,7 @@ use crate::providers::identity::{Flaw, VerifyError};
 
 /// The age at which keys are fetched again, so that a key that the provider has withdrawn stops working.
 const FRESH_FOR: TimeDelta = TimeDelta::hours(1);
-/// The minimum interval between two requests to the provider.
+/// The minimum interval between two fetches for tokens.
 const ASKED_EVERY: TimeDelta = TimeDelta::minutes(1);
 
 /// The keys at one URL.
