@@ -52,7 +52,7 @@ async fn find(storefront: &Storefront, key: Option<StoreKey>) -> Result<Arc<Stor
     let digest = key.ok_or(ProblemCode::StoreKeyInvalid)?.digest();
     match storefront.recent.stores.get(&digest, storefront.clock.now()) {
         Some(store) => Ok(store),
-        // Boxed, so that every request does not move the large state of the query's future.
+        // Boxed, because the query's future is large and every request would otherwise copy it.
         None => Box::pin(look_up(storefront, digest)).await,
     }
 }

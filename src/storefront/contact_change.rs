@@ -1,4 +1,4 @@
-//! Contact change: a signed-in customer verifies a phone number or a email address. The code is sent to the new one, which is
+//! Contact change: a signed-in customer verifies a phone number or an email address. The code is sent to the new one, which is
 //! saved once the code is confirmed.
 
 use axum::Json as Answer;

@@ -64,7 +64,7 @@ body! {
     struct SmsLoginRequest {
         /// The phone number that receives the code. Either this field or `identity` is required.
         phone: Option<String>,
-        /// A phone number or a email address, instead of `phone`. A email address must be proven; it receives the code by mail.
+        /// A phone number or an email address, instead of `phone`. An email address must be proven; it receives the code by mail.
         identity: Option<String>,
     }
 }
@@ -210,8 +210,7 @@ async fn sign_in_by_password(storefront: &Storefront, attempt: &Attempt<'_>, req
     // Text that is no valid identity costs the same work and is limited too, under the text itself.
     let bucket = passwords::bucket(store, &identity.map_or_else(|| request.identity.clone(), Identity::key));
     let now = storefront.clock.now();
-    // The guess is counted before it is compared, so parallel guesses cannot get past the limit. A right password takes the count
-    // back.
+    // The guess is counted before it is compared, so parallel guesses cannot get past the limit. A right password clears the count.
     let (standing, mut customer) = passwords::count_guess(&mut *storefront.pool.acquire().await?, store, &bucket, identity, now).await?;
     if !standing.allowed {
         return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(standing.retry_after()));

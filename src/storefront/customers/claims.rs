@@ -1,4 +1,5 @@
-//! Claims: unproven identities of accounts, and their removal when another account proves them (decisions, section 3, Proof).
+//! Claims: unproven identities of accounts, and their removal when another account proves them
+//! (`docs/specification/decisions.md`, section 3, Proof).
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;

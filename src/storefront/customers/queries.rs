@@ -156,7 +156,7 @@ pub(super) async fn remove_unproven_claims(
     .await
 }
 
-/// The value that `identity` is compared with: of `email_key` or of `phone`.
+/// The values that `email_key` and `phone` are compared with. One of them is `None`.
 pub(in crate::storefront) fn columns(identity: &Identity) -> (Option<String>, Option<&str>) {
     match identity {
         Identity::Email(email) => (Some(email.key()), None),

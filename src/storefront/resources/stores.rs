@@ -31,7 +31,7 @@ crate::columns! {
 }
 
 impl Default for StoreRecord {
-    /// The limits of decisions, section 5.
+    /// The default limits (decisions, section 5).
     fn default() -> Self {
         Self {
             name: String::new(),

@@ -10,8 +10,8 @@
 //!
 //! An address in the request body is always unproven: it opens no account and proves nothing.
 //!
-//! A deployment can rename the providers. A provider with the name `acme-id` is also available at `login-with-acme-id`, which
-//! reads `acmeIdUserId` in place of the neutral field.
+//! A deployment can rename the providers. A provider with the name `acme-id` is also available at `login-with-acme-id`, and the
+//! field `acmeIdUserId` is accepted like the neutral one.
 
 mod linking;
 mod queries;

@@ -79,7 +79,7 @@ impl Storefront {
     async fn find_session(&self, token: TokenId, store: &Store) -> Result<Arc<Session>, Problem> {
         let session = match self.recent.sessions.get(&token, self.clock.now()) {
             Some(session) => session,
-            // Boxed, so that every request does not move the large state of the query's future.
+            // Boxed, because the query's future is large and every request would otherwise copy it.
             None => Box::pin(self.look_up_session(token)).await?,
         };
         if session.store == store.id { Ok(session) } else { Err(ProblemCode::CustomerTokenInvalid.into()) }
