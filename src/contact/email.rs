@@ -44,8 +44,8 @@ impl EmailAddress {
         self.0.to_ascii_lowercase()
     }
 
-    /// The key of the mailbox behind the address: the address without the part of the local part from `+` on. Most servers ignore
-    /// that part.
+    /// The key of the mailbox behind the address: the key of the address without the suffix of the local part that begins with `+`.
+    /// Most servers deliver to the same mailbox whatever the suffix is.
     pub fn mailbox(&self) -> String {
         let key = self.key();
         let (local, domain) = key.rsplit_once('@').expect("an address has two parts");

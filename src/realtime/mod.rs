@@ -1,4 +1,4 @@
-//! Realtime: lets customers follow their own orders on a socket server (interface 1, rule 10).
+//! Realtime: lets customers follow their own orders, and no others, on a socket server (interface 1, rule 10).
 //!
 //! The socket server is a separate program. `docs/realtime.md` describes its setup. It shares one key with Portico ([`key`]),
 //! which signs two things:
@@ -8,11 +8,10 @@
 //! * An authorization request ([`question`]) asks whether the holder of a token may subscribe to a channel. [`authorize`] decides
 //!   it from the current state of the orders and returns a TTL for the decision.
 //!
-//! Guaranteed: a permission ends at most `socket.answer_lifetime` after its reason ends (a revoked session, a closed account, a
-//! delivered order), and never later than the token expires.
+//! Guaranteed: a subscription ends at most `socket.answer_lifetime` after the permission is lost (the session is revoked, the
+//! account is closed, the order is delivered), and never later than the token expires.
 //!
-//! Not guaranteed: a permission does not end before the TTL of the decision has passed, because the socket server does not ask
-//! again until then.
+//! Not guaranteed: a subscription does not end at once. The socket server asks again only when the TTL of the decision has passed.
 //!
 //! This module writes nothing to the database. The holder of the key can impersonate any customer at the socket server, so it is
 //! as secret as the application key.

@@ -7,7 +7,7 @@
 //! authors.
 //!
 //! All files are read and checked at startup: a message without its code, with an unknown placeholder, or with a text that could
-//! be longer than one segment stops the start.
+//! be longer than one segment prevents the start.
 //!
 //! Who is who:
 //!
