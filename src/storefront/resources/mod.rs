@@ -1,4 +1,4 @@
-//! The extension `storefront/int/v1` of the operators' console: stores with their limits, customers, sessions, sign-ins and
+//! The API for operators (`storefront/int/v1`): stores with their limits, customers, sessions, sign-ins and
 //! texts.
 
 mod customers;

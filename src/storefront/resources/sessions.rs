@@ -1,4 +1,4 @@
-//! Customer sessions in the operators' console (`tokens`). Operators can revoke them.
+//! Customer sessions in the API for operators (`tokens`). Operators can revoke them.
 
 use axum::Json as Answer;
 use chrono::{DateTime, Utc};
@@ -14,7 +14,7 @@ use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::{Storefront, tokens};
 
 crate::columns! {
-    /// A session in the operators' console.
+    /// A session in the API for operators.
     pub struct SessionRecord {
         pub store_id: StoreId,
         pub customer_id: CustomerId,

@@ -1,4 +1,4 @@
-//! Stores in the operators' console, with the limits and the pause of their texts.
+//! Stores in the API for operators, with the limits and the pause of their texts.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -15,7 +15,7 @@ use crate::storefront::Storefront;
 const PAUSED_BY_HAND: &str = "paused by hand";
 
 crate::columns! {
-    /// A store in the operators' console.
+    /// A store in the API for operators.
     pub struct StoreRecord {
         pub name: String,
         pub text_countries: Vec<String>,

@@ -21,7 +21,7 @@ const CONVERSION_WINDOW: TimeDelta = TimeDelta::days(1);
 const STATUSES: &[&str] = &["sent", "given_back", "refused"];
 
 crate::columns! {
-    /// A text in the operators' console.
+    /// A text in the API for operators.
     pub struct TextRecord {
         pub store_id: StoreId,
         pub number: Option<String>,
