@@ -1,12 +1,12 @@
-//! Email addresses: one spelling for one mailbox.
+//! Email addresses, normalized to one key per address.
 
 use email_address::{EmailAddress as Checked, Options};
 use idna::AsciiDenyList;
 
-/// Longest address SMTP can carry, in bytes.
+/// The maximum length of an address in SMTP, in bytes.
 const MAX_LEN: usize = 254;
 
-/// An address that can be written to: the local part as typed, the domain lower-case and in ASCII (IDNA).
+/// A syntactically valid address: the local part as entered, the domain in lower case and ASCII (IDNA).
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub struct EmailAddress(String);
@@ -17,10 +17,10 @@ pub struct EmailAddress(String);
 pub struct NotAnEmail;
 
 impl EmailAddress {
-    /// Reads an address as people write it.
+    /// Parses an address as people enter it.
     pub fn parse(text: &str) -> Result<Self, NotAnEmail> {
         let (local, domain) = text.trim().rsplit_once('@').ok_or(NotAnEmail)?;
-        // Beyond ASCII one mailbox has several spellings, and few servers take any of them.
+        // A local part beyond ASCII has several spellings for one mailbox, and few servers accept it.
         if !local.is_ascii() {
             return Err(NotAnEmail);
         }
@@ -34,17 +34,18 @@ impl EmailAddress {
         Ok(Self(address))
     }
 
-    /// The address as it is shown and written to.
+    /// The address as it is shown and mailed to.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The address as it is compared: all in lower case.
+    /// The key that addresses are compared by: the whole address in lower case.
     pub fn key(&self) -> String {
         self.0.to_ascii_lowercase()
     }
 
-    /// The mailbox it leads to, as far as can be told, as a key: what follows a `+` is, on most servers, whatever its owner likes.
+    /// The key of the mailbox behind the address: the key of the address without the suffix of the local part that begins with `+`.
+    /// Most servers deliver to the same mailbox whatever the suffix is.
     pub fn mailbox(&self) -> String {
         let key = self.key();
         let (local, domain) = key.rsplit_once('@').expect("an address has two parts");

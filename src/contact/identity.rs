@@ -1,23 +1,23 @@
-//! A phone number or an email address: what a customer signs in with.
+//! A phone number or an email address, which a customer signs in with.
 
 use crate::contact::{EmailAddress, PhoneNumber};
 
 /// A phone number or an email address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identity {
-    /// Reached by text.
+    /// An identity that receives texts.
     Phone(PhoneNumber),
-    /// Reached by mail.
+    /// An identity that receives mails.
     Email(EmailAddress),
 }
 
-/// The text is neither.
+/// The text is neither a phone number nor an email address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This is neither a valid phone number (with its country code) nor a valid email address.")]
 pub struct NotAnIdentity;
 
 impl Identity {
-    /// Reads either; what contains an `@` can only be an email address.
+    /// Parses either of the two. Text with an `@` can only be an email address.
     pub fn parse(text: &str) -> Result<Self, NotAnIdentity> {
         if text.contains('@') {
             EmailAddress::parse(text).map(Self::Email).map_err(|_| NotAnIdentity)
@@ -26,7 +26,7 @@ impl Identity {
         }
     }
 
-    /// The one spelling that accounts, codes and limits are kept under.
+    /// The normalized spelling, which accounts, codes and limits are stored under.
     pub fn key(&self) -> String {
         match self {
             Self::Phone(phone) => phone.as_str().to_owned(),

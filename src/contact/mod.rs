@@ -1,7 +1,7 @@
-//! How a person is reached: phone numbers and email addresses, each with one spelling, whatever was typed.
+//! Contact details: phone numbers and email addresses, each normalized to one spelling.
 //!
-//! An [`Identity`] is one or the other. Its [`Identity::key`] is what accounts, codes and limits are kept under, so every spelling of
-//! one number or mailbox is one identity and one limit (decisions, section 3).
+//! An [`Identity`] is one of the two. Accounts, codes and limits are stored under its [`Identity::key`], so all spellings of one
+//! number or address are one identity with one limit (`docs/specification/decisions.md`, section 3).
 
 mod email;
 mod identity;

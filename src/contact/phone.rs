@@ -2,28 +2,28 @@
 
 use rlibphonenumber::{PhoneNumber as Parsed, PhoneNumberFormat, PhoneNumberType};
 
-/// A valid number in E.164: `+`, country code, subscriber number.
+/// A valid phone number in E.164: `+`, country code, subscriber number.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub struct PhoneNumber(String);
 
-/// The text is not a phone number that exists.
+/// The text is not a valid phone number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This is not a valid phone number. Please write it with its country code, such as +1 or +44.")]
 pub struct NotAPhoneNumber;
 
-/// What answers at a number.
+/// The kind of line behind a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A text can arrive.
+    /// The line can receive texts.
     Mobile,
-    /// Fixed, toll-free, premium, pager, voicemail, satellite and other lines that take no text or cost too much to text.
+    /// A fixed, toll-free, premium, pager, voicemail, satellite or other line that receives no texts or costs too much to text.
     NotForTexts,
 }
 
 impl PhoneNumber {
-    /// Reads a number as people write it: `+` may be missing; spaces, dashes, dots, brackets and full-width digits are understood;
-    /// extensions, letters, `++`, `00` and invisible characters are not.
+    /// Parses a number as people enter it. Accepts a missing `+`, spaces, dashes, dots, brackets and full-width digits. Refuses
+    /// extensions, letters, `++`, `00` and invisible characters.
     pub fn parse(text: &str) -> Result<Self, NotAPhoneNumber> {
         let digits = plain_digits(text).ok_or(NotAPhoneNumber)?;
         let parsed: Parsed = format!("+{digits}").parse().map_err(|_| NotAPhoneNumber)?;
@@ -33,31 +33,31 @@ impl PhoneNumber {
         Ok(Self(parsed.format_as(PhoneNumberFormat::E164).into_owned()))
     }
 
-    /// `+12015550123`
+    /// The number in E.164, such as `+12015550123`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What kind of line the number is.
+    /// The kind of the line.
     pub fn line(&self) -> Line {
         let parsed = self.parsed();
-        // Numbers of no country (satellite, international networks) have no ISO region.
+        // Numbers without a country (satellite, international networks) have no ISO region.
         let of_a_country = self.country().is_some();
         match parsed.get_type() {
             PhoneNumberType::Mobile | PhoneNumberType::FixedLineOrMobile if of_a_country => Line::Mobile,
-            // In a few countries texts reach personal numbers and what the data cannot tell apart.
+            // In a few countries, personal numbers and numbers of unknown type receive texts.
             PhoneNumberType::PersonalNumber | PhoneNumberType::Unknown if of_a_country => Line::Mobile,
             _ => Line::NotForTexts,
         }
     }
 
-    /// ISO 3166 code of the number's country, where it has one.
+    /// The ISO 3166 code of the number's country, if it has one.
     pub fn country(&self) -> Option<String> {
         let code = self.parsed().get_region_code()?.as_region_str().to_string();
         (code.len() == 2 && code.bytes().all(|byte| byte.is_ascii_uppercase())).then_some(code)
     }
 
-    /// All but the last four digits: the range a seller of numbers hands out together.
+    /// The number range: the number without its last four digits. The numbers of one range are usually sold together.
     pub fn range(&self) -> &str {
         &self.0[..self.0.len().saturating_sub(4)]
     }
@@ -87,7 +87,7 @@ impl std::fmt::Display for PhoneNumber {
     }
 }
 
-/// The digits of what was typed, or nothing when it holds something a number has not.
+/// The digits of the input, or `None` if it contains a character that is not allowed in a number.
 fn plain_digits(text: &str) -> Option<String> {
     let mut digits = String::with_capacity(15);
     let mut plus = false;
@@ -102,7 +102,7 @@ fn plain_digits(text: &str) -> Option<String> {
             _ => return None,
         }
     }
-    // `00` in front is a dialling habit of some countries and a digit in none: what it means depends on where the phone stands.
+    // The prefix `00` is not part of the number. It depends on the country of the caller, so the number behind it is ambiguous.
     (!digits.starts_with('0') && (5..=15).contains(&digits.len())).then_some(digits)
 }
 

@@ -1,4 +1,4 @@
-//! Mail, by SMTP.
+//! Mail over SMTP.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(10);
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// `smtp://…` or `smtps://…`; empty for none.
+    /// The SMTP URL, `smtp://…` or `smtps://…`. Empty: no mail server.
     pub smtp_url: SecretString,
     /// The sender of every mail, `Name <address>`.
     pub from: String,
@@ -33,23 +33,23 @@ pub enum BadSettings {
     From(#[source] lettre::address::AddressError),
 }
 
-/// One mail to one address.
+/// A mail to one address.
 pub struct Letter<'a> {
-    /// Where it goes.
+    /// The address of the recipient.
     pub to: &'a EmailAddress,
-    /// Its subject line.
+    /// The subject.
     pub subject: &'a str,
-    /// What it says.
+    /// The body as plain text.
     pub text: &'a str,
-    /// The same as HTML, for programs that show it.
+    /// The body as HTML, for mail programs that show HTML.
     pub html: Option<&'a str>,
-    /// The code in it, for the mailbox alone.
+    /// The verification code in the body. Only the mailbox uses it.
     pub code: Option<&'a SecretString>,
-    /// When it is sent.
+    /// When the mail is sent.
     pub at: DateTime<Utc>,
 }
 
-/// The mail server did not take a mail.
+/// The mail server did not accept a mail.
 #[derive(Debug, thiserror::Error)]
 #[error("the mail was not sent")]
 pub struct SendMailError(#[source] Box<dyn std::error::Error + Send + Sync>);
@@ -63,7 +63,7 @@ pub struct Mail {
 }
 
 impl Mail {
-    /// The server of the settings; with a mailbox every mail lands there too, and no server is needed.
+    /// Creates the client from the settings. With a mailbox, every mail is also stored there, and no server is required.
     pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, BadSettings> {
         let transport = match settings.smtp_url.expose_secret() {
             "" => None,
@@ -75,12 +75,12 @@ impl Mail {
         Ok(Self { transport, from: settings.from.parse().map_err(BadSettings::From)?, mailbox })
     }
 
-    /// Whether there is anything to send with.
+    /// Whether a server or a mailbox is configured.
     pub fn is_available(&self) -> bool {
         self.transport.is_some() || self.mailbox.is_some()
     }
 
-    /// Whether the server answers and takes our name and password; `None` where there is no server.
+    /// Checks that the server responds and accepts the credentials. Returns `None` if no server is configured.
     pub async fn greet(&self) -> Option<Result<(), SendMailError>> {
         let greeted = self.transport.as_ref()?.test_connection().await;
         Some(match greeted {
@@ -90,12 +90,12 @@ impl Mail {
         })
     }
 
-    /// Hands the mail to the server.
+    /// Sends the mail to the server.
     pub async fn send(&self, letter: Letter<'_>) -> Result<(), SendMailError> {
         if let Some(transport) = &self.transport {
             let message = self.message(&letter)?;
             transport.send(message).await.map_err(|error| {
-                // Its own words may hold the address; its status does not.
+                // The message of the error may contain the address. The status does not.
                 tracing::warn!(status = ?error.status(), timeout = error.is_timeout(), "the mail server did not take a mail");
                 SendMailError(error.into())
             })?;

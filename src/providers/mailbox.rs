@@ -1,4 +1,5 @@
-//! The mailbox of development and tests: every text and mail, newest first, so that a newcomer signs in without any provider.
+//! The mailbox of development and tests: it stores every text and mail in memory, newest first, so that developers can sign in
+//! without a provider.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,10 +9,10 @@ use serde::Serialize;
 
 use crate::kernel::clock;
 
-/// Messages kept; older ones fall out.
+/// The maximum number of messages. Older ones are evicted.
 const CAPACITY: usize = 500;
 
-/// How a message travels.
+/// How a message is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
@@ -21,31 +22,31 @@ pub enum Channel {
     Email,
 }
 
-/// One message as it was sent.
+/// A message as it was sent.
 #[derive(Clone, Serialize)]
 pub struct Kept {
-    /// How it travelled.
+    /// How the message was sent.
     pub channel: Channel,
-    /// The number or address.
+    /// The phone number or email address of the recipient.
     pub to: String,
-    /// A mail's subject.
+    /// The subject of a mail.
     pub subject: Option<String>,
-    /// What it says.
+    /// The body as plain text.
     pub text: String,
-    /// A mail's HTML.
+    /// The body of a mail as HTML.
     pub html: Option<String>,
-    /// The verification code in it.
+    /// The verification code in the message.
     pub code: Option<String>,
-    /// When it was sent.
+    /// When the message was sent.
     #[serde(serialize_with = "clock::as_timestamp")]
     pub sent_at: DateTime<Utc>,
 }
 
-/// Keeps messages in memory. Clones share them.
+/// Stores messages in memory. Clones share them.
 #[derive(Clone, Default)]
 pub struct Mailbox(Arc<Mutex<VecDeque<Kept>>>);
 
-/// Codes stand in it.
+/// The output omits the messages, because they contain codes.
 impl std::fmt::Debug for Mailbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Mailbox(…)")
@@ -59,7 +60,7 @@ impl Mailbox {
         kept.truncate(CAPACITY);
     }
 
-    /// Every message kept, newest first.
+    /// All stored messages, newest first.
     pub fn messages(&self) -> Vec<Kept> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }

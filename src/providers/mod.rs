@@ -1,4 +1,4 @@
-//! The outside world: one plain client for each outside service. They know wire formats and nothing of what they are used for.
+//! Clients of external services, one per service. They implement wire formats and contain no business logic.
 
 pub mod card;
 pub mod identity;

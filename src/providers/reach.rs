@@ -1,4 +1,4 @@
-//! Whether anybody is there at the address of an outside service, for whoever looks for what is wrong.
+//! A connectivity check of external services, for diagnosis.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use url::Url;
 
 const TIME_LIMIT: Duration = Duration::from_secs(5);
 
-/// Nobody answers there.
+/// The service did not respond.
 #[derive(Debug, thiserror::Error)]
 #[error("nobody answers at {origin}")]
 pub struct NobodyThere {
@@ -16,10 +16,11 @@ pub struct NobodyThere {
     source: reqwest::Error,
 }
 
-/// Asks for the first page at the address's host, without any credentials: whatever is answered, somebody is there.
+/// Sends a `GET` request to the root of the URL's origin, without credentials. Every response is a success, regardless of its
+/// status code.
 pub async fn reach(address: &Url) -> Result<(), NobodyThere> {
     let origin = address.origin().ascii_serialization();
-    // What stands behind the origin may be a secret.
+    // The path and the query of the URL may contain secrets.
     let nobody = |error: reqwest::Error| NobodyThere { origin: origin.clone(), source: error.without_url() };
     let client = Client::builder().timeout(TIME_LIMIT).redirect(Policy::none()).build().map_err(nobody)?;
     client.get(&origin).send().await.map_err(nobody)?;

@@ -1,13 +1,14 @@
-//! What a deployment calls a provider in its routes.
+//! The name of a provider in the routes of a deployment.
 
 use std::fmt;
 
-/// The word in `…/customers/card-setup-intent` that stands for the provider: `card`, or the name its apps know.
+/// The word that stands for the provider in routes such as `…/customers/card-setup-intent`: the neutral `card`, or the name that
+/// the deployment's apps use.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub struct RouteName(String);
 
-/// The text cannot be part of a route.
+/// The text is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the name of a provider has 1 to 40 lower-case letters, digits and hyphens, a letter first")]
 pub struct NotARouteName;

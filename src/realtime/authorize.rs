@@ -1,4 +1,4 @@
-//! `POST /socket/authorize`: whether somebody may listen to a channel, answered from what is so now.
+//! `POST /socket/authorize`: decides from the current state whether the holder of a token may subscribe to a channel.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -14,16 +14,16 @@ use crate::realtime::socket_token::{Holder, TokenRefusal};
 use crate::realtime::{Realtime, Settings};
 use crate::storefront;
 
-/// The answer to a question.
+/// The decision on an authorization request.
 #[derive(Debug, Serialize)]
 pub(super) struct Decision {
     allow: bool,
-    /// Seconds the answer holds; then it has to be asked for again.
+    /// The number of seconds for which the decision is valid. The socket server must ask again afterwards.
     ttl: u64,
     reason: Reason,
 }
 
-/// Why, in a closed list that the socket server may log.
+/// The reason of the decision, from a closed list. The socket server may log it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Reason {
@@ -33,15 +33,15 @@ enum Reason {
     OwnOrder,
     /// The driver or vehicle serves an active order of the customer.
     ServesOwnOrder,
-    /// No customer is let into such a channel.
+    /// Customers may not subscribe to such a channel.
     ChannelUnknown,
-    /// It is somebody else's, or nobody's.
+    /// The channel belongs to another customer or to no record.
     NotOwn,
-    /// The token was not made here, or not for this.
+    /// The token was not issued by this service, or not for the socket server.
     TokenInvalid,
-    /// The token is over.
+    /// The token is expired.
     TokenExpired,
-    /// The sign-in was revoked, or the account closed.
+    /// The session was revoked, or the account was closed.
     SignedOut,
 }
 
@@ -59,7 +59,7 @@ pub(super) async fn authorize(State(realtime): State<Realtime>, question: Questi
     Ok(Answer(decision))
 }
 
-/// `Ok` with why they may, `Err` with why they may not.
+/// Returns the reason of the permission as `Ok` or the reason of the refusal as `Err`.
 async fn judge(conn: &mut PgConnection, holder: &Holder, channel: &str, now: DateTime<Utc>) -> Result<Result<Reason, Reason>, sqlx::Error> {
     let Ok(channel) = channel.parse() else { return Ok(Err(Reason::ChannelUnknown)) };
     let Holder { customer, company, sign_in, .. } = *holder;
@@ -88,7 +88,7 @@ impl Decision {
     }
 }
 
-/// Whole seconds, never past the token's end.
+/// The TTL of a decision in whole seconds. It never exceeds the remaining validity of the token.
 fn time_to_live(settings: &Settings, left: TimeDelta) -> u64 {
     left.to_std().unwrap_or_default().min(settings.answer_lifetime).as_secs()
 }

@@ -1,10 +1,10 @@
-//! The channels a customer may ask for: `<kind>.<id>`, with the id in either of its two spellings.
+//! The channels that customers may subscribe to: `<kind>.<id>`, with the id in one of its two spellings.
 
 use std::str::FromStr;
 
 use crate::kernel::ids::{CustomerId, DriverId, OrderId, TypedId, VehicleId};
 
-/// What a channel tells of.
+/// The record that a channel is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Channel {
     Order(OrderId),
@@ -13,7 +13,7 @@ pub(super) enum Channel {
     Customer(CustomerId),
 }
 
-/// The text names no channel that customers are let into.
+/// The text is not the name of a channel for customers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NotAChannel;
 
@@ -32,7 +32,8 @@ impl FromStr for Channel {
     }
 }
 
-/// Channels are compared letter by letter, so of all the ways to write a UUID only the two that are published to are taken.
+/// Accepts only the two spellings of an id that events are published to, because the socket server compares channel names
+/// literally.
 fn id<Id: TypedId>(text: &str) -> Result<Id, NotAChannel> {
     let id: Id = text.parse().map_err(|_| NotAChannel)?;
     let uuid: uuid::Uuid = id.into();

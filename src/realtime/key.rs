@@ -1,27 +1,27 @@
-//! The key that the socket server and we share.
+//! The key that is shared with the socket server.
 
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::kernel::crypto::hmac_sha256;
 use crate::kernel::secret_digest::SecretDigest;
 
-/// The bytes of a text, as they are: what socket servers take as their `authKey`.
+/// The bytes of the setting, without decoding. Socket servers use them as their `authKey`.
 #[derive(Clone, Debug)]
 pub(super) struct SocketKey(SecretString);
 
-/// The setting cannot be a key.
+/// The setting is not a valid key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSocketKey {
-    /// It could be guessed.
+    /// The key is shorter than 32 bytes and could be guessed.
     #[error("socket.key needs at least 32 bytes (make one with: openssl rand -base64 32)")]
     TooShort,
-    /// The socket server would take the blank as part of it, or not.
+    /// The key begins or ends with whitespace. The socket server may or may not count it as part of the key.
     #[error("socket.key may not begin or end with a blank")]
     Blank,
 }
 
 impl SocketKey {
-    /// Reads the setting; `None` when it is empty.
+    /// Parses the setting. Returns `None` if it is empty.
     pub(super) fn parse(setting: &SecretString) -> Result<Option<Self>, BadSocketKey> {
         let text = setting.expose_secret();
         match text.len() {
@@ -36,8 +36,8 @@ impl SocketKey {
         self.0.expose_secret().as_bytes()
     }
 
-    /// What signs a question: HMAC-SHA256 over `timestamp.body`. No token can pass for one: what a token's signature covers does not begin
-    /// with digits and a dot.
+    /// Signs an authorization request: HMAC-SHA256 over `timestamp.body`. A token cannot pass for such a signature, because the
+    /// signed part of a token does not begin with digits and a dot.
     pub(super) fn sign(&self, timestamp: &str, body: &[u8]) -> SecretDigest {
         hmac_sha256(self.bytes(), &[timestamp.as_bytes(), b".", body])
     }

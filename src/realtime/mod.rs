@@ -1,17 +1,20 @@
-//! Realtime: what a socket server needs to let customers follow their own orders, and nobody else's (interface 1, rule 10).
+//! Realtime: lets customers follow their own orders, and no others, on a socket server (interface 1, rule 10).
 //!
-//! The socket server is somebody else's program; `docs/realtime.md` wires one up. It shares one key with us ([`key`]), and two things are
-//! made under it:
+//! The socket server is a separate program. `docs/realtime.md` describes its setup. It shares one key with Portico ([`key`]),
+//! which signs two things:
 //!
-//! * A [`socket_token`] says for fifteen minutes who somebody is. A customer's app fetches it here, keeps it in memory and shows it to
-//!   the socket server, which can verify it by itself.
-//! * A question ([`question`]): may the holder of this token listen to this channel? [`authorize`] answers it from the orders as they are
-//!   now, and says how long the answer holds.
+//! * A [`socket_token`] proves the identity of a customer for `socket.lifetime` (15 minutes by default). The app fetches it,
+//!   keeps it in memory and presents it to the socket server, which verifies it without a request to Portico.
+//! * An authorization request ([`question`]) asks whether the holder of a token may subscribe to a channel. [`authorize`] decides
+//!   it from the current state of the orders and returns a TTL for the decision.
 //!
-//! A token is not asked after between answers. So what ends a permission (a revoked sign-in, a closed account, an order that is delivered)
-//! ends an open subscription when its answer has run out, at most `socket.answer_lifetime` later; a token's own end is never outlived.
+//! Guaranteed: a subscription ends at most `socket.answer_lifetime` after the permission is lost (the session is revoked, the
+//! account is closed, the order is delivered), and never later than the token expires.
 //!
-//! This part writes nothing. Whoever holds the key can name any customer to the socket server: it is as secret as the application key.
+//! Not guaranteed: a subscription does not end at once. The socket server asks again only when the TTL of the decision has passed.
+//!
+//! This module writes nothing to the database. The holder of the key can impersonate any customer at the socket server, so it is
+//! as secret as the application key.
 
 mod authorize;
 mod channel;
@@ -39,21 +42,21 @@ pub use key::BadSocketKey;
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// What the socket server knows too; empty where there is none.
+    /// The key shared with the socket server. Empty: no socket authentication.
     pub key: SecretString,
     /// The `iss` of socket tokens.
     pub issuer: String,
     /// The `aud` of socket tokens.
     pub audience: String,
-    /// How long a socket token is valid.
+    /// The validity of a socket token.
     #[serde(deserialize_with = "settings::seconds")]
     pub lifetime: Duration,
-    /// How long the socket server may rely on an answer.
+    /// The maximum time for which the socket server may rely on a decision.
     #[serde(deserialize_with = "settings::seconds")]
     pub answer_lifetime: Duration,
 }
 
-/// What the routes work with.
+/// The state of the routes.
 #[derive(Clone, Debug)]
 pub struct Realtime {
     pool: PgPool,
@@ -63,18 +66,18 @@ pub struct Realtime {
 }
 
 impl Realtime {
-    /// Socket authentication by these settings, or none.
+    /// Builds the state from the settings.
     pub fn new(pool: PgPool, clock: Clock, settings: Settings) -> Result<Self, BadSocketKey> {
         Ok(Self { pool, clock, key: SocketKey::parse(&settings.key)?, settings })
     }
 
-    /// The key, or the refusal that tells an app to connect without a token.
+    /// Returns the key, or the refusal that tells an app to connect without a token.
     fn key(&self) -> Result<&SocketKey, Problem> {
         self.key.as_ref().ok_or_else(|| ProblemCode::SocketNotConfigured.into())
     }
 }
 
-/// The question of the socket server.
+/// The route that the socket server calls.
 pub fn routes<S>() -> Router<S>
 where
     S: Clone + Send + Sync + 'static,
@@ -83,7 +86,7 @@ where
     Router::new().route("/socket/authorize", post(authorize::authorize))
 }
 
-/// The route of customers, for the storefront's door.
+/// The route that customers call, to be mounted with the routes of the storefront.
 pub fn storefront_routes<S>() -> storefront::Routes<S>
 where
     S: Clone + Send + Sync + 'static,

@@ -1,4 +1,4 @@
-//! The permission to ask: a body that the socket server signed, just now, with the key we share.
+//! The authorization request: a body that the socket server signed recently with the shared key.
 
 use axum::body::Bytes;
 use axum::extract::{FromRef, FromRequest, Request};
@@ -11,10 +11,11 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::realtime::Realtime;
 use crate::realtime::key::SocketKey;
 
-/// How far the socket server's clock may be from ours, and for how long somebody who overheard a question could repeat it.
+/// The maximum difference between the clocks of the socket server and this service. An intercepted request can be replayed for
+/// this long.
 const TOLERANCE: TimeDelta = TimeDelta::seconds(300);
 
-/// May the holder of the token listen to the channel?
+/// The question whether the holder of the token may subscribe to the channel.
 #[derive(Deserialize)]
 pub(super) struct Question {
     pub(super) token: String,
@@ -28,7 +29,8 @@ where
 {
     type Rejection = Problem;
 
-    /// `X-Socket-Timestamp` has seconds since 1970, `X-Socket-Signature` the lower-case hex HMAC-SHA256 over `timestamp.body`.
+    /// Verifies the signature. `X-Socket-Timestamp` contains seconds since 1970, `X-Socket-Signature` the HMAC-SHA256 over
+    /// `timestamp.body` in lower-case hex.
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
         let realtime = Realtime::from_ref(state);
         let key = realtime.key()?;

@@ -1,4 +1,4 @@
-//! Socket tokens: who somebody is, for a quarter of an hour, in a form a socket server verifies by itself (a JWT).
+//! Socket tokens: short-lived JWTs that prove the identity of a customer. A socket server can verify them by itself.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -16,21 +16,21 @@ use crate::realtime::key::SocketKey;
 use crate::realtime::{Realtime, Settings};
 use crate::storefront::{SignedInCustomer, TokenId};
 
-/// A token is valid this long before it was made, for socket servers whose clocks are a little behind.
+/// The validity of a token begins this long before its issue, for socket servers whose clocks are slightly behind.
 const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(30);
 
-/// What a socket token says.
+/// The claims of a socket token.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Claims {
     iss: String,
     aud: String,
     sub: CustomerId,
-    /// The company whose orders the customer may follow.
+    /// The company of the orders that the customer may follow.
     cid: CompanyId,
-    /// The sign-in it was fetched with: the number of the customer token.
+    /// The session that the token was issued for: the number of the customer token.
     sid: String,
     kind: Kind,
-    /// Both spellings of `sub`.
+    /// Both spellings of the id in `sub`.
     ids: [String; 2],
     iat: i64,
     nbf: i64,
@@ -38,7 +38,7 @@ pub(super) struct Claims {
     jti: String,
 }
 
-/// Whom tokens are for.
+/// The kind of the holder.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Kind {
@@ -51,18 +51,18 @@ pub(super) struct Holder {
     pub(super) customer: CustomerId,
     pub(super) company: CompanyId,
     pub(super) sign_in: TokenId,
-    /// When the token ends.
+    /// When the token expires.
     pub(super) until: DateTime<Utc>,
 }
 
-/// Why a token is not taken.
+/// The reason why a token is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenRefusal {
     Invalid,
     Expired,
 }
 
-/// The form of the answer.
+/// The JSON schema of the response.
 pub(super) fn schema() -> Value {
     object([
         ("token", json!({ "type": "string" })),
@@ -106,13 +106,13 @@ impl Claims {
 }
 
 impl Holder {
-    /// Reads a token: made under our key, for our audience, and not over.
+    /// Verifies a token: signed with the shared key, for this issuer and audience, and not expired.
     pub(super) fn of(token: &str, key: &SocketKey, settings: &Settings, now: DateTime<Utc>) -> Result<Self, TokenRefusal> {
         let mut validation = Validation::new(Algorithm::HS256);
         validation.set_issuer(&[&settings.issuer]);
         validation.set_audience(&[&settings.audience]);
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp"]);
-        // The library asks the system's clock; `until` is compared with ours below.
+        // The library reads the system clock. `until` is compared with the service's own clock below.
         validation.validate_exp = false;
         let read = decode::<Claims>(token, &DecodingKey::from_secret(key.bytes()), &validation);
         let claims = read.map_err(|_| TokenRefusal::Invalid)?.claims;

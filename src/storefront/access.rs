@@ -1,4 +1,4 @@
-//! Who asks: the store behind the key, and the throttle every storefront request passes.
+//! Authentication of the store by its key, and the general throttle that every storefront request passes.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::Storefront;
 use crate::storefront::stores::{Store, StoreKey, find_store};
 
-/// A request that came with a valid store key and passed the general throttle.
+/// A request with a valid store key that passed the general throttle.
 #[derive(Clone, Debug)]
 pub(super) struct CallingStore {
     pub(super) store: Arc<Store>,
@@ -23,12 +23,13 @@ impl<S: Send + Sync> FromRequestParts<S> for CallingStore {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
-        // Only `admit` puts it there: a route outside of it is closed, not open.
+        // Only `admit` inserts the extension. A route that is mounted without `admit` refuses every request.
         parts.extensions.get::<Self>().cloned().ok_or_else(|| ProblemCode::StoreKeyInvalid.into())
     }
 }
 
-/// The door of `/storefront/v1`: no request gets past it without a valid store key, or faster than the general throttle allows.
+/// The middleware of `/storefront/v1`: refuses requests without a valid store key, and requests over the limit of the general
+/// throttle.
 pub(super) async fn admit(State(storefront): State<Storefront>, client: ClientAddress, mut request: Request, next: Next) -> Response {
     let store = match find(&storefront, bearer(request.headers()).and_then(StoreKey::parse)).await {
         Ok(store) => store,
@@ -40,7 +41,7 @@ pub(super) async fn admit(State(storefront): State<Storefront>, client: ClientAd
     }
     request.extensions_mut().insert(CallingStore { store });
     let mut response = next.run(request).await;
-    // A route with a stricter limit of its own has shown that one.
+    // A route with a stricter limit of its own has already written that limit to the headers.
     if !response.headers().contains_key("ratelimit-limit") {
         standing.show(&mut response);
     }
@@ -51,7 +52,7 @@ async fn find(storefront: &Storefront, key: Option<StoreKey>) -> Result<Arc<Stor
     let digest = key.ok_or(ProblemCode::StoreKeyInvalid)?.digest();
     match storefront.recent.stores.get(&digest, storefront.clock.now()) {
         Some(store) => Ok(store),
-        // Boxed: what a statement needs would else be copied about with every request.
+        // Boxed, because the query's future is large and every request would otherwise copy it.
         None => Box::pin(look_up(storefront, digest)).await,
     }
 }

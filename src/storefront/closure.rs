@@ -1,4 +1,5 @@
-//! Closing an account: a code to the customer, then everything that lets anybody in is gone. The personal fields follow later.
+//! Account closure: a code confirms the closure; then every session, device, provider link and code of the account is deleted or
+//! revoked. The personal fields are blanked later (`storefront.erase_after`).
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -18,7 +19,7 @@ use crate::storefront::texts::Recipient;
 use crate::storefront::tokens::{SignedInCustomer, revoke_all_tokens};
 use crate::storefront::{Storefront, customers, devices, sending, social};
 
-/// Closing the account.
+/// The routes of the account closure.
 pub(super) fn routes() -> Routes<Storefront> {
     let asking = told("Send a code that closes the account.", routes::sent());
     let asking = asking.refused(&[ProblemCode::ContactMissing]).refused(codes::NOT_TEXTED);
@@ -70,7 +71,7 @@ async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &Submit
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
-    // The account's row first and its codes after it, here and wherever both are needed: nobody waits in a circle.
+    // Locks the account before its codes. All flows use this order, so they cannot deadlock.
     customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     right.consume(&mut tx, now).await?;
     let customer = customers::close_customer(&mut tx, id, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;

@@ -1,4 +1,5 @@
-//! Verifying a number or an address after registration: the code goes to the new one, which is saved only once the code comes back.
+//! Contact change: a signed-in customer verifies a phone number or an email address. The code is sent to the new one, which is
+//! saved once the code is confirmed.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -19,7 +20,7 @@ use crate::storefront::routes::{self, Routes, body, told};
 use crate::storefront::tokens::SignedInCustomer;
 use crate::storefront::{Storefront, sending, texts};
 
-/// Verifying a number or an address.
+/// The routes of the contact change.
 pub(super) fn routes() -> Routes<Storefront> {
     let asking = |sentence| told(sentence, routes::sent());
     let saving = |sentence| told(sentence, routes::own_record()).refused(codes::NOT_RIGHT);
@@ -38,7 +39,7 @@ body! {
     /// `POST customers/request-phone-verification`
     #[derive(Debug)]
     struct PhoneRequest {
-        /// The new number, with its international prefix.
+        /// The new phone number, with its international prefix.
         phone: String,
     }
 }
@@ -62,7 +63,7 @@ body! {
     /// `POST customers/request-email-verification`
     #[derive(Debug)]
     struct EmailRequest {
-        /// The new mail address.
+        /// The new email address.
         email: String,
     }
 }
@@ -79,7 +80,8 @@ async fn request_email(
     sending::limited(&storefront, &caller.store, client, flow.boxed()).await
 }
 
-/// A code is kept under the address in lower case. It goes to that spelling, too: what is saved is what was proven.
+/// Reads the address in lower case: the spelling that the code is stored under. The mail goes to that spelling too, so the
+/// address that is saved is the address that was proven.
 fn read_address(text: &str) -> Result<EmailAddress, Problem> {
     EmailAddress::parse(&text.to_ascii_lowercase()).map_err(|error| FieldErrors::one("email", error.to_string()))
 }
@@ -132,7 +134,7 @@ async fn confirm_email(
     Ok(Answer(json!({ "customer": customer.present() })))
 }
 
-/// Saves the number or the address that the code was sent to.
+/// Saves the phone number or email address that the code was sent to.
 async fn save(storefront: &Storefront, caller: &SignedInCustomer, purpose: Purpose, code: &SubmittedCode) -> Result<Customer, Problem> {
     let right = codes::check(storefront, caller.store.id, purpose, Target::RequestedBy(caller.customer.id), code).await?;
     let identity = Identity::parse(right.identity()).map_err(|_| ProblemCode::Internal)?;
@@ -141,7 +143,7 @@ async fn save(storefront: &Storefront, caller: &SignedInCustomer, purpose: Purpo
     let mut tx = storefront.pool.begin().await?;
     customers::lock_claimants(&mut tx, caller.store.id, caller.customer.id, &identity).await?;
     right.consume(&mut tx, now).await?;
-    // A code on its way to what the customer is leaving must let nobody in who reads it there.
+    // An unused code that was sent to the old number or address must not sign anybody in.
     codes::forget_open_codes(&mut tx, caller.customer.id).await?;
     let saved = customers::set_proven(&mut tx, caller.customer.id, &identity, now).await.map_err(refuse_taken)?;
     let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
@@ -153,7 +155,7 @@ async fn save(storefront: &Storefront, caller: &SignedInCustomer, purpose: Purpo
     Ok(customer)
 }
 
-/// Two customers verified one number or address at once: it belongs to the first.
+/// Maps the constraint violation of two customers who verify the same number or address at the same time. The first one gets it.
 fn refuse_taken(error: sqlx::Error) -> Problem {
     match violated_constraint(&error) {
         Some("customers_proven_phone") => ProblemCode::PhoneTaken.into(),

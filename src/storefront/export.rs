@@ -1,12 +1,12 @@
-//! Everything the storefront knows of one customer, as JSON, for the customer.
+//! The export of everything that the storefront stores about one customer, as JSON, for the customer.
 
 use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::CustomerId;
 
-/// The customer's record, sign-ins, devices, identity providers, records at the card provider and audit; `None` when there is no such
-/// customer. Nothing in it lets anybody in.
+/// Returns the customer's record, sessions, devices, provider links, card provider records, sign-ins and texts, or `None` if the
+/// customer does not exist. The export contains no secret that can be used to sign in.
 pub async fn export_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Value>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select jsonb_build_object(

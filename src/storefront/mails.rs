@@ -1,6 +1,6 @@
-//! The limit of mails to one mailbox that somebody named: so many in any day, whoever asks for them. Anybody may name any address, from as
-//! many clients and accounts as they like; its owner must not find a flood there. Mails to the address that an account has are not counted:
-//! nobody is to be kept out of theirs.
+//! The limit of mails to one mailbox: `storefront.daily_mails_per_mailbox` within 24 hours, across all clients and accounts. It
+//! counts mails to addresses that anybody may enter, so that no client can flood a stranger's mailbox. It does not count mails to an
+//! address that belongs to an account, because the limit must not lock customers out of their accounts.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
@@ -12,11 +12,11 @@ use crate::kernel::rate_limit::{self, Rule};
 use crate::kernel::secrets::sha256;
 use crate::storefront::Storefront;
 
-/// The mailbox was sent its mails of a day.
+/// The mailbox has reached its limit.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the mailbox was sent its mails of a day")]
 pub(super) struct CoolingDown {
-    /// Until there is room for another one.
+    /// Seconds until another mail can be sent.
     seconds: u64,
 }
 
@@ -26,7 +26,7 @@ impl From<CoolingDown> for Problem {
     }
 }
 
-/// Counts a mail as sent, if there is room for it.
+/// Counts a mail as sent if the limit allows it.
 pub(super) async fn reserve(
     storefront: &Storefront,
     conn: &mut PgConnection,
@@ -39,7 +39,7 @@ pub(super) async fn reserve(
     Ok(if standing.allowed { Ok(()) } else { Err(CoolingDown { seconds: standing.retry_after() }) })
 }
 
-/// A mail that the server did not take counts no more.
+/// Takes back the count of a mail that the server did not accept.
 pub(super) async fn give_back(
     conn: &mut PgConnection,
     store: StoreId,
@@ -49,7 +49,7 @@ pub(super) async fn give_back(
     rate_limit::give_back(conn, &bucket(store, address), at).await
 }
 
-/// A digest, so that no address stands here to be read.
+/// The key of the counter. A digest, so that the address is not stored in plain text.
 fn bucket(store: StoreId, address: &EmailAddress) -> String {
     format!("mails:{store}:{}", hex::encode(sha256(address.mailbox())))
 }

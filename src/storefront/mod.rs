@@ -1,33 +1,39 @@
-//! The storefront: how the customers of one store register, sign in and stay signed in (interface 1).
+//! The storefront: registration, sign-in and sessions for the customers of one store (interface 1).
 //!
-//! Every request names its store by a publishable key ([`access`]); a signed-in customer adds a token ([`tokens`]). Neither proves who
-//! somebody *is*: that takes a verification code or a password.
+//! Every request identifies its store by a publishable key ([`access`]). A signed-in customer also sends a token ([`tokens`]).
+//! Neither of them proves an identity: only a verification code, a password or an identity provider does.
 //!
-//! * [`codes`] issues verification codes and judges guesses. It alone writes `verification_codes` and `wrong_codes`. A guess is counted
-//!   in a committed statement before it is compared, so no number of parallel guesses gets more than five comparisons out of a code.
-//! * [`texts`] is the SMS guard every text passes. It alone writes `texts`, which is its log and its counters in one.
-//! * [`mails`] limits how many mails go to one mailbox.
-//! * [`messages`] has the words of texts and mails, in every language and for every store.
-//! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an identity
-//!   provider; one that is merely typed is kept and shown, never gets its owner's code, forgives nobody's wrong guesses, and gives way to
-//!   whoever proves it. So nobody can wait in an account that somebody else will one day believe to be theirs.
-//! * [`social`] signs in with identity providers and alone writes `provider_links`; what a provider vouches for counts as proven.
-//! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
-//! * [`registration`], [`sign_in`], [`password_reset`], [`contact_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the
-//!   flows: what the routes do, step by step.
-//! * [`audit`] writes down who signed in, how and from where, in the statement that issues the token ([`tokens`]), and what was refused;
-//!   [`resources`] shows it, and the rest, to operators.
+//! Who is who:
 //!
-//! [`routes`] mounts what the flows offer and tells of it in `GET /openapi.json`.
+//! * [`codes`] issues verification codes and judges guesses. It is the only writer of `verification_codes` and `wrong_codes`. A
+//!   guess is counted in a committed statement before it is compared. Parallel guesses therefore never get more than five
+//!   comparisons out of one code.
+//! * [`texts`] is the SMS guard that every text passes. It is the only writer of `texts`, which serves both as the log and as the
+//!   counters.
+//! * [`mails`] limits the number of mails to one mailbox.
+//! * [`messages`] holds the wording of texts and mails, per language and per store.
+//! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an
+//!   identity provider. An unproven identity is stored and shown, but it never receives its owner's code, never clears the count
+//!   of wrong guesses, and is removed from the account as soon as another account proves it. An attacker therefore cannot prepare
+//!   an account with a stranger's identity and wait for that stranger to use it.
+//! * [`social`] signs customers in with identity providers. It is the only writer of `provider_links`. An address that a provider
+//!   vouches for counts as proven.
+//! * [`card`] gives apps access to the customer's record at the card provider. It is the only writer of `card_customers`.
+//! * [`registration`], [`sign_in`], [`password_reset`], [`contact_change`], [`closure`], [`profile`], [`sessions`] and
+//!   [`devices`] are the flows behind the routes.
+//! * [`audit`] records sign-ins: a successful one with its method and origin, in the statement that issues the token
+//!   ([`tokens`]), and a refused one after the refusal. [`resources`] shows it to operators, together with stores, customers,
+//!   sessions and texts.
+//! * [`routes`] mounts the routes of the flows and describes them in `GET /openapi.json`.
+//! * [`recent`] caches the rows that most requests look up, with a TTL of one second. An instance evicts a row at once when it
+//!   changes it. A revoked session therefore ends at once on the instance that revoked it, and within one second on every other
+//!   instance.
 //!
-//! [`recent`] remembers for a second what most requests look up. What an instance changes it forgets at once, so a sign-in revoked there ends
-//! there at once, and within a second on every other instance.
+//! Guaranteed: transactions that lock several rows lock accounts first, in the order of their ids, then their codes, then the
+//! counters, so they cannot deadlock.
 //!
-//! Where several rows are locked, accounts come first, in the order of their ids, then their codes, then what was counted of them: nobody
-//! waits in a circle.
-//!
-//! What is not guaranteed: a text that a provider accepted may still not arrive, and the general throttle is counted by each instance
-//! for itself; all other limits are counted in Postgres and hold for any number of instances.
+//! Not guaranteed: a text that a provider accepted may not arrive. The general throttle is counted in the memory of each
+//! instance. All other limits are counted in Postgres and hold for any number of instances.
 
 mod access;
 mod audit;
@@ -84,32 +90,33 @@ pub use routes::{PATH, Routes, Told, told};
 pub use stores::{StoreKey, create_store, create_store_key, list_stores, revoke_store_key};
 pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
 
-/// The SMS guard counts the texts to a number for a day, whoever closes the account meanwhile.
+/// The SMS guard counts the texts to a number for a day, even if its account is closed in the meantime.
 const ERASED_AFTER_AT_LEAST: TimeDelta = TimeDelta::days(1);
 
 /// `[storefront]`
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// How long a customer stays signed in without using the service.
+    /// The time without a request after which a session expires.
     #[serde(deserialize_with = "settings::time")]
     pub token_lifetime: Duration,
-    /// How long after its closure an account's personal fields are blanked, and what the logs tell of it; a day at least.
+    /// The time after the closure of an account at which its personal fields and its personal data in the logs are blanked. At
+    /// least one day.
     #[serde(with = "humantime_serde")]
     pub erase_after: Duration,
-    /// Whether a login response also has the customer's fields at its top level, for clients that read them there.
+    /// Whether a login response also contains the customer's fields at its top level, for clients that read them there.
     pub flat_login: bool,
-    /// Requests a minute for one store key and client address.
+    /// Requests per minute for one store key and client address.
     pub requests_per_minute: NonZeroU32,
-    /// Mails one store sends to one mailbox in any day.
+    /// Mails that one store sends to one mailbox within 24 hours.
     pub daily_mails_per_mailbox: NonZeroU32,
 }
 
-/// What the storefront's handlers work with. A clone costs nothing: every request takes several.
+/// The state of the storefront's handlers. A clone is cheap: every request makes several.
 #[derive(Clone, Debug)]
 pub struct Storefront(Arc<Shared>);
 
-/// What all clones of a storefront have in common.
+/// The state that all clones of a [`Storefront`] share.
 #[derive(Debug)]
 pub struct Shared {
     pool: PgPool,
@@ -123,21 +130,21 @@ pub struct Shared {
     identity_providers: IdentityProviders,
     card: Card,
     settings: Settings,
-    /// So many requests a minute for one store key and address.
+    /// Limits the requests per minute for one store key and client network.
     throttle: Throttle<(KeyId, IpNet)>,
     recent: recent::Recent,
 }
 
-/// What a storefront is made of.
+/// The parts that a [`Storefront`] is built from.
 #[derive(Debug)]
 pub struct Parts {
-    /// The database.
+    /// The connection pool.
     pub pool: PgPool,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
-    /// Codes are digested under it, and gateways' keys sealed.
+    /// The key that code digests are made with and that gateway keys are sealed with.
     pub application_key: ApplicationKey,
-    /// Keeps track of what is written off the request path.
+    /// Tracks the tasks that run outside of a request.
     pub lifecycle: Lifecycle,
     /// Hashes passwords.
     pub hashing: PasswordHashing,
@@ -145,9 +152,9 @@ pub struct Parts {
     pub sms: Sms,
     /// Sends mail.
     pub mail: Mail,
-    /// What both say.
+    /// The wording of texts and mails.
     pub messages: Messages,
-    /// Say who somebody is to them.
+    /// Verify identities.
     pub identity_providers: IdentityProviders,
     /// Saves cards.
     pub card: Card,
@@ -164,7 +171,7 @@ impl Deref for Storefront {
 }
 
 impl Storefront {
-    /// Puts the parts together.
+    /// Builds the storefront.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
         let throttle = Throttle::new(settings.requests_per_minute);
@@ -186,14 +193,15 @@ impl Storefront {
         }))
     }
 
-    /// Forgets what is over: limits that no longer count, what tells who had the accounts closed longer than `storefront.erase_after` ago,
-    /// sign-ins and texts older than 90 days, and tokens that ended so long ago. To be called every minute or so.
+    /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong codes older than a day, sessions that
+    /// ended more than 90 days ago, and sign-ins and texts older than 90 days. Blanks the personal data of accounts that were
+    /// closed longer than `storefront.erase_after` ago. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
         let now = self.clock.now();
         let mut conn = self.pool.acquire().await?;
         rate_limit::sweep(&mut conn, now).await?;
-        // A code that expired and a tally that was forgiven mean nothing a day later.
+        // An expired code and a tally of wrong codes have no effect any more a day later.
         codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
         let erase_after = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX).max(ERASED_AFTER_AT_LEAST);
         if let Some(closed_before) = now.checked_sub_signed(erase_after) {
@@ -209,7 +217,7 @@ impl Storefront {
     }
 }
 
-/// Everything below [`PATH`], with the routes of `guests`: other parts' that stand behind the same door.
+/// Every route below [`PATH`], together with `guests`: routes of other modules that require a store key too.
 pub fn routes<S>(storefront: &Storefront, guests: Routes<S>) -> Routes<S>
 where
     S: Clone + Send + Sync + 'static,

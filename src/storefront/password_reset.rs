@@ -1,6 +1,7 @@
-//! A new password, for whoever forgot theirs, never had one, or would like another: it takes a sign-in code, and ends every other sign-in.
+//! Password reset: a customer who forgot the password, has none or wants another one sets a new password with a sign-in code.
+//! Every other session is revoked.
 //!
-//! A token alone never sets a password: whoever finds a phone unlocked could stay for ever.
+//! A token alone never sets a password. Otherwise a stranger with an unlocked phone could take over the account for good.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -18,7 +19,7 @@ use crate::storefront::sign_in::SignedIn;
 use crate::storefront::tokens::revoke_all_tokens;
 use crate::storefront::{Storefront, customers, passwords};
 
-/// Setting a new password.
+/// The route of the password reset.
 pub(super) fn routes() -> Routes<Storefront> {
     let told = told("Set a new password by a sign-in code, and end every other sign-in.", routes::login());
     let told = told.refused(codes::NOT_RIGHT).refused(&[ProblemCode::Overloaded]);
@@ -29,17 +30,18 @@ body! {
     /// `POST customers/reset-password`
     #[derive(Debug)]
     struct ResetRequest {
-        /// What the code was asked for with, or sent to.
+        /// The identity that the code was requested for, or the phone number or email address that it was sent to.
         identity: String,
-        /// The code that was sent.
+        /// The verification code: six digits.
         #[serde(default)]
         code: SubmittedCode,
-        /// The new password: 8 to 256 characters, and none of the most common ones.
+        /// The new password: 8 to 256 characters, not one of the most common passwords.
         password: SecretString,
     }
 }
 
-/// `POST customers/reset-password`: the code is the one that `login-with-sms` sends, and works here or at `verify-code`.
+/// `POST customers/reset-password`: takes the code that `login-with-sms` sends. The code can be used once, here or at
+/// `verify-code`.
 async fn reset(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
@@ -52,7 +54,7 @@ async fn reset(
 }
 
 async fn set_password(storefront: &Storefront, attempt: &Attempt<'_>, request: &ResetRequest) -> Result<SignedIn, Problem> {
-    // A password nobody may choose costs no guess.
+    // Checked before the code: an unacceptable password must not cost a guess.
     let password = passwords::parse(&request.password).map_err(|error| FieldErrors::one("password", error.to_string()))?;
     let identity = attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?;
     let target = Target::Identities(vec![identity.key()]);

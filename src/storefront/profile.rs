@@ -21,10 +21,10 @@ use crate::storefront::customers::{self, Customer};
 use crate::storefront::routes::{self, Routes, body, told};
 use crate::storefront::tokens::SignedInCustomer;
 
-/// What a customer's app may keep with them, as JSON, in bytes.
+/// The maximum size of `meta` as JSON, in bytes.
 const META_MAX_LEN: usize = 16 * 1024;
 
-/// The customer's own record.
+/// The routes of the profile.
 pub(super) fn routes() -> Routes<Storefront> {
     let by_id = |told: routes::Told| told.at("id", "The customer's own id, or its UUID.").refused(&[ProblemCode::RecordNotFound]);
     let finding = by_id(told("Show the customer by their id.", reference("customer")));
@@ -38,33 +38,33 @@ async fn me(SignedInCustomer { shown, .. }: SignedInCustomer) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], shown).into_response()
 }
 
-/// `GET customers/{id}`: one's own id only; for all others there is no such record.
+/// `GET customers/{id}`: accepts only the caller's own id. Every other id is not found.
 async fn find(caller: SignedInCustomer, Path(id): Path<String>) -> Result<Answer<Value>, Problem> {
     own(&caller, &id)?;
     Ok(Answer(Value::Object(caller.customer.present())))
 }
 
 body! {
-    /// `PUT customers/{id}`: the members that are there are changed; `null` clears.
+    /// `PUT customers/{id}`: changes the fields that are present. `null` clears a field.
     #[derive(Debug, Default)]
     #[serde(default)]
     struct ProfileRequest {
-        /// What the customer is called.
+        /// The customer's name.
         name: Member<Line<255>>,
-        /// How they are addressed.
+        /// The customer's form of address, such as a title.
         title: Member<Option<Line<255>>>,
-        /// Where a picture of them lies.
+        /// The `http` or `https` URL of the customer's picture.
         photo_url: Member<Option<PictureUrl>>,
-        /// What the app keeps with them: up to 16 KiB.
+        /// Data that the app stores with the customer: up to 16 KiB of JSON.
         meta: Member<Meta>,
-        /// Changes by proving the new one, not here.
+        /// Not accepted here. Use `request-email-verification` to change the email address.
         email: Member<IgnoredAny>,
-        /// Changes by proving the new one, not here.
+        /// Not accepted here. Use `request-phone-verification` to change the phone number.
         phone: Member<IgnoredAny>,
     }
 }
 
-/// Where a picture lies.
+/// The URL of a picture.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Line<2048>")]
 struct PictureUrl(String);
@@ -111,7 +111,7 @@ fn own(caller: &SignedInCustomer, id: &str) -> Result<(), Problem> {
 async fn change(storefront: &Storefront, caller: &SignedInCustomer, request: ProfileRequest) -> Result<Customer, Problem> {
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
-    // Not the remembered customer: of two changes at once the second builds on the first.
+    // Reads the locked row, not the cached customer: of two parallel changes the second builds on the first.
     let before = customers::lock_customer(&mut tx, caller.customer.id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     let changed = request.apply(&before)?;
     if changed.present() == before.present() {
@@ -125,7 +125,7 @@ async fn change(storefront: &Storefront, caller: &SignedInCustomer, request: Pro
 }
 
 impl ProfileRequest {
-    /// The customer as they want to be.
+    /// Applies the request to the customer.
     fn apply(self, customer: &Customer) -> Result<Customer, Problem> {
         let mut errors = FieldErrors::default();
         for (member, sent) in [("email", self.email), ("phone", self.phone)] {

@@ -1,4 +1,4 @@
-//! What the storefront remembers for a second ([`crate::kernel::recent`]): stores by their key, sign-ins by their token.
+//! The storefront's cache ([`crate::kernel::recent`]), with a TTL of one second: stores by their key, sessions by their token.
 
 use std::sync::Arc;
 
@@ -12,33 +12,34 @@ use crate::storefront::customers::Customer;
 use crate::storefront::stores::Store;
 use crate::storefront::tokens::TokenId;
 
-/// Sign-ins remembered at most, each about a kilobyte.
+/// The maximum number of cached sessions. Each takes about one kilobyte.
 const SESSIONS: usize = 20_000;
-/// Customers with more `meta` than this, as JSON in bytes, are looked up every time: what many apps keep is worth no memory.
+/// The maximum size of `meta` in a cached session, as JSON in bytes. Sessions of customers with a larger `meta` are not cached,
+/// because they would take too much memory.
 const META_REMEMBERED: usize = 256;
-/// Store keys remembered at most.
+/// The maximum number of cached stores.
 const STORES: usize = 2_000;
 
 /// The digest of a store key.
 type KeyDigest = [u8; 32];
 
-/// Remembers stores and sign-ins. Clones share them.
+/// The cache of stores and sessions. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct Recent {
-    /// Stores by the digest of a key.
+    /// Stores by the digest of their key.
     pub(super) stores: recent::Recent<KeyDigest, Store>,
-    /// Live sign-ins.
+    /// Live sessions by the number of their token.
     pub(super) sessions: recent::Recent<TokenId, Session>,
 }
 
-/// A live sign-in of an open account.
+/// A live session of an open account.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) store: StoreId,
     pub(super) digest: SecretDigest,
     pub(super) last_used_at: DateTime<Utc>,
     pub(super) customer: Arc<Customer>,
-    /// The customer as JSON, which most requests ask for.
+    /// The customer as JSON. Most requests ask for it.
     pub(super) shown: Bytes,
 }
 
@@ -53,17 +54,17 @@ impl Recent {
         }
     }
 
-    /// A customer has changed, or all their sign-ins have ended.
+    /// Evicts the sessions of a customer who has changed, or whose sessions were revoked.
     pub(super) fn forget_customer(&self, customer: CustomerId) {
         self.forget_customers(&[customer]);
     }
 
-    /// Several customers have changed.
+    /// Evicts the sessions of several customers.
     pub(super) fn forget_customers(&self, customers: &[CustomerId]) {
         self.sessions.forget_where(|session| customers.contains(&session.customer.id));
     }
 
-    /// Something wider has changed.
+    /// Evicts everything.
     pub(super) fn forget_everything(&self) {
         self.stores.forget_everything();
         self.sessions.forget_everything();

@@ -1,4 +1,4 @@
-//! Registering: a code to the identity first, then the details together with the code.
+//! Registration: a code is sent to the identity first; the account is opened with the code and the customer's details.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -25,7 +25,7 @@ use crate::storefront::sign_in::SignedIn;
 use crate::storefront::stores::Store;
 use crate::storefront::{Storefront, passwords, sending, texts};
 
-/// Registering.
+/// The routes of registration.
 pub(super) fn routes() -> Routes<Storefront> {
     let asking = told("Send a code to somebody who has no account yet.", routes::sent()).refused(&[ProblemCode::AccountExists]);
     let asking = asking.refused(codes::NOT_TEXTED).refused(codes::NOT_MAILED);
@@ -39,10 +39,10 @@ body! {
     /// `POST customers/request-creation-code`
     #[derive(Debug)]
     struct CreationCodeRequest {
-        /// How the code travels.
+        /// How the code is sent: `sms` or `email`.
         #[serde(default)]
         mode: Mode,
-        /// The number or the mail address it goes to.
+        /// The phone number or email address that the code is sent to.
         identity: String,
     }
 }
@@ -101,29 +101,29 @@ body! {
     /// `POST customers`
     #[derive(Debug)]
     struct RegistrationRequest {
-        /// What the customer is called: 1 to 255 characters.
+        /// The customer's name: 1 to 255 characters.
         #[serde(default)]
         name: String,
-        /// What the code was sent to. This, `email` or `phone` is needed.
+        /// The phone number or email address that the code was sent to. One of `identity`, `email` and `phone` is required.
         identity: Option<String>,
-        /// A mail address; it is proven if the code was sent to it.
+        /// The email address. It is proven if the code was sent to it.
         email: Option<String>,
-        /// A number with its international prefix; it is proven if the code was sent to it.
+        /// The phone number with its international prefix. It is proven if the code was sent to it.
         phone: Option<String>,
-        /// 8 to 256 characters, and none of the most common ones.
+        /// A password of 8 to 256 characters that is not one of the most common passwords.
         password: Option<SecretString>,
-        /// The code that was sent.
+        /// The verification code: six digits.
         #[serde(default)]
         code: SubmittedCode,
     }
 }
 
-/// A registration whose every member can be used.
+/// A registration request with every field parsed.
 struct Registration {
     name: String,
     email: Option<EmailAddress>,
     phone: Option<PhoneNumber>,
-    /// What the code may have been sent to: the identity if one is named, else either of the two.
+    /// The keys that the code may have been requested for: `identity` if it is given, otherwise `email` and `phone`.
     candidates: Vec<String>,
     password: Option<SecretString>,
 }
@@ -217,7 +217,8 @@ async fn create_account(storefront: &Storefront, attempt: &Attempt<'_>, request:
     Ok(signed_in)
 }
 
-/// Between the code and the registration somebody else proved the identity: an identity provider, or the same person twice.
+/// Maps the constraint violation of an identity that was proven after the code was checked: by an identity provider, or by a
+/// parallel registration.
 fn refuse_taken(error: sqlx::Error) -> Problem {
     match violated_constraint(&error) {
         Some("customers_proven_email" | "customers_proven_phone") => ProblemCode::AccountExists.into(),

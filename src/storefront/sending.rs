@@ -1,4 +1,4 @@
-//! The limit of the routes that send messages: five requests in any minute for one store key and client address.
+//! The limit of the routes that send messages: five requests within one minute for one store key and client address.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -15,10 +15,10 @@ use crate::storefront::stores::Store;
 
 const RULE: Rule = Rule { limit: 5, window: TimeDelta::minutes(1) };
 
-/// Counts a request on a sending route, runs `flow` if the limit allows it, and answers how the code travelled; shows the limit on whatever
-/// is answered.
+/// Counts a request to a sending route, runs `flow` if the limit allows it, and responds with the method that the code was sent
+/// by. Every response has the headers of the limit.
 ///
-/// The flow comes boxed: what its statements need would else be copied from future to future.
+/// The flow is boxed, so that the large state of its queries is not moved from future to future.
 pub(super) async fn limited(
     storefront: &Storefront,
     store: &Store,

@@ -1,4 +1,4 @@
-//! A customer's sign-ins: each token is one.
+//! A customer's sessions. Each token is one session.
 
 use axum::Json as Answer;
 use axum::extract::{Path, State};
@@ -11,7 +11,7 @@ use crate::storefront::Storefront;
 use crate::storefront::routes::{self, Routes, told};
 use crate::storefront::tokens::{self, SignedInCustomer};
 
-/// The customer's sign-ins.
+/// The routes of sessions.
 pub(super) fn routes() -> Routes<Storefront> {
     let listing = told("List where the customer is signed in, the last used first.", object([("sessions", schema())]));
     let ending = told("End one of these sign-ins.", routes::done()).at("id", "The sign-in's id.").refused(&[ProblemCode::RecordNotFound]);
@@ -22,7 +22,7 @@ pub(super) fn routes() -> Routes<Storefront> {
         .post("/customers/logout-all", told("End every sign-in of the customer.", routes::done()), logout_all)
 }
 
-/// The form of what is listed.
+/// The JSON schema of the list.
 fn schema() -> Value {
     let instant = json!({ "type": "string", "format": "date-time" });
     let line = json!({ "type": ["string", "null"] });
@@ -39,7 +39,8 @@ fn schema() -> Value {
     json!({ "type": "array", "items": session })
 }
 
-/// `GET customers/sessions`: where the customer is signed in, the last used first, and how and from where each sign-in was made.
+/// `GET customers/sessions`: lists the customer's sessions, most recently used first, with the method and the origin of each
+/// sign-in.
 async fn list(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     let sessions = tokens::list_tokens(&mut conn, caller.customer.id, storefront.clock.now()).await?;
@@ -58,7 +59,7 @@ async fn list(State(storefront): State<Storefront>, caller: SignedInCustomer) ->
     Ok(Answer(json!({ "sessions": shown.collect::<Vec<_>>() })))
 }
 
-/// `DELETE customers/sessions/{id}`: ends one of the customer's own sign-ins.
+/// `DELETE customers/sessions/{id}`: revokes one of the customer's own sessions.
 async fn revoke(State(storefront): State<Storefront>, caller: SignedInCustomer, Path(id): Path<String>) -> Result<Answer<Value>, Problem> {
     let id = id.parse().map_err(|_| ProblemCode::RecordNotFound)?;
     let mut conn = storefront.pool.acquire().await?;
@@ -67,7 +68,7 @@ async fn revoke(State(storefront): State<Storefront>, caller: SignedInCustomer, 
     if revoked { Ok(Answer(json!({ "status": "ok" }))) } else { Err(ProblemCode::RecordNotFound.into()) }
 }
 
-/// `POST customers/logout`: ends this sign-in.
+/// `POST customers/logout`: revokes the session of the request.
 async fn logout(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     tokens::revoke_token(&mut conn, caller.customer.id, caller.token, storefront.clock.now()).await?;
@@ -75,7 +76,7 @@ async fn logout(State(storefront): State<Storefront>, caller: SignedInCustomer) 
     Ok(Answer(json!({ "status": "ok" })))
 }
 
-/// `POST customers/logout-all`: ends every sign-in of the customer, this one included.
+/// `POST customers/logout-all`: revokes every session of the customer, including that of the request.
 async fn logout_all(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     tokens::revoke_all_tokens(&mut conn, caller.customer.id, storefront.clock.now()).await?;

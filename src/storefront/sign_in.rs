@@ -1,4 +1,4 @@
-//! Signing in: by a code, or by identity and password.
+//! Sign-in with a code, or with an identity and a password.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -23,10 +23,11 @@ use crate::storefront::stores::Store;
 use crate::storefront::texts::{self, Recipient};
 use crate::storefront::{Settings, Storefront, passwords, sending};
 
-/// A password is compared again when its hash was replaced meanwhile: a parallel sign-in may have hashed the same password anew.
+/// The number of times a password is compared. A second comparison is needed if the stored hash was replaced in the meantime: a
+/// parallel sign-in may have upgraded the hash of the same password.
 const TRIES: usize = 2;
 
-/// Signing in.
+/// The routes of sign-in.
 pub(super) fn routes() -> Routes<Storefront> {
     let asking = told("Send a sign-in code.", routes::sent()).refused(&[ProblemCode::CustomerNotFound]).refused(codes::NOT_TEXTED);
     let by_code = told("Sign in by a code.", routes::login()).refused(codes::NOT_RIGHT);
@@ -39,7 +40,7 @@ pub(super) fn routes() -> Routes<Storefront> {
     )
 }
 
-/// A customer with the token they have just been given.
+/// A customer with a newly issued token.
 #[derive(Debug)]
 pub(super) struct SignedIn {
     pub(super) token: SecretString,
@@ -47,7 +48,7 @@ pub(super) struct SignedIn {
 }
 
 impl SignedIn {
-    /// The login response of interface 1; with `storefront.flat_login` the customer's fields stand beside the customer, too.
+    /// The login response of interface 1. With `storefront.flat_login` it also contains the customer's fields at its top level.
     pub(super) fn answer(&self, settings: &Settings) -> Value {
         let customer = self.customer.present();
         let mut answer = if settings.flat_login { customer.clone() } else { Map::new() };
@@ -61,15 +62,16 @@ body! {
     /// `POST customers/login-with-sms`
     #[derive(Debug)]
     struct SmsLoginRequest {
-        /// The number that is texted. This or `identity` is needed.
+        /// The phone number that receives the code. Either this field or `identity` is required.
         phone: Option<String>,
-        /// Instead of the number: an address, of somebody who may have no number.
+        /// A phone number or an email address, instead of `phone`. An email address must be proven; it receives the code by mail.
         identity: Option<String>,
     }
 }
 
-/// `POST customers/login-with-sms`: sends a code and says how; the token comes from `verify-code`. Who registered by mail and has neither a
-/// number nor a password comes back with their address, which the code is then mailed to.
+/// `POST customers/login-with-sms`: sends a code and responds with the method that it was sent by. `verify-code` issues the
+/// token. Customers who registered by mail and have neither a phone number nor a password sign in with their email address, which
+/// receives the code.
 async fn login_with_sms(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
@@ -94,7 +96,8 @@ async fn send_sign_in_code(
     }
 }
 
-/// Mails a code to an address that is proven: whoever reads an address that an account merely lists must not get in.
+/// Sends a code only to a proven address. An account may list an address that belongs to another person, and the owner of that
+/// address must not get into the account.
 async fn mail_sign_in_code(
     storefront: &Storefront,
     store: &Store,
@@ -122,7 +125,7 @@ async fn text_sign_in_code(
     issue(storefront, store, languages, (&identity, &customer), Some(text)).await
 }
 
-/// Sends a sign-in code by `text`, where there is one to send, or to the customer's proven address.
+/// Sends a sign-in code to `text` if it is given and the guard allows it, otherwise to the customer's proven address.
 async fn issue(
     storefront: &Storefront,
     store: &Store,
@@ -147,9 +150,9 @@ body! {
     /// `POST customers/verify-code`
     #[derive(Debug)]
     struct CodeLoginRequest {
-        /// What the code was asked for with, or sent to.
+        /// The identity that the code was requested for, or the phone number or email address that it was sent to.
         identity: String,
-        /// The code that was sent.
+        /// The verification code: six digits.
         #[serde(default)]
         code: SubmittedCode,
     }
@@ -183,7 +186,7 @@ body! {
     /// `POST customers/login`
     #[derive(Debug)]
     struct PasswordLoginRequest {
-        /// The number or the mail address.
+        /// The phone number or email address.
         identity: String,
         /// The password.
         password: SecretString,
@@ -204,10 +207,10 @@ async fn login(
 
 async fn sign_in_by_password(storefront: &Storefront, attempt: &Attempt<'_>, request: &PasswordLoginRequest) -> Result<SignedIn, Problem> {
     let (store, identity) = (attempt.store.id, attempt.identity.as_ref());
-    // What is no identity at all still costs the same work, and is limited under what was typed.
+    // Text that is no valid identity costs the same work and is limited too, under the text itself.
     let bucket = passwords::bucket(store, &identity.map_or_else(|| request.identity.clone(), Identity::key));
     let now = storefront.clock.now();
-    // Counted before it is compared: parallel guesses cannot pass together. A right password gives the count back.
+    // The guess is counted before it is compared, so parallel guesses cannot get past the limit. A right password clears the count.
     let (standing, mut customer) = passwords::count_guess(&mut *storefront.pool.acquire().await?, store, &bucket, identity, now).await?;
     if !standing.allowed {
         return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(standing.retry_after()));
@@ -217,7 +220,7 @@ async fn sign_in_by_password(storefront: &Storefront, attempt: &Attempt<'_>, req
         let compared = match storefront.hashing.compare(request.password.clone(), stored).await {
             Ok(compared) => compared,
             Err(busy) => {
-                // Nothing was compared, so nothing was guessed.
+                // No password was compared, so the guess does not count.
                 rate_limit::give_back(&mut *storefront.pool.acquire().await?, &bucket, now).await?;
                 return Err(busy.into());
             }
@@ -239,9 +242,9 @@ async fn sign_in_by_password(storefront: &Storefront, attempt: &Attempt<'_>, req
     Err(ProblemCode::CredentialsInvalid.into())
 }
 
-/// Replaces the hash of a right password by one with the parameters of today.
+/// Replaces the hash of a right password with one that has the current parameters.
 async fn hash_anew(storefront: &Storefront, password: &SecretString, customer: &mut Customer) -> Result<(), sqlx::Error> {
-    // Some other time will do, if there is no room for it now.
+    // If the hasher has no capacity now, a later sign-in upgrades the hash.
     let (Some(older), Ok(newer)) = (&customer.password_hash, storefront.hashing.hash(password.clone()).await) else { return Ok(()) };
     if customers::set_password_hash(&mut *storefront.pool.acquire().await?, customer.id, older, &newer).await? {
         customer.password_hash = Some(newer);

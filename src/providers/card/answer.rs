@@ -1,4 +1,4 @@
-//! What the card provider answers, as far as we read it.
+//! The responses of the card provider, as far as the client reads them.
 
 use secrecy::SecretString;
 use serde::Deserialize;
@@ -10,13 +10,13 @@ use crate::providers::card::CardError;
 #[serde(try_from = "String")]
 pub struct CardCustomerId(String);
 
-/// The text cannot be an id.
+/// The text is not a valid id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id of the card provider has 1 to 255 visible ASCII characters")]
 pub struct NotACardCustomerId;
 
 impl CardCustomerId {
-    /// As the provider writes it.
+    /// The id in the provider's spelling.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -31,29 +31,29 @@ impl TryFrom<String> for CardCustomerId {
     }
 }
 
-/// A customer that was created.
+/// The response to the creation of a customer.
 #[derive(Deserialize)]
 pub(super) struct Customer {
     pub(super) id: CardCustomerId,
 }
 
-/// A key for an app, for about an hour.
+/// A key for an app, valid for about one hour.
 #[derive(Debug, Deserialize)]
 pub struct EphemeralKey {
-    /// What the app's SDK takes.
+    /// The secret for the app's SDK.
     pub secret: SecretString,
 }
 
-/// The intent to save a card.
+/// An intent to save a card.
 #[derive(Debug, Deserialize)]
 pub struct SetupIntent {
-    /// The provider's id of it.
+    /// The provider's id of the intent.
     pub id: String,
-    /// What the app's SDK takes.
+    /// The secret for the app's SDK.
     pub client_secret: SecretString,
 }
 
-/// A refusal in the provider's own form.
+/// An error response of the provider.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Refusal {
     error: Reason,
@@ -68,7 +68,8 @@ struct Reason {
 }
 
 impl Refusal {
-    /// What the refusal means to us. Type and code are words of the provider's documentation; the message is left alone.
+    /// Maps an error response to a [`CardError`]. Type and code are defined in the provider's documentation. The message is
+    /// ignored.
     pub(super) fn judge(self, status: u16) -> CardError {
         let Reason { r#type, code, param } = self.error;
         match (r#type.as_deref(), code.as_deref(), param.as_deref()) {

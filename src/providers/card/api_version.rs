@@ -3,18 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// A date, and since 2024 a word after it: `2024-06-20`, `2024-09-30.acacia`.
+/// A date, followed by a word since 2024: `2024-06-20`, `2024-09-30.acacia`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub struct ApiVersion(String);
 
-/// The text is no such version.
+/// The text is not an API version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("A version of the card provider's API is a date, such as 2024-06-20.")]
 pub struct NotAnApiVersion;
 
 impl ApiVersion {
-    /// As the header takes it.
+    /// The version as the value of the header.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,4 +1,4 @@
-//! The way to the card provider: one POST at a time, repeated where the provider's documentation says it helps.
+//! The HTTP client of the card provider: one POST at a time, with retries where the provider's documentation recommends them.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::providers::card::answer::Refusal;
 use crate::providers::card::{ApiVersion, BadSettings, CardError, Settings};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
-/// The wait before the second try; the n-th is n times as long.
+/// The backoff before the first retry. The backoff before the n-th retry is n times as long.
 const PAUSE: Duration = Duration::from_millis(250);
 
 /// A client of the card provider.
@@ -25,7 +25,7 @@ pub struct Card {
 }
 
 impl Card {
-    /// The provider of the settings.
+    /// Creates the client from the settings.
     pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
         if !matches!(settings.base_url.scheme(), "https" | "http") {
             return Err(BadSettings::BaseUrl);
@@ -39,17 +39,17 @@ impl Card {
         Ok(Self { client, name, base_url, api_version })
     }
 
-    /// What apps call the provider.
+    /// The name of the provider in routes.
     pub fn name(&self) -> &RouteName {
         &self.name
     }
 
-    /// Where the provider is.
+    /// The base URL of the API.
     pub fn address(&self) -> &Url {
         &self.base_url
     }
 
-    /// Sends a form until the provider has an answer that stays.
+    /// Sends a form. Retries until the response is final.
     pub(super) async fn post<T: DeserializeOwned>(
         &self,
         secret_key: &SecretString,
@@ -79,11 +79,11 @@ impl Card {
     }
 }
 
-/// How often a call is made at most when it is answered like this. A call that was not answered at all is not repeated: its caller has
-/// waited long enough.
+/// The maximum number of attempts for a response with this status code. A request without a response is not retried: the caller
+/// has waited long enough.
 fn tries(status: StatusCode) -> u32 {
     match status.as_u16() {
-        // The same request of a twin is under way; when it is done, its answer is ours too.
+        // A parallel request with the same idempotency key is in progress. Once it is done, the retry gets its response.
         409 => 5,
         429 | 500..=599 => 2,
         _ => 1,
@@ -102,7 +102,7 @@ fn failed(reason: impl Into<String>) -> CardError {
     CardError::Failed(reason.into())
 }
 
-/// The kind of fault alone: the text of one may quote what was answered.
+/// The kind of the error only: its message may quote the response.
 fn describe(error: &reqwest::Error) -> &'static str {
     if error.is_timeout() {
         "too slow"

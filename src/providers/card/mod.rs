@@ -1,7 +1,8 @@
-//! The card provider's API: forms go in, JSON comes out. Customers, ephemeral keys and setup intents are all we ask of it.
+//! The API of the card provider: form requests and JSON responses. The client creates customers, ephemeral keys and setup
+//! intents.
 //!
-//! One client serves every company; each call carries the secret key of the account it is for. Every call that makes something has an
-//! idempotency key, so that repeating it, by us or by a parallel request, makes nothing twice.
+//! One client serves all companies. Each call carries the secret key of the company's account. Every call that creates something
+//! has an idempotency key, so that a retry, or a parallel request with the same key, creates nothing twice.
 
 mod answer;
 mod api_version;
@@ -23,13 +24,13 @@ pub use client::Card;
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// What apps call the provider: `<name>-ephemeral-key` works beside `card-ephemeral-key`.
+    /// The provider's name in routes: `<name>-ephemeral-key` is available in addition to `card-ephemeral-key`.
     pub name: RouteName,
-    /// Where the API is.
+    /// The base URL of the API.
     pub base_url: Url,
-    /// The version asked for, unless an app names its own for an ephemeral key.
+    /// The API version of requests. An app can request another version for an ephemeral key.
     pub api_version: ApiVersion,
-    /// How long one call may take.
+    /// The timeout of one call.
     #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
@@ -40,35 +41,35 @@ pub enum BadSettings {
     /// `providers.card.base_url`
     #[error("providers.card.base_url is not an address of the web")]
     BaseUrl,
-    /// No HTTPS can be spoken here.
+    /// The HTTPS client cannot be built.
     #[error("no client for providers.card can be built")]
     Client(#[from] reqwest::Error),
 }
 
-/// Why a call came to nothing. What the provider says in words is never kept: it may name people.
+/// The reason why a call failed. The provider's error message is never stored, because it may contain personal data.
 #[derive(Debug, thiserror::Error)]
 pub enum CardError {
-    /// The provider does not know the customer: deleted there, or of another account.
+    /// The provider does not know the customer. The customer was deleted there, or belongs to another account.
     #[error("the card provider does not know the customer")]
     CustomerUnknown,
-    /// The idempotency key was used before, for something else.
+    /// The idempotency key was already used for a different request.
     #[error("the card provider knows the idempotency key from another request")]
     KeyReused,
-    /// Anything else: unreachable, too slow, refused, out of order, not understood.
+    /// Any other failure: unreachable, timed out, refused, server error, or an invalid response.
     #[error("the card provider did not do what it was asked: {0}")]
     Failed(String),
 }
 
-/// Somebody about to become a customer at the provider.
+/// A customer to be created at the provider.
 #[derive(Debug)]
 pub struct NewCardCustomer<'a> {
-    /// Our id, kept there for whoever looks them up.
+    /// The customer's id in this service, stored at the provider so that operators can look it up.
     pub id: &'a str,
-    /// Their name.
+    /// The name of the customer.
     pub name: &'a str,
-    /// Where the provider may write to.
+    /// The email address. The provider may send mails to it.
     pub email: Option<&'a str>,
-    /// Where the provider may text to.
+    /// The phone number. The provider may send texts to it.
     pub phone: Option<&'a str>,
 }
 
@@ -87,7 +88,7 @@ impl Card {
         Ok(made.id)
     }
 
-    /// Creates a key with which an app reads and changes the cards of one customer for a short while.
+    /// Creates a short-lived key with which an app can read and change the cards of one customer.
     pub async fn create_ephemeral_key(
         &self,
         secret_key: &SecretString,
@@ -99,7 +100,7 @@ impl Card {
         self.post(secret_key, "/v1/ephemeral_keys", &form, version, idempotency_key).await
     }
 
-    /// Creates the intent to save a card of one customer for later payments.
+    /// Creates an intent to save a card of one customer for later payments.
     pub async fn create_setup_intent(
         &self,
         secret_key: &SecretString,

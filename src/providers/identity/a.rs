@@ -1,4 +1,4 @@
-//! Provider A: an identity token, and an authorization code that its servers exchange once.
+//! Provider A: an identity token, and an authorization code that is exchanged once.
 
 use std::time::Duration;
 
@@ -21,40 +21,40 @@ use crate::providers::identity::{BadSettings, NoAnswer, Provider, VerifiedIdenti
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdpASettings {
-    /// What this deployment calls it.
+    /// The name of the provider in this deployment.
     pub name: RouteName,
-    /// The values of `iss` that are its own.
+    /// The accepted values of `iss`.
     #[serde(deserialize_with = "settings::list")]
     pub issuers: Vec<String>,
-    /// Our apps as it names them (`aud`).
+    /// The ids of the apps at the provider (accepted values of `aud`).
     #[serde(deserialize_with = "settings::list")]
     pub audiences: Vec<String>,
-    /// Where it publishes its keys.
+    /// The URL of the provider's keys.
     #[serde(deserialize_with = "settings::optional")]
     pub jwks_url: Option<Url>,
-    /// The app in whose name codes are exchanged.
+    /// The client id for the exchange of authorization codes.
     #[serde(deserialize_with = "settings::optional")]
     pub client_id: Option<String>,
-    /// The secret of that app.
+    /// The client secret for the exchange of authorization codes.
     pub client_secret: SecretString,
-    /// Where codes are exchanged.
+    /// The token endpoint, where authorization codes are exchanged.
     #[serde(deserialize_with = "settings::optional")]
     pub token_url: Option<Url>,
-    /// How long its answers are waited for.
+    /// The timeout of requests to the provider.
     #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
-/// What an app sends of a sign-in with provider A.
+/// The proof that an app sends to sign in with provider A.
 #[derive(Debug)]
 pub struct IdpAProof<'a> {
     /// The identity token.
     pub token: &'a SecretString,
-    /// The code; needed where codes are exchanged.
+    /// The authorization code. Required if codes are exchanged.
     pub code: Option<&'a SecretString>,
-    /// Whom the app believes to be signed in.
+    /// The id of the person whom the app considers signed in.
     pub user_id: Option<&'a str>,
-    /// What the app made the provider put into the token.
+    /// The nonce that the app passed to the provider.
     pub nonce: Option<&'a str>,
 }
 
@@ -93,12 +93,12 @@ impl IdpA {
         Ok(Some(Self { tokens, exchange }))
     }
 
-    /// How many of the keys that it publishes now can be used; it is asked.
+    /// Fetches the provider's keys and returns how many of them can be used.
     pub async fn count_keys(&self) -> Result<usize, NoAnswer> {
         self.tokens.count_keys().await
     }
 
-    /// Whom the proof is about.
+    /// Verifies the proof and returns the identity.
     pub async fn verify(&self, proof: IdpAProof<'_>) -> Result<VerifiedIdentity, VerifyError> {
         let claims = self.tokens.verify(proof.token).await?;
         if proof.user_id.is_some_and(|id| id != claims.sub) {
@@ -108,7 +108,7 @@ impl IdpA {
             return Err(Flaw::Nonce.into());
         }
         if let Some(exchange) = &self.exchange {
-            // With a code that may be left out, whoever steals a token would leave it out.
+            // The code must not be optional: an attacker with a stolen token would omit it.
             let second = exchange.exchange(proof.code.ok_or(Flaw::Incomplete)?).await?;
             if self.tokens.verify(&second).await?.sub != claims.sub {
                 return Err(Flaw::Subject.into());
@@ -118,7 +118,7 @@ impl IdpA {
     }
 }
 
-/// Apps give this provider either the nonce itself or, as its own samples do, the SHA-256 of it in hex.
+/// Apps pass the provider either the nonce itself or, like the provider's own samples, its SHA-256 in hex.
 fn has_nonce(claims: &Claims, nonce: &str) -> bool {
     claims.nonce.as_deref().is_some_and(|claim| claim == nonce || claim == hex::encode(sha256(nonce)))
 }

@@ -1,4 +1,4 @@
-//! Provider B: an identity token, and the id of the app it was issued to.
+//! Provider B: an identity token, and the id of the app that it was issued to.
 
 use std::time::Duration;
 
@@ -19,30 +19,30 @@ use crate::providers::identity::{BadSettings, NoAnswer, Provider, VerifiedIdenti
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdpBSettings {
-    /// What this deployment calls it.
+    /// The name of the provider in this deployment.
     pub name: RouteName,
-    /// The values of `iss` that are its own.
+    /// The accepted values of `iss`.
     #[serde(deserialize_with = "settings::list")]
     pub issuers: Vec<String>,
-    /// Our apps as it names them (`aud`, `azp`).
+    /// The ids of the apps at the provider (accepted values of `aud` and `azp`).
     #[serde(deserialize_with = "settings::list")]
     pub client_ids: Vec<String>,
-    /// Where it publishes its keys.
+    /// The URL of the provider's keys.
     #[serde(deserialize_with = "settings::optional")]
     pub jwks_url: Option<Url>,
-    /// How long its answers are waited for.
+    /// The timeout of requests to the provider.
     #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
-/// What an app sends of a sign-in with provider B.
+/// The proof that an app sends to sign in with provider B.
 #[derive(Debug)]
 pub struct IdpBProof<'a> {
     /// The identity token.
     pub token: &'a SecretString,
-    /// The app.
+    /// The id of the app at the provider.
     pub client_id: &'a str,
-    /// What the app made the provider put into the token.
+    /// The nonce that the app passed to the provider.
     pub nonce: Option<&'a str>,
 }
 
@@ -68,19 +68,19 @@ impl IdpB {
         Ok(Some(Self { tokens }))
     }
 
-    /// How many of the keys that it publishes now can be used; it is asked.
+    /// Fetches the provider's keys and returns how many of them can be used.
     pub async fn count_keys(&self) -> Result<usize, NoAnswer> {
         self.tokens.count_keys().await
     }
 
-    /// Whom the proof is about.
+    /// Verifies the proof and returns the identity.
     pub async fn verify(&self, proof: IdpBProof<'_>) -> Result<VerifiedIdentity, VerifyError> {
-        // The token is for one of our apps and, where it says so, was issued to one of them: the app's own id has to be one of the two.
+        // `aud` is one configured app, and so is `azp` if it is present. The app's own id must be one of the two.
         let claims = self.tokens.verify(proof.token).await?;
         if ![claims.audience(), claims.azp.as_deref()].contains(&Some(proof.client_id)) {
             return Err(Flaw::Audience.into());
         }
-        // Unlike with provider A, the nonce stands in the token as the app gave it.
+        // Unlike with provider A, the token contains the nonce unchanged.
         if proof.nonce.is_some_and(|nonce| claims.nonce.as_deref() != Some(nonce)) {
             return Err(Flaw::Nonce.into());
         }

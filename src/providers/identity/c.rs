@@ -1,4 +1,4 @@
-//! Provider C: an id that proves nothing, and an access token that the provider is asked about.
+//! Provider C: an id that proves nothing by itself, and an access token that the provider verifies.
 
 use std::time::Duration;
 
@@ -18,30 +18,30 @@ use crate::providers::identity::{BadSettings, NoAnswer, Provider, VerifiedIdenti
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IdpCSettings {
-    /// What this deployment calls it.
+    /// The name of the provider in this deployment.
     pub name: RouteName,
-    /// How an id is verified; empty: the provider is not offered.
+    /// How ids are verified. Empty: the provider is not offered.
     #[serde(deserialize_with = "settings::optional")]
     pub verification: Option<Verification>,
-    /// Where its API is, its version included.
+    /// The base URL of the provider's API, with its version.
     #[serde(deserialize_with = "settings::optional")]
     pub graph_url: Option<Url>,
-    /// Our app as it names it.
+    /// The id of the app at the provider.
     #[serde(deserialize_with = "settings::optional")]
     pub app_id: Option<String>,
-    /// The secret of that app.
+    /// The secret of the app.
     pub app_secret: SecretString,
-    /// How long its answers are waited for.
+    /// The timeout of requests to the provider.
     #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
-/// How an id of provider C is verified.
+/// How ids of provider C are verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verification {
-    /// The provider is asked about the access token.
+    /// The provider verifies the access token.
     Graph,
-    /// Not at all: whoever knows an id signs in as its owner. For shops that must serve apps which send no access token.
+    /// Ids are not verified: a caller who knows an id can sign in as its owner. For shops with apps that send no access token.
     None,
 }
 
@@ -57,12 +57,12 @@ impl std::str::FromStr for Verification {
     }
 }
 
-/// What an app sends of a sign-in with provider C.
+/// The proof that an app sends to sign in with provider C.
 #[derive(Debug)]
 pub struct IdpCProof<'a> {
-    /// Whom the app believes to be signed in.
+    /// The id of the person whom the app considers signed in.
     pub user_id: &'a str,
-    /// The access token; needed unless ids are taken as they come.
+    /// The access token. Required unless ids are accepted unverified.
     pub access_token: Option<&'a SecretString>,
 }
 
@@ -92,7 +92,7 @@ impl IdpC {
         }
     }
 
-    /// How ids are verified. Where the provider is asked about them, it is asked whether it knows our app.
+    /// Returns how ids are verified. If the provider verifies them, checks that it accepts the app's credentials.
     pub async fn introduce(&self) -> Result<Verification, NoAnswer> {
         match &self.graph {
             Some(graph) => graph.introduce().await.map(|()| Verification::Graph),
@@ -100,7 +100,7 @@ impl IdpC {
         }
     }
 
-    /// Whom the proof is about. The provider does not say whose an address is, so it vouches for none.
+    /// Verifies the proof and returns the identity. The provider does not tell who owns an address, so the identity has none.
     pub async fn verify(&self, proof: IdpCProof<'_>) -> Result<VerifiedIdentity, VerifyError> {
         let subject = Subject::parse(proof.user_id)?;
         let provider = match &self.graph {

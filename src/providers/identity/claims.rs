@@ -1,62 +1,62 @@
-//! What a token says, and whether it is about this moment, its provider and one of our apps: a pure function.
+//! The claims of a token, and the check against the current time, the provider and the configured apps: a pure function.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-/// How far a provider's clock and ours may lie apart.
+/// The tolerated difference between the clocks of a provider and of this service.
 const LEEWAY: TimeDelta = TimeDelta::seconds(60);
-/// How old a token may be, whatever its own end: the shorter, the less a stolen one is worth.
+/// The maximum age of a token, regardless of its `exp`. A short age limits the use of a stolen token.
 const MAX_AGE: TimeDelta = TimeDelta::minutes(10);
 
-/// What is wrong with a proof. For the log alone: a caller is not told which lock held.
+/// The reason why a proof is refused. It is only logged: the response does not tell which check failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
-    /// No token, or one without the claims it needs.
+    /// There is no token, or it lacks a required claim.
     #[error("it is not an identity token")]
     Malformed,
-    /// The key it names is not published by the provider.
+    /// The provider does not publish the key that the token names.
     #[error("its key is unknown")]
     Key,
-    /// Its algorithm is not the one its key is for.
+    /// The algorithm is not the one that the key is pinned to.
     #[error("its algorithm is not its key's")]
     Algorithm,
-    /// Its signature is not of its key.
+    /// The signature was not made with the key.
     #[error("its signature is wrong")]
     Signature,
-    /// It is of another issuer.
+    /// The token is from another issuer.
     #[error("its issuer is not the provider")]
     Issuer,
-    /// It is for another app, or not for one of ours alone.
+    /// The token is for another app, or for several apps.
     #[error("its audience is not one of our apps")]
     Audience,
-    /// It was issued to another app.
+    /// The token was issued to another app.
     #[error("the app it was issued to is not one of ours")]
     AuthorizedParty,
-    /// It is past its end.
+    /// The token has expired.
     #[error("it has expired")]
     Expired,
-    /// It begins, or was issued, in the future.
+    /// The token becomes valid, or was issued, in the future.
     #[error("it is not valid yet")]
     NotYetValid,
-    /// It was issued more than ten minutes ago.
+    /// The token was issued more than ten minutes ago.
     #[error("it is too old")]
     TooOld,
-    /// It was not issued for this nonce.
+    /// The nonce of the token is not that of the request.
     #[error("its nonce is another one")]
     Nonce,
-    /// It names nobody, or somebody else than the request does.
+    /// The token has no valid subject, or another one than the request.
     #[error("it is about somebody else")]
     Subject,
-    /// What proves it further is missing: an authorization code, an access token.
+    /// A further proof is missing: an authorization code or an access token.
     #[error("a further proof is missing")]
     Incomplete,
-    /// The provider was asked and does not stand by it.
+    /// The provider does not confirm the proof.
     #[error("the provider does not confirm it")]
     NotConfirmed,
 }
 
-/// A provider's own name for a person: 1 to 255 visible ASCII characters, as OpenID Connect bounds it.
+/// A provider's id of a person: 1 to 255 visible ASCII characters, the limit of OpenID Connect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject(String);
 
@@ -66,13 +66,13 @@ impl Subject {
         if is_subject { Ok(Self(text.to_owned())) } else { Err(Flaw::Subject) }
     }
 
-    /// The name itself.
+    /// The id in the provider's spelling.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The claims of an identity token. Instants are seconds since 1970, which RFC 7519 lets be fractions.
+/// The claims of an identity token. Instants are seconds since 1970, which may be fractional (RFC 7519).
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Claims {
     iss: String,
@@ -96,7 +96,7 @@ enum Audience {
     Several(Vec<String>),
 }
 
-/// Some providers write `true` as text.
+/// Some providers send `true` as a string.
 fn is_true<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
     Ok(match Value::deserialize(deserializer)? {
         Value::Bool(value) => value,
@@ -106,13 +106,13 @@ fn is_true<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error>
 }
 
 impl Claims {
-    /// Refuses a token that is not of one of these issuers, for exactly one of these apps, and of this moment.
+    /// Refuses a token that is not from one of these issuers, not for exactly one of these apps, or not valid now.
     pub(super) fn judge(&self, issuers: &[String], apps: &[String], now: DateTime<Utc>) -> Result<(), Flaw> {
         let is_ours = |app: &str| apps.iter().any(|ours| ours == app);
         if !issuers.contains(&self.iss) {
             return Err(Flaw::Issuer);
         }
-        // A token that another app may use as well may have come from that app.
+        // A token for several apps may have been sent by another one of them.
         if !self.audience().is_some_and(is_ours) {
             return Err(Flaw::Audience);
         }
@@ -131,7 +131,7 @@ impl Claims {
         Ok(())
     }
 
-    /// The app the token is for, if it is for one alone.
+    /// Returns the app that the token is for, if it is for one app only.
     pub(super) fn audience(&self) -> Option<&str> {
         match &self.aud {
             Audience::One(app) => Some(app),
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// The judgement over a good token, but for one claim (`null`: absent).
+    /// Judges a valid token with one claim replaced (`null`: removed).
     fn judged(claim: &str, value: Value) -> Result<(), Flaw> {
         let now = DateTime::from_timestamp(1_000_000, 0).unwrap();
         let mut claims = json!({ "iss": "https://idp", "sub": "1", "aud": "app", "exp": 1_000_600, "iat": 1_000_000 });

@@ -1,4 +1,4 @@
-//! Exchanging an authorization code for a second identity token, straight from the provider. A code works once.
+//! Exchange of an authorization code for a second identity token, directly from the provider. A code works once.
 
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
@@ -9,10 +9,10 @@ use crate::kernel::telemetry::chain;
 use crate::providers::identity::outgoing::{NoAnswer, ask, read};
 use crate::providers::identity::{Flaw, VerifyError};
 
-/// When to ask again after a provider did not answer.
+/// Seconds after which a retry is recommended if the provider did not respond.
 const ASK_AGAIN_AFTER: u64 = 5;
 
-/// One app's access to the token endpoint.
+/// The client of the token endpoint, with the app's credentials.
 #[derive(Clone, Debug)]
 pub(super) struct CodeExchange {
     client: Client,
@@ -31,7 +31,7 @@ struct Refusal {
     error: OAuthError,
 }
 
-/// RFC 6749, section 5.2.
+/// The error codes of RFC 6749, section 5.2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum OAuthError {
@@ -50,7 +50,7 @@ impl CodeExchange {
         Self { client, url, client_id, client_secret }
     }
 
-    /// The identity token that the code stands for.
+    /// Exchanges the code for an identity token.
     pub(super) async fn exchange(&self, code: &SecretString) -> Result<SecretString, VerifyError> {
         let form = [
             ("grant_type", "authorization_code"),

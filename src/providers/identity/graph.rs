@@ -1,4 +1,4 @@
-//! Asking provider C whose an access token is, and which app it was issued to.
+//! Verification of access tokens of provider C: the person and the app that a token was issued to.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::providers::identity::claims::{Flaw, Subject};
 use crate::providers::identity::outgoing::{NoAnswer, ask, client, read};
 use crate::providers::identity::{BadSettings, VerifyError};
 
-/// When to ask again after the provider did not answer.
+/// Seconds after which a retry is recommended if the provider did not respond.
 const ASK_AGAIN_AFTER: u64 = 5;
 
-/// Our app's access to the provider's API.
+/// The client of the provider's API, with the app's credentials.
 #[derive(Clone, Debug)]
 pub(super) struct Graph {
     client: Client,
@@ -32,17 +32,17 @@ struct Inspection {
     data: Inspected,
 }
 
-/// What the provider says about a token.
+/// The provider's description of an access token.
 #[derive(Debug, Default, Deserialize)]
 struct Inspected {
     #[serde(default)]
     is_valid: bool,
     app_id: Option<String>,
     user_id: Option<String>,
-    /// `USER` for a person; pages and apps have tokens too.
+    /// `USER` for a person. Pages and apps also have tokens.
     #[serde(rename = "type")]
     kind: Option<String>,
-    /// Seconds since 1970; 0 for a token without an end.
+    /// Seconds since 1970. 0 for a token that does not expire.
     #[serde(default)]
     expires_at: i64,
 }
@@ -56,7 +56,7 @@ impl Graph {
         Ok(Self { client: client(timeout)?, debug_token, app_id, app_secret, clock })
     }
 
-    /// Whether the token was issued to our app for this person, and still counts.
+    /// Checks that the token was issued to this app for this person and is still valid.
     pub(super) async fn confirm(&self, access_token: &SecretString, subject: &Subject) -> Result<(), VerifyError> {
         match self.inspect(access_token).await {
             Ok(inspected) if inspected.is_of(&self.app_id, subject.as_str(), self.clock.now()) => Ok(()),
@@ -68,7 +68,8 @@ impl Graph {
         }
     }
 
-    /// Whether the provider knows our app: it is shown the app's own token, as one to look at and as the one to look with.
+    /// Checks that the provider accepts the app's credentials. The app's own token is both the token to inspect and the
+    /// authorization.
     pub(super) async fn introduce(&self) -> Result<(), NoAnswer> {
         let answer = ask(self.question(&self.app_token())).await?.success()?;
         read::<Inspection>(&answer).map(|_| ())

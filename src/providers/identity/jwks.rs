@@ -1,8 +1,8 @@
-//! The keys a provider publishes, kept.
+//! The cache of a provider's public keys.
 //!
-//! They are fetched when the first token needs one, again when they are an hour old, and again when a token names a key that is not among
-//! them. However many tokens ask, the provider is asked by one of them at a time and at most once a minute, and while it does not answer
-//! the keys we have stay good. A fetch belongs to nobody: a caller who leaves does not take it along.
+//! The keys are fetched when a token first needs one, when they are one hour old, and when a token names an unknown key.
+//! Regardless of the number of tokens, one request to the provider runs at a time, and at most one per minute. While the provider
+//! does not respond, the cached keys stay valid. A fetch continues if the request that started it is cancelled.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -18,12 +18,12 @@ use crate::providers::identity::keys::{Key, read_keys};
 use crate::providers::identity::outgoing::{NoAnswer, ask};
 use crate::providers::identity::{Flaw, VerifyError};
 
-/// Older keys are asked for again, so that one the provider has withdrawn stops working.
+/// The age at which keys are fetched again, so that a key that the provider has withdrawn stops working.
 const FRESH_FOR: TimeDelta = TimeDelta::hours(1);
-/// The provider is not asked twice within this time.
+/// The minimum interval between two fetches for tokens.
 const ASKED_EVERY: TimeDelta = TimeDelta::minutes(1);
 
-/// The keys at one address.
+/// The keys at one URL.
 #[derive(Clone, Debug)]
 pub(super) struct Jwks {
     url: Url,
@@ -31,15 +31,15 @@ pub(super) struct Jwks {
     clock: Clock,
     lifecycle: Lifecycle,
     kept: Arc<Mutex<Kept>>,
-    /// Held by whoever asks the provider.
+    /// Held by the task that fetches the keys.
     flight: Arc<tokio::sync::Mutex<()>>,
 }
 
-/// What is known, and since when.
+/// The cached keys and the times of the requests for them.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     keys: Vec<Key>,
-    /// When the question was asked whose answer the keys are.
+    /// The start of the request that returned the keys.
     fetched_at: Option<DateTime<Utc>>,
     asked_at: Option<DateTime<Utc>>,
 }
@@ -49,7 +49,7 @@ impl Jwks {
         Self { url, client, clock, lifecycle, kept: Arc::default(), flight: Arc::default() }
     }
 
-    /// The key with this id.
+    /// Returns the key with this id.
     pub(super) async fn find(&self, id: &str) -> Result<Key, VerifyError> {
         let fresh = {
             let kept = self.kept();
@@ -64,7 +64,7 @@ impl Jwks {
         }
     }
 
-    /// Asks the provider, or waits for the one who does; nothing happens when it was asked a moment ago.
+    /// Fetches the keys, or waits for a fetch in progress. Does nothing if the last request was less than one minute ago.
     async fn refresh(&self) {
         let flight = self.flight.clone().lock_owned().await;
         let now = self.clock.now();
@@ -82,11 +82,11 @@ impl Jwks {
             drop(flight);
             landed.send(()).ok();
         });
-        // Either it has landed, or it broke off; what is kept tells which.
+        // The fetch has succeeded or failed. The cache tells which.
         landing.await.ok();
     }
 
-    /// How many of the keys that are published now can be used.
+    /// Fetches the keys and returns how many of them can be used.
     pub(super) async fn count(&self) -> Result<usize, NoAnswer> {
         Ok(self.fetch().await?.len())
     }
@@ -114,7 +114,7 @@ impl Kept {
         self.asked_at.is_none_or(|at| at + ASKED_EVERY <= now)
     }
 
-    /// The key, or why there is none: a provider that did not answer the last time may have published it since.
+    /// Returns the key or the reason why there is none. If the last fetch failed, the provider may have published the key since.
     fn find(&self, id: &str, now: DateTime<Utc>) -> Result<Key, VerifyError> {
         match (self.key(id), self.asked_at) {
             (Some(key), _) => Ok(key.clone()),

@@ -1,4 +1,4 @@
-//! A provider's public keys, each pinned to the one algorithm that its signatures are made with.
+//! The public keys of a provider. Each is pinned to one signature algorithm.
 
 use jsonwebtoken::errors::ErrorKind;
 use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, KeyAlgorithm, PublicKeyUse};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::providers::identity::claims::{Claims, Flaw};
 
-/// One published key.
+/// A published key.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     id: String,
@@ -21,8 +21,8 @@ struct KeySet {
     keys: Vec<Value>,
 }
 
-/// The keys of a JWK set that may sign identity tokens: RS256 and ES256, with an id. Any others are passed over, so that a provider may
-/// publish what we do not know yet; `None` when the document is no set, or nothing of it can be used.
+/// Reads the keys of a JWK set that can verify identity tokens: RS256 and ES256, with an id. Other keys are skipped, so that a
+/// provider can publish keys of unknown kinds. Returns `None` if the document is no JWK set or has no usable key.
 pub(super) fn read_keys(document: &[u8]) -> Option<Vec<Key>> {
     let set: KeySet = serde_json::from_slice(document).ok()?;
     let keys: Vec<_> = set.keys.into_iter().filter_map(Key::read).collect();
@@ -48,11 +48,12 @@ impl Key {
         &self.id
     }
 
-    /// The claims of a token that this key signed. They are not judged yet: see [`Claims::judge`].
+    /// Verifies the signature of a token and returns its claims. The caller must still check them with [`Claims::judge`].
     pub(super) fn open(&self, token: &str) -> Result<Claims, Flaw> {
         let mut signature_alone = Validation::new(self.algorithm);
         signature_alone.required_spec_claims.clear();
-        // The crate reads the system's clock and takes any one of several audiences: time and audience are judged by ourselves.
+        // The library reads the system clock and accepts any one of several audiences. [`Claims::judge`] checks time and audience
+        // instead.
         signature_alone.validate_exp = false;
         signature_alone.validate_aud = false;
         decode(token, &self.decoding, &signature_alone).map(|opened| opened.claims).map_err(|error| match error.kind() {

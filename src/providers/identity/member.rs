@@ -1,6 +1,6 @@
-//! The member of a body that a deployment's own name stands in.
+//! The field of a request body that is named after a provider.
 
-/// The member that carries the provider's name for a person: `acmeIdUserId` for `acme-id`.
+/// The name of the field with the provider's id of a person: `acmeIdUserId` for the provider `acme-id`.
 pub fn user_id_member(name: &str) -> String {
     let mut words = name.split('-').filter(|word| !word.is_empty());
     let mut member = words.next().unwrap_or_default().to_owned();

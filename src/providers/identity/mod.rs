@@ -1,16 +1,18 @@
-//! Identity providers: who somebody is, on the word of a service they have an account with (decisions, section 6).
+//! Identity providers: sign-in with an account at an external service (`docs/specification/decisions.md`, section 6).
 //!
-//! A ([`IdpA`]) and B ([`IdpB`]) sign identity tokens. A token is believed when its signature is of a key the provider publishes
-//! ([`jwks`]), made with the one algorithm that key is pinned to ([`keys`]), and its claims are about this moment, this provider and one
-//! of our apps ([`claims`], a pure function). Nothing in a token's header chooses more than which of the published keys is tried. C
-//! ([`IdpC`]) signs nothing: its access tokens are shown to the provider itself.
+//! Providers A ([`IdpA`]) and B ([`IdpB`]) sign identity tokens. A token is accepted if its signature was made with a key that
+//! the provider publishes ([`jwks`]), with the one algorithm that the key is pinned to ([`keys`]), and if its claims match the
+//! current time, the provider and one of the configured apps ([`claims`], a pure function). The header of a token only selects
+//! which of the published keys is used. Provider C ([`IdpC`]) signs nothing: its access tokens are verified with a request to the
+//! provider.
 //!
-//! Only [`VerifiedIdentity`] leaves this room. A provider that answers slowly, wrongly or not at all costs a caller the provider's
-//! time-out and an answer of [`VerifyError::Unavailable`]; with keys in the cache, A and B go on without it.
+//! Guaranteed: the result of a verification is a [`VerifiedIdentity`] or an error. A request to a provider ends no later than the
+//! provider's timeout. If the provider is slow, unreachable or sends an invalid response, the caller gets
+//! [`VerifyError::Unavailable`]. With cached keys, identity tokens of A and B are verified without a request to the provider.
 //!
-//! What is not guaranteed: an identity token is a bearer's. Whoever steals one can use it until it is ten minutes old, and leaves out the
-//! nonce, which is compared only when it is sent. It is of no use alone where the provider is A and its codes are exchanged: a code works
-//! once.
+//! Not guaranteed: an identity token is a bearer token. An attacker who steals one can use it until it is ten minutes old, and
+//! can omit the nonce, which is compared only if the request contains one. A stolen token alone is useless if the provider is A
+//! and its authorization codes are exchanged, because a code works once.
 
 mod a;
 mod b;
@@ -38,21 +40,22 @@ pub use member::user_id_member;
 pub use outgoing::NoAnswer;
 pub use settings::BadSettings;
 
-/// Whose word it is. The same subject may be different people to different providers.
+/// The provider that vouches for an identity. The same subject may stand for different people at different providers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
     /// Provider A.
     IdpA,
     /// Provider B.
     IdpB,
-    /// Provider C, asked about an access token.
+    /// Provider C, which verified an access token.
     IdpC,
-    /// Nobody: an id of provider C that was merely claimed. It is never taken for one that was proven, nor the other way round.
+    /// No provider: the id of provider C was not verified. Such an identity is never treated as a verified one of provider C, and
+    /// vice versa.
     ClaimedIdpC,
 }
 
 impl Provider {
-    /// The name it is stored under.
+    /// The name in the database.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::IdpA => "idp_a",
@@ -63,61 +66,61 @@ impl Provider {
     }
 }
 
-/// Somebody a provider knows.
+/// The identity of a person at a provider.
 #[derive(Clone, Debug)]
 pub struct VerifiedIdentity {
-    /// Whose word it is.
+    /// The provider that vouches for the identity.
     pub provider: Provider,
-    /// The provider's own name for the person; it never changes.
+    /// The provider's id of the person. It never changes.
     pub subject: Subject,
-    /// The address the provider has for the person.
+    /// The email address that the provider has for the person.
     pub email: Option<EmailAddress>,
-    /// Whether the provider says that the address is the person's.
+    /// Whether the provider vouches that the address belongs to the person.
     pub email_is_vouched_for: bool,
-    /// What the person is called.
+    /// The name of the person.
     pub name: Option<String>,
 }
 
 impl VerifiedIdentity {
-    /// The address, if the provider says that it is the person's.
+    /// The address, if the provider vouches that it belongs to the person.
     pub fn vouched_email(&self) -> Option<&EmailAddress> {
         self.email.as_ref().filter(|_| self.email_is_vouched_for)
     }
 }
 
-/// Why nobody was identified.
+/// The reason why an identity could not be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// The deployment does not offer this provider.
     #[error("the provider is not configured")]
     NotConfigured,
-    /// The proof is missing, bad, or somebody else's.
+    /// The proof is missing, invalid, or about another person.
     #[error("the proof is refused")]
     NotVerified(#[from] Flaw),
-    /// The provider has to be asked and does not answer; the proof may be good.
+    /// The provider does not respond. The proof may be valid.
     #[error("the provider does not answer")]
     Unavailable {
-        /// Whole seconds after which asking again may help.
+        /// Seconds after which a retry may succeed.
         seconds: u64,
     },
 }
 
-/// A provider under the name this deployment gives it.
+/// A provider, under the name of this deployment.
 #[derive(Clone, Debug)]
 pub struct Named<P> {
-    /// What it is called here.
+    /// The name of the provider in routes.
     pub name: RouteName,
     provider: Option<P>,
 }
 
 impl<P> Named<P> {
-    /// The provider, if this deployment offers it.
+    /// Returns the provider if this deployment offers it.
     pub fn offered(&self) -> Result<&P, VerifyError> {
         self.provider.as_ref().ok_or(VerifyError::NotConfigured)
     }
 }
 
-/// The three of them.
+/// The three identity providers.
 #[derive(Clone, Debug)]
 pub struct IdentityProviders {
     /// Provider A.
@@ -129,7 +132,7 @@ pub struct IdentityProviders {
 }
 
 impl IdentityProviders {
-    /// The providers the settings describe; those without settings are not offered.
+    /// Creates the configured providers. A provider without settings is not offered.
     pub fn new(settings: &Settings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Self, BadSettings> {
         let Settings { idp_a, idp_b, idp_c, .. } = settings;
         settings::tell_apart([("idp-a", &idp_a.name), ("idp-b", &idp_b.name), ("idp-c", &idp_c.name)])?;

@@ -1,4 +1,4 @@
-//! Asking a provider: bounded in time and size, no redirects, and nothing of what was asked or answered in an error.
+//! Requests to a provider: limited in time and size, without redirects. Errors contain nothing of the request or the response.
 
 use std::time::Duration;
 
@@ -8,41 +8,41 @@ use serde::de::DeserializeOwned;
 
 use crate::providers::identity::BadSettings;
 
-/// Far above every honest answer.
+/// The maximum size of a response, far above every legitimate one.
 const ANSWER_LIMIT: usize = 256 * 1024;
 
-/// What came back.
+/// A response.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Vec<u8>,
 }
 
-/// Nothing usable came back.
+/// There is no usable response.
 #[derive(Debug, thiserror::Error)]
 pub enum NoAnswer {
-    /// It could not be sent, or broke off.
+    /// The request could not be sent, or the connection broke.
     #[error("the request failed")]
     Failed(#[source] reqwest::Error),
-    /// Nobody means that well.
+    /// The response exceeds the size limit.
     #[error("the answer is longer than {ANSWER_LIMIT} bytes")]
     TooLong,
-    /// A refusal.
+    /// The response is a refusal.
     #[error("the answer has status {0}")]
     Status(StatusCode),
-    /// Something else than was asked for. Without what the parser says: that may quote a token.
+    /// The response has an unexpected form. The parser's message is dropped, because it may quote a token.
     #[error("the answer is not what it should be")]
     NotUnderstood,
 }
 
-/// A client for one provider.
+/// Creates an HTTP client for one provider.
 pub(super) fn client(timeout: Duration) -> Result<Client, BadSettings> {
     let built = Client::builder().timeout(timeout).redirect(Policy::none()).build();
     built.map_err(|error| BadSettings::new("providers", error.to_string()))
 }
 
-/// Sends the request and reads the whole answer.
+/// Sends the request and reads the whole response.
 pub(super) async fn ask(request: RequestBuilder) -> Result<Answer, NoAnswer> {
-    // The address may hold a secret.
+    // The URL may contain a secret.
     let failed = |error: reqwest::Error| NoAnswer::Failed(error.without_url());
     let mut response = request.send().await.map_err(failed)?;
     let mut body = Vec::new();
@@ -56,13 +56,13 @@ pub(super) async fn ask(request: RequestBuilder) -> Result<Answer, NoAnswer> {
 }
 
 impl Answer {
-    /// The body of a success.
+    /// Returns the body of a success, or an error with the status code.
     pub(super) fn success(self) -> Result<Vec<u8>, NoAnswer> {
         if self.status.is_success() { Ok(self.body) } else { Err(NoAnswer::Status(self.status)) }
     }
 }
 
-/// Reads a document of the form `T`.
+/// Parses a JSON document.
 pub(super) fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, NoAnswer> {
     serde_json::from_slice(body).map_err(|_| NoAnswer::NotUnderstood)
 }

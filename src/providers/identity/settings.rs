@@ -1,16 +1,16 @@
-//! What the settings of the three providers have in common: all of a provider's keys or none, addresses that cannot be listened to.
+//! The validation that the settings of the providers share: all keys of a provider are set or none, and URLs use `https`.
 
 use url::{Host, Url};
 
 use crate::providers::RouteName;
 
-/// A provider's settings cannot be used.
+/// The settings of a provider are invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting} {reason}")]
 pub struct BadSettings {
-    /// The key.
+    /// The key of the setting.
     pub setting: String,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
 }
 
@@ -20,7 +20,7 @@ impl BadSettings {
     }
 }
 
-/// Whether these keys are set, all of them; some without the others are a mistake.
+/// Returns whether all of the keys are set. Fails if only some of them are.
 pub(super) fn all_or_none(keys: &[(&str, bool)]) -> Result<bool, BadSettings> {
     if keys.iter().all(|(_, is_set)| !is_set) {
         return Ok(false);
@@ -31,12 +31,13 @@ pub(super) fn all_or_none(keys: &[(&str, bool)]) -> Result<bool, BadSettings> {
     }
 }
 
-/// The value of a key that has to be set.
+/// Returns the value of a required key.
 pub(super) fn required<T>(setting: &str, value: Option<T>) -> Result<T, BadSettings> {
     value.ok_or_else(|| BadSettings::new(setting, "is not set"))
 }
 
-/// The address of a provider. Keys and secrets travel there: nobody on the way may read or change them.
+/// Checks the URL of a provider. It must use `https`, because keys and secrets are sent there. `http` is allowed for loopback
+/// addresses.
 pub(super) fn address(setting: &str, url: Option<&Url>) -> Result<Url, BadSettings> {
     let url = required(setting, url)?;
     let on_this_machine = match url.host() {
@@ -52,7 +53,7 @@ pub(super) fn address(setting: &str, url: Option<&Url>) -> Result<Url, BadSettin
     }
 }
 
-/// Names are parts of routes: `login-with-<name>` may stand for one thing only.
+/// Checks that the names of the providers are distinct, because they are part of the routes `login-with-<name>`.
 pub(super) fn tell_apart(providers: [(&str, &RouteName); 3]) -> Result<(), BadSettings> {
     let mut taken = vec!["sms".to_owned()];
     taken.extend(providers.map(|(neutral, _)| neutral.to_owned()));

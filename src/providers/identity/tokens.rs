@@ -1,4 +1,4 @@
-//! Identity tokens of one provider: its keys, its names, our apps.
+//! Verification of the identity tokens of one provider: its keys, its issuers and its apps.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::providers::identity::jwks::Jwks;
 use crate::providers::identity::outgoing::{NoAnswer, client};
 use crate::providers::identity::{BadSettings, Provider, VerifiedIdentity, VerifyError};
 
-/// Verifies the tokens of one provider.
+/// Verifies the identity tokens of one provider.
 #[derive(Clone, Debug)]
 pub(super) struct IdentityTokens {
     keys: Jwks,
@@ -37,11 +37,11 @@ impl IdentityTokens {
         Ok(Self { keys, issuers: issuers.to_vec(), apps: apps.to_vec(), clock: clock.clone(), client })
     }
 
-    /// The claims of a token that is believed.
+    /// Verifies a token and returns its claims.
     pub(super) async fn verify(&self, token: &SecretString) -> Result<Claims, VerifyError> {
         let token = token.expose_secret();
         let header = decode_header(token).map_err(|_| Flaw::Malformed)?;
-        // `crit` names what must be understood, and we understand none of it. A key or an address of keys in the header is never read.
+        // `crit` lists extensions that must be understood, and none is supported. Keys and key URLs in the header are never used.
         if header.crit.is_some() {
             return Err(Flaw::Malformed.into());
         }
@@ -51,19 +51,19 @@ impl IdentityTokens {
         Ok(claims)
     }
 
-    /// How many of the keys that the provider publishes now can be used.
+    /// Fetches the provider's keys and returns how many of them can be used.
     pub(super) async fn count_keys(&self) -> Result<usize, NoAnswer> {
         self.keys.count().await
     }
 
-    /// The client the provider is asked with.
+    /// The HTTP client for requests to the provider.
     pub(super) fn client(&self) -> &Client {
         &self.client
     }
 }
 
 impl Claims {
-    /// Whom the claims are about.
+    /// The identity that the claims describe.
     pub(super) fn identity(&self, provider: Provider) -> Result<VerifiedIdentity, Flaw> {
         Ok(VerifiedIdentity {
             provider,

@@ -1,7 +1,8 @@
-//! The circuit breaker of one provider: after so many texts in a row that it did not take, the others are asked for a while.
+//! The circuit breaker of one provider: after a number of consecutive failures the provider is skipped for a while.
 //!
-//! *Closed*, it lets every text through. *Open*, it lets one through after each cool-down, as a trial: taken, the breaker closes; not
-//! taken, or never heard of again, the next trial is a cool-down later.
+//! A *closed* breaker admits every text. An *open* breaker admits one text after each cool-down, as a trial (half-open). If the
+//! provider takes the trial, the breaker closes. If it does not, or the outcome is never reported, the next trial is one
+//! cool-down later.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -12,14 +13,14 @@ use chrono::{DateTime, TimeDelta, Utc};
 #[derive(Clone, Copy, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// So many failures in a row open it.
+    /// The number of consecutive failures that opens the breaker.
     pub opens_after: NonZeroU32,
-    /// How long a provider is then spared.
+    /// The time between two trials while the breaker is open.
     #[serde(with = "humantime_serde")]
     pub cool_down: Duration,
 }
 
-/// How one provider has been doing lately, as this instance saw it.
+/// The recent health of one provider, as this instance sees it.
 #[derive(Debug)]
 pub(super) struct Breaker {
     settings: Settings,
@@ -37,7 +38,7 @@ impl Breaker {
         Self { settings, state: State::Closed { failures: 0 } }
     }
 
-    /// Whether a text may go to the provider now. The one that may go to an open one is its trial: nobody else gets in beside it.
+    /// Whether a text may be sent to the provider now. An open breaker admits only one text per cool-down, as its trial.
     pub(super) fn admits(&mut self, now: DateTime<Utc>) -> bool {
         match self.state {
             State::Closed { .. } => true,
@@ -49,7 +50,7 @@ impl Breaker {
         }
     }
 
-    /// When an open breaker admits the next text; `None` while it is closed.
+    /// When an open breaker admits the next text. `None` if it is closed.
     pub(super) fn next_trial(&self) -> Option<DateTime<Utc>> {
         match self.state {
             State::Closed { .. } => None,
@@ -57,12 +58,12 @@ impl Breaker {
         }
     }
 
-    /// The provider answered as one that works.
+    /// Records that the provider works and closes the breaker.
     pub(super) fn note_health(&mut self) {
         self.state = State::Closed { failures: 0 };
     }
 
-    /// The provider did not take a text. Gives whether that opened the breaker.
+    /// Records that the provider did not take a text. Returns whether this opened the breaker.
     pub(super) fn note_failure(&mut self, now: DateTime<Utc>) -> bool {
         match self.state {
             State::Closed { failures } if failures + 1 < self.settings.opens_after.get() => {
@@ -131,7 +132,7 @@ mod tests {
         assert!(breaker.admits(at(32)));
         assert!(!breaker.note_failure(at(33)), "it was open before");
         assert!(!breaker.admits(at(62)) && breaker.admits(at(63)));
-        // Whoever sent the trial is gone without a word.
+        // The outcome of the trial is never reported.
         assert!(!breaker.admits(at(92)) && breaker.admits(at(93)));
     }
 }

@@ -1,4 +1,4 @@
-//! One request to a provider: it is answered, meets silence, or nobody is there.
+//! One request to a provider, with its outcomes: a response, a timeout, or no connection.
 
 use std::time::Duration;
 
@@ -7,34 +7,34 @@ use reqwest::{Client, RequestBuilder, StatusCode};
 
 use crate::providers::sms::{BadSettings, SendTextError};
 
-/// A provider that cannot be reached by then is not there, and the next one is asked.
+/// The maximum time to connect. After it, the next provider is tried.
 const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
-/// What is read of an answer; those of providers are a few hundred bytes long.
+/// The maximum number of bytes that are read of a response. Responses of providers have a few hundred bytes.
 const LONGEST_ANSWER: usize = 64 * 1024;
 
-/// What a provider answered.
+/// A response of a provider.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Vec<u8>,
 }
 
-/// What became of a text that was not refused.
+/// The outcome of a text that was not refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Receipt {
-    /// The provider said that it took it.
+    /// The provider confirmed that it took the text.
     Taken,
-    /// The provider fell silent and may have taken it before: a second text would be worse than none.
+    /// The provider did not respond in time and may have taken the text. A second text would be worse than none.
     Silence,
 }
 
-/// A client whose answers are waited for that long.
+/// Creates an HTTP client with this timeout.
 pub(super) fn client(timeout: Duration, setting: &'static str) -> Result<Client, BadSettings> {
-    // Redirects are not followed: they would carry a customer's number, and our credentials, to somebody else.
+    // Redirects are not followed, because they would send the customer's number and the credentials to another host.
     let builder = Client::builder().timeout(timeout).connect_timeout(CONNECT_TIME_LIMIT.min(timeout / 2)).redirect(Policy::none());
     builder.build().map_err(|error| BadSettings { setting, reason: error.to_string() })
 }
 
-/// Sends a text and has its answer judged.
+/// Sends a text and judges the response.
 pub(super) async fn hand_over(
     request: RequestBuilder,
     judge: impl FnOnce(&Answer) -> Result<(), SendTextError>,
@@ -45,7 +45,7 @@ pub(super) async fn hand_over(
     }
 }
 
-/// The answer; `None` when the provider fell silent after it may have taken the text.
+/// Returns the response, or `None` if the provider timed out after it may have taken the text.
 async fn ask(request: RequestBuilder) -> Result<Option<Answer>, SendTextError> {
     let mut response = match request.send().await {
         Ok(response) => response,
@@ -58,7 +58,7 @@ async fn ask(request: RequestBuilder) -> Result<Option<Answer>, SendTextError> {
             Ok(Some(chunk)) if body.len() + chunk.len() <= LONGEST_ANSWER => body.extend_from_slice(&chunk),
             Ok(_) => break,
             Err(error) if error.is_timeout() && status.is_success() => return Ok(None),
-            // What has come is judged: the status alone may say enough.
+            // The incomplete body is judged, because the status code may suffice.
             Err(_) => break,
         }
     }

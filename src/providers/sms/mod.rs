@@ -1,13 +1,16 @@
-//! Texts: the configured providers, asked in order.
+//! Texts: the configured SMS providers, tried in order.
 //!
-//! A provider that is out of service, over its rate or refuses our credentials *did not take* a text: the next one is asked. One that
-//! knows the number takes no texts has said the last word: nobody else is asked, because nobody else could know better. One that fell
-//! silent may have taken the text, which therefore counts as sent.
+//! A provider that is unavailable, over its rate limit or refuses the credentials *did not take* a text: the next one is tried.
+//! If a provider knows that the number receives no texts, no other provider is tried, because no other could know better. A
+//! provider that does not respond in time may have taken the text, which therefore counts as sent.
 //!
-//! Each provider stands behind a [`breaker`]: after several failures in a row it is passed over for a while. A breaker decides who is asked
-//! first, never that nobody is: while all of them are open, the provider whose trial comes first is asked all the same, because a customer
-//! who waits for a code is better served by a try than by a certain refusal. Breakers belong to one instance; another one has to find
-//! out by itself, which costs it the same few texts and no coordination.
+//! Each provider has a circuit breaker ([`breaker`]): after several consecutive failures it is skipped for a while.
+//!
+//! Guaranteed: a breaker only decides which provider is tried first. If all breakers are open, the provider with the earliest
+//! trial is tried nevertheless: an attempt serves a customer who waits for a code better than a certain refusal.
+//!
+//! Not guaranteed: breakers are in memory, per instance. Every instance detects a failing provider by itself, at the cost of a
+//! few texts, which needs no coordination.
 
 mod breaker;
 mod exchange;
@@ -34,25 +37,25 @@ pub use settings::{BadSettings, ProviderName, Settings};
 pub use twilio::Settings as TwilioSettings;
 pub use vonage::Settings as VonageSettings;
 
-/// One text to one number.
+/// A text to one number.
 pub struct Text<'a> {
-    /// Where it goes.
+    /// The number of the recipient.
     pub to: &'a PhoneNumber,
-    /// What it says.
+    /// The body of the text.
     pub body: &'a str,
-    /// The code in it, for the mailbox alone.
+    /// The verification code in the body. Only the mailbox uses it.
     pub code: Option<&'a SecretString>,
-    /// When it is sent.
+    /// When the text is sent.
     pub at: DateTime<Utc>,
 }
 
-/// Why a text was not sent.
+/// The reason why a text was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum SendTextError {
-    /// The provider knows that no text arrives at this number: a fixed line, a blocked or unknown number.
+    /// The provider knows that the number receives no texts: a fixed line, a blocked or unknown number.
     #[error("no text arrives at this number")]
     Unreachable,
-    /// The provider did not take it now: out of service, over its rate, bad credentials.
+    /// The provider did not take the text now: unavailable, over its rate limit, or invalid credentials.
     #[error("the provider did not take the text: {0}")]
     NotTaken(String),
 }
@@ -63,7 +66,7 @@ impl SendTextError {
     }
 }
 
-/// Sends texts. Without any provider and mailbox it cannot: ask [`Sms::is_available`]. Clones share the breakers.
+/// Sends texts, if a provider or the mailbox is configured ([`Sms::is_available`]). Clones share the breakers.
 #[derive(Clone, Debug)]
 pub struct Sms {
     providers: Arc<[Provider]>,
@@ -71,23 +74,23 @@ pub struct Sms {
 }
 
 impl Sms {
-    /// The providers of the settings; with a mailbox every text lands there too, and no provider is needed.
+    /// Creates the clients from the settings. With a mailbox, every text is also stored there, and no provider is required.
     pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, BadSettings> {
         let providers = settings.providers.iter().map(|name| Provider::new(*name, settings)).collect::<Result<_, _>>()?;
         Ok(Self { providers, mailbox })
     }
 
-    /// Whether there is anything to send with.
+    /// Whether a provider or the mailbox is configured.
     pub fn is_available(&self) -> bool {
         !self.providers.is_empty() || self.mailbox.is_some()
     }
 
-    /// The providers in their order, each with its address; a log has none.
+    /// The providers in their order, each with its URL. The `log` provider has none.
     pub fn addresses(&self) -> impl Iterator<Item = (ProviderName, Option<Url>)> {
         self.providers.iter().map(|provider| (provider.name(), provider.address()))
     }
 
-    /// Hands the text to the first provider that takes it.
+    /// Sends the text to the first provider that takes it.
     pub async fn send(&self, text: Text<'_>) -> Result<(), SendTextError> {
         if !self.providers.is_empty() {
             self.hand_over(&text).await?;
@@ -100,7 +103,7 @@ impl Sms {
 
     async fn hand_over(&self, text: &Text<'_>) -> Result<(), SendTextError> {
         let mut refusal = None;
-        // The filter is asked as late as the provider is: its answer may be the one trial of an open breaker.
+        // The filter runs lazily, right before each attempt: an open breaker may admit this text as its trial.
         for provider in self.providers.iter().filter(|provider| provider.admits(text.at)) {
             match provider.send(text).await {
                 Err(SendTextError::NotTaken(reason)) => refusal = Some(SendTextError::NotTaken(reason)),

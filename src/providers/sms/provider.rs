@@ -1,4 +1,4 @@
-//! One configured provider, and how it has been doing.
+//! A configured provider with its circuit breaker.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -9,7 +9,7 @@ use crate::providers::sms::breaker::Breaker;
 use crate::providers::sms::exchange::Receipt;
 use crate::providers::sms::{BadSettings, ProviderName, SendTextError, Settings, Text, http, twilio, vonage};
 
-/// A provider behind its breaker.
+/// A provider with its circuit breaker.
 #[derive(Debug)]
 pub(super) struct Provider {
     name: ProviderName,
@@ -40,7 +40,7 @@ impl Provider {
         self.name
     }
 
-    /// Where it is asked.
+    /// The URL of the provider.
     pub(super) fn address(&self) -> Option<Url> {
         match &self.client {
             Client::Twilio(twilio) => Some(twilio.address()),
@@ -50,23 +50,23 @@ impl Provider {
         }
     }
 
-    /// Whether its breaker lets a text through now.
+    /// Whether the breaker admits a text now.
     pub(super) fn admits(&self, now: DateTime<Utc>) -> bool {
         self.breaker().admits(now)
     }
 
-    /// When its open breaker lets the next text through.
+    /// When the open breaker admits the next text.
     pub(super) fn next_trial(&self) -> Option<DateTime<Utc>> {
         self.breaker().next_trial()
     }
 
-    /// Hands a text over and notes how that went.
+    /// Sends a text and records the outcome in the breaker.
     pub(super) async fn send(&self, text: &Text<'_>) -> Result<(), SendTextError> {
         let sent = self.client.send(text).await;
         match &sent {
-            // Whoever knows that a number takes no texts is in good health.
+            // A provider that rejects the number works.
             Ok(Receipt::Taken) | Err(SendTextError::Unreachable) => self.breaker().note_health(),
-            // This text is not sent again, but the next ones are better given to somebody who answers.
+            // This text is not sent again, but the next ones should go to a provider that responds.
             Ok(Receipt::Silence) => self.note_failure("silence", text.at),
             Err(SendTextError::NotTaken(reason)) => self.note_failure(reason, text.at),
         }

@@ -1,18 +1,18 @@
-//! How long a text is on the air: a segment carries 160 septets of the GSM alphabet (3GPP TS 23.038) or 70 units of UCS-2. A longer text
-//! is cut into several, each of which is paid for and may arrive alone.
+//! The length of a text in segments. A segment carries 160 septets of the GSM alphabet (3GPP TS 23.038) or 70 units of UCS-2. A
+//! longer text is split into several segments, each of which is paid for and may arrive alone.
 
-/// What a text travels in. One character that the GSM alphabet lacks makes the whole text UCS-2.
+/// The encoding of a text. A single character outside the GSM alphabet turns the whole text into UCS-2.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alphabet {
-    /// Seven bits a character; some characters take two.
+    /// Seven bits per unit. Some characters take two units.
     Gsm,
-    /// Sixteen bits a character; what lies beyond the first 65,536 takes two.
+    /// Sixteen bits per unit. Characters beyond the first 65,536 take two units.
     Ucs2,
 }
 
 const GSM: &str = "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿\
                    abcdefghijklmnopqrstuvwxyzäöñüà";
-/// Characters of the extension table: an escape goes before each.
+/// The characters of the extension table. Each is preceded by an escape and takes two units.
 const GSM_EXTENSION: &str = "\u{c}^{}\\[~]|€";
 
 impl Alphabet {
@@ -21,7 +21,7 @@ impl Alphabet {
         if text.chars().all(|character| Self::Gsm.units(character).is_some()) { Self::Gsm } else { Self::Ucs2 }
     }
 
-    /// How many units one segment carries.
+    /// The number of units in one segment.
     pub fn segment(self) -> usize {
         match self {
             Self::Gsm => 160,
@@ -29,7 +29,7 @@ impl Alphabet {
         }
     }
 
-    /// How many units a character takes; `None` when the alphabet lacks it.
+    /// The number of units of a character. `None` if the alphabet lacks it.
     pub fn units(self, character: char) -> Option<usize> {
         match self {
             Self::Gsm if GSM.contains(character) => Some(1),
@@ -40,7 +40,7 @@ impl Alphabet {
     }
 }
 
-/// How many units a text takes in the alphabet it needs, and which that is.
+/// The number of units that a text takes in the alphabet it needs, and that alphabet.
 pub fn length(text: &str) -> (usize, Alphabet) {
     let alphabet = Alphabet::of(text);
     (text.chars().filter_map(|character| alphabet.units(character)).sum(), alphabet)

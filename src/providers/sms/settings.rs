@@ -1,4 +1,4 @@
-//! `[sms]`: which providers are asked, and in which order.
+//! `[sms]`: the providers and their order.
 
 use crate::kernel::settings;
 use crate::providers::sms::{breaker, http, twilio, vonage};
@@ -7,7 +7,7 @@ use crate::providers::sms::{breaker, http, twilio, vonage};
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Providers in the order they are tried.
+    /// The providers, in the order in which they are tried.
     #[serde(deserialize_with = "settings::list")]
     pub providers: Vec<ProviderName>,
     /// `[sms.breaker]`
@@ -20,21 +20,21 @@ pub struct Settings {
     pub http: http::Settings,
 }
 
-/// The providers this version speaks to.
+/// The supported providers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProviderName {
-    /// Twilio, or a service that speaks its API.
+    /// Twilio, or a service with a compatible API.
     Twilio,
-    /// Vonage, or a service that speaks its SMS API.
+    /// Vonage, or a service with a compatible SMS API.
     Vonage,
     /// Any service that takes a text in one HTTP request.
     Http,
-    /// No service: the log says that a text would have been sent, without its content.
+    /// No service. The log records that a text would have been sent, without its content.
     Log,
 }
 
 impl ProviderName {
-    /// As the settings and the log write it.
+    /// The name in the settings and in the log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Twilio => "twilio",
@@ -55,17 +55,17 @@ impl std::str::FromStr for ProviderName {
     }
 }
 
-/// A provider is listed whose settings are missing or wrong.
+/// The settings of a configured provider are missing or invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting} {reason}")]
 pub struct BadSettings {
-    /// The key.
+    /// The key of the setting.
     pub setting: &'static str,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
 }
 
-/// The value of a setting that a listed provider cannot do without.
+/// Returns the value of a setting that a configured provider requires.
 pub(super) fn required<T: Clone>(value: Option<&T>, setting: &'static str) -> Result<T, BadSettings> {
     value.cloned().ok_or_else(|| BadSettings { setting, reason: "is not set".to_owned() })
 }

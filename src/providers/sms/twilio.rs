@@ -1,4 +1,4 @@
-//! The message API of Twilio and of the services that copy it: a form is posted, a JSON document comes back.
+//! The message API of Twilio and of compatible services: a form request and a JSON response.
 
 use std::time::Duration;
 
@@ -12,30 +12,30 @@ use crate::providers::sms::exchange::{self, Answer, Receipt};
 use crate::providers::sms::settings::required;
 use crate::providers::sms::{BadSettings, SendTextError, Text};
 
-/// Error codes that are about the number and not about us: invalid, no mobile, a short code, opted out, a fixed line; of the carriers:
-/// not in service, blocked, unknown, a fixed line.
+/// The error codes that concern the number, not the account: invalid, not a mobile number, a short code, opted out, a landline.
+/// From carriers: out of service, blocked, unknown, a landline.
 const ABOUT_THE_NUMBER: [u64; 11] = [21211, 21214, 21217, 21265, 21610, 21614, 21635, 30003, 30004, 30005, 30006];
 
 /// `[sms.twilio]`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Where the API is.
+    /// The base URL of the API.
     pub base_url: Url,
-    /// The account, `AC…`.
+    /// The SID of the account, `AC…`.
     #[serde(deserialize_with = "settings::optional")]
     pub account_sid: Option<String>,
-    /// The account's secret.
+    /// The auth token of the account.
     pub auth_token: SecretString,
-    /// The sender: a number, or the SID of a messaging service.
+    /// The sender: a phone number, or the SID of a messaging service.
     #[serde(deserialize_with = "settings::optional")]
     pub from: Option<String>,
-    /// How long its answer is waited for; a text without an answer counts as sent.
+    /// The timeout of a request. A text without a response counts as sent.
     #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
-/// A client of one account.
+/// The client of one account.
 #[derive(Debug)]
 pub(super) struct Twilio {
     client: Client,
@@ -45,7 +45,7 @@ pub(super) struct Twilio {
     from: String,
 }
 
-/// The two places where an error's number stands: in a refusal, and in a message that was taken and failed at once.
+/// The fields with an error code: `code` in a refusal, `error_code` in a message that was accepted and failed at once.
 #[derive(Default, Deserialize)]
 struct Report {
     code: Option<u64>,

@@ -1,5 +1,5 @@
-//! The SMS API of Vonage and of the services that copy it: a form is posted, and what went wrong stands inside of an answer whose status
-//! is 200 all the same.
+//! The SMS API of Vonage and of compatible services: a form request, and a response that reports errors in its body with status
+//! 200.
 
 use std::time::Duration;
 
@@ -15,32 +15,32 @@ use crate::providers::sms::segment::Alphabet;
 use crate::providers::sms::settings::required;
 use crate::providers::sms::{BadSettings, SendTextError, Text};
 
-/// The text was taken.
+/// The status of a text that was taken.
 const TAKEN: u64 = 0;
-/// Errors that are about the number: barred, and out of service. Not 6, an "invalid message" that may come of a prefix unknown to this
-/// service: another one may know it.
+/// The error codes that concern the number: barred, and out of service. Code 6, an "invalid message", is not among them: it can
+/// mean that the service does not know the prefix, and another service may know it.
 const ABOUT_THE_NUMBER: [u64; 2] = [7, 33];
 
 /// `[sms.vonage]`
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Where the API is.
+    /// The base URL of the API.
     pub base_url: Url,
-    /// The account's key.
+    /// The key of the account.
     #[serde(deserialize_with = "settings::optional")]
     pub api_key: Option<String>,
-    /// The account's secret.
+    /// The secret of the account.
     pub api_secret: SecretString,
-    /// The sender: a number, or a name of up to eleven letters and digits.
+    /// The sender: a phone number, or a name of up to eleven letters and digits.
     #[serde(deserialize_with = "settings::optional")]
     pub from: Option<String>,
-    /// How long its answer is waited for; a text without an answer counts as sent.
+    /// The timeout of a request. A text without a response counts as sent.
     #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
-/// A client of one account.
+/// The client of one account.
 #[derive(Debug)]
 pub(super) struct Vonage {
     client: Client,
@@ -56,7 +56,7 @@ struct Report {
     messages: Vec<Part>,
 }
 
-/// One segment of the text. The status is a number in quotes; some copies leave them out.
+/// The report on one segment. The status is a number as a string. Some compatible services send a plain number.
 #[derive(Deserialize)]
 struct Part {
     status: Value,
@@ -83,7 +83,7 @@ impl Vonage {
     }
 
     pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
-        // Declared as plain text, every character outside of the GSM alphabet would arrive as a question mark.
+        // With the type `text`, characters outside the GSM alphabet would arrive as question marks.
         let kind = match Alphabet::of(text.body) {
             Alphabet::Gsm => "text",
             Alphabet::Ucs2 => "unicode",
@@ -100,7 +100,7 @@ impl Vonage {
     }
 }
 
-/// Numbers are written here as E.164 without its plus.
+/// The API takes numbers in E.164 without the plus sign.
 fn without_plus(number: &str) -> &str {
     number.strip_prefix('+').unwrap_or(number)
 }

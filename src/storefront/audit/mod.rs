@@ -1,4 +1,4 @@
-//! The audit: who signed in how and from where, and what was refused. It never holds a code, a token or a password.
+//! The sign-in audit: every attempt with its method, its origin and its outcome. It never contains a code, a token or a password.
 
 mod queries;
 
@@ -20,11 +20,11 @@ use crate::storefront::{Storefront, passwords};
 
 pub(super) use queries::{forget_leavers, forget_sign_ins};
 
-/// How long an entry is kept.
+/// The retention of an entry.
 pub(super) const KEPT_FOR: TimeDelta = TimeDelta::days(90);
 
 crate::words! {
-    /// How somebody tried to sign in.
+    /// The method of a sign-in attempt.
     pub(super) enum Method {
         Registration = "registration",
         Code = "code",
@@ -36,7 +36,7 @@ crate::words! {
     }
 }
 
-/// Where a request came from, as far as the audit tells.
+/// The origin of a request, as the audit records it.
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     pub(super) address: ClientAddress,
@@ -58,7 +58,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Origin {
 pub(super) struct Attempt<'a> {
     pub(super) store: &'a Store,
     pub(super) method: Method,
-    /// What was typed may be anything, even a password in the wrong field: only what is an identity is kept.
+    /// The identity, if the input is a valid one. Invalid input is not recorded, because it may be a password in the wrong field.
     pub(super) identity: Option<Identity>,
     pub(super) origin: Origin,
 }
@@ -68,8 +68,8 @@ impl<'a> Attempt<'a> {
         Self { store, method, identity: typed.and_then(|text| Identity::parse(text).ok()), origin }
     }
 
-    /// Where the wrong passwords were counted that are forgiven when this attempt succeeds: whoever forgot a password has mostly tried
-    /// others first.
+    /// The bucket of the wrong passwords that are cleared when this attempt succeeds. A password reset clears it too, because a
+    /// customer who forgot the password has usually tried wrong ones before.
     pub(super) fn forgives(&self) -> Option<String> {
         match self.method {
             Method::Password | Method::PasswordReset => {
@@ -80,9 +80,9 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// Runs a sign-in and writes down if it was refused. One that succeeds was written down with its token ([`Storefront::sign_in`]).
+/// Runs a sign-in and records a refusal. A success is recorded together with its token ([`Storefront::sign_in`]).
 ///
-/// The flow comes boxed: what its statements need would else be copied from future to future.
+/// The flow is boxed, so that the large state of its queries is not moved from future to future.
 pub(super) async fn audited(
     storefront: &Storefront,
     attempt: &Attempt<'_>,
@@ -93,7 +93,7 @@ pub(super) async fn audited(
         let now = storefront.clock.now();
         let written = async { queries::insert_refusal(&mut *storefront.pool.acquire().await?, attempt, problem.code(), now).await };
         if let Err(error) = written.await {
-            // Nobody is signed in: that stands.
+            // The failure to record a refusal does not change the response.
             tracing::error!(error = chain(&error), "a refused sign-in is missing in the audit");
         }
     }

@@ -1,4 +1,4 @@
-//! The SQL of the audit.
+//! The SQL of the sign-in audit.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -31,14 +31,14 @@ pub(super) async fn insert_refusal(
     Ok(())
 }
 
-/// Drops the entries made before `before`.
+/// Deletes the entries created before `before`.
 pub(in crate::storefront) async fn forget_sign_ins(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from sign_ins where created_at < $1", before).execute(conn).await?;
     Ok(())
 }
 
-/// Blanks what the entries tell of whoever closed an account before `closed_before` and is about to be erased: their own, and those in which
-/// somebody was refused with an identity of theirs while the account was open.
+/// Blanks the personal data of customers whose accounts were closed before `closed_before` and are about to be erased: in their
+/// own entries, and in refused attempts with their identities from before the closure.
 pub(in crate::storefront) async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update sign_ins set identity = null, address = '', user_agent = null

@@ -1,4 +1,4 @@
-//! The provider's record of a customer: made at the first need, remembered, and made anew when the provider has lost it.
+//! The provider's record of a customer: created when it is first needed, stored, and created again if the provider has lost it.
 
 use serde_json::Value;
 
@@ -10,10 +10,10 @@ use crate::storefront::card::queries::Entry;
 use crate::storefront::card::{CardHelperError, Wish, queries};
 use crate::storefront::tokens::SignedInCustomer;
 
-/// Gives the calling customer what they wish for, at the company's active card gateway.
+/// Requests a secret for the calling customer at the company's active card gateway.
 ///
-/// The provider may no longer know the customer: somebody deleted them there, or the gateway's key now opens another account, as when a
-/// shop leaves its trial. Then they are created once more, and it is asked again.
+/// The provider may no longer know the customer: the record may have been deleted there, or the gateway's key may now belong to
+/// another account, for example after a trial. In that case the record is created again and the request is retried once.
 pub(super) async fn grant(storefront: &Storefront, caller: &SignedInCustomer, wish: &Wish) -> Result<Value, CardHelperError> {
     let (gateway, entry) = enter(storefront, caller).await?;
     match attempt(storefront, caller, &gateway, &entry, wish).await {
@@ -27,7 +27,7 @@ pub(super) async fn grant(storefront: &Storefront, caller: &SignedInCustomer, wi
     }
 }
 
-/// Finds the gateway, and the customer's entry for it.
+/// Returns the gateway, and the customer's entry for it.
 async fn enter(storefront: &Storefront, caller: &SignedInCustomer) -> Result<(ActiveGateway, Entry), CardHelperError> {
     let mut conn = storefront.pool.acquire().await?;
     let gateway = gateways::find_card_gateway(&mut conn, &storefront.application_key, caller.store.company_id).await;
@@ -57,7 +57,7 @@ async fn create(
     entry: &Entry,
 ) -> Result<CardCustomerId, CardHelperError> {
     let customer = &caller.customer;
-    // The provider writes and texts by itself: only to what is proven to be this customer's.
+    // The provider sends mails and texts itself, so it only gets proven contact details.
     let (id, email, phone) = (customer.id.to_string(), customer.proven_email(), customer.proven_phone());
     let new = NewCardCustomer {
         id: &id,

@@ -1,8 +1,10 @@
-//! Card helpers: what an app's SDK of the card provider needs to save a card (interface 1; decisions, section 6).
+//! Card helpers: the secrets that an app's SDK of the card provider needs to save a card (interface 1;
+//! `docs/specification/decisions.md`, section 6).
 //!
-//! The app talks to the provider by itself; from us it gets short-lived secrets, made with the secret key of the company's gateway, which
-//! no app may hold. Both belong to the provider's own record of the customer, made once for each of ours: its idempotency key is
-//! committed before the provider is asked, so parallel calls, on any instance, ask with the same words and get the same customer.
+//! The app calls the provider directly. Portico gives it short-lived secrets, which are created with the secret key of the
+//! company's gateway. No app may hold that key. The secrets belong to the provider's record of the customer, which is created
+//! once per customer and gateway. Its idempotency key is committed before the call to the provider. Parallel calls on any
+//! instance therefore send the same idempotency key and get the same record.
 
 mod customer;
 mod queries;
@@ -25,7 +27,7 @@ use crate::storefront::card::customer::grant;
 use crate::storefront::routes::{Routes, body, told};
 use crate::storefront::tokens::SignedInCustomer;
 
-/// The card routes under their neutral name, and under the deployment's own.
+/// The card routes, under their neutral name and under the name of this deployment.
 pub(super) fn routes(name: &RouteName) -> Routes<Storefront> {
     let text = || json!({ "type": "string" });
     let key = object([("ephemeralKey", text()), ("customerId", text())]);
@@ -41,7 +43,7 @@ pub(super) fn routes(name: &RouteName) -> Routes<Storefront> {
     })
 }
 
-/// Why there is nothing for the app's SDK.
+/// The reason why the app gets no secret.
 #[derive(Debug, thiserror::Error)]
 enum CardHelperError {
     #[error("the company has no active card gateway")]
@@ -75,19 +77,19 @@ body! {
     /// `POST customers/card-ephemeral-key`
     #[derive(Debug)]
     struct EphemeralKeyRequest {
-        /// The version the app's SDK was built for; it reads no other.
+        /// The API version that the app's SDK was built for. The SDK accepts keys of this version only.
         #[serde(default, deserialize_with = "api_version")]
         api_version as "apiVersion": Option<ApiVersion>,
     }
 }
 
-/// `null` and `""` are what apps send that have no version to name.
+/// Reads `null` and `""` as no version: some apps send them.
 fn api_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ApiVersion>, D::Error> {
     let text = Option::<String>::deserialize(deserializer)?.filter(|text| !text.is_empty());
     text.map(|text| text.parse().map_err(serde::de::Error::custom)).transpose()
 }
 
-/// What an app may ask for.
+/// A secret that an app can ask for.
 #[derive(Debug)]
 enum Wish {
     EphemeralKey(Option<ApiVersion>),
@@ -95,7 +97,7 @@ enum Wish {
 }
 
 impl Wish {
-    /// Asks the provider for it; gives the answer for the app.
+    /// Requests the secret from the provider and returns the response for the app.
     async fn ask(&self, card: &Card, secret_key: &SecretString, customer: &CardCustomerId, once: &str) -> Result<Value, CardError> {
         match self {
             Self::EphemeralKey(version) => {

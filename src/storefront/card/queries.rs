@@ -1,4 +1,4 @@
-//! The SQL of customers at the card provider.
+//! The SQL of customers' records at the card provider.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -7,14 +7,14 @@ use crate::kernel::ids::{CustomerId, GatewayId};
 use crate::kernel::secrets::random_hex_32;
 use crate::providers::card::CardCustomerId;
 
-/// What we remember of a customer at the provider.
+/// The stored entry of a customer at the provider.
 pub(super) struct Entry {
     pub(super) idempotency_key: String,
-    /// `None` until the provider has answered.
+    /// The provider's id of the customer. `None` until the provider has created the record.
     pub(super) provider_id: Option<CardCustomerId>,
 }
 
-/// The customer's entry, begun if there is none.
+/// Returns the customer's entry. Inserts one if there is none.
 pub(super) async fn find_or_insert_entry(
     conn: &mut PgConnection,
     customer: CustomerId,
@@ -51,7 +51,7 @@ async fn find_entry(conn: &mut PgConnection, customer: CustomerId, gateway: Gate
     }))
 }
 
-/// Keeps the provider's answer, unless the entry has been started over meanwhile.
+/// Stores the provider's id, unless the entry has been started over in the meantime.
 pub(super) async fn record_provider_id(
     conn: &mut PgConnection,
     customer: CustomerId,
@@ -71,7 +71,7 @@ pub(super) async fn record_provider_id(
     Ok(())
 }
 
-/// Forgets what `entry` says, unless a parallel request has done so already; gives the entry as it is now.
+/// Resets the entry, unless a parallel request has done so already, and returns its current state.
 pub(super) async fn start_over(
     conn: &mut PgConnection,
     customer: CustomerId,

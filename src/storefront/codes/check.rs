@@ -1,4 +1,4 @@
-//! Checking a guess: count, commit, compare; then consume, once.
+//! Checking a guess: count, commit, compare. A right code is then consumed, once.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -13,7 +13,7 @@ use crate::storefront::codes::{Purpose, SubmittedCode, Target, digest, queries};
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::texts;
 
-/// Why a guess was refused.
+/// The reason why a guess was refused.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::storefront) enum CheckError {
     #[error("no code was sent")]
@@ -30,7 +30,7 @@ pub(in crate::storefront) enum CheckError {
     Database(#[from] sqlx::Error),
 }
 
-/// How a code is refused, for those who are told of the routes that take one.
+/// The refusals of a code, for the descriptions of the routes that take one.
 pub(in crate::storefront) const NOT_RIGHT: &[ProblemCode] =
     &[ProblemCode::CodeInvalid, ProblemCode::CodeExpired, ProblemCode::CodeLocked, ProblemCode::IdentityLockedOut];
 
@@ -48,17 +48,17 @@ impl From<CheckError> for Problem {
     }
 }
 
-/// A right code. It opens nothing until it is consumed.
+/// A right code. It has no effect until it is consumed.
 #[derive(Debug)]
 #[must_use = "a right code must be consumed in the transaction of what it was for"]
 pub(in crate::storefront) struct RightCode {
     id: Uuid,
     store: StoreId,
     identity: String,
-    /// The number or address it went to, as a key.
+    /// The phone number or email address that the code was sent to, as a key.
     sent_to: String,
     proves_identity: bool,
-    /// The account the code was issued for, where it was for one.
+    /// The account that the code was issued for, if there is one.
     customer: Option<CustomerId>,
 }
 
@@ -72,13 +72,14 @@ pub(in crate::storefront) async fn check(
 ) -> Result<RightCode, CheckError> {
     let digits = match guess {
         SubmittedCode::Missing => return Err(CheckError::Missing),
-        // What is not six digits cannot be right, so it is not a guess either: a client's slip costs its customer nothing.
+        // A value that is not six digits cannot be right, so it is not counted as a guess. A client's mistake must not cost the
+        // customer one.
         SubmittedCode::Unusable => return Err(CheckError::Invalid { attempts_left: None }),
         SubmittedCode::Digits(digits) => digits,
     };
     let now = storefront.clock.now();
     let pool = storefront.pool.clone();
-    // Whoever guesses and hangs up has guessed.
+    // The guess is counted even if the client disconnects.
     let counting = async move { queries::count_guess(&mut *pool.acquire().await?, store, purpose, target, now).await };
     let counted = storefront.lifecycle.finish(counting).await?;
     let guessed = counted.code.as_ref().map(|code| Guessed {
@@ -102,20 +103,20 @@ pub(in crate::storefront) async fn check(
 }
 
 impl RightCode {
-    /// The identity the code was asked for, as a key.
+    /// The identity that the code was requested for, as a key.
     pub(in crate::storefront) fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// Takes the guess back: the code was right, and what it was for can only be done later.
+    /// Takes the guess back: the code was right, but the flow cannot proceed now.
     pub(in crate::storefront) async fn set_aside(self, conn: &mut PgConnection) -> Result<(), CheckError> {
         queries::take_guess_back(conn, self.id).await?;
         self.forgive(conn).await
     }
 
-    /// [Consumes](Self::consume) the code for the account it was issued for, and gives that account, locked: for whoever shows nothing but the
-    /// code. An account that no longer lists what the code was asked for with, and what it went to, lets nobody in: the code may have been on
-    /// its way while the customer left either.
+    /// [Consumes](Self::consume) the code for the account that it was issued for and returns that account, locked. For flows
+    /// without a session. Fails if the account no longer lists the identity that the code was requested for or the one that it
+    /// was sent to: the customer may have changed either of them after the code was sent.
     pub(in crate::storefront) async fn consume_for_account(
         self,
         conn: &mut PgConnection,
@@ -131,7 +132,7 @@ impl RightCode {
         Ok(customer)
     }
 
-    /// Uses the code up in the caller's transaction and lets the identity start over, if it is now known whose it is.
+    /// Marks the code as used in the caller's transaction. Resets the tally of wrong codes if the code proves the identity.
     pub(in crate::storefront) async fn consume(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), CheckError> {
         if !queries::consume_code(conn, self.id, now).await? {
             return Err(CheckError::Invalid { attempts_left: None });
@@ -141,8 +142,9 @@ impl RightCode {
         Ok(())
     }
 
-    /// A code for a number that an account merely typed was mailed to that account: knowing it says nothing of the number, and whoever
-    /// guesses the codes of its owner must not be able to start over by a right code of their own.
+    /// A code for an unproven phone number was mailed to the account that lists it, so it proves nothing about the number. Such a
+    /// code must not reset the tally: otherwise an attacker who guesses the codes of the number's owner could reset it with codes
+    /// of their own.
     async fn forgive(&self, conn: &mut PgConnection) -> Result<(), CheckError> {
         match self.proves_identity {
             true => queries::forgive(conn, self.store, &self.identity).await?,

@@ -1,7 +1,8 @@
-//! Issuing a code: replace the older one, pass the guard, commit, send.
+//! Issuing a code: replace the previous code, pass the guard, commit, send.
 //!
-//! The row is written before the message leaves and taken back when it does not, so two requests at once send one message, and no
-//! transaction is open while a provider is asked. A client that hangs up meanwhile does not take the message along.
+//! The row is inserted before the message is sent and deleted if the message is not sent. Parallel requests therefore send one
+//! message, and no transaction is open during the call to a provider. The message is sent even if the client disconnects in the
+//! meantime.
 
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
@@ -20,22 +21,22 @@ use crate::storefront::stores::Store;
 use crate::storefront::texts::{self, Recipient, Refusal};
 use crate::storefront::{Storefront, customers, mails};
 
-/// A code somebody asks for.
+/// A request for a code.
 #[derive(Debug)]
 pub(in crate::storefront) struct Order<'a> {
     pub(in crate::storefront) store: &'a Store,
     pub(in crate::storefront) purpose: Purpose,
-    /// The languages whoever asks would like.
+    /// The languages that the client accepts.
     pub(in crate::storefront) languages: &'a AcceptedLanguages,
-    /// The identity it is asked for, and checked with.
+    /// The identity that the code is requested for and checked with.
     pub(in crate::storefront) identity: &'a Identity,
-    /// Who asks, where it takes a signed-in customer to ask.
+    /// The signed-in customer who requests the code, for the purposes that require a session.
     pub(in crate::storefront) requested_by: Option<CustomerId>,
-    /// The account it is for, where there is one.
+    /// The account that the code is for, if there is one.
     pub(in crate::storefront) customer: Option<CustomerId>,
-    /// Whom to text.
+    /// The recipient of the text, if the code may be texted.
     pub(in crate::storefront) text: Option<Recipient>,
-    /// The address to mail, if the text is refused or there is none.
+    /// The address for the mail, if there is no text or the text is refused.
     pub(in crate::storefront) mail: Option<EmailAddress>,
 }
 
@@ -45,7 +46,7 @@ impl Order<'_> {
     }
 }
 
-/// The text or the mail that reaches `identity` itself.
+/// The recipient or the address that `identity` itself stands for.
 pub(in crate::storefront) fn straight_to(identity: &Identity) -> (Option<Recipient>, Option<EmailAddress>) {
     match identity {
         Identity::Phone(number) => (Some(Recipient::of(number.clone())), None),
@@ -53,7 +54,7 @@ pub(in crate::storefront) fn straight_to(identity: &Identity) -> (Option<Recipie
     }
 }
 
-/// How a code travelled.
+/// How a code was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::storefront) enum Method {
@@ -70,7 +71,7 @@ impl Method {
     }
 }
 
-/// Why no code was sent.
+/// The reason why no code was sent.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::storefront) enum IssueError {
     #[error("the SMS guard refused the text")]
@@ -83,10 +84,10 @@ pub(in crate::storefront) enum IssueError {
     Database(#[from] sqlx::Error),
 }
 
-/// How a mail to an address that somebody names is refused, for those who are told of the routes that send one.
+/// The refusals of a mail to a freely entered address, for the descriptions of the routes that send one.
 pub(in crate::storefront) const NOT_MAILED: &[ProblemCode] = &[ProblemCode::EmailCooldown, ProblemCode::MessageNotSent];
 
-/// How a text is refused.
+/// The refusals of a text.
 pub(in crate::storefront) const NOT_TEXTED: &[ProblemCode] = &[
     ProblemCode::TextsPaused,
     ProblemCode::NumberInvalid,
@@ -110,8 +111,8 @@ impl From<IssueError> for Problem {
     }
 }
 
-/// Sends a code, by text if it may be and else by mail, and says how. A repeated request inside a minute sends nothing and is told
-/// how the first one was answered.
+/// Sends a code, by text if possible and otherwise by mail, and returns the method. A repeated request within one minute sends
+/// nothing and returns the method of the first one.
 pub(in crate::storefront) async fn issue(storefront: &Storefront, order: Order<'_>) -> Result<Method, IssueError> {
     let now = storefront.clock.now();
     let by_text = match &order.text {
@@ -137,7 +138,7 @@ async fn by_text(storefront: &Storefront, order: &Order<'_>, recipient: &Recipie
         return standing(&mut tx, order, Method::Sms).await;
     }
     if let Err(refusal) = texts::reserve(storefront, &mut tx, order.store.id, recipient, id, now).await? {
-        // The older code stays what it was; only the refusal is written down.
+        // The rollback keeps the previous code. Only the refusal is recorded.
         tx.rollback().await?;
         texts::note_refusal(storefront, order.store.id, number, &refusal, now).await?;
         return Err(IssueError::Refused(refusal));
@@ -149,7 +150,7 @@ async fn by_text(storefront: &Storefront, order: &Order<'_>, recipient: &Recipie
     storefront.lifecycle.finish(async move { send_text(&this, id, &number, &body, &digits, now).await }).await
 }
 
-/// Sends a text, or takes its code and its count back.
+/// Sends a text. If it is not sent, deletes its code and takes its count back.
 async fn send_text(
     storefront: &Storefront,
     id: Uuid,
@@ -160,7 +161,7 @@ async fn send_text(
 ) -> Result<Method, IssueError> {
     let Err(error) = storefront.sms.send(Text { to: number, body, code: Some(digits), at: now }).await else { return Ok(Method::Sms) };
     let mut tx = storefront.pool.begin().await?;
-    // The code's row first, as where it is consumed.
+    // The row of the code is locked first, in the same order as when a code is consumed.
     queries::delete_code(&mut tx, id).await?;
     texts::give_back(&mut tx, id).await?;
     tx.commit().await?;
@@ -176,10 +177,11 @@ async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddr
     if !replace(storefront, &mut tx, order, id, &digits, (Method::Email, &address.key()), now).await? {
         return standing(&mut tx, order, Method::Email).await;
     }
-    // Whoever has an account is not kept out of it by others who ask for its codes: there the minute's pause is limit enough.
+    // Mails to the owner of an account are not counted, so other people's requests for codes cannot lock the owner out. The pause
+    // of one minute between two codes limits these mails.
     let is_counted = order.purpose.is_for_whatever_is_named();
     if is_counted && let Err(refusal) = mails::reserve(storefront, &mut tx, order.store.id, address, now).await? {
-        // The older code stays what it was.
+        // The rollback keeps the previous code.
         tx.rollback().await?;
         return Err(IssueError::CoolingDown(refusal));
     }
@@ -225,7 +227,8 @@ async fn replace(
         digest: digest(&storefront.application_key, id, digits),
     };
     if let Some(customer) = order.requested_by {
-        // Two requests of one customer at once touch the same codes: one after the other, and after whoever closes the account.
+        // Two parallel requests of one customer touch the same codes. The lock serializes them, also with the closure of the
+        // account.
         customers::lock_customer(tx, customer).await?;
     }
     let replaced = queries::replace_code(tx, &code, now).await?;
@@ -235,7 +238,7 @@ async fn replace(
     Ok(replaced)
 }
 
-/// How the code that stands was sent.
+/// The method that the existing code was sent by.
 async fn standing(tx: &mut sqlx::PgConnection, order: &Order<'_>, otherwise: Method) -> Result<Method, IssueError> {
     let channel = queries::find_channel(tx, order.store.id, order.purpose, &order.identity.key(), order.requested_by).await?;
     Ok(match channel.as_deref() {

@@ -1,8 +1,9 @@
-//! Verification codes: six digits, ten minutes, one use, five guesses (interface 1, States and transitions; decisions, section 4).
+//! Verification codes: six digits, valid for ten minutes, for one use and five guesses (interface 1, States and transitions;
+//! `docs/specification/decisions.md`, section 4).
 //!
-//! [`issue`] replaces the older code of the same purpose and identity, unless that one is younger than a minute. [`check`] counts the
-//! guess in a committed statement of its own, then compares; what it returns, a [`RightCode`], still has to be consumed in the
-//! transaction of whatever the code was for, and only one caller can.
+//! [`issue`] replaces the previous code of the same purpose and identity, unless that code is younger than one minute. [`check`]
+//! counts the guess in a committed statement of its own and compares afterwards. It returns a [`RightCode`], which the flow must
+//! consume in its own transaction. Only one caller can consume a code.
 
 mod check;
 mod issue;
@@ -24,7 +25,7 @@ pub(super) use issue::{Method, NOT_MAILED, NOT_TEXTED, Order, issue, straight_to
 pub(super) use queries::{forget_codes, forget_open_codes, sweep_codes};
 pub(super) use rules::LIFETIME;
 
-/// What a code is for; it works for nothing else.
+/// The purpose of a code. A code is accepted for its own purpose only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
     CreateAccount,
@@ -45,29 +46,29 @@ impl Purpose {
         }
     }
 
-    /// Whether its code goes to whatever somebody names, be it theirs or not, rather than to what belongs to an account.
+    /// Whether the code is sent to an identity that the caller entered freely, rather than to one that belongs to an account.
     fn is_for_whatever_is_named(self) -> bool {
         matches!(self, Self::CreateAccount | Self::VerifyEmail)
     }
 }
 
-/// Where a guess looks for its code.
+/// Which code a guess is compared with.
 #[derive(Clone, Debug)]
 pub(super) enum Target {
-    /// Among the codes of signed-out people, by the keys of identities (at least one).
+    /// The latest code that was requested without a session for one of these identity keys. At least one key.
     Identities(Vec<String>),
-    /// At the last code this customer asked for while signed in.
+    /// The latest code that this signed-in customer requested.
     RequestedBy(CustomerId),
 }
 
-/// What a client sent as a code. Only six ASCII digits in a JSON string are ever compared; anything else is merely wrong.
+/// A code as the client sent it. Only six ASCII digits in a JSON string are compared. Every other value is wrong.
 #[derive(Debug, Default, Deserialize)]
 #[serde(from = "Value")]
 pub(super) enum SubmittedCode {
-    /// The member was not there.
+    /// The field is missing.
     #[default]
     Missing,
-    /// It was there and is not six ASCII digits, so it cannot be right; `null` is one of these.
+    /// The field is not a string of six ASCII digits and therefore cannot be right. `null` is one of these values.
     Unusable,
     /// Six digits.
     Digits(SecretString),
@@ -84,13 +85,13 @@ body! {
     /// The body of the routes that take a code from a signed-in customer.
     #[derive(Debug)]
     pub(super) struct CodeRequest {
-        /// The code that was sent.
+        /// The verification code: six digits.
         #[serde(default)]
         pub(super) code: SubmittedCode,
     }
 }
 
-/// What is stored instead of the digits.
+/// The digest that is stored instead of the digits.
 fn digest(key: &ApplicationKey, id: Uuid, digits: &SecretString) -> SecretDigest {
     key.mac("verification codes", &[id.as_bytes().as_slice(), digits.expose_secret().as_bytes()].concat())
 }

@@ -1,4 +1,4 @@
-//! The SQL of verification codes and of the tally of wrong ones.
+//! The SQL of verification codes and of the tally of wrong codes.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -8,7 +8,7 @@ use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::secret_digest::SecretDigest;
 use crate::storefront::codes::{Purpose, Target, rules};
 
-/// A code about to be issued.
+/// A code to be inserted.
 pub(super) struct NewCode<'a> {
     pub(super) id: Uuid,
     pub(super) store: StoreId,
@@ -21,7 +21,8 @@ pub(super) struct NewCode<'a> {
     pub(super) digest: SecretDigest,
 }
 
-/// Puts the code in the place of the older one; `false` when that one is not a minute old, and stays.
+/// Inserts the code in place of the previous one. Returns `false` and changes nothing if the previous code is younger than one
+/// minute.
 pub(super) async fn replace_code(conn: &mut PgConnection, code: &NewCode<'_>, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let replaced = sqlx::query!(
         "insert into verification_codes as older
@@ -49,7 +50,7 @@ pub(super) async fn replace_code(conn: &mut PgConnection, code: &NewCode<'_>, no
     Ok(replaced.rows_affected() == 1)
 }
 
-/// Forgets the codes a customer asked for with another identity: only the last one they asked for counts.
+/// Deletes the customer's codes of the same purpose for other identities. Only the latest code counts.
 pub(super) async fn forget_other_codes(conn: &mut PgConnection, code: &NewCode<'_>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "delete from verification_codes where store_id = $1 and purpose = $2 and requested_by = $3 and identity <> $4",
@@ -63,13 +64,13 @@ pub(super) async fn forget_other_codes(conn: &mut PgConnection, code: &NewCode<'
     Ok(())
 }
 
-/// Forgets every code of an account.
+/// Deletes every code of an account.
 pub(in crate::storefront) async fn forget_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where requested_by = $1 or customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
 }
 
-/// Forgets the codes of an account that have not been used.
+/// Deletes the unused codes of an account.
 pub(in crate::storefront) async fn forget_open_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where (requested_by = $1 or customer_id = $1) and used_at is null", customer.uuid())
         .execute(conn)
@@ -77,7 +78,7 @@ pub(in crate::storefront) async fn forget_open_codes(conn: &mut PgConnection, cu
     Ok(())
 }
 
-/// The channel of the code that stands, to answer a repeated request with.
+/// Returns the channel of the existing code, for the response to a repeated request.
 pub(super) async fn find_channel(
     conn: &mut PgConnection,
     store: StoreId,
@@ -97,13 +98,13 @@ pub(super) async fn find_channel(
     .await
 }
 
-/// Takes back a code whose message was not sent, so that the next request need not wait.
+/// Deletes a code whose message was not sent, so that the next request does not have to wait.
 pub(super) async fn delete_code(conn: &mut PgConnection, id: Uuid) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where id = $1", id).execute(conn).await?;
     Ok(())
 }
 
-/// A guess, counted.
+/// The state after a guess was counted.
 pub(super) struct Counted {
     pub(super) identity: String,
     pub(super) wrong: i32,
@@ -111,7 +112,7 @@ pub(super) struct Counted {
     pub(super) code: Option<CountedCode>,
 }
 
-/// The code the guess was made at.
+/// The code that the guess was counted on.
 pub(super) struct CountedCode {
     pub(super) id: Uuid,
     pub(super) sent_to: String,
@@ -120,12 +121,13 @@ pub(super) struct CountedCode {
     pub(super) expires_at: DateTime<Utc>,
     pub(super) is_used: bool,
     pub(super) customer: Option<CustomerId>,
-    /// Whether a right guess proves the identity: the code was sent there, or the account it is for has proven the number before.
+    /// Whether a right guess proves the identity: the code was sent to the identity itself, or the account had already proven the
+    /// phone number.
     pub(super) proves_identity: bool,
 }
 
-/// Counts a guess at the latest code of the target: on the code, and on the identity as a wrong one. Run it outside of any
-/// transaction: it commits by itself, and whatever becomes of the request, the guess has been made.
+/// Counts a guess at the latest code of the target: on the code, and on the identity as a wrong one. The statement must run
+/// outside of a transaction, so that it commits on its own: the count stays, whatever happens to the request.
 pub(super) async fn count_guess(
     conn: &mut PgConnection,
     store: StoreId,
@@ -137,8 +139,8 @@ pub(super) async fn count_guess(
         Target::Identities(identities) => (identities, None),
         Target::RequestedBy(customer) => (vec![customer.to_string()], Some(customer)),
     };
-    // `tally` reads `guessed`, so that the code's row is always locked before the identity's, here and where a code is consumed: two
-    // statements that locked them in different orders would wait for each other.
+    // `tally` reads `guessed`, so the row of the code is always locked before the row of the identity, here and where a code is
+    // consumed. Different orders could deadlock.
     let row = sqlx::query!(
         r#"with latest as (
              select id from (
@@ -206,13 +208,14 @@ pub(super) async fn count_guess(
     Ok(Counted { identity: row.identity, wrong: row.wrong, locked_out_until: row.locked_out_until, code })
 }
 
-/// Uses the code up; `false` when somebody was faster.
+/// Marks the code as used. Returns `false` if another request already has.
 pub(super) async fn consume_code(conn: &mut PgConnection, id: Uuid, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let used = sqlx::query!("update verification_codes set used_at = $2 where id = $1 and used_at is null", id, now).execute(conn).await?;
     Ok(used.rows_affected() == 1)
 }
 
-/// Counts a right guess as a wrong one no more. What was counted before it stays: whoever guessed has not shown that the identity is theirs.
+/// Takes back the wrong guess that a right one was counted as. Earlier wrong guesses stay counted, because the code does not
+/// prove that the identity belongs to the customer.
 pub(super) async fn take_wrong_back(conn: &mut PgConnection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update wrong_codes set wrong = wrong - 1, locked_out_until = case when wrong > $3 then locked_out_until end
@@ -226,20 +229,20 @@ pub(super) async fn take_wrong_back(conn: &mut PgConnection, store: StoreId, ide
     Ok(())
 }
 
-/// Takes a right guess back that could not be followed by what it was for.
+/// Takes back a right guess if the flow could not proceed.
 pub(super) async fn take_guess_back(conn: &mut PgConnection, id: Uuid) -> Result<(), sqlx::Error> {
     sqlx::query!("update verification_codes set guesses = guesses - 1 where id = $1 and used_at is null", id).execute(conn).await?;
     Ok(())
 }
 
-/// Drops the codes and tallies that have long meant nothing.
+/// Deletes codes that expired before `before` and tallies without a wrong guess since then.
 pub(in crate::storefront) async fn sweep_codes(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where expires_at < $1", before).execute(&mut *conn).await?;
     sqlx::query!("delete from wrong_codes where last_wrong_at < $1", before).execute(conn).await?;
     Ok(())
 }
 
-/// Lets an identity start over, after a right code.
+/// Resets the tally of an identity after a right code.
 pub(super) async fn forgive(conn: &mut PgConnection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from wrong_codes where store_id = $1 and identity = $2", store.uuid(), identity).execute(conn).await?;
     Ok(())

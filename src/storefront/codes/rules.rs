@@ -1,21 +1,21 @@
-//! What a guess is worth: a pure function of what was counted and compared.
+//! The verdict on a guess: a pure function of the counters and the comparison.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// How long a code can be used.
+/// The time for which a code is valid.
 pub(in crate::storefront) const LIFETIME: TimeDelta = TimeDelta::minutes(10);
-/// A request inside this time after the last one sends no second message.
+/// A second request within this time sends no message.
 pub(super) const REPEAT_AFTER: TimeDelta = TimeDelta::minutes(1);
-/// Guesses a code survives.
+/// Guesses per code.
 pub(super) const GUESSES: i32 = 5;
-/// Wrong codes an identity may collect, whatever the code and the address they come from.
+/// Wrong codes per identity, across all codes and client addresses, before the identity is locked out.
 pub(super) const WRONG_CODES: i32 = 10;
-/// How long an identity is then locked out.
+/// The duration of a lock-out.
 pub(super) const LOCK_OUT: TimeDelta = TimeDelta::minutes(15);
-/// An identity without a wrong guess for this long starts over.
+/// The tally of wrong codes starts over if there was no wrong guess for this time.
 pub(super) const FORGIVEN_AFTER: TimeDelta = TimeDelta::hours(1);
 
-/// The code a guess was made at, this guess counted.
+/// The code that the guess was compared with. `guesses` includes this guess.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Guessed {
     pub(super) guesses: i32,
@@ -24,18 +24,18 @@ pub(super) struct Guessed {
     pub(super) matches: bool,
 }
 
-/// How the identity stands, this guess counted as a wrong one.
+/// The tally of the identity, which counts this guess as a wrong one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tally {
     pub(super) wrong: i32,
     pub(super) locked_out_until: Option<DateTime<Utc>>,
 }
 
-/// What a guess is worth.
+/// The verdict on a guess.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Right,
-    /// Wrong, or there is no such code, which nobody is told.
+    /// The code is wrong or does not exist. The response does not tell which.
     Wrong {
         attempts_left: Option<i32>,
     },
@@ -46,7 +46,7 @@ pub(super) enum Verdict {
     },
 }
 
-/// Judges one guess. The tenth wrong code locks the identity out; whatever comes after it is not even looked at.
+/// Judges one guess. The tenth wrong code locks the identity out. Further guesses are refused even if they are right.
 pub(super) fn judge(code: Option<Guessed>, tally: Tally, now: DateTime<Utc>) -> Verdict {
     let verdict = match code {
         None => Verdict::Wrong { attempts_left: None },

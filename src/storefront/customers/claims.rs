@@ -1,4 +1,5 @@
-//! Claims: identities that were merely typed, and how they give way to whoever proves them (decisions, section 3, Proof).
+//! Claims: unproven identities of accounts, and their removal when another account proves them
+//! (`docs/specification/decisions.md`, section 3, Proof).
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -9,13 +10,13 @@ use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
 use crate::storefront::customers::{publish, queries};
 use crate::storefront::recent::Recent;
 
-/// The accounts that have lost a claim, in a transaction that is still open.
+/// The accounts that lost a claim in a transaction that is not yet committed.
 #[derive(Debug)]
 #[must_use = "what is remembered of the accounts has to be forgotten once the transaction is committed"]
 pub(in crate::storefront) struct LostClaims(Vec<CustomerId>);
 
 impl LostClaims {
-    /// To be called after the commit.
+    /// Evicts the accounts from the cache. To be called after the commit.
     pub(in crate::storefront) fn forget(self, recent: &Recent) {
         if !self.0.is_empty() {
             recent.forget_customers(&self.0);
@@ -23,7 +24,8 @@ impl LostClaims {
     }
 }
 
-/// Takes `identity`, which `owner` has proven, out of every other account that merely typed it, and tells of each.
+/// Removes `identity`, which `owner` has proven, from every other account that lists it unproven, and publishes an event for each
+/// of these accounts.
 pub(in crate::storefront) async fn settle_claims(
     conn: &mut PgConnection,
     (company, store): (CompanyId, StoreId),

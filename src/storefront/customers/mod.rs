@@ -1,4 +1,4 @@
-//! Customers: the accounts of one store, and what of them is shown.
+//! Customers: the accounts of one store and their representation in responses and events.
 
 mod claims;
 mod queries;
@@ -39,7 +39,7 @@ pub(super) struct Customer {
     pub(super) updated_at: DateTime<Utc>,
 }
 
-/// The customer of a row that tells more than that: `customer!(row)`, or `customer!(row, ?)` where it may be of none.
+/// Builds a [`Customer`] from a row with more columns: `customer!(row)`, or `customer!(row, ?)` if the columns may all be null.
 macro_rules! customer {
     ($row:ident $(, $or_none:tt)?) => {
         crate::storefront::customers::Customer {
@@ -60,7 +60,7 @@ macro_rules! customer {
 }
 pub(super) use customer;
 
-/// The form of [`Customer::present`].
+/// The JSON schema of [`Customer::present`].
 pub(super) fn schema() -> Value {
     let (text, instant) = (json!({ "type": "string" }), json!({ "type": "string", "format": "date-time" }));
     let (or_none, is_proven) =
@@ -82,7 +82,7 @@ pub(super) fn schema() -> Value {
 }
 
 impl Customer {
-    /// The customer as every answer shows them (decisions, section 3).
+    /// The customer as every response shows them (decisions, section 3).
     pub(super) fn present(&self) -> Map<String, Value> {
         members! {
             "id": self.id,
@@ -108,25 +108,25 @@ impl Customer {
         data
     }
 
-    /// Whether the account has the number or address with this key, proven or not.
+    /// Whether the account lists the phone number or email address with this key, proven or not.
     pub(super) fn lists(&self, key: &str) -> bool {
         self.phone.as_deref() == Some(key) || self.email.as_deref().is_some_and(|email| email.eq_ignore_ascii_case(key))
     }
 
-    /// The address that mail for this customer may go to: only a proven one.
+    /// The address for mails to this customer. Only a proven address receives mails.
     pub(super) fn proven_email(&self) -> Option<EmailAddress> {
         self.email_verified_at?;
         self.email.as_deref().and_then(|email| EmailAddress::parse(email).ok())
     }
 
-    /// The number that texts for this customer may go to: only a proven one.
+    /// The number for texts to this customer. Only a proven number receives texts.
     pub(super) fn proven_phone(&self) -> Option<PhoneNumber> {
         self.phone_verified_at?;
         self.phone.as_deref().and_then(|phone| PhoneNumber::parse(phone).ok())
     }
 }
 
-/// Publishes an event about a customer in the transaction that changes them.
+/// Publishes an event about a customer, in the transaction that changes the customer.
 pub(super) async fn publish(
     conn: &mut PgConnection,
     company: CompanyId,
@@ -137,7 +137,7 @@ pub(super) async fn publish(
     events::publish(conn, NewEvent { company, name, subject: Some(customer.id.uuid()), data: customer.event_data() }, now).await
 }
 
-/// Somebody about to become a customer.
+/// An account to be opened.
 #[derive(Debug)]
 pub(super) struct NewCustomer {
     pub(super) id: CustomerId,
@@ -151,7 +151,7 @@ pub(super) struct NewCustomer {
 }
 
 impl NewCustomer {
-    /// The identities that belong to the account from its beginning.
+    /// The identities that belong to the account from the start.
     fn proven(&self) -> impl Iterator<Item = Identity> {
         let email = self.email.clone().filter(|_| self.email_is_proven).map(Identity::Email);
         let phone = self.phone.clone().filter(|_| self.phone_is_proven).map(Identity::Phone);
@@ -159,8 +159,8 @@ impl NewCustomer {
     }
 }
 
-/// Locks the accounts that will lose a claim to the newcomer, before anything else is: whoever proves the same identity to another account
-/// locks them first, too, and then waits for the code and for the identity itself.
+/// Locks the accounts that will lose a claim to the new account. Must be the first lock of the transaction: a flow that proves
+/// the same identity for another account also locks the accounts first, before the code and the identity.
 pub(super) async fn lock_claims(conn: &mut PgConnection, newcomer: &NewCustomer) -> Result<(), sqlx::Error> {
     for identity in newcomer.proven() {
         queries::lock_claimants(conn, newcomer.store, newcomer.id, &identity).await?;
@@ -168,9 +168,10 @@ pub(super) async fn lock_claims(conn: &mut PgConnection, newcomer: &NewCustomer)
     Ok(())
 }
 
-/// Opens an account: what the newcomer has proven leaves every account that merely typed it, and `customer.created` is published.
+/// Opens an account and publishes `customer.created`. The identities that the new customer has proven are removed from all
+/// accounts that list them unproven.
 ///
-/// No other account's row may be locked by the caller, but by [`lock_claims`].
+/// The caller must not have locked the row of any other account, except with [`lock_claims`].
 pub(super) async fn open_account(
     conn: &mut PgConnection,
     company: CompanyId,
@@ -187,7 +188,7 @@ pub(super) async fn open_account(
     Ok((customer, lost.into_iter().collect()))
 }
 
-/// The text cannot be a customer's name.
+/// The text is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadName {
     #[error("name is required.")]
@@ -196,7 +197,7 @@ pub(super) enum BadName {
     Unusable,
 }
 
-/// Reads a name as somebody typed it.
+/// Parses a name that was entered by hand.
 pub(super) fn parse_name(text: &str) -> Result<String, BadName> {
     match text.trim() {
         "" => Err(BadName::Missing),

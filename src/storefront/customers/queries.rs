@@ -33,7 +33,7 @@ pub(in crate::storefront) async fn insert_customer(
     .await
 }
 
-/// The open account with this id.
+/// Returns the open account with this id.
 pub(in crate::storefront) async fn find_customer(
     conn: &mut PgConnection,
     store: StoreId,
@@ -51,7 +51,7 @@ pub(in crate::storefront) async fn find_customer(
     .await
 }
 
-/// The open account that `identity` belongs to.
+/// Returns the open account that `identity` belongs to.
 pub(in crate::storefront) async fn find_proven(
     conn: &mut PgConnection,
     store: StoreId,
@@ -61,7 +61,7 @@ pub(in crate::storefront) async fn find_proven(
     Ok(found.into_iter().find(|customer| is_proven(customer, identity)))
 }
 
-/// The open account that `identity` belongs to, or else the only one that lists it.
+/// Returns the open account that `identity` belongs to, or else the only one that lists it.
 pub(in crate::storefront) async fn find_by_identity(
     conn: &mut PgConnection,
     store: StoreId,
@@ -70,7 +70,7 @@ pub(in crate::storefront) async fn find_by_identity(
     Ok(meant_by(identity, list_by_identity(conn, store, identity).await?))
 }
 
-/// Of the accounts that list `identity`, the one that it belongs to, or else the only one.
+/// Selects from the accounts that list `identity` the one that it belongs to, or else the only one.
 pub(in crate::storefront) fn meant_by(identity: &Identity, mut listing: Vec<Customer>) -> Option<Customer> {
     if let Some(owner) = listing.iter().position(|customer| is_proven(customer, identity)) {
         return Some(listing.swap_remove(owner));
@@ -86,7 +86,8 @@ fn is_proven(customer: &Customer, identity: &Identity) -> bool {
     }
 }
 
-/// Open accounts that list `identity`: the one it belongs to first, and enough others to know whether there are several.
+/// Returns open accounts that list `identity`: the one that it belongs to first, and enough others to tell whether there are
+/// several.
 async fn list_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Identity) -> Result<Vec<Customer>, sqlx::Error> {
     let (email, phone) = columns(identity);
     sqlx::query_as!(
@@ -105,8 +106,8 @@ async fn list_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Id
     .await
 }
 
-/// Locks the account of `owner` and every account that lists `identity` until the transaction ends, always in the order of their ids: two
-/// customers who prove what the other one typed would else wait for each other.
+/// Locks the account of `owner` and every account that lists `identity` until the transaction ends, in the order of their ids.
+/// Without this order, two customers who prove each other's unproven identities would deadlock.
 pub(in crate::storefront) async fn lock_claimants(
     conn: &mut PgConnection,
     store: StoreId,
@@ -127,7 +128,7 @@ pub(in crate::storefront) async fn lock_claimants(
     Ok(())
 }
 
-/// Takes `identity` out of every other account that merely typed it; gives those accounts as they are now.
+/// Removes `identity` from every other account that lists it unproven and returns those accounts in their new state.
 pub(super) async fn remove_unproven_claims(
     conn: &mut PgConnection,
     store: StoreId,
@@ -155,7 +156,7 @@ pub(super) async fn remove_unproven_claims(
     .await
 }
 
-/// What `identity` is compared with: `email_key` or `phone`.
+/// The values that `email_key` and `phone` are compared with. One of them is `None`.
 pub(in crate::storefront) fn columns(identity: &Identity) -> (Option<String>, Option<&str>) {
     match identity {
         Identity::Email(email) => (Some(email.key()), None),
@@ -163,7 +164,8 @@ pub(in crate::storefront) fn columns(identity: &Identity) -> (Option<String>, Op
     }
 }
 
-/// Replaces a password's hash, made with older parameters; `false`, and nothing done, when it has been replaced meanwhile.
+/// Replaces a password hash that was made with older parameters. Returns `false` and changes nothing if the hash has been
+/// replaced in the meantime.
 pub(in crate::storefront) async fn set_password_hash(
     conn: &mut PgConnection,
     id: CustomerId,
@@ -181,7 +183,7 @@ pub(in crate::storefront) async fn set_password_hash(
     Ok(replaced.rows_affected() == 1)
 }
 
-/// Sets a password, whatever was there.
+/// Replaces the password hash unconditionally.
 pub(in crate::storefront) async fn reset_password(
     conn: &mut PgConnection,
     id: CustomerId,
@@ -191,7 +193,7 @@ pub(in crate::storefront) async fn reset_password(
     Ok(())
 }
 
-/// The open account, locked against other changes until the transaction ends.
+/// Returns the open account and locks it against changes until the transaction ends.
 pub(in crate::storefront) async fn lock_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
@@ -204,7 +206,7 @@ pub(in crate::storefront) async fn lock_customer(conn: &mut PgConnection, id: Cu
     .await
 }
 
-/// Saves what a customer may change by themselves.
+/// Saves the fields that customers can change themselves.
 pub(in crate::storefront) async fn update_profile(
     conn: &mut PgConnection,
     customer: &Customer,
@@ -226,7 +228,7 @@ pub(in crate::storefront) async fn update_profile(
     .await
 }
 
-/// Saves a number or an address that the customer has proven, in the spelling it is compared in.
+/// Saves a phone number or email address that the customer has proven, in its normalized spelling.
 pub(in crate::storefront) async fn set_proven(
     conn: &mut PgConnection,
     id: CustomerId,
@@ -252,7 +254,7 @@ pub(in crate::storefront) async fn set_proven(
     .await
 }
 
-/// Marks an account closed; `None` when somebody was faster.
+/// Marks an account as closed. Returns `None` if it is closed already.
 pub(in crate::storefront) async fn close_customer(
     conn: &mut PgConnection,
     id: CustomerId,

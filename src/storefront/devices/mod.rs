@@ -1,4 +1,4 @@
-//! Push devices: registered after sign-in, so that notifications reach the customer who uses the device now.
+//! Push devices, registered after sign-in. Notifications go to the customer who registered the device last.
 
 mod queries;
 
@@ -17,10 +17,10 @@ use crate::storefront::tokens::SignedInCustomer;
 
 pub(super) use queries::forget_devices;
 
-/// Longest token, in characters.
+/// The maximum length of a token, in characters.
 const TOKEN_MAX_LEN: usize = 4_096;
 
-/// Push devices.
+/// The routes of push devices.
 pub(super) fn routes() -> Routes<Storefront> {
     let registered = object([("status", json!({ "const": "ok" })), ("device", DeviceId::schema())]);
     let registering = told("Send the customer's notifications to a device.", registered);
@@ -32,7 +32,7 @@ pub(super) fn routes() -> Routes<Storefront> {
 body! {
     /// `POST customers/register-device`
     struct DeviceRequest {
-        /// `ios`, `android` or `web`; `os` is read as well.
+        /// The platform: `ios`, `android` or `web`. `os` is accepted as an alias of this field.
         #[serde(alias = "os")]
         platform: String,
         /// The device's token at the push service: up to 4,096 characters.
@@ -40,7 +40,7 @@ body! {
     }
 }
 
-/// `POST customers/register-device`: a token belongs to whoever registered it last.
+/// `POST customers/register-device`: a token belongs to the customer who registered it last.
 async fn register(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
@@ -77,7 +77,7 @@ impl DeviceRequest {
 body! {
     /// `POST customers/unregister-device`
     struct DeviceRemoval {
-        /// The id that registering answered. This or `token` is needed.
+        /// The id that `register-device` returned. Either this field or `token` is required.
         device: Option<DeviceId>,
         /// The device's token at the push service.
         token: Option<String>,

@@ -14,7 +14,7 @@ pub(super) struct Device {
     pub(super) digest: [u8; 32],
 }
 
-/// Registers a device, or hands the one with this token over; gives the id it has.
+/// Inserts a device, or reassigns the one with this token, and returns its id.
 pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now: DateTime<Utc>) -> Result<DeviceId, sqlx::Error> {
     let id = sqlx::query_scalar!(
         "insert into devices (id, store_id, customer_id, platform, token, token_digest, created_at, updated_at)
@@ -35,7 +35,7 @@ pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now:
     Ok(id.into())
 }
 
-/// Removes one of the customer's own devices; `false` when there is none like it.
+/// Deletes one of the customer's own devices. Returns `false` if there is none.
 pub(super) async fn delete_device(
     conn: &mut PgConnection,
     customer: CustomerId,
@@ -53,7 +53,7 @@ pub(super) async fn delete_device(
     Ok(deleted.rows_affected() > 0)
 }
 
-/// Drops every device of a customer.
+/// Deletes every device of a customer.
 pub(in crate::storefront) async fn forget_devices(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from devices where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())

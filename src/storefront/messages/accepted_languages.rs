@@ -1,4 +1,4 @@
-//! `Accept-Language`: the languages a client would like, the best first (RFC 9110, section 12.5.4).
+//! `Accept-Language`: the languages that a client accepts, in order of preference (RFC 9110, section 12.5.4).
 
 use std::convert::Infallible;
 
@@ -8,10 +8,10 @@ use axum::http::{HeaderMap, header};
 
 use crate::storefront::messages::language_tag::LanguageTag;
 
-/// So many entries are looked at; browsers send a handful.
+/// The maximum number of entries that are read. Browsers send a handful.
 const LONGEST: usize = 32;
 
-/// The languages of one request. What cannot be read in the header is left out: a message in another language beats none.
+/// The languages of one request. Invalid entries are ignored, because a message in another language is better than none.
 #[derive(Clone, Debug, Default)]
 pub(in crate::storefront) struct AcceptedLanguages(Vec<Accepted>);
 
@@ -34,13 +34,13 @@ impl AcceptedLanguages {
     fn of(headers: &HeaderMap) -> Self {
         let lines = headers.get_all(header::ACCEPT_LANGUAGE).iter().filter_map(|line| line.to_str().ok());
         let mut weighted: Vec<_> = lines.flat_map(|line| line.split(',')).take(LONGEST).filter_map(weighted).collect();
-        // The sort is stable: of equals the first is the better one.
+        // The sort is stable: entries of equal weight keep their order.
         weighted.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         Self(weighted.into_iter().map(|(_, accepted)| accepted).collect())
     }
 
-    /// What `find` has for the best language it knows, in its own or a broader form (`de` for `de-CH`); `None` when the client leaves the
-    /// choice to us, or leaves us none.
+    /// Returns the result of `find` for the first accepted language that it knows, in its own form or a broader one (`de` for
+    /// `de-CH`). Returns `None` if the client accepts any language, or no known one.
     pub(super) fn best_of<T>(&self, find: impl Fn(&LanguageTag) -> Option<T>) -> Option<T> {
         for accepted in &self.0 {
             let Accepted::One(tag) = accepted else { return None };
@@ -56,7 +56,7 @@ impl AcceptedLanguages {
     }
 }
 
-/// One entry and its weight; `None` when it cannot be read or says "not this one".
+/// Parses one entry and its weight. Returns `None` if it is invalid or has the weight zero.
 fn weighted(entry: &str) -> Option<(f32, Accepted)> {
     let mut parts = entry.split(';').map(str::trim);
     let accepted = match parts.next()? {

@@ -1,11 +1,11 @@
-//! The words of one language as files write them, one file over the other.
+//! The wording of one language as the files contain it, and the merge of one file over another.
 
 use serde::Deserialize;
 
 use crate::storefront::codes::Purpose;
 use crate::storefront::messages::wording::{Fault, Wording};
 
-/// One thing for each purpose, under the names the files use.
+/// One value for each purpose, under the names that the files use.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ByPurpose<T> {
@@ -16,7 +16,7 @@ pub(super) struct ByPurpose<T> {
     close_account: T,
 }
 
-/// What a file says of one purpose. What it leaves out comes from the file it overrides.
+/// The wording of one purpose in a file. Missing entries come from the file that it overrides.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Draft {
@@ -38,7 +38,7 @@ impl<T> ByPurpose<T> {
 }
 
 impl ByPurpose<Draft> {
-    /// These words, and those of `base` where these are silent.
+    /// Merges this wording over `base`: missing entries come from `base`.
     pub(super) fn over(self, base: Self) -> Self {
         Self {
             create_account: self.create_account.over(base.create_account),
@@ -49,7 +49,7 @@ impl ByPurpose<Draft> {
         }
     }
 
-    /// The words, or the key whose words cannot be used and why.
+    /// Checks the wording, or returns the key of the first invalid entry with the fault.
     pub(super) fn check(&self) -> Result<ByPurpose<Wording>, (String, Fault)> {
         let checked = |purpose, draft| Wording::new(draft).map_err(|(key, fault)| (format!("{purpose}.{key}"), fault));
         Ok(ByPurpose {

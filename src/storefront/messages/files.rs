@@ -1,4 +1,4 @@
-//! The files that hold the words: what is built in, what a directory adds, and what overrides what.
+//! The files with the wording: the built-in ones, those of the deployment, and their precedence.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,48 +15,48 @@ const BUILT_IN: [(&str, &str); 2] =
 const BUILT_IN_LAYOUT: &str = include_str!("../../../config/messages/layout.html");
 const LAYOUT: &str = "layout.html";
 
-/// A file of messages cannot be used.
+/// A file with wording cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BadMessages {
-    /// It cannot be read at all.
+    /// The file or directory cannot be read.
     #[error("{} cannot be read", path.display())]
     Unreadable {
         /// The file or directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// It is not TOML, or has a key nobody knows.
+    /// The file is not valid TOML or has an unknown key.
     #[error("{} is not a file of messages", path.display())]
     Form {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The position and the cause.
         source: Box<toml::de::Error>,
     },
-    /// Words cannot be used.
+    /// An entry is invalid.
     #[error("{}: {key} cannot be used", path.display())]
     Words {
         /// The file.
         path: PathBuf,
-        /// The key, `sign_in.text`.
+        /// The key of the entry, such as `sign_in.text`.
         key: String,
-        /// Why.
+        /// The cause.
         source: Fault,
     },
-    /// Something else lies there; whoever put it there expects it to be used.
+    /// The directory contains an unexpected entry, which would otherwise be ignored silently.
     #[error("{} is neither a language (de.toml), nor layout.html, nor the folder of a store (store_…)", .0.display())]
     Stranger(PathBuf),
 }
 
-/// What one file says, and where it lies.
+/// The content of one file, and its path.
 #[derive(Clone, Debug)]
 pub(super) struct Source<T> {
     pub(super) path: PathBuf,
     pub(super) content: T,
 }
 
-/// The files of one folder, or of several, one over the other.
+/// The files of one directory, or of several directories merged.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     pub(super) languages: BTreeMap<LanguageTag, Source<ByPurpose<Draft>>>,
@@ -75,7 +75,7 @@ impl Files {
         Ok(Self { languages, layout: Some(layout) })
     }
 
-    /// Reads the folder of a store.
+    /// Reads the directory of a store.
     pub(super) fn read(folder: &Path) -> Result<Self, BadMessages> {
         match Self::read_with_others(folder)? {
             (files, others) if others.is_empty() => Ok(files),
@@ -83,7 +83,7 @@ impl Files {
         }
     }
 
-    /// Reads a directory, and finds the folders of stores in it.
+    /// Reads a directory and finds the directories of stores in it.
     pub(super) fn read_with_stores(directory: &Path) -> Result<(Self, Vec<(StoreId, PathBuf)>), BadMessages> {
         let (files, others) = Self::read_with_others(directory)?;
         let store = |path: PathBuf| match file_name(&path).parse() {
@@ -104,7 +104,7 @@ impl Files {
             let name = file_name(&path);
             let language = name.strip_suffix(".toml").and_then(LanguageTag::parse).filter(|_| path.is_file());
             if name.starts_with('.') {
-                // Where a directory is a mounted volume, hidden entries are how the volume keeps its versions.
+                // A mounted volume may keep its versions in hidden entries.
             } else if let Some(tag) = language {
                 let text = fs::read_to_string(&path).map_err(unreadable(&path))?;
                 files.languages.insert(tag, Source { content: read_words(&path, &text)?, path });
@@ -117,7 +117,7 @@ impl Files {
         Ok((files, others))
     }
 
-    /// These files, and those of `base` where these are silent.
+    /// Merges these files over `base`: missing entries come from `base`.
     pub(super) fn over(self, mut base: Self) -> Self {
         for (tag, Source { path, content }) in self.languages {
             let content = match base.languages.remove(&tag) {

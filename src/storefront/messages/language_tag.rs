@@ -5,12 +5,12 @@
 pub(super) struct LanguageTag(String);
 
 impl LanguageTag {
-    /// The language that is always there.
+    /// The default language, which is always available.
     pub(super) fn english() -> Self {
         Self("en".to_owned())
     }
 
-    /// Reads the form alone: whether anybody speaks the language is not known here.
+    /// Checks the format only, not whether the language exists.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let mut subtags = text.split('-');
         let is_language = |subtag: &str| (2..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -23,7 +23,7 @@ impl LanguageTag {
         &self.0
     }
 
-    /// The tag without its last part: `zh-hant` of `zh-hant-tw`, `zh` of that, nothing of `zh`.
+    /// The tag without its last subtag: `zh-hant` for `zh-hant-tw`, `zh` for `zh-hant`, `None` for `zh`.
     pub(super) fn broader(&self) -> Option<Self> {
         self.0.rsplit_once('-').map(|(broader, _)| Self(broader.to_owned()))
     }

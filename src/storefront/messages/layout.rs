@@ -1,6 +1,6 @@
-//! How a mail looks: the same words as its plain text, as paragraphs in a page of HTML.
+//! The HTML layout of mails: the plain text of the mail as paragraphs of an HTML page.
 //!
-//! Only a layout is HTML. Words, names and codes are always text and escaped on their way in, so none of them can change the markup.
+//! Only the layout contains HTML. Wording, names and codes are plain text and are escaped, so they cannot change the markup.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -8,11 +8,11 @@ use std::str::FromStr;
 use crate::kernel::template::Template;
 use crate::storefront::messages::wording::Fault;
 
-/// A page with placeholders.
+/// An HTML page with placeholders.
 #[derive(Debug)]
 pub(super) struct Layout(Template<Placeholder>);
 
-/// What may stand in braces.
+/// A placeholder of the layout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placeholder {
     Language,
@@ -35,15 +35,15 @@ impl FromStr for Placeholder {
     }
 }
 
-/// What a page says.
+/// The values of the placeholders.
 #[derive(Clone, Copy)]
 pub(super) struct Content<'a> {
     pub(super) language: &'a str,
     pub(super) store: &'a str,
     pub(super) subject: &'a str,
-    /// Paragraphs with empty lines between them.
+    /// The plain text of the mail: paragraphs that are separated by empty lines.
     pub(super) mail: &'a str,
-    /// A paragraph that is nothing but this is marked as `code`.
+    /// The code. A paragraph that consists of the code only gets the class `code`.
     pub(super) code: &'a str,
 }
 
@@ -74,7 +74,7 @@ fn paragraphs(mail: &str, code: &str) -> String {
     written.collect::<Vec<_>>().join("\n")
 }
 
-/// Safe inside of an element and of a quoted attribute.
+/// Escapes text for element content and quoted attributes.
 fn escape(text: &str) -> Cow<'static, str> {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,18 +1,23 @@
-//! What texts and mails say, in the language of whoever reads them.
+//! The wording of texts and mails, in the language of the recipient.
 //!
-//! Words are files: `<language>.toml` has, for each purpose of a code, a text, and a mail's subject and body; `layout.html` is how a mail
-//! looks. English, German and a layout are built in. A directory of the deployment (`messages.directory`) adds languages and overrides
-//! what is built in; a folder in it that is called by a store's id overrides both for that store. A file that overrides another names
-//! only what differs. `docs/messages.md` tells all this to whoever writes such files.
+//! The wording is stored in files. `<language>.toml` has a text, a mail subject and a mail body for each purpose of a code.
+//! `layout.html` is the HTML layout of mails. English, German and a layout are built in. The directory `messages.directory` of
+//! the deployment adds languages and overrides built-in files. A subdirectory with the id of a store overrides both for that
+//! store. A file that overrides another one contains only the differences. `docs/messages.md` describes the files for their
+//! authors.
 //!
-//! Everything is read and checked when the service starts: a message that lacks its code, has a placeholder nobody fills in, or could
-//! make a text longer than one segment is found there, and not by the first customer who gets it.
+//! All files are read and checked at startup: a message without its code, with an unknown placeholder, or with a text that could
+//! be longer than one segment prevents the start.
 //!
-//! * [`language_tag`], [`accepted_languages`]: which languages there are, and which a client would like.
-//! * [`files`]: what is read from where, and what overrides what.
-//! * [`draft`], [`wording`]: the words of a language as files write them; those of one purpose, checked. [`layout`]: how a mail looks.
-//! * [`phrasebook`]: all the languages of a store, ready to be spoken.
-//! * [`store_name`]: what of a store's name can stand in a message.
+//! Who is who:
+//!
+//! * [`language_tag`] and [`accepted_languages`]: the names of languages, and the languages that a client accepts.
+//! * [`files`]: the files, where they are read from, and which file overrides which.
+//! * [`draft`]: the wording of a language as the files contain it.
+//! * [`wording`]: the checked wording of one purpose.
+//! * [`layout`]: the HTML layout of mails.
+//! * [`phrasebook`]: the checked wording of a store in all languages.
+//! * [`store_name`]: the part of a store's name that fits into a message.
 
 mod accepted_languages;
 mod draft;
@@ -45,23 +50,23 @@ pub use wording::Fault;
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Where further languages and overrides lie.
+    /// The directory with additional languages and overrides.
     #[serde(deserialize_with = "settings::optional")]
     pub directory: Option<PathBuf>,
 }
 
-/// The words of every store in every language.
+/// The wording of every store in every language.
 #[derive(Clone, Debug)]
 pub struct Messages(Arc<Phrasebooks>);
 
 #[derive(Debug)]
 struct Phrasebooks {
     common: Phrasebook,
-    /// Of the stores that override something.
+    /// The stores with overrides of their own.
     of_stores: HashMap<StoreId, Phrasebook>,
 }
 
-/// A code on its way to somebody.
+/// A message with a code that is about to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Occasion<'a> {
     pub(super) store: &'a Store,
@@ -71,7 +76,7 @@ pub(super) struct Occasion<'a> {
 }
 
 impl Messages {
-    /// Reads and checks every file.
+    /// Reads and checks all files.
     pub fn load(settings: &Settings) -> Result<Self, BadMessages> {
         let mut common = Files::built_in()?;
         let mut of_stores = HashMap::new();
@@ -85,17 +90,17 @@ impl Messages {
         Ok(Self(Arc::new(Phrasebooks { common: Phrasebook::new(&common)?, of_stores })))
     }
 
-    /// The languages every store speaks.
+    /// The languages that are available for every store.
     pub fn languages(&self) -> impl Iterator<Item = &str> {
         self.0.common.languages()
     }
 
-    /// What the text says: one segment, whatever the store is called.
+    /// The body of the text. It fits into one segment, regardless of the store's name.
     pub(super) fn text(&self, occasion: Occasion<'_>) -> String {
         self.phrasebook(occasion.store.id).text(occasion)
     }
 
-    /// What the mail says.
+    /// The subject and the body of the mail.
     pub(super) fn mail(&self, occasion: Occasion<'_>) -> Mail {
         self.phrasebook(occasion.store.id).mail(occasion)
     }

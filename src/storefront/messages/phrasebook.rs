@@ -1,4 +1,4 @@
-//! All the languages of a store, ready to be spoken.
+//! The checked wording of a store in all languages.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use crate::storefront::messages::layout::{Content, Layout};
 use crate::storefront::messages::wording::{Fault, Wording};
 use crate::storefront::messages::{AcceptedLanguages, Occasion, store_name};
 
-/// Every word, checked.
+/// The checked wording and the layout.
 #[derive(Debug)]
 pub(super) struct Phrasebook {
     languages: BTreeMap<LanguageTag, ByPurpose<Wording>>,
     layout: Layout,
 }
 
-/// A mail's three parts.
+/// The parts of a mail.
 pub(in crate::storefront) struct Mail {
     pub(in crate::storefront) subject: String,
     pub(in crate::storefront) text: String,
@@ -57,7 +57,7 @@ impl Phrasebook {
         Mail { subject, text, html }
     }
 
-    /// The language the client would like best, else English.
+    /// Selects the language that the client prefers, or English.
     fn choose(&self, accepted: &AcceptedLanguages) -> (&LanguageTag, &ByPurpose<Wording>) {
         let find = |tag: &LanguageTag| self.languages.get_key_value(tag);
         accepted.best_of(find).or_else(|| find(&LanguageTag::english())).expect("English is built in")

@@ -1,13 +1,13 @@
-//! What of a store's name can stand in a message: it was typed by somebody who did not think of segments and subject lines.
+//! The part of a store's name that fits into a message. Store names are entered without regard to segments and subject lines.
 
 use deunicode::deunicode_char;
 
 use crate::providers::sms::segment::Alphabet;
 
-/// The longest name in a subject or a mail.
+/// The maximum length of a name in a subject or a mail, in characters.
 const LONGEST_IN_MAILS: usize = 80;
 
-/// The longest name in a text, in units of its alphabet. Words are checked with a name of this length.
+/// The maximum length of a name in a text, in units of the alphabet. The wording is checked with a name of this length.
 pub(super) fn longest_in_texts(alphabet: Alphabet) -> usize {
     match alphabet {
         Alphabet::Gsm => 40,
@@ -15,7 +15,8 @@ pub(super) fn longest_in_texts(alphabet: Alphabet) -> usize {
     }
 }
 
-/// The name for a text in `alphabet`. What the GSM alphabet lacks is spelled with what it has: one letter more would halve the segment.
+/// The name for a text in `alphabet`. Characters outside the GSM alphabet are transliterated: a single one would more than halve
+/// the capacity of the segment.
 pub(super) fn in_text(name: &str, alphabet: Alphabet) -> String {
     let mut spelled = String::new();
     for character in name.chars().map(visible) {
@@ -24,7 +25,7 @@ pub(super) fn in_text(name: &str, alphabet: Alphabet) -> String {
             None => spelled.push_str(deunicode_char(character).unwrap_or_default()),
         }
     }
-    // One ASCII character, the backtick, is not in the GSM alphabet.
+    // The backtick is the only printable ASCII character outside the GSM alphabet.
     spelled.retain(|character| alphabet.units(character).is_some());
     let mut units = 0;
     let fits = |character: &char| {
@@ -40,8 +41,8 @@ pub(super) fn in_mail(name: &str) -> String {
     line.chars().take(LONGEST_IN_MAILS).collect::<String>().trim_end().to_owned()
 }
 
-/// A character a reader sees, or a space: line ends, other control characters, and marks that turn the direction of what follows would
-/// let a name write more than itself.
+/// Replaces invisible characters by a space. Line breaks, other control characters and bidirectional formatting characters could
+/// change the text around the name.
 fn visible(character: char) -> char {
     match character {
         '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => ' ',

@@ -1,4 +1,4 @@
-//! The words of one purpose, checked: they have a code, no placeholder nobody fills in, and room for any store name.
+//! The checked wording of one purpose: it contains a code, has no unknown placeholder, and leaves room for any store name.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -9,42 +9,42 @@ use crate::storefront::codes;
 use crate::storefront::messages::draft::Draft;
 use crate::storefront::messages::store_name;
 
-/// What the messages of one purpose say.
+/// The messages of one purpose.
 #[derive(Debug)]
 pub(super) struct Wording {
     text: Template<Placeholder>,
-    /// Of the text, whatever is filled in.
+    /// The alphabet of the text, for all values of the placeholders.
     alphabet: Alphabet,
     subject: Template<Placeholder>,
     mail: Template<Placeholder>,
 }
 
-/// Words that cannot be used.
+/// The reason why an entry is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum Fault {
-    /// Neither this file nor one it overrides has them.
+    /// Neither the file nor one that it overrides contains the entry.
     #[error("it is missing")]
     Missing,
-    /// They have a placeholder nobody fills in.
+    /// The entry has an unknown placeholder.
     #[error(transparent)]
     Placeholder(#[from] UnknownPlaceholder),
-    /// They lack a placeholder without which they mean nothing.
+    /// The entry lacks a required placeholder.
     #[error("it does not say {{{0}}}")]
     Lacks(&'static str),
-    /// A subject is one line.
+    /// A subject has more than one line.
     #[error("it has more than one line")]
     Lines,
-    /// The text does not fit one segment.
+    /// The text does not fit into one segment.
     #[error("with a long store name it takes {length} of the {room} units of a text")]
     TooLong {
-        /// What it takes.
+        /// The length of the text with the longest store name, in units of its alphabet.
         length: usize,
-        /// What one segment has.
+        /// The capacity of one segment, in units of the same alphabet.
         room: usize,
     },
 }
 
-/// What may stand in braces.
+/// A placeholder of the wording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placeholder {
     Code,
@@ -66,7 +66,7 @@ impl FromStr for Placeholder {
 }
 
 impl Wording {
-    /// Checks what files say, or names the key whose words cannot be used.
+    /// Checks the draft, or returns the key of the first invalid entry with the fault.
     pub(super) fn new(draft: &Draft) -> Result<Self, (&'static str, Fault)> {
         let (text, alphabet) = check_text(draft.text.as_deref()).map_err(|fault| ("text", fault))?;
         let subject = check_subject(draft.subject.as_deref()).map_err(|fault| ("subject", fault))?;
@@ -74,17 +74,17 @@ impl Wording {
         Ok(Self { text, alphabet, subject, mail })
     }
 
-    /// One segment, whatever the store is called.
+    /// The body of the text. It fits into one segment, regardless of the store's name.
     pub(super) fn text(&self, code: &str, store: &str) -> String {
         fill(&self.text, code, &store_name::in_text(store, self.alphabet))
     }
 
-    /// Of a mail: one line. `store` is a name for mails.
+    /// The subject of the mail: one line. `store` is a name for mails.
     pub(super) fn subject(&self, code: &str, store: &str) -> String {
         fill(&self.subject, code, store)
     }
 
-    /// Of a mail: paragraphs with an empty line between them. `store` is a name for mails.
+    /// The body of the mail: paragraphs separated by empty lines. `store` is a name for mails.
     pub(super) fn mail(&self, code: &str, store: &str) -> String {
         fill(&self.mail, code, store)
     }
@@ -92,7 +92,7 @@ impl Wording {
 
 fn check_text(words: Option<&str>) -> Result<(Template<Placeholder>, Alphabet), Fault> {
     let template = check_coded(words)?;
-    // Code and minutes are digits and the name is spelled in whatever alphabet the rest needs, so the rest decides.
+    // Code and minutes are digits, and the name is transliterated to the alphabet of the rest. So the rest decides.
     let alphabet = Alphabet::of(&fill(&template, "000000", ""));
     let longest_name = "x".repeat(store_name::longest_in_texts(alphabet));
     let (length, _) = segment::length(&fill(&template, "000000", &longest_name));
@@ -114,7 +114,7 @@ fn check_mail(words: Option<&str>) -> Result<Template<Placeholder>, Fault> {
     check_coded(words)
 }
 
-/// Words that are worth nothing without a code.
+/// Parses wording that must contain a code.
 fn check_coded(words: Option<&str>) -> Result<Template<Placeholder>, Fault> {
     let template = Template::parse(given(words)?)?;
     if template.has(Placeholder::Code) { Ok(template) } else { Err(Fault::Lacks("code")) }

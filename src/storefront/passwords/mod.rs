@@ -1,4 +1,4 @@
-//! Which passwords a customer may choose, and how many wrong ones are listened to.
+//! The rules for new passwords, and the limit of wrong ones.
 
 mod queries;
 
@@ -14,18 +14,19 @@ use crate::kernel::secrets::sha256;
 
 pub(super) use queries::count_guess;
 
-/// Ten wrong passwords for one identity within fifteen minutes (decisions, section 3).
+/// Ten wrong passwords for one identity within fifteen minutes. Decisions, section 3.
 const WRONG_PASSWORDS: Rule = Rule { limit: 10, window: TimeDelta::minutes(15) };
 
-/// Where the wrong passwords for an identity are counted. A digest, because what is typed there may be a password in the wrong field.
+/// The bucket that counts the wrong passwords for an identity. A digest, because the input may be a password in the wrong field.
 pub(super) fn bucket(store: StoreId, identity: &str) -> String {
     format!("passwords:{store}:{}", hex::encode(sha256(identity)))
 }
 
-/// Those of the 10,000 most common passwords that are long enough to be chosen, lower-case (from the frequency list of zxcvbn, MIT).
+/// The passwords of at least 8 characters among the 10,000 most common ones, in lower case (from the frequency list of zxcvbn,
+/// MIT).
 static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common.txt").lines().collect());
 
-/// The text cannot be a password.
+/// The text is not an acceptable password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum BadPassword {
     #[error("The password needs at least 8 characters.")]
@@ -36,7 +37,7 @@ pub(super) enum BadPassword {
     Common,
 }
 
-/// Reads a password that somebody wants to use from now on.
+/// Checks a new password.
 pub(super) fn parse(password: &SecretString) -> Result<SecretString, BadPassword> {
     let text = password.expose_secret();
     match text.chars().count() {

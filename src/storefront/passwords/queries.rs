@@ -1,4 +1,4 @@
-//! The SQL of guesses at passwords.
+//! The SQL of password guesses.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -10,11 +10,11 @@ use crate::kernel::rate_limit::{Standing, count_hit};
 use crate::storefront::customers::{Customer, columns, customer, meant_by};
 use crate::storefront::passwords::WRONG_PASSWORDS;
 
-/// Counts a guess in `bucket`, and finds the account it is a guess at as [`find_by_identity`](crate::storefront::customers::find_by_identity)
-/// does: one trip to the database.
+/// Counts a guess in `bucket` and returns the account that it is compared with, selected like
+/// [`find_by_identity`](crate::storefront::customers::find_by_identity), in one round trip.
 ///
-/// Everybody sees the count before the guess is compared, but nobody waits until it is on the disk. A crash of PostgreSQL, and nothing
-/// else, forgets the guesses of its last second.
+/// The count is visible to other transactions before the guess is compared, but the commit does not wait for the disk
+/// (`synchronous_commit = off`). Only a crash of PostgreSQL can lose counts: those of its last second.
 pub(in crate::storefront) async fn count_guess(
     conn: &mut PgConnection,
     store: StoreId,

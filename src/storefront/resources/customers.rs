@@ -1,4 +1,4 @@
-//! Customers, as operators see them.
+//! Customers in the API for operators.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::resources::{Described, Filter, Instant, Meta, Reference, Resource};
 use crate::storefront::Storefront;
 
 crate::columns! {
-    /// A customer as operators see them.
+    /// A customer in the API for operators.
     pub struct CustomerRecord {
         pub store_id: StoreId,
         pub name: String,

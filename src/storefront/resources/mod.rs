@@ -1,4 +1,5 @@
-//! What operators see and decide of the storefront (`storefront/int/v1`): stores and their limits, customers, sign-ins, texts.
+//! The API for operators (`storefront/int/v1`): stores with their limits, customers, sessions, sign-ins and
+//! texts.
 
 mod customers;
 mod sessions;
@@ -24,13 +25,13 @@ impl Room for Storefront {
         &self.clock
     }
 
-    /// Stores are all that is edited here: a deleted one is closed to its apps at once.
+    /// Stores are the only resource that can be edited here. Clearing the cache makes a deletion effective at once.
     fn forget_what_changed(&self) {
         self.recent.forget_everything();
     }
 }
 
-/// Everything below `/storefront/int/v1`.
+/// The routes below `/storefront/int/v1`.
 pub fn extension<S>() -> Extension<S>
 where
     Storefront: FromRef<S>,

@@ -1,4 +1,4 @@
-//! Sign-ins of customers (`tokens`), which operators can end.
+//! Customer sessions in the API for operators (`tokens`). Operators can revoke them.
 
 use axum::Json as Answer;
 use chrono::{DateTime, Utc};
@@ -14,7 +14,7 @@ use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::{Storefront, tokens};
 
 crate::columns! {
-    /// A sign-in as operators see it.
+    /// A session in the API for operators.
     pub struct SessionRecord {
         pub store_id: StoreId,
         pub customer_id: CustomerId,
@@ -64,7 +64,7 @@ impl Resource for SessionRecord {
     }
 }
 
-/// `DELETE tokens/{uuid}`: the customer has to sign in again there.
+/// `DELETE tokens/{uuid}`: revokes one session.
 pub(super) async fn revoke(Writing { room: storefront, caller, id }: Writing<SessionRecord>) -> Result<Answer<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     let revoked = tokens::revoke_session(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
@@ -72,7 +72,7 @@ pub(super) async fn revoke(Writing { room: storefront, caller, id }: Writing<Ses
     Ok(Answer(json!({ "status": "ok" })))
 }
 
-/// `POST customers/{uuid}/revoke-tokens`: the customer has to sign in again everywhere.
+/// `POST customers/{uuid}/revoke-tokens`: revokes all sessions of the customer.
 pub(super) async fn revoke_all(
     Writing { room: storefront, caller, id }: Writing<CustomerRecord>,
     Json(NoMembers {}): Json<NoMembers>,

@@ -1,4 +1,4 @@
-//! The audit of sign-ins.
+//! The sign-in audit in the API for operators.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::storefront::Storefront;
 use crate::storefront::audit::Method;
 
 crate::columns! {
-    /// An attempt to sign in as operators see it.
+    /// An attempt to sign in, in the API for operators.
     pub struct SignInRecord {
         pub store_id: StoreId,
         pub customer_id: Option<CustomerId>,

@@ -1,4 +1,4 @@
-//! Stores, with the limits and the pause of their texts.
+//! Stores in the API for operators, with the limits and the pause of their texts.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -11,11 +11,11 @@ use crate::members;
 use crate::resources::{Announced, Described, Edit, Editable, Instant, Line, Member, New, Record, Resource};
 use crate::storefront::Storefront;
 
-/// Why texts are paused, when an operator gives no reason.
+/// The reason that is stored when an operator pauses texts without giving one.
 const PAUSED_BY_HAND: &str = "paused by hand";
 
 crate::columns! {
-    /// A store as operators see it.
+    /// A store in the API for operators.
     pub struct StoreRecord {
         pub name: String,
         pub text_countries: Vec<String>,
@@ -31,7 +31,7 @@ crate::columns! {
 }
 
 impl Default for StoreRecord {
-    /// The limits of decisions, section 5.
+    /// The default limits (decisions, section 5).
     fn default() -> Self {
         Self {
             name: String::new(),
@@ -72,10 +72,10 @@ impl Resource for StoreRecord {
     }
 }
 
-/// Nobody outside is told of stores.
+/// Publishes no events.
 impl Announced for StoreRecord {}
 
-/// What can be sent of a store.
+/// The fields of a store that can be sent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreBody {
@@ -90,7 +90,7 @@ pub struct StoreBody {
     texts_paused_reason: Member<Option<Line<255>>>,
 }
 
-/// ISO 3166 code of a country.
+/// The ISO 3166 code of a country: two capital letters.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "String")]
 struct Country(String);
@@ -104,7 +104,7 @@ impl TryFrom<String> for Country {
     }
 }
 
-/// A limit: nothing, or up to a million.
+/// A limit, from 0 to 1,000,000.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "i32")]
 struct Count(i32);
@@ -123,7 +123,7 @@ impl From<Count> for i32 {
     }
 }
 
-/// The schema of a [`Count`].
+/// The JSON schema of a [`Count`].
 fn limit() -> Value {
     json!({ "type": "integer", "minimum": 0, "maximum": 1_000_000 })
 }

@@ -1,4 +1,4 @@
-//! The SMS guard's log, and how many of the texted codes are used.
+//! The log of the SMS guard, and the conversion of texted codes.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -13,14 +13,15 @@ use crate::members;
 use crate::resources::{Described, Filter, Instant, Reference, Resource};
 use crate::storefront::{Storefront, texts};
 
-/// Conversion looks back this far.
+/// The period that the conversion covers.
 const CONVERSION_WINDOW: TimeDelta = TimeDelta::days(1);
 
-/// What becomes of a text: counted before the provider is asked, given back where it refuses, or refused before anybody was asked.
+/// The states of a text: counted before it is handed to a provider, not counted any more because no provider took it, or refused
+/// by the guard before any provider was called.
 const STATUSES: &[&str] = &["sent", "given_back", "refused"];
 
 crate::columns! {
-    /// A text as operators see it.
+    /// A text in the API for operators.
     pub struct TextRecord {
         pub store_id: StoreId,
         pub number: Option<String>,
@@ -49,7 +50,7 @@ impl Resource for TextRecord {
     ];
 
     fn shown(&self) -> Map<String, Value> {
-        // The refusals are named like the problems they were answered with, so their sentences explain them here too.
+        // A refusal is stored as the code of its problem, so the problem's detail explains it here too.
         let refusal = self.refusal.as_deref();
         let reason = refusal.and_then(|name| ProblemCode::ALL.iter().find(|code| code.as_str() == name)).map(|code| code.detail());
         members! {
@@ -78,7 +79,7 @@ impl Resource for TextRecord {
     }
 }
 
-/// `GET texts/conversion`: of the last day, by country and number range; the lowest conversion first.
+/// `GET texts/conversion`: the conversion of the last 24 hours by country and number range, lowest first.
 pub(super) async fn conversion(State(storefront): State<Storefront>, caller: CallingCompany) -> Result<Answer<Value>, Problem> {
     caller.may(Scope::Read)?;
     let since = storefront.clock.now() - CONVERSION_WINDOW;

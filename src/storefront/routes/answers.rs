@@ -1,4 +1,4 @@
-//! The forms of answers that several routes have.
+//! Response schemas that several routes share.
 
 use serde_json::{Value, json};
 
@@ -8,12 +8,12 @@ fn ok() -> Value {
     json!({ "const": "ok" })
 }
 
-/// Nothing but that it is done.
+/// The response of a route that returns no data.
 pub(in crate::storefront) fn done() -> Value {
     object([("status", ok())])
 }
 
-/// How a code travelled.
+/// The response of a route that sends a code.
 pub(in crate::storefront) fn sent() -> Value {
     object([("status", ok()), ("method", json!({ "enum": ["sms", "email"], "description": "How the code travels." }))])
 }
@@ -24,7 +24,7 @@ pub(in crate::storefront) fn login() -> Value {
     object([("token", token), ("customer", reference("customer"))])
 }
 
-/// The customer, after a change.
+/// The response of a route that changes the customer.
 pub(in crate::storefront) fn own_record() -> Value {
     object([("customer", reference("customer"))])
 }

@@ -1,4 +1,4 @@
-//! The bodies of routes: what is read of one and what is told about it are one declaration.
+//! Request bodies: one declaration defines both how a body is read and how it is described.
 
 use secrecy::SecretString;
 use serde::de::IgnoredAny;
@@ -9,30 +9,30 @@ use crate::providers::card::ApiVersion;
 use crate::resources::{Member, Parsed};
 use crate::storefront::codes::SubmittedCode;
 
-/// A body that a route takes. Made by [`body!`].
+/// A request body. Implemented by [`body!`].
 pub trait Body {
-    /// Its form.
+    /// The JSON schema of the body.
     fn schema() -> Value;
 }
 
-/// The members are read one by one: the route says which ([`Told::reading`](crate::storefront::routes::Told::reading)).
+/// The handler reads the fields itself. The route declares them with [`Told::reading`](crate::storefront::routes::Told::reading).
 impl Body for Map<String, Value> {
     fn schema() -> Value {
         json!({ "type": "object" })
     }
 }
 
-/// What a member of a body may be.
+/// The type of a field of a body.
 pub(in crate::storefront) trait Sent {
-    /// Whether a body without it is refused.
+    /// Whether the field is required.
     const NEEDED: bool = true;
 
-    /// Its form.
+    /// The JSON schema of the field.
     fn schema() -> Value;
 }
 
-/// Declares the struct that a body is read into, and tells of it: each member by its comment and its type, `as` another name outside where
-/// it has one.
+/// Declares the struct that a body is deserialized into and derives its JSON schema from the comment and the type of each field.
+/// `as` gives a field another name in JSON.
 macro_rules! body {
     (@name $member:ident) => { stringify!($member) };
     (@name $member:ident $outside:literal) => { $outside };
@@ -101,7 +101,7 @@ impl Sent for ApiVersion {
     }
 }
 
-/// `null` is nothing.
+/// A `null` is the same as a missing field.
 impl<T: Sent> Sent for Option<T> {
     const NEEDED: bool = false;
 
@@ -120,7 +120,7 @@ impl<T: Parsed> Sent for Member<T> {
     }
 }
 
-/// Refused where it is sent.
+/// A field that is always refused.
 impl Sent for Member<IgnoredAny> {
     const NEEDED: bool = false;
 

@@ -1,8 +1,9 @@
-//! The routes below `/storefront/v1`, and what is told about them in `GET /openapi.json`. Both come from one list, so that neither has what
-//! the other lacks.
+//! The routes below `/storefront/v1` and their description in `GET /openapi.json`. Both come from one list, so they cannot
+//! diverge.
 //!
-//! What a route takes is read off its handler: whoever takes a [`SignedInCustomer`](crate::storefront::SignedInCustomer) needs their token,
-//! and the body is the one it takes ([`Parts`], [`body!`]). What it answers is told beside it ([`Told`]).
+//! The description of a request is derived from the handler's parameters ([`Parts`]): a handler that takes a
+//! [`SignedInCustomer`](crate::storefront::SignedInCustomer) requires a customer token, and the schema of the body is that of the
+//! type it reads ([`body!`]). The response is declared next to the route ([`Told`]).
 
 mod answers;
 mod bodies;
@@ -23,10 +24,10 @@ pub(super) use bodies::{Body, Sent, body};
 pub use parts::Parts;
 pub use told::{Told, told};
 
-/// Where the routes are.
+/// The path prefix of the routes.
 pub const PATH: &str = "/storefront/v1";
 
-/// Some of the routes.
+/// A set of routes with their description.
 #[derive(Debug)]
 pub struct Routes<S> {
     router: Router<S>,
@@ -34,27 +35,27 @@ pub struct Routes<S> {
 }
 
 impl<S: Clone + Send + Sync + 'static> Routes<S> {
-    /// None yet.
+    /// An empty set.
     pub fn none() -> Self {
         Self { router: Router::new(), description: Description::default() }
     }
 
-    /// `GET` at a path below [`PATH`].
+    /// Adds a `GET` route at a path below [`PATH`].
     pub(super) fn get<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, told: Told, handler: H) -> Self {
         self.route(Method::GET, path, told, handler)
     }
 
-    /// `POST` at a path below [`PATH`].
+    /// Adds a `POST` route at a path below [`PATH`].
     pub fn post<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, told: Told, handler: H) -> Self {
         self.route(Method::POST, path, told, handler)
     }
 
-    /// `PUT` at a path below [`PATH`].
+    /// Adds a `PUT` route at a path below [`PATH`].
     pub(super) fn put<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, told: Told, handler: H) -> Self {
         self.route(Method::PUT, path, told, handler)
     }
 
-    /// `DELETE` at a path below [`PATH`].
+    /// Adds a `DELETE` route at a path below [`PATH`].
     pub(super) fn delete<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, told: Told, handler: H) -> Self {
         self.route(Method::DELETE, path, told, handler)
     }
@@ -67,19 +68,19 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
         self
     }
 
-    /// The routes of both.
+    /// Combines both sets.
     pub(super) fn merge(mut self, other: Self) -> Self {
         self.router = self.router.merge(other.router);
         self.description.merge(other.description);
         self
     }
 
-    /// With the state they need: they can then stand beside others that need another one.
+    /// Provides the state of the routes, so that they can be merged with routes that need another state.
     pub(super) fn with_state<T>(self, state: S) -> Routes<T> {
         Routes { router: self.router.with_state(state), description: self.description }
     }
 
-    /// All of them, behind the storefront's door.
+    /// Requires a store key for all of the routes and applies the general throttle ([`access::admit`]).
     pub(super) fn behind_the_door(mut self, storefront: &Storefront) -> Self {
         self.description.schemas([("customer".to_owned(), customers::schema())]);
         self.router = self.router.route_layer(from_fn_with_state(storefront.clone(), access::admit));
@@ -88,12 +89,12 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
 }
 
 impl<S> Routes<S> {
-    /// What is told about them.
+    /// The description of the routes.
     pub fn description(&self) -> Description {
         self.description.clone()
     }
 
-    /// The routes, to be put below [`PATH`].
+    /// The router, to be nested at [`PATH`].
     pub fn into_router(self) -> Router<S> {
         self.router
     }

@@ -1,4 +1,4 @@
-//! What a handler takes, and what that tells about its route.
+//! The parameters of a handler and their part of the route's description.
 
 use axum::extract::{Path, State};
 
@@ -11,15 +11,15 @@ use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::routes::{Body, Told};
 use crate::storefront::tokens::SignedInCustomer;
 
-/// All that a handler takes.
+/// All parameters of a handler.
 pub trait Parts {
-    /// Adds what it tells.
+    /// Adds their description.
     fn tell(told: Told) -> Told;
 }
 
-/// One thing that a handler takes. Most tell nothing that a client has to know.
+/// One parameter of a handler. Most of them do not change the description.
 pub trait Part {
-    /// Adds what it tells.
+    /// Adds its description.
     fn tell(told: Told) -> Told {
         told
     }
@@ -29,7 +29,7 @@ impl<S> Part for State<S> {}
 impl Part for CallingStore {}
 impl Part for ClientAddress {}
 impl Part for Origin {}
-/// [`Told::at`] says what stands there.
+/// [`Told::at`] describes the path parameters.
 impl Part for Path<String> {}
 
 impl Part for SignedInCustomer {
@@ -50,14 +50,14 @@ impl<B: Body> Part for Json<B> {
     }
 }
 
-/// What is refused later than others, by the handler itself.
+/// A parameter whose rejection the handler itself returns.
 impl<P: Part> Part for Result<P, Problem> {
     fn tell(told: Told) -> Told {
         P::tell(told)
     }
 }
 
-/// A handler's parameters, as axum names its type: a mark of its own first.
+/// Implements [`Parts`] for the tuple that axum uses for a handler's parameters. Its first element is a marker type of axum.
 macro_rules! parts {
     ($($Part:ident)*) => {
         impl<Mark, $($Part: Part),*> Parts for (Mark, $($Part,)*) {

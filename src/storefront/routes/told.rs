@@ -1,4 +1,4 @@
-//! What is told about one route.
+//! The description of one route.
 
 use axum::http::{Method, StatusCode};
 use serde_json::{Map, Value, json};
@@ -7,7 +7,7 @@ use crate::kernel::openapi::{header, json_content, path_parameter, refusals, req
 use crate::kernel::problem::ProblemCode;
 use crate::storefront::routes::Body;
 
-/// What is told about a route: a sentence, what it answers, and what it refuses.
+/// The description of one route: a summary, the response, and the refusals.
 #[derive(Clone, Debug)]
 #[must_use = "it is told where the route is mounted"]
 pub struct Told {
@@ -20,19 +20,20 @@ pub struct Told {
     body: Option<Value>,
 }
 
-/// A route that does what the sentence says, and answers in this form. Every route refuses a bad store key, and too many requests.
+/// Describes a route by its summary and the schema of its response. Every route refuses an invalid store key and too many
+/// requests.
 pub fn told(sentence: &'static str, answer: Value) -> Told {
     let refused = vec![ProblemCode::StoreKeyInvalid, ProblemCode::RateLimited];
     Told { sentence, status: StatusCode::OK, answer, refused, takes_token: false, parameters: Vec::new(), body: None }
 }
 
 impl Told {
-    /// It is answered with another status than 200.
+    /// Sets the status code of a success. The default is 200.
     pub(in crate::storefront) fn with_status(self, status: StatusCode) -> Self {
         Self { status, ..self }
     }
 
-    /// It may be refused with these codes, beside those that follow from what it takes.
+    /// Adds refusals to those that follow from the handler's parameters.
     pub fn refused(mut self, codes: &[ProblemCode]) -> Self {
         for code in codes {
             if !self.refused.contains(code) {
@@ -42,18 +43,18 @@ impl Told {
         self
     }
 
-    /// What `{name}` in its path is.
+    /// Describes the path parameter `{name}`.
     pub(in crate::storefront) fn at(mut self, name: &str, sentence: &str) -> Self {
         self.parameters.push(path_parameter(name, sentence));
         self
     }
 
-    /// It reads the members of `B` out of the body by itself.
+    /// Declares that the handler reads the fields of `B` from the body itself.
     pub(in crate::storefront) fn reading<B: Body>(self) -> Self {
         Self { body: Some(B::schema()), ..self }
     }
 
-    /// The same with a member of its body under another name.
+    /// Renames a field of the body.
     pub(in crate::storefront) fn renaming(mut self, member: &str, name: &str) -> Self {
         if let Some(body) = &mut self.body {
             if let Some(schema) = body["properties"].as_object_mut().and_then(|members| members.remove(member)) {
@@ -66,25 +67,25 @@ impl Told {
         self
     }
 
-    /// It takes the token of a signed-in customer.
+    /// Declares that the route requires the token of a signed-in customer.
     pub(super) fn taking_token(mut self) -> Self {
         self.takes_token = true;
         self.refused(&[ProblemCode::CustomerTokenInvalid])
     }
 
-    /// It looks at a header.
+    /// Declares that the route reads a request header.
     pub(super) fn taking_header(mut self, name: &str, sentence: &str) -> Self {
         self.parameters.push(header(name, sentence));
         self
     }
 
-    /// It takes a body in JSON.
+    /// Declares that the route reads a JSON body.
     pub(super) fn taking_body<B: Body>(mut self) -> Self {
         self.body.get_or_insert_with(B::schema);
         self.refused(&[ProblemCode::JsonInvalid, ProblemCode::BodyTooLarge, ProblemCode::MediaTypeUnsupported, ProblemCode::BodyInvalid])
     }
 
-    /// All of it, as an OpenAPI Operation Object.
+    /// The description as an OpenAPI Operation Object.
     pub(super) fn operation(self, method: &Method, path: &str) -> Value {
         let mut responses = Map::from_iter([(self.status.as_str().to_owned(), json_content("Done.", self.answer))]);
         responses.extend(refusals(self.refused));

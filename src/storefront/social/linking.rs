@@ -1,4 +1,4 @@
-//! From somebody a provider knows to an account of this store: the linked one, the one whose address it is, or a new one.
+//! From an identity at a provider to an account of this store: the linked one, the one that has proven the address, or a new one.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -15,10 +15,10 @@ use crate::storefront::sign_in::SignedIn;
 use crate::storefront::social::queries;
 use crate::storefront::stores::Store;
 
-/// How often a sign-in begins anew because another one was faster. Each time that one's account is there to be found.
+/// How often a sign-in is retried after a parallel one was faster. A retry finds the account of the parallel sign-in.
 const TRIES: u32 = 3;
 
-/// What the request says about a newcomer besides the proof.
+/// The optional details of a new customer from the request.
 #[derive(Debug, Default)]
 pub(super) struct Typed {
     name: Option<String>,
@@ -36,7 +36,7 @@ impl Typed {
     }
 }
 
-/// Signs in whom the provider knows, to an account of their own if there is none yet.
+/// Signs in the person with this identity. Opens an account if there is none yet.
 pub(super) async fn sign_in(
     storefront: &Storefront,
     attempt: &Attempt<'_>,
@@ -51,7 +51,8 @@ pub(super) async fn sign_in(
     Err(ProblemCode::Overloaded.into())
 }
 
-/// One transaction; `None`, and nothing done, when a parallel one has linked the subject or proven the address meanwhile.
+/// Tries the sign-in in one transaction. Returns `None` and changes nothing if a parallel one has linked the subject or proven
+/// the address in the meantime.
 async fn try_to_sign_in(
     storefront: &Storefront,
     attempt: &Attempt<'_>,
@@ -75,7 +76,8 @@ async fn try_to_sign_in(
     Ok(Some(signed_in))
 }
 
-/// The account that the address belongs to which the provider vouches for, or a new one; `None` when the address was proven meanwhile.
+/// Returns the account that has proven the address which the provider vouches for, or opens a new one. Returns `None` if the
+/// address was proven in the meantime.
 async fn find_or_open(
     tx: &mut PgConnection,
     store: &Store,
@@ -94,7 +96,8 @@ async fn find_or_open(
     }
 }
 
-/// A provider may say nothing of a name, and an app need not know one: then it is empty until the customer gives one.
+/// The details of a new account. The name is empty until the customer sets one if neither the app nor the provider supplies a
+/// name.
 fn newcomer(store: &Store, identity: &VerifiedIdentity, typed: &Typed, now: DateTime<Utc>) -> NewCustomer {
     let name_of_the_token = || identity.name.as_deref().and_then(|name| customers::parse_name(name).ok());
     NewCustomer {

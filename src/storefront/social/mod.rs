@@ -1,16 +1,17 @@
-//! Signing in with an identity provider (interface 1, `login-with-idp-a`, `-b`, `-c`; decisions, section 6).
+//! Sign-in with an identity provider (interface 1, `login-with-idp-a`, `-b`, `-c`; `docs/specification/decisions.md`, section 6).
 //!
-//! [`crate::providers::identity`] says who somebody is to a provider; [`linking`] finds or opens the account. `provider_links` is written
-//! here alone: one row says that whoever is this subject to this provider opens this account. In this order:
+//! [`crate::providers::identity`] verifies the identity. [`linking`] finds or opens the account. This module is the only writer
+//! of `provider_links`: a row links a subject of a provider to an account of a store. The account is determined in this order:
 //!
-//! 1. a subject that is known in this store opens the account it is linked to, whatever its address is by now;
-//! 2. else an address the provider vouches for opens the account it has been proven on, which is linked from then on;
-//! 3. else a new account is opened. Its address is proven if the provider vouches for it and merely typed if not.
+//! 1. A subject that is linked in this store opens the linked account, even if its address has changed since.
+//! 2. Otherwise an address that the provider vouches for opens the account that has proven it. The subject is linked to that
+//!    account.
+//! 3. Otherwise a new account is opened. Its address is proven if the provider vouches for it, and unproven if not.
 //!
-//! An address out of a request's body is never more than typed: it opens nothing and is proven by nothing here.
+//! An address in the request body is always unproven: it opens no account and proves nothing.
 //!
-//! The names of providers are the deployment's: one that is called `acme-id` is signed in with at `login-with-acme-id` too, and its
-//! `acmeIdUserId` is read like the neutral member.
+//! A deployment can rename the providers. A provider with the name `acme-id` is also available at `login-with-acme-id`, and the
+//! field `acmeIdUserId` is accepted like the neutral one.
 
 mod linking;
 mod queries;
@@ -35,7 +36,7 @@ use crate::storefront::social::linking::{Typed, sign_in};
 
 pub(super) use queries::forget_links;
 
-/// The routes of the three providers, under the neutral names and those of this deployment.
+/// The routes of the three providers, under their neutral names and under the names of this deployment.
 pub(super) fn routes(storefront: &Storefront) -> Routes<Storefront> {
     let providers = &storefront.identity_providers;
     let routes = Routes::none();
@@ -69,15 +70,15 @@ body! {
     /// `POST customers/login-with-idp-a`
     #[derive(Debug)]
     struct IdpALogin {
-        /// What the provider signed.
+        /// The identity token that the provider signed.
         identity_token as "identityToken": SecretString,
-        /// Needed where this deployment exchanges it.
+        /// The authorization code. Required if this deployment exchanges codes.
         authorization_code as "authorizationCode": Option<SecretString>,
-        /// The provider's name for the person.
+        /// The provider's id of the person. It must match the identity token.
         user_id as "idpAUserId": Option<String>,
-        /// What the app asked the provider to sign along.
+        /// The nonce that the app passed to the provider. It must match the identity token.
         nonce: Option<String>,
-        /// What a newcomer is called.
+        /// The name of the customer, for a new account.
         name: Option<String>,
     }
 }
@@ -102,11 +103,11 @@ body! {
     /// `POST customers/login-with-idp-b`
     #[derive(Debug)]
     struct IdpBLogin {
-        /// What the provider signed.
+        /// The identity token that the provider signed.
         id_token as "idToken": SecretString,
-        /// The app, as the provider knows it.
+        /// The app's client id at the provider.
         client_id as "clientId": String,
-        /// What the app asked the provider to sign along.
+        /// The nonce that the app passed to the provider. It must match the identity token.
         nonce: Option<String>,
     }
 }
@@ -128,13 +129,13 @@ body! {
     /// `POST customers/login-with-idp-c`
     #[derive(Debug)]
     struct IdpCLogin {
-        /// The provider's name for the person.
+        /// The provider's id of the person.
         user_id as "idpCUserId": String,
-        /// What the provider is asked about; needed unless this deployment takes ids as they come.
+        /// The access token of the provider. Required unless this deployment accepts unverified ids.
         access_token as "accessToken": Option<SecretString>,
-        /// A newcomer's mail address; it is merely typed.
+        /// An email address for a new account. It is not proven.
         email: Option<String>,
-        /// What a newcomer is called.
+        /// The name of the customer, for a new account.
         name: Option<String>,
     }
 }
@@ -154,7 +155,7 @@ async fn login_with_idp_c(
     finish(&storefront, &Attempt::new(&store, Method::IdpC, None, origin), provider.verify(proof), typed).await
 }
 
-/// Signs in whom the provider stands by.
+/// Signs in the person whom the provider identified.
 async fn finish(
     storefront: &Storefront,
     attempt: &Attempt<'_>,
@@ -166,7 +167,7 @@ async fn finish(
     Ok(Answer(signed_in.answer(&storefront.settings)))
 }
 
-/// Reads a body in which the provider's name for the person may stand under the deployment's own member.
+/// Reads a body. The provider's id of the person may be in a field that has the deployment's name for the provider.
 fn read<T: DeserializeOwned>(mut body: Map<String, Value>, name: &RouteName, neutral: &str) -> Result<T, Problem> {
     if let Some(id) = body.remove(&user_id_member(&name.to_string())) {
         body.entry(neutral).or_insert(id);

@@ -7,7 +7,7 @@ use crate::kernel::ids::{CustomerId, StoreId};
 use crate::providers::identity::VerifiedIdentity;
 use crate::storefront::customers::{Customer, find_customer};
 
-/// The open account that this identity is linked to.
+/// Returns the open account that this identity is linked to.
 pub(super) async fn find_linked(
     conn: &mut PgConnection,
     store: StoreId,
@@ -27,8 +27,8 @@ pub(super) async fn find_linked(
     }
 }
 
-/// Links the identity to an account; `false` when it is linked to an open one already. A link that a sign-in made while its account was
-/// being closed leads nowhere, and gives way.
+/// Links the identity to an account. Returns `false` if it is already linked to an open account. A link to a closed account is
+/// replaced: a sign-in can create one while the account is being closed.
 pub(super) async fn link(
     conn: &mut PgConnection,
     store: StoreId,
@@ -51,7 +51,7 @@ pub(super) async fn link(
     Ok(linked.rows_affected() == 1)
 }
 
-/// Drops every link of a customer: whoever signs in with a provider from now on is somebody new.
+/// Deletes every link of a customer. A later sign-in with the provider opens a new account.
 pub(in crate::storefront) async fn forget_links(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from provider_links where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())

@@ -12,7 +12,7 @@ pub(super) use queries::{Store, find_store};
 pub use queries::{list_stores, revoke_store_key};
 pub use store_key::StoreKey;
 
-/// Creates a store; `None` when there is no such company.
+/// Creates a store. Returns `None` if the company does not exist.
 pub async fn create_store(
     conn: &mut PgConnection,
     company: CompanyId,
@@ -23,7 +23,7 @@ pub async fn create_store(
     Ok(queries::insert_store(conn, id, company, name, now).await?.then_some(id))
 }
 
-/// Creates a key of a store; `None` when there is no such store.
+/// Creates a key of a store. Returns `None` if the store does not exist.
 pub async fn create_store_key(
     conn: &mut PgConnection,
     store: StoreId,

@@ -54,7 +54,7 @@ pub(super) async fn insert_store_key(
     Ok(inserted.rows_affected() == 1)
 }
 
-/// The store behind a key.
+/// The store that a key belongs to.
 #[derive(Clone, Debug)]
 pub(in crate::storefront) struct Store {
     pub(in crate::storefront) key_id: KeyId,
@@ -63,7 +63,7 @@ pub(in crate::storefront) struct Store {
     pub(in crate::storefront) name: String,
 }
 
-/// The store whose key has this digest, unless the key is revoked.
+/// Returns the store whose key has this digest, unless the key is revoked.
 pub(in crate::storefront) async fn find_store(
     conn: &mut PgConnection,
     digest: &[u8],
@@ -81,7 +81,7 @@ pub(in crate::storefront) async fn find_store(
     .await
 }
 
-/// Refuses a store key from now on; `false` when there is none like it that is live.
+/// Revokes a store key. Returns `false` if there is no live key with this id.
 pub async fn revoke_store_key(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let revoked =
         sqlx::query!("update store_keys set revoked_at = $2 where id = $1 and (revoked_at is null or revoked_at > $2)", id.uuid(), now)

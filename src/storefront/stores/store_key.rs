@@ -1,4 +1,5 @@
-//! Store keys: `store_` and 32 lower-case hex digits. They ship inside apps, so they name a store and prove nothing more.
+//! Store keys: `store_` and 32 lower-case hex digits. They ship inside apps, so they identify a store and authenticate nothing
+//! else.
 
 use crate::kernel::secrets::{random_hex_32, sha256};
 
@@ -13,7 +14,7 @@ impl StoreKey {
         Self(format!("{PREFIX}{}", random_hex_32()))
     }
 
-    /// Reads the form alone: whether the key exists only the database knows.
+    /// Checks the format only. The database decides whether the key exists.
     pub(in crate::storefront) fn parse(text: &str) -> Option<Self> {
         let digits = text.strip_prefix(PREFIX)?;
         let is_hex = digits.len() == 32 && digits.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
@@ -24,7 +25,7 @@ impl StoreKey {
         sha256(&self.0)
     }
 
-    /// The key itself.
+    /// The key in plain text.
     pub fn reveal(&self) -> &str {
         &self.0
     }

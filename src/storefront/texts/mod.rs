@@ -1,8 +1,11 @@
-//! The SMS guard: what every text passes before it costs anything (decisions, section 5).
+//! The SMS guard: the checks that every text passes before it causes costs (`docs/specification/decisions.md`, section 5).
 //!
-//! `texts` is the guard's memory: each row is a text that was let through, one that a provider gave back, or one that was refused and
-//! why. What cannot even be read as a number is no text: it is refused and not kept. To let a text through, the guard takes the store's lock, counts the rows of the last day, judges ([`rules`], a pure function) and
-//! writes the row, all in the transaction that issues the code: so parallel requests and several instances cannot pass together.
+//! Each row of `texts` is a text that the guard allowed, one that no provider took, or one that was refused, with the reason.
+//! Input that cannot be parsed as a phone number is refused and not stored.
+//!
+//! To allow a text, the guard locks the store's row, counts the texts of the last 24 hours, judges ([`rules`], a pure function)
+//! and inserts a row, all in the transaction that issues the code. Parallel requests therefore cannot pass the limits together,
+//! not even on several instances.
 
 mod queries;
 mod rules;
@@ -19,7 +22,8 @@ use crate::storefront::Storefront;
 pub(super) use queries::{forget_leavers, forget_texts, give_back, list_conversion, note_code_used};
 pub(super) use rules::{Recipient, Refusal};
 
-/// Reads the number that somebody asks for a text to. The first rule comes first here too: while texts are paused, no number is looked at.
+/// Parses the phone number for a text. While texts are paused, the refusal is `Paused` and not `NumberInvalid`: the first rule
+/// comes first here too.
 pub(super) async fn read_number(storefront: &Storefront, store: StoreId, text: &str) -> Result<PhoneNumber, Problem> {
     let Ok(number) = PhoneNumber::parse(text) else {
         let is_paused = queries::is_paused(&mut *storefront.pool.acquire().await?, store).await?;
@@ -28,7 +32,7 @@ pub(super) async fn read_number(storefront: &Storefront, store: StoreId, text: &
     Ok(number)
 }
 
-/// Counts a text as sent, if the guard lets it through.
+/// Counts a text as sent if the guard allows it.
 pub(super) async fn reserve(
     storefront: &Storefront,
     conn: &mut PgConnection,
@@ -46,7 +50,8 @@ pub(super) async fn reserve(
     Ok(Ok(()))
 }
 
-/// Writes a refusal down, and the pause it may mean, once the transaction it happened in is gone.
+/// Records a refusal, and pauses the store's texts if the refusal requires it. Runs after the rollback of the transaction in
+/// which the guard refused.
 pub(super) async fn note_refusal(
     storefront: &Storefront,
     store: StoreId,

@@ -8,14 +8,15 @@ use crate::contact::PhoneNumber;
 use crate::kernel::ids::{CompanyId, StoreId, TextId};
 use crate::storefront::texts::rules::{History, Limits, RANGE_WINDOW};
 
-/// Whether the store's texts are paused.
+/// Returns whether the store's texts are paused.
 pub(super) async fn is_paused(conn: &mut PgConnection, store: StoreId) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(r#"select texts_paused_at is not null as "is_paused!" from stores where id = $1"#, store.uuid())
         .fetch_one(conn)
         .await
 }
 
-/// The store's limits; until the transaction ends, no other text of the store is judged.
+/// Returns the store's limits and locks them until the transaction ends, so that no other text of the store is judged in the
+/// meantime.
 pub(super) async fn lock_limits(conn: &mut PgConnection, store: StoreId) -> Result<Limits, sqlx::Error> {
     let row = sqlx::query!(
         r#"select texts_paused_at is not null as "is_paused!", texts_resumed_at, text_countries, seconds_between_texts, texts_per_number_and_hour,
@@ -37,7 +38,7 @@ pub(super) async fn lock_limits(conn: &mut PgConnection, store: StoreId) -> Resu
     })
 }
 
-/// What the store let through in the last day, as far as the rules ask.
+/// Returns the counters that the rules need.
 pub(super) async fn count_texts(
     conn: &mut PgConnection,
     store: StoreId,
@@ -74,7 +75,7 @@ pub(super) async fn count_texts(
     })
 }
 
-/// Writes a text down: as sent, or as refused for a reason.
+/// Inserts a text: as sent, or as refused if there is a reason.
 pub(super) async fn insert_text(
     conn: &mut PgConnection,
     store: StoreId,
@@ -100,19 +101,19 @@ pub(super) async fn insert_text(
     Ok(())
 }
 
-/// A text that the provider did not take counts no more.
+/// Takes back the count of a text that no provider took.
 pub(in crate::storefront) async fn give_back(conn: &mut PgConnection, code: Uuid) -> Result<(), sqlx::Error> {
     sqlx::query!("update texts set status = 'given_back' where code_id = $1 and status = 'sent'", code).execute(conn).await?;
     Ok(())
 }
 
-/// The code a text carried was used: what tells customers from pumps.
+/// Marks the text that carried the code as used. The use of codes distinguishes customers from SMS pumping.
 pub(in crate::storefront) async fn note_code_used(conn: &mut PgConnection, code: Uuid, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("update texts set used_at = $2 where code_id = $1 and status = 'sent'", code, now).execute(conn).await?;
     Ok(())
 }
 
-/// Pauses the store's texts until somebody lifts the pause.
+/// Pauses the store's texts until an operator ends the pause.
 pub(super) async fn pause(conn: &mut PgConnection, store: StoreId, reason: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update stores set texts_paused_at = $2, texts_paused_reason = $3 where id = $1 and texts_paused_at is null",
@@ -125,18 +126,18 @@ pub(super) async fn pause(conn: &mut PgConnection, store: StoreId, reason: &str,
     Ok(())
 }
 
-/// How many of the codes texted to a range of numbers were used.
+/// How many of the codes texted to a number range were used.
 #[derive(Debug, serde::Serialize)]
 pub(in crate::storefront) struct Conversion {
     country: Option<String>,
     number_range: String,
     texted: i64,
     used: i64,
-    /// From 0 to 1.
+    /// The ratio of used to texted codes, from 0 to 1.
     conversion: f64,
 }
 
-/// The conversion of each range since an instant, the lowest first: where pumping shows.
+/// Returns the conversion of each number range since an instant, lowest first. SMS pumping shows as a low conversion.
 pub(in crate::storefront) async fn list_conversion(
     conn: &mut PgConnection,
     company: CompanyId,
@@ -156,7 +157,8 @@ pub(in crate::storefront) async fn list_conversion(
     .await
 }
 
-/// Blanks the numbers of whoever closed an account before `closed_before` and is about to be erased, in what was texted while it was open.
+/// Blanks the numbers of customers whose accounts were closed before `closed_before` and are about to be erased, in texts from
+/// before the closure.
 pub(in crate::storefront) async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update texts set number = null
@@ -170,7 +172,7 @@ pub(in crate::storefront) async fn forget_leavers(conn: &mut PgConnection, close
     Ok(())
 }
 
-/// Drops the texts written down before `before`.
+/// Deletes the texts created before `before`.
 pub(in crate::storefront) async fn forget_texts(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from texts where created_at < $1", before).execute(conn).await?;
     Ok(())

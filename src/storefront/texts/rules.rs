@@ -1,4 +1,4 @@
-//! The guard's rules, in their order: a pure function of the store's limits and what was counted.
+//! The rules of the guard, in their order: a pure function of the store's limits and the counters.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -6,22 +6,22 @@ use crate::contact::{Line, PhoneNumber};
 use crate::kernel::clock::seconds_until;
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// Suspicion of SMS pumping looks back this far.
+/// The period in which texts are counted for the detection of SMS pumping.
 const PUMPING_WINDOW: TimeDelta = TimeDelta::minutes(10);
-/// Numbers of one range are counted over this time.
+/// The period in which the numbers of one range are counted.
 pub(super) const RANGE_WINDOW: TimeDelta = TimeDelta::minutes(10);
-/// Codes texted within the window before their use is looked at.
+/// The number of texted codes within the period from which on their conversion is judged.
 const PUMPING_TEXTS: i64 = 50;
-/// Of a hundred texted codes, at least so many are used in honest traffic.
+/// The minimum percentage of texted codes that are used in legitimate traffic.
 const PUMPING_PERCENT: i64 = 10;
-/// How long a caller is told to wait while texts are paused; the pause itself lasts until somebody lifts it.
+/// The `Retry-After` in seconds while texts are paused. The pause itself lasts until an operator ends it.
 const PAUSE_SECONDS: u64 = 600;
 
-/// The settings of one store.
+/// The limits of one store.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
     pub(super) is_paused: bool,
-    /// When a pause was lifted last.
+    /// When an operator last ended a pause.
     pub(super) resumed_at: Option<DateTime<Utc>>,
     pub(super) countries: Vec<String>,
     pub(super) between_texts: TimeDelta,
@@ -32,44 +32,46 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Codes texted since then tell whether somebody is pumping: what led to a pause that was lifted leads to no second one.
+    /// The start of the period for the detection of SMS pumping. Texts from before the end of a pause do not count, so they
+    /// cannot cause a second pause.
     pub(super) fn pumping_since(&self, now: DateTime<Utc>) -> DateTime<Utc> {
         self.resumed_at.unwrap_or(DateTime::<Utc>::MIN_UTC).max(now - PUMPING_WINDOW)
     }
 }
 
-/// What was let through in the last day.
+/// The texts that the guard allowed within the last 24 hours.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
-    /// Texts to this number, newest first.
+    /// When texts were sent to this number, newest first.
     pub(super) to_number: Vec<DateTime<Utc>>,
-    /// Other numbers of its range within [`RANGE_WINDOW`], and the first of their texts.
+    /// The count of other numbers of the same range within [`RANGE_WINDOW`], and when the first of their texts was sent.
     pub(super) others_in_range: i64,
     pub(super) range_since: Option<DateTime<Utc>>,
-    /// All texts of the store, and the first of them.
+    /// The count of all texts of the store, and when the first of them was sent.
     pub(super) today: i64,
     pub(super) today_since: Option<DateTime<Utc>>,
-    /// Codes texted since [`Limits::pumping_since`], and how many of them were used.
+    /// The count of codes texted since [`Limits::pumping_since`], and how many of them were used.
     pub(super) texted: i64,
     pub(super) used: i64,
 }
 
-/// Whom a text would go to.
+/// The recipient of a text.
 #[derive(Clone, Debug)]
 pub(in crate::storefront) struct Recipient {
     pub(in crate::storefront) number: PhoneNumber,
-    /// Whether the account the text is for merely typed the number. It may then be anybody's, and whoever reads its texts must not get in.
+    /// Whether the account that the text is for has not proven the number. The number may then belong to a stranger, who must not
+    /// get into the account by reading its texts.
     pub(in crate::storefront) is_unproven: bool,
 }
 
 impl Recipient {
-    /// Somebody who says that the number is theirs, or has proven it.
+    /// A recipient who claims the number or has proven it.
     pub(in crate::storefront) fn of(number: PhoneNumber) -> Self {
         Self { number, is_unproven: false }
     }
 }
 
-/// Why a text is not sent.
+/// The reason why a text is not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::storefront) enum Refusal {
     #[error("texts are paused")]
@@ -106,7 +108,7 @@ impl Refusal {
         }
     }
 
-    /// The word the log keeps: the problem's code.
+    /// The code of the problem, as the log stores it.
     pub(super) fn name(&self) -> &'static str {
         self.code().as_str()
     }
@@ -125,7 +127,7 @@ impl From<Refusal> for Problem {
     }
 }
 
-/// Whether one more text may go to the recipient; the first rule that refuses decides.
+/// Judges whether one more text may be sent to the recipient. The first rule that refuses decides.
 pub(super) fn judge(
     limits: &Limits,
     history: &History,
@@ -163,9 +165,9 @@ fn is_served(countries: &[String], number: &PhoneNumber) -> bool {
     countries.is_empty() || number.country().is_some_and(|country| countries.contains(&country))
 }
 
-/// The end of the longest of a number's three cooldowns.
+/// The latest end of the three cooldowns of a number.
 fn cooling_until(limits: &Limits, texts: &[DateTime<Utc>], now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    // The n-th last text has to leave the window before there is room for another; where none is allowed, there never is.
+    // The n-th latest text must leave the window before another one is allowed. A limit of zero never allows one.
     let room = |per_window: usize, window| match per_window.checked_sub(1) {
         Some(nth) => texts.get(nth).map(|at| *at + window),
         None => Some(now + window),

@@ -1,4 +1,4 @@
-//! The permission to act for a customer: a valid token of this store, as a handler's parameter.
+//! Authentication of the customer: a valid token of this store, as a parameter of a handler.
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use crate::storefront::recent::Session;
 use crate::storefront::stores::Store;
 use crate::storefront::tokens::{Presented, TokenId, queries};
 
-/// How often a token's use is written down.
+/// The interval at which the use of a token is recorded.
 const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
 
-/// A request that came with a valid token of an open account of the calling store.
+/// A request with a valid token of an open account of the calling store.
 #[derive(Clone, Debug)]
 pub struct SignedInCustomer {
     pub(in crate::storefront) store: Arc<Store>,
@@ -31,17 +31,17 @@ pub struct SignedInCustomer {
 }
 
 impl SignedInCustomer {
-    /// Who they are.
+    /// The id of the customer.
     pub fn customer_id(&self) -> CustomerId {
         self.customer.id
     }
 
-    /// Whose store they are signed in to.
+    /// The company of the store.
     pub fn company_id(&self) -> CompanyId {
         self.store.company_id
     }
 
-    /// The sign-in the request came with.
+    /// The number of the token.
     pub fn token_id(&self) -> TokenId {
         self.token
     }
@@ -54,7 +54,8 @@ where
 {
     type Rejection = Problem;
 
-    /// Missing, malformed, expired, revoked, of a closed account or another store: one answer for all of them.
+    /// Refuses a missing, malformed, expired or revoked token, and a token of a closed account or of another store, with the same
+    /// response.
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let CallingStore { store } = CallingStore::from_request_parts(parts, state).await?;
         let mut values = parts.headers.get_all("customer-token").iter();
@@ -74,11 +75,11 @@ where
 }
 
 impl Storefront {
-    /// The live sign-in with this number in this store, from the last second's memory or from the database.
+    /// Returns the live session with this token number in this store, from the cache or from the database.
     async fn find_session(&self, token: TokenId, store: &Store) -> Result<Arc<Session>, Problem> {
         let session = match self.recent.sessions.get(&token, self.clock.now()) {
             Some(session) => session,
-            // Boxed: what a statement needs would else be copied about with every request.
+            // Boxed, because the query's future is large and every request would otherwise copy it.
             None => Box::pin(self.look_up_session(token)).await?,
         };
         if session.store == store.id { Ok(session) } else { Err(ProblemCode::CustomerTokenInvalid.into()) }
@@ -92,7 +93,7 @@ impl Storefront {
         Ok(session)
     }
 
-    /// Writes down that a token was used, off the request's path, and lets its lifetime begin anew.
+    /// Records the use of a token outside of the request and restarts its lifetime.
     fn note_use(&self, token: TokenId) {
         let this = self.clone();
         self.lifecycle.spawn(async move {

@@ -1,4 +1,5 @@
-//! Customer tokens: `<number>|<40 base62>`; the number finds the row, the digest of the rest is compared (decisions, section 2).
+//! Customer tokens: `<number>|<40 base62>`. The number selects the row. The digest of the rest is compared
+//! (`docs/specification/decisions.md`, section 2).
 
 mod access;
 mod queries;
@@ -21,10 +22,10 @@ pub use access::SignedInCustomer;
 pub(super) use queries::{forget_ended, list_tokens, revoke_all_tokens, revoke_token};
 pub use queries::{is_signed_in, revoke_customer, revoke_session};
 
-/// A thousand years: further than any setting means, and within what Postgres can tell.
+/// A thousand years: longer than any sensible setting, and within the range of Postgres.
 const LONGEST_LIFETIME: TimeDelta = TimeDelta::days(365_000);
 
-/// The number of a token: which sign-in it is.
+/// The number of a token, which identifies a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenId(i64);
 
@@ -34,7 +35,7 @@ impl std::fmt::Display for TokenId {
     }
 }
 
-/// The text is no token's number.
+/// The text is not the number of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the number of a token has digits alone, and no zero in front")]
 pub struct NotATokenId;
@@ -42,14 +43,14 @@ pub struct NotATokenId;
 impl std::str::FromStr for TokenId {
     type Err = NotATokenId;
 
-    /// One spelling for one number: no signs, no spaces, no leading zeros.
+    /// Accepts one spelling per number: no signs, no spaces, no leading zeros.
     fn from_str(text: &str) -> Result<Self, NotATokenId> {
         let is_number = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
         text.parse().ok().filter(|_| is_number).map(Self).ok_or(NotATokenId)
     }
 }
 
-/// A token as a client sends it: well-formed, nothing more.
+/// A well-formed token from a request. It is not verified yet.
 #[derive(Debug)]
 struct Presented {
     id: TokenId,
@@ -57,7 +58,7 @@ struct Presented {
 }
 
 impl Presented {
-    /// One spelling for one token: the number in its own, one bar, 40 base62 characters.
+    /// Accepts one spelling per token: the number, one `|`, and 40 base62 characters.
     fn parse(text: &str) -> Option<Self> {
         let (number, secret) = text.split_once('|')?;
         let is_secret = secret.len() == 40 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
@@ -70,8 +71,8 @@ impl Presented {
 }
 
 impl Storefront {
-    /// Signs `customer` in, whose `attempt` was right: nobody is without an entry in the audit. The token is in the answer and, as a
-    /// digest, in the database.
+    /// Signs `customer` in after a successful `attempt` and records the sign-in in the audit. The token is returned in plain text
+    /// and stored as a digest.
     pub(super) async fn sign_in(
         &self,
         conn: &mut PgConnection,
@@ -83,8 +84,8 @@ impl Storefront {
         Ok(SignedIn { token: token.expect("no password stands in the way of this token"), customer })
     }
 
-    /// Signs in a `customer` whose password was right; `None`, and nobody is, when the password has been replaced since, hashed anew even,
-    /// or the account closed.
+    /// Signs `customer` in after a right password. Returns `None` and issues no token if the password hash has been replaced
+    /// since (even by an upgrade of the same password) or the account is closed.
     pub(super) async fn sign_in_by_password(
         &self,
         conn: &mut PgConnection,

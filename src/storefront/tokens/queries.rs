@@ -15,20 +15,21 @@ use crate::storefront::customers::customer;
 use crate::storefront::recent::Session;
 use crate::storefront::tokens::TokenId;
 
-/// A token about to be issued.
+/// A token to be inserted.
 pub(super) struct NewToken<'a> {
     pub(super) customer: CustomerId,
     pub(super) digest: SecretDigest,
     pub(super) expires_at: DateTime<Utc>,
-    /// The hash of the password that the token is issued for, if it is for one.
+    /// The hash of the password that the token is issued for, if it is issued for one.
     pub(super) password_hash: Option<&'a HashedPassword>,
 }
 
-/// Issues a token, writes the attempt into the audit, under the same id, and forgives what it forgives: all of it or nothing, and one trip to
-/// the database.
+/// Inserts a token, records the attempt in the audit under the same id, and clears the bucket that the attempt forgives. All of
+/// it is one statement and one round trip.
 ///
-/// `None`, and nothing done, when the token is issued for a password that is no longer the customer's, or the account is closed. Whoever
-/// is about to change either is waited for, and waits: they see the token, or it sees what they did.
+/// Returns `None` and changes nothing if the token is issued for a password that is no longer the customer's, or if the account
+/// is closed. The row lock serializes the statement with changes of either: the change sees the token, or the statement sees the
+/// change.
 pub(super) async fn insert_token(
     conn: &mut PgConnection,
     token: &NewToken<'_>,
@@ -66,7 +67,7 @@ pub(super) async fn insert_token(
     Ok(id.map(TokenId))
 }
 
-/// The live sign-in with this number, with its customer, if the account is open.
+/// Returns the live session with this number and its customer, if the account is open.
 pub(super) async fn find_token(conn: &mut PgConnection, id: TokenId, now: DateTime<Utc>) -> Result<Option<Session>, sqlx::Error> {
     let row = sqlx::query!(
         r#"select t.digest, t.last_used_at, c.store_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
@@ -91,7 +92,7 @@ pub(super) async fn find_token(conn: &mut PgConnection, id: TokenId, now: DateTi
     }))
 }
 
-/// Whether the sign-in is still the customer's: not revoked, not over, the account and its store open.
+/// Returns whether the session of the customer is live: not revoked, not expired, and its account and store are open.
 pub async fn is_signed_in(
     conn: &mut PgConnection,
     customer: CustomerId,
@@ -128,19 +129,19 @@ pub(super) async fn note_use(
     Ok(())
 }
 
-/// One sign-in of a customer.
+/// A session in the list of a customer's sessions.
 pub(in crate::storefront) struct ListedSession {
     pub(in crate::storefront) id: TokenId,
     pub(in crate::storefront) created_at: DateTime<Utc>,
     pub(in crate::storefront) last_used_at: DateTime<Utc>,
     pub(in crate::storefront) expires_at: DateTime<Utc>,
-    /// How it was made, from where and with what, as long as the audit tells.
+    /// The method, the client address and the user agent of the sign-in. `None` once the audit entry is deleted.
     pub(in crate::storefront) method: Option<String>,
     pub(in crate::storefront) address: Option<String>,
     pub(in crate::storefront) user_agent: Option<String>,
 }
 
-/// The live sign-ins of a customer, the last used first.
+/// Returns the live sessions of a customer, most recently used first, at most 100.
 pub(in crate::storefront) async fn list_tokens(
     conn: &mut PgConnection,
     customer: CustomerId,
@@ -169,7 +170,7 @@ pub(in crate::storefront) async fn list_tokens(
         .collect())
 }
 
-/// Ends one sign-in of a customer; `false` when it is none of theirs, or has ended.
+/// Revokes one session of a customer. Returns `false` if the session is not the customer's or is revoked already.
 pub(in crate::storefront) async fn revoke_token(
     conn: &mut PgConnection,
     customer: CustomerId,
@@ -187,7 +188,7 @@ pub(in crate::storefront) async fn revoke_token(
     Ok(revoked.rows_affected() == 1)
 }
 
-/// Ends every sign-in of a customer.
+/// Revokes every session of a customer.
 pub(in crate::storefront) async fn revoke_all_tokens(
     conn: &mut PgConnection,
     customer: CustomerId,
@@ -199,13 +200,13 @@ pub(in crate::storefront) async fn revoke_all_tokens(
     Ok(())
 }
 
-/// Drops the sign-ins that ended before `before`.
+/// Deletes the sessions that ended before `before`.
 pub(in crate::storefront) async fn forget_ended(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from customer_tokens where least(expires_at, revoked_at) < $1", before).execute(conn).await?;
     Ok(())
 }
 
-/// Ends a sign-in by the name operators know it by; `None` when the company has none like it that is live.
+/// Revokes a session by its public id. Returns `None` if the company has no such session or it is revoked already.
 pub async fn revoke_session(
     conn: &mut PgConnection,
     company: Option<CompanyId>,
@@ -226,7 +227,7 @@ pub async fn revoke_session(
     Ok(revoked.map(TokenId))
 }
 
-/// Ends every sign-in of a customer and tells how many; `None` when the company has no such customer.
+/// Revokes every session of a customer and returns their number. Returns `None` if the company has no such customer.
 pub async fn revoke_customer(
     conn: &mut PgConnection,
     company: Option<CompanyId>,

@@ -1,4 +1,5 @@
-//! Any service that takes a text in one HTTP request: the settings say what the request looks like and what the answers mean.
+//! A provider for any service that takes a text in one HTTP request. The settings describe the request and the meaning of
+//! responses.
 
 mod request;
 mod sign;
@@ -20,45 +21,45 @@ use request::{Placeholder, Shape, Values};
 pub use request::Format;
 pub use sign::Sign;
 
-/// `[sms.http]`. Address, headers and body may hold credentials, so all three are secrets.
+/// `[sms.http]`. The URL, the headers and the body may contain credentials, so all three are secrets.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Where the request goes; may hold placeholders.
+    /// The URL of the request. May contain placeholders.
     pub url: SecretString,
-    /// Its method.
+    /// The method of the request.
     pub method: Method,
-    /// Its headers, one `Name: value` a line.
+    /// The headers of the request, one `Name: value` per line.
     pub headers: SecretString,
-    /// How its body is written.
+    /// The format of the body.
     pub format: Format,
-    /// Its body, with placeholders; empty for none.
+    /// The body of the request, with placeholders. Empty: no body.
     pub body: SecretString,
-    /// What `{from}` stands for.
+    /// The value of `{from}`.
     #[serde(deserialize_with = "settings::optional")]
     pub from: Option<String>,
-    /// Answers that say that the text was taken.
+    /// Responses which mean that the text was taken.
     pub taken: Sign,
-    /// Answers that say that no text arrives at this number; looked at first.
+    /// Responses which mean that the number receives no texts. Checked before `taken`.
     pub unreachable: Sign,
-    /// How long the answer is waited for; a text without an answer counts as sent.
+    /// The timeout of a request. A text without a response counts as sent.
     #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
 
-/// The methods a text can be sent with.
+/// The method of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Method {
-    /// The usual one.
+    /// The usual method.
     Post,
-    /// Of services that let the client name the message.
+    /// For services where the client chooses the id of the message.
     Put,
-    /// Of services that read the address alone.
+    /// For services that read only the URL.
     Get,
 }
 
-/// A client of one service.
+/// The client of one service.
 #[derive(Debug)]
 pub(super) struct Http {
     client: Client,
@@ -106,7 +107,7 @@ impl Http {
         if let Some(body) = self.shape.body(values) {
             request = request.header(CONTENT_TYPE, self.content_type).body(body);
         }
-        // Last, so that a content type of the settings takes the place of ours.
+        // Set last, so that a content type in the settings replaces the default.
         exchange::hand_over(request.headers(self.headers.clone()), |answer| self.judge(answer)).await
     }
 

@@ -1,4 +1,4 @@
-//! The request of the settings with a text filled in, each value escaped for where it stands.
+//! The request of the settings, filled in with a text. Each value is escaped for its place.
 
 use std::borrow::Cow;
 use std::str::FromStr;
@@ -11,12 +11,12 @@ use url::{Url, form_urlencoded};
 use crate::kernel::template::Template;
 use crate::providers::sms::BadSettings;
 
-/// What may stand in braces.
+/// A placeholder of the URL or the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Placeholder {
-    /// The number with its plus.
+    /// The number of the recipient with its plus sign.
     To,
-    /// The number without it.
+    /// The number of the recipient without its plus sign.
     ToDigits,
     From,
     Text,
@@ -36,13 +36,13 @@ impl FromStr for Placeholder {
     }
 }
 
-/// How the body is written.
+/// The format of the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// A JSON document; placeholders stand inside of its quotes.
+    /// A JSON document. Placeholders are inside JSON strings.
     Json,
-    /// A form, `name={placeholder}&…`.
+    /// A URL-encoded form, `name={placeholder}&…`.
     Form,
 }
 
@@ -72,14 +72,14 @@ pub(super) struct Shape {
     format: Format,
 }
 
-/// Address and body may hold credentials.
+/// The output omits the URL and the body, because they may contain credentials.
 impl std::fmt::Debug for Shape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Shape(…)")
     }
 }
 
-/// What is filled in.
+/// The values of the placeholders.
 #[derive(Clone, Copy)]
 pub(super) struct Values<'a> {
     pub(super) to: &'a str,
@@ -87,16 +87,16 @@ pub(super) struct Values<'a> {
     pub(super) text: &'a str,
 }
 
-/// A text with everything in it that would break out of a careless template.
+/// Values with every character that needs escaping, to test the templates with.
 const AWKWARD: Values<'static> = Values { to: "+12015550123", from: "Acme \"Shop\" & Co", text: "\"\\\r\n</a>&=%{to}€" };
 
 impl Shape {
-    /// The address of some text.
+    /// The URL for a sample text.
     pub(super) fn sample_url(&self) -> Option<Url> {
         self.url(AWKWARD).ok()
     }
 
-    /// Reads the templates and tries them once, so that a request that no service could read is found at the start.
+    /// Parses the templates and fills them in once, so that an invalid request is found at startup.
     pub(super) fn new(url: &SecretString, body: &SecretString, format: Format) -> Result<Self, BadSettings> {
         let bad = |setting, reason: String| BadSettings { setting, reason };
         let read = |text: &SecretString, setting| Template::parse(text.expose_secret()).map_err(|error| bad(setting, error.to_string()));
@@ -126,7 +126,7 @@ impl Shape {
         self.url.fill(|placeholder| percent_encode(values.of(placeholder))).parse()
     }
 
-    /// The body; `None` when the settings have none.
+    /// The body, or `None` if the settings have none.
     pub(super) fn body(&self, values: Values<'_>) -> Option<String> {
         let body = self.body.fill(|placeholder| self.format.escape(values.of(placeholder)));
         (!body.is_empty()).then_some(body)
@@ -144,12 +144,13 @@ impl<'a> Values<'a> {
     }
 }
 
-/// Escaped for any part of an address and for a form: a plus would mean a space in one of them only, so a space is `%20` in both.
+/// Percent-encodes a value for any part of a URL and for a form. A plus sign means a space only in a form, so a space becomes
+/// `%20`.
 fn percent_encode(value: &str) -> Cow<'static, str> {
     form_urlencoded::byte_serialize(value.as_bytes()).collect::<String>().replace('+', "%20").into()
 }
 
-/// Reads `Name: value` lines. What is wrong is said without the value, which may be a secret.
+/// Parses `Name: value` lines. The error omits the value, because it may be a secret.
 pub(super) fn headers(lines: &SecretString) -> Result<HeaderMap, BadSettings> {
     let bad = |number: usize| BadSettings { setting: "sms.http.headers", reason: format!("has no \"Name: value\" in line {number}") };
     let mut headers = HeaderMap::new();

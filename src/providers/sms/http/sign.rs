@@ -1,4 +1,4 @@
-//! What an answer looks like that means something: a status, a value in its JSON, or both.
+//! A condition on a response: its status code, a value in its JSON body, or both.
 
 use reqwest::StatusCode;
 use serde::Deserialize;
@@ -7,23 +7,23 @@ use serde_json::Value;
 use crate::kernel::settings;
 use crate::providers::sms::exchange::Answer;
 
-/// `[sms.http.taken]` and `[sms.http.unreachable]`. Where nothing is said, no answer shows the sign.
+/// `[sms.http.taken]` and `[sms.http.unreachable]`. An empty condition matches no response.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sign {
-    /// The answer has one of these statuses; empty: any.
+    /// The accepted status codes. Empty: any.
     #[serde(deserialize_with = "settings::list")]
     pub statuses: Vec<StatusCode>,
-    /// A JSON pointer (RFC 6901) to a value in the answer.
+    /// A JSON pointer (RFC 6901) to a value in the body.
     #[serde(deserialize_with = "settings::optional")]
     pub pointer: Option<String>,
-    /// The value is one of these, be it a text or a number.
+    /// The accepted values at the pointer. Numbers are compared by their text.
     #[serde(deserialize_with = "settings::list")]
     pub values: Vec<String>,
 }
 
 impl Sign {
-    /// What is wrong with it, if anything is.
+    /// Returns the fault of the condition, if there is one.
     pub(super) fn fault(&self) -> Option<&'static str> {
         match &self.pointer {
             Some(pointer) if !pointer.starts_with('/') => Some("has a pointer that does not begin with /"),
@@ -41,7 +41,7 @@ impl Sign {
     }
 }
 
-/// The value in the answer's JSON, as it is written in the settings.
+/// The value at the pointer, in the notation of the settings.
 fn at(pointer: &str, answer: &Answer) -> Option<String> {
     let document: Value = serde_json::from_slice(&answer.body).ok()?;
     match document.pointer(pointer)? {
