@@ -1,4 +1,4 @@
-//! Operators: the people of a company who look after it in the console.
+//! Operators: employees of a company, who sign in to the console.
 //!
 //! Writes `operators`. An operator belongs to one company and has one [`Role`].
 
@@ -13,7 +13,7 @@ use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
 
-/// What an operator may do in the console (decisions, section 9).
+/// The role of an operator in the console (decisions, section 9).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum Role {
@@ -21,32 +21,32 @@ pub enum Role {
     Owner,
     /// Endpoints, keys and secrets.
     Developer,
-    /// Customers and deliveries, no secrets.
+    /// Customers and deliveries, but no secrets.
     Support,
-    /// Looks, changes nothing.
+    /// Read-only access.
     Viewer,
 }
 
-/// Why an operator could not be created.
+/// The reason why an operator could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateOperatorError {
-    /// Somebody signs in with this address already.
+    /// Another operator has this email address.
     #[error("an operator with this email address exists already")]
     EmailTaken,
-    /// The password could not be hashed now.
+    /// The password could not be hashed at this time.
     #[error(transparent)]
     Hashing(#[from] HashingBusy),
-    /// The database failed.
+    /// A database error.
     #[error("the operator could not be stored")]
     Database(#[source] sqlx::Error),
 }
 
-/// Whether somebody signs in with `email` already.
+/// Whether an operator with this email address exists.
 pub async fn is_operator(conn: &mut PgConnection, email: &EmailAddress) -> Result<bool, sqlx::Error> {
     queries::operator_exists(conn, &email.key()).await
 }
 
-/// Where the operators of a company are written to.
+/// The email addresses of a company's operators.
 pub async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
     let addresses = queries::list_addresses(conn, company).await?;
     Ok(addresses.iter().filter_map(|address| EmailAddress::parse(address).ok()).collect())
