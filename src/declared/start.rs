@@ -1,4 +1,4 @@
-//! Bringing the database in line with the files, when the service starts.
+//! Brings the database in line with the files at startup.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::declared::{Declared, Unsuitable};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
 
-/// How often a database that was away is asked again.
+/// The retry interval while the database is unavailable.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 impl Declared {
