@@ -1,4 +1,4 @@
-//! `portico company create`, `store create`: what everything else needs first.
+//! `portico company create` and `portico store create`.
 
 use clap::Subcommand;
 use serde_json::{Value, json};
@@ -16,9 +16,9 @@ use crate::storefront;
 pub(super) enum CompanyCommand {
     /// Create a company
     Create {
-        /// What it is called
+        /// Name of the company
         name: String,
-        /// As JSON
+        /// Print as JSON
         #[arg(long)]
         json: bool,
     },
@@ -28,12 +28,12 @@ pub(super) enum CompanyCommand {
 pub(super) enum StoreCommand {
     /// Create a store of a company
     Create {
-        /// What it is called; texts and mails say so
+        /// Name of the store, which its texts and mails contain
         name: String,
-        /// Whose it is, as an id (company_…) or UUID
+        /// Company that owns the store, as an id (company_…) or UUID
         #[arg(long)]
         company: CompanyId,
-        /// As JSON
+        /// Print as JSON
         #[arg(long)]
         json: bool,
     },
@@ -70,7 +70,7 @@ pub(super) fn named(name: &str) -> Result<String, Failure> {
     }
 }
 
-/// Runs `work` on the database and shows what it made: as JSON, or one line for each member.
+/// Runs `work` on the database and prints its result: as JSON, or one line per field.
 pub(super) async fn on_database(
     config: &Config,
     json: bool,

@@ -1,4 +1,4 @@
-//! `portico customer export` and `portico token revoke`: what is done for one customer.
+//! `portico customer export` and `portico token revoke`: operations on one customer.
 
 use clap::{Args, Subcommand};
 
@@ -11,26 +11,26 @@ use crate::storefront;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CustomerCommand {
-    /// Print everything that is kept of a customer, as JSON
+    /// Print all stored data of a customer, as JSON
     Export {
-        /// The customer's id (customer_…) or UUID
+        /// Id (customer_…) or UUID of the customer
         customer: CustomerId,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
-    /// End sign-ins: the customer has to sign in again
+    /// End sessions: the customer must sign in again
     Revoke(RevokeTarget),
 }
 
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub(super) struct RevokeTarget {
-    /// One sign-in, by the id that storefront/int/v1/tokens shows
+    /// One session, by the id shown by storefront/int/v1/tokens
     #[arg(long)]
     session: Option<SessionId>,
-    /// Every sign-in of a customer
+    /// All sessions of a customer
     #[arg(long)]
     customer: Option<CustomerId>,
 }

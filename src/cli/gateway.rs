@@ -17,26 +17,26 @@ use crate::set_up::application_key;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GatewayCommand {
-    /// Create a gateway; its secret key is read from standard input, where no process list and no shell history shows it
+    /// Create a gateway; its secret key is read from standard input, to keep it out of process lists and shell histories
     Create {
-        /// Whose it is, as an id (company_…) or UUID
+        /// Company that owns the gateway, as an id (company_…) or UUID
         #[arg(long)]
         company: CompanyId,
-        /// How it is spoken to: card
+        /// Driver of the gateway: card
         #[arg(long)]
         driver: GatewayDriver,
-        /// What it is called
+        /// Name of the gateway
         #[arg(long, default_value = "Cards")]
         name: String,
-        /// As JSON
+        /// Print as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Replace a gateway's secret key by the one on standard input; the cards saved there stay
+    /// Replace a gateway's secret key with the one on standard input; saved cards are not affected
     Rotate {
-        /// Which one, as an id (gateway_…) or UUID
+        /// Gateway, as an id (gateway_…) or UUID
         gateway: GatewayId,
-        /// As JSON
+        /// Print as JSON
         #[arg(long)]
         json: bool,
     },
@@ -65,7 +65,7 @@ impl GatewayCommand {
     }
 }
 
-/// The longest key and a line's end; whoever pipes in more has piped in something else.
+/// Room for the longest key and a line end. More input than that is not a key.
 const LIMIT: u64 = 1024;
 
 fn read_secret_key() -> Result<SecretKey, Failure> {
