@@ -13,8 +13,8 @@ use crate::kernel::telemetry::chain;
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 impl Declared {
-    /// Takes the schemas before anything is served, and makes indexes meanwhile. While the database is away the service is there and says
-    /// so; when it is back and turns out not to suit the files, the service stops.
+    /// Stores the schemas before requests are served, and creates indexes in the background. While the database is unavailable, the
+    /// service runs and reports it. If the database then turns out not to match the files, the service shuts down.
     pub async fn start(&self, lifecycle: &Lifecycle) -> Result<(), Unsuitable> {
         let taken = match self.take_schemas().await {
             Err(error) if error.may_pass() => {
