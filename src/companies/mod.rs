@@ -1,9 +1,9 @@
 //! Companies and their API keys, which grant access to the extension routes; and their accounts at payment [`gateways`].
 //!
 //! Writes `companies` and `api_keys`. A [`CallingCompany`] as a handler parameter proves that the request has a valid API key;
-//! [`CallingCompany::may`] checks its scope. Keys are stored as SHA-256 digests and shown only once (decisions, section 2). A live
-//! key is cached for one second. Scopes, allowed networks and expiry of a key are its [`Grant`]; a key cannot create another key
-//! whose grant exceeds its own.
+//! [`CallingCompany::may`] checks its scope. Keys are stored as SHA-256 digests and shown only once
+//! (`docs/specification/decisions.md`, section 2). A live key is cached for one second. Scopes, allowed networks and expiry of a
+//! key are its [`Grant`]; a key cannot create another key whose grant exceeds its own.
 
 mod access;
 mod allowed_networks;

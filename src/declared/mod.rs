@@ -1,4 +1,5 @@
-//! Declared extensions: kinds of records that a deployment defines in files, without Rust code (decisions, section 9).
+//! Declared extensions: kinds of records that a deployment defines in files, without Rust code (`docs/specification/decisions.md`,
+//! section 9).
 //!
 //! A file in `extensions.directory` defines a namespace. For each resource it defines a JSON Schema, which fields can be searched
 //! and filtered, which other records it references, and which values of fields publish events of their own. `declaration` parses

@@ -1,4 +1,4 @@
-//! The developer API: a company's API keys, its event log and its event types (decisions, section 9).
+//! The developer API: a company's API keys, its event log and its event types (`docs/specification/decisions.md`, section 9).
 //!
 //! `api_keys` writes the table of that name, which [`crate::companies`] reads to authenticate requests. [`stream`] sends events to
 //! clients as they are committed. [`publishing`] accepts events from clients and writes `publishing_keys`. Webhooks and their

@@ -11,7 +11,7 @@ use crate::kernel::ids::EventId;
 /// The version of the event format.
 pub const API_VERSION: &str = "1.0";
 
-/// An event as it is sent, with the fields in this order (decisions, section 7).
+/// An event as it is sent, with the fields in this order. Decisions, section 7.
 #[derive(Debug, Serialize)]
 pub struct Envelope<'a> {
     /// The event id, which subscribers use to deduplicate.

@@ -39,7 +39,7 @@ impl Clock {
     }
 }
 
-/// Formats an instant as responses and events show it: `2026-05-21T10:15:00.000+00:00` (decisions, section 1).
+/// Formats an instant as responses and events show it: `2026-05-21T10:15:00.000+00:00`. Decisions, section 1.
 pub fn timestamp(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, false)
 }

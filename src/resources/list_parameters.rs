@@ -1,4 +1,4 @@
-//! The query parameters of a list. Unknown, invalid and repeated parameters are rejected (decisions, section 9).
+//! The query parameters of a list. Unknown, invalid and repeated parameters are rejected (`docs/specification/decisions.md`, section 9).
 
 use std::collections::HashSet;
 

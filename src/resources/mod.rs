@@ -1,4 +1,5 @@
-//! Extension resources: the five-route convention, written once (interface 2, Extension resource routes; decisions, section 9).
+//! Extension resources: the five-route convention, written once (interface 2, Extension resource routes;
+//! `docs/specification/decisions.md`, section 9).
 //!
 //! A kind of record is a struct whose fields are declared once, by [`fields!`](crate::fields). The columns, the request bodies, the
 //! response fields and the documentation are derived from that declaration ([`Fields`]). A kind implements up to three more traits:

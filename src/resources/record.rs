@@ -75,7 +75,7 @@ impl<R: Resource> Shown<R> {
         (status, [(header::ETAG, tag)], Json(json!({ self.singular: self.members }))).into_response()
     }
 
-    /// The `data` of an event about the record (decisions, section 7).
+    /// The `data` of an event about the record. Decisions, section 7.
     pub(super) fn event_data(&self, additional: Map<String, Value>) -> Map<String, Value> {
         let mut data =
             Map::from_iter([("id".to_owned(), self.members["id"].clone()), ("public_id".to_owned(), self.members["id"].clone())]);

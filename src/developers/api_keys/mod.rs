@@ -1,4 +1,4 @@
-//! API keys, as a resource of `developers/int/v1` that requires the scope `admin` (decisions, sections 2 and 9).
+//! API keys, as a resource of `developers/int/v1` that requires the scope `admin` (`docs/specification/decisions.md`, sections 2 and 9).
 //!
 //! A key is shown only in the response that creates it; only its digest is stored. No key can create, change or rotate another key
 //! into one with more scopes, more networks or a later expiry than its own: [`Grant::beyond`] checks every result.

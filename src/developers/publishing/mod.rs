@@ -1,4 +1,4 @@
-//! Publishing by clients: `POST events` (decisions, section 7), one event or `{"events":[…]}`.
+//! Publishing by clients: `POST events` (`docs/specification/decisions.md`, section 7), one event or `{"events":[…]}`.
 //!
 //! Everything is validated before anything is stored: the names against the catalogue, each `data` against the schema of its event.
 //! All events are then written by one statement and one commit. Without idempotency keys there is no explicit transaction, and

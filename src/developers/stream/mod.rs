@@ -1,4 +1,5 @@
-//! The event stream: `GET events/stream`, server-sent events for clients that cannot host an endpoint (decisions, section 7).
+//! The event stream: `GET events/stream`, server-sent events for clients that cannot host an endpoint
+//! (`docs/specification/decisions.md`, section 7).
 //!
 //! A stream sends the events of one company, each in the form in which it is sent to endpoints. It starts with new events, or after
 //! the event named by `Last-Event-ID` (or `after`). It misses no event: it reads in the order of transactions, and only up to the

@@ -1,5 +1,5 @@
-//! The event catalogue: every event type with its meaning, the schema of its `data` and a sample (interface 2, Events; decisions,
-//! section 7).
+//! The event catalogue: every event type with its meaning, the schema of its `data` and a sample (interface 2, Events;
+//! `docs/specification/decisions.md`, section 7).
 //!
 //! The service's own events are described in `documents/`, one file per group: the JSON Schema (draft 2020-12) of the group's
 //! `data`, a sample, and the events with their meanings. An event may narrow the group's schema with a merge patch (RFC 7396), and

@@ -1,5 +1,5 @@
 //! The fast path for location reports: `POST drivers/{uuid}/track`, and `POST drivers/track` for batches; likewise for vehicles
-//! (decisions, section 9).
+//! (`docs/specification/decisions.md`, section 9).
 
 use std::collections::{HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! The status of an order and its transitions (decisions, section 9).
+//! The status of an order and its transitions (`docs/specification/decisions.md`, section 9).
 
 use crate::kernel::problem::{Problem, ProblemCode};
 

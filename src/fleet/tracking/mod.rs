@@ -5,7 +5,7 @@
 //! journey and do not change the order.
 //!
 //! The statuses are a log of what the recipient was told: nothing of it is deleted, even with its order. An order has exactly one
-//! number, so none can be created. The corresponding routes return `method_not_allowed` (decisions, section 9).
+//! number, so none can be created. The corresponding routes return `method_not_allowed` (`docs/specification/decisions.md`, section 9).
 
 mod numbers;
 mod statuses;

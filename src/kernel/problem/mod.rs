@@ -1,4 +1,4 @@
-//! Errors of the API: RFC 9457 problem documents on every failed response (decisions, section 1).
+//! Errors of the API: RFC 9457 problem documents on every failed response (`docs/specification/decisions.md`, section 1).
 //!
 //! A handler returns a [`Problem`]. The response carries it as an extension, and [`crate::kernel::request::layer`], which knows the
 //! request id, writes the body. A failed response without a problem (an unknown route, a body over the limit) gets the default
