@@ -69,7 +69,7 @@ crate::fields! {
         meta: Meta,
     }
     kept {
-        /// When the issue was last resolved.
+        /// When the issue was last resolved. Null after it was reopened.
         resolved_at: Option<Instant>,
     }
 }
