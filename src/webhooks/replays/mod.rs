@@ -1,13 +1,15 @@
-//! Replays: deliveries made again because somebody asked for it (decisions, section 7).
+//! Replays: new deliveries made from closed ones, on request (`docs/specification/decisions.md`, section 7).
 //!
-//! A replay is a delivery of its own, of the same event with the same `webhook-id`, signed with the secret of the moment. It says what it
-//! repeats, and therefore neither hurts nor heals the endpoint, and it is made even to a disabled subscription, which has nothing else
-//! waiting. One delivery, or one event for all who want it, is a statement. Everything of an endpoint since a time may be a million
-//! deliveries: that is a row of [`Replay`], and the worker makes so many of them every second ([`working_off`]) and notes how far it has
-//! come in the same transaction. Whoever stops half-way goes on there. All that are unfinished go on beside one another.
+//! A replay is a delivery of its own, of the same event with the same `webhook-id`, signed with the current secret. It refers to
+//! the delivery that it replays. It therefore does not affect the health of the endpoint. A single delivery is replayed even to a
+//! disabled subscription, which has no other deliveries waiting. Replaying one delivery, or one event for all matching
+//! subscriptions, is one statement. Replaying all deliveries of an endpoint since some time may concern a million deliveries. Such
+//! a request is a row of [`Replay`]: the worker creates a batch of deliveries every second ([`working_off`]) and stores its
+//! progress in the same transaction. If an instance stops half-way, the next run continues there. All unfinished replays advance
+//! concurrently.
 //!
-//! Repeated are originals: of an event that failed and failed again when it was repeated, one more delivery is made and not two. An event
-//! that failed and has arrived since by a replay is not repeated again.
+//! Only originals are replayed: if an event failed and its replay failed too, one more delivery is made, not two. A failed delivery
+//! whose event has since been delivered by a replay is not replayed again.
 
 mod queries;
 mod replay;
@@ -28,17 +30,17 @@ pub(super) use working_off::work_off;
 
 use replay::Wanted;
 
-/// What was asked for, and what comes of it.
+/// The result of a replay request.
 #[derive(Debug)]
 enum Asked {
-    /// So many deliveries would be made.
+    /// A dry run: the number of deliveries that would be made.
     Counted(i64),
-    /// They will be.
+    /// The replay has been created and will be worked off.
     Begun(Box<Shown<Replay>>),
 }
 
 impl Webhooks {
-    /// Repeats the closed deliveries of a subscription that `wanted` describes, or only counts them.
+    /// Replays the closed deliveries of a subscription that match `wanted`, or only counts them.
     async fn replay(&self, company: CompanyId, id: SubscriptionId, wanted: Wanted, count_only: bool) -> Result<Asked, Problem> {
         let mut edit = Edit::begin(self, company).await?;
         edit.hold::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
@@ -52,7 +54,7 @@ impl Webhooks {
         Ok(Asked::Begun(Box::new(shown)))
     }
 
-    /// Repeats a closed delivery.
+    /// Replays a closed delivery.
     async fn replay_delivery(&self, company: CompanyId, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
         let mut edit = Edit::begin(self, company).await?;
         let before = edit.show::<Delivery>(id).await?;
@@ -67,8 +69,8 @@ impl Webhooks {
         Ok(shown)
     }
 
-    /// Makes a delivery of an event to every enabled subscription that wants it and does not wait for it already; answers how many, or
-    /// only counts them.
+    /// Creates a delivery of an event for every enabled subscription that wants it and has no open delivery of it. Returns the
+    /// number of deliveries, or only counts them.
     async fn replay_event(&self, company: CompanyId, id: EventId, count_only: bool) -> Result<i64, Problem> {
         let mut edit = Edit::begin(self, company).await?;
         let now = edit.now;
