@@ -10,8 +10,8 @@
 //! | `claim` | takes leases on due deliveries, endpoint by endpoint; reclaims the leases of crashed workers | `waiting` → `in_flight`, `endpoints` |
 //! | `at_hand`, `endpoint` | cache what the deliveries to an endpoint share: decrypted secrets, headers | nothing |
 //! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
-//! | `record` | logs the result of an attempt and moves the delivery to its next state, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
-//! | `replays` | creates new deliveries from closed ones, on request | `waiting`, `replays` |
+//! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
+//! | `replays` | makes closed deliveries again, when somebody asks | `waiting`, `replays` |
 //! | `calling_off` | closes what waits, when somebody asks or its subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
 //! | `failing` | tells operators of endpoints that fail, and disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`; publishes `webhook.*` |
 //! | `health` | shows how an endpoint is doing | nothing |

@@ -1,5 +1,5 @@
-//! Rules for every kind of record: decisions, section 9. The kinds come from the table in `api_keys.rs`, which must list every
-//! resource in the source and in declaration files. A new kind needs an example here.
+//! What holds for every kind of record, whoever keeps it: decisions, section 9. A new resource is found in the table of `api_keys.rs`,
+//! which its source, or the file that declares it, must be in; here it needs an example.
 
 use futures::future::BoxFuture;
 use portico::companies::Scope;
@@ -12,7 +12,7 @@ use crate::support::gateways::paid;
 use crate::support::people::{EMAIL, PHONE};
 use crate::support::{Answer, World};
 
-/// A kind of record, and its routes.
+/// A kind of record, and where it is.
 pub struct Resource<'a> {
     pub world: &'a World,
     pub namespace: &'a str,
@@ -21,7 +21,7 @@ pub struct Resource<'a> {
 }
 
 impl Resource<'_> {
-    /// Sends a request about the resource; `rest` is the path behind the plural, such as a record id.
+    /// A request about the resource: a record's id as the last part of the path, or what stands behind the plural.
     async fn ask(&self, method: Method, rest: &str, body: Option<&Value>) -> Answer {
         let path = format!("/{}/int/v1/{}{rest}", self.namespace, self.plural);
         let request = self.world.api(method, &path);
@@ -31,7 +31,7 @@ impl Resource<'_> {
         }
     }
 
-    /// A record that is not deleted.
+    /// A live record.
     pub async fn record(&self) -> Value {
         if let Some(body) = self.example().await {
             let made = self.ask(Method::POST, "", Some(&body)).await.ok(201);
@@ -41,7 +41,7 @@ impl Resource<'_> {
         list[self.plural.replace('-', "_")][0].clone()
     }
 
-    /// The body that creates a record; `None` for kinds that the service creates, of which one then exists.
+    /// What a record is made from; nothing where it comes by itself, which it then has.
     pub async fn example(&self) -> Option<Value> {
         let world = self.world;
         let body = match (self.namespace, self.plural) {
@@ -97,7 +97,7 @@ impl Resource<'_> {
         Some(body)
     }
 
-    /// A body that changes a record, different for each `time`.
+    /// What changes a record, to something else each time.
     fn change(&self, time: u8) -> Value {
         let text = format!("TEXT-{time}");
         let member = match self.plural {
@@ -114,7 +114,7 @@ impl Resource<'_> {
         json!({ member: text })
     }
 
-    /// The methods of a single record.
+    /// The routes of a record that there are.
     fn of_one(&self) -> Vec<Method> {
         match self.kind {
             Kind::Log => vec![Method::GET],
@@ -127,24 +127,24 @@ impl Resource<'_> {
         matches!(self.kind, Kind::Recorded | Kind::Editable)
     }
 
-    /// Whether an additional route has this method and path.
+    /// Whether a route beside the five has the address of one of them.
     fn has_beside(&self, method: &Method, rest: &str) -> bool {
         let path = format!("/{}{rest}", self.plural);
         BESIDE.iter().any(|(beside, namespace, address)| beside == method && *namespace == self.namespace && *address == path)
     }
 
-    /// The path of the resource, for failure messages.
+    /// Shown where a story goes wrong.
     pub fn name(&self) -> String {
         format!("{}/int/v1/{}", self.namespace, self.plural)
     }
 }
 
-/// Runs the story for every resource, each in a world of its own.
+/// Tells the story of every resource, each in a world of its own.
 pub async fn of_every_resource(story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
     of_every_resource_with(&[], story).await;
 }
 
-/// The same, in worlds with some settings changed.
+/// The same in worlds with some settings changed.
 pub async fn of_every_resource_with(changes: &[(&str, &str)], story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
     for (namespace, plural, kind) in RESOURCES {
         let world = World::with(changes).await;
@@ -174,7 +174,7 @@ async fn a_record_of_another_company_is_not_there() {
             }
             let list = ask(Method::GET, String::new()).await.ok(200);
             let theirs = list[resource.plural.replace('-', "_")].as_array().unwrap();
-            // The caller's own API key is a record too.
+            // Whoever asks has an API key of their own.
             assert_eq!(theirs.len(), usize::from(resource.plural == "api-keys"));
             assert!(theirs.iter().all(|theirs| theirs["id"] != record["id"]));
             let mine = resource.ask(Method::GET, &format!("/{}", id(&record)), None).await.ok(200);

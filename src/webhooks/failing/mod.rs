@@ -35,7 +35,7 @@ use crate::webhooks::failing::episode::Notice;
 use crate::webhooks::record::Gone;
 use crate::webhooks::subscription::{DisabledReason, Status, Subscription};
 
-/// The interval at which an instance checks for due notices.
+/// How often an instance looks.
 const EVERY: Duration = Duration::from_secs(60);
 
 /// Checks for due notices every minute.

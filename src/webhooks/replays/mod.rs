@@ -8,8 +8,8 @@
 //! progress in the same transaction. If an instance stops half-way, the next run continues there. All unfinished replays advance
 //! concurrently.
 //!
-//! Only originals are replayed: if an event failed and its replay failed too, one more delivery is made, not two. A failed delivery
-//! whose event has since been delivered by a replay is not replayed again.
+//! Repeated are originals: of an event that failed and failed again when it was repeated, one more delivery is made and not two. An event
+//! that failed and has arrived since by a replay is not repeated again.
 
 mod queries;
 mod replay;
@@ -30,17 +30,17 @@ pub(super) use working_off::work_off;
 
 use replay::Wanted;
 
-/// The result of a replay request.
+/// What was asked for, and what comes of it.
 #[derive(Debug)]
 enum Asked {
-    /// A dry run: the number of deliveries that would be made.
+    /// So many deliveries would be made.
     Counted(i64),
-    /// The replay has been created and will be worked off.
+    /// They will be.
     Begun(Box<Shown<Replay>>),
 }
 
 impl Webhooks {
-    /// Replays the closed deliveries of a subscription that match `wanted`, or only counts them.
+    /// Repeats the closed deliveries of a subscription that `wanted` describes, or only counts them.
     async fn replay(&self, company: CompanyId, id: SubscriptionId, wanted: Wanted, count_only: bool) -> Result<Asked, Problem> {
         let mut edit = Edit::begin(self, company).await?;
         edit.hold::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
@@ -54,7 +54,7 @@ impl Webhooks {
         Ok(Asked::Begun(Box::new(shown)))
     }
 
-    /// Replays a closed delivery.
+    /// Repeats a closed delivery.
     async fn replay_delivery(&self, company: CompanyId, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
         let mut edit = Edit::begin(self, company).await?;
         let before = edit.show::<Delivery>(id).await?;
@@ -69,8 +69,8 @@ impl Webhooks {
         Ok(shown)
     }
 
-    /// Creates a delivery of an event for every enabled subscription that wants it and has no open delivery of it. Returns the
-    /// number of deliveries, or only counts them.
+    /// Makes a delivery of an event to every enabled subscription that wants it and does not wait for it already; answers how many, or
+    /// only counts them.
     async fn replay_event(&self, company: CompanyId, id: EventId, count_only: bool) -> Result<i64, Problem> {
         let mut edit = Edit::begin(self, company).await?;
         let now = edit.now;

@@ -152,7 +152,7 @@ pub(in crate::webhooks) async fn stop_replays(
     Ok(())
 }
 
-/// Creates a replay of a closed delivery, if its event is still kept.
+/// Makes a closed delivery again, if its event is still kept.
 pub(super) async fn repeat_delivery(
     conn: &mut PgConnection,
     id: DeliveryId,

@@ -1,5 +1,5 @@
-//! Declared extensions: decisions, section 9. General rules for all kinds of records are tested for the bundled extensions too,
-//! because `every_resource.rs`, `api_keys.rs` and `openapi.rs` list them in their tables.
+//! Declared extensions: decisions, section 9. What holds of every kind of record holds of those that ship, too: `every_resource.rs`,
+//! `api_keys.rs` and `openapi.rs` have them in their tables.
 
 mod documented;
 mod files;
