@@ -160,7 +160,7 @@ pub struct Parts {
     pub key: ApplicationKey,
     /// `[webhooks]`
     pub settings: Settings,
-    /// Resolves the host names of endpoints: [`Names::System`], except in tests.
+    /// Where the names of endpoints turn into addresses: [`Names::System`], except in tests.
     pub names: Names,
     /// The event types that can be subscribed to.
     pub catalogue: Catalogue,

@@ -1,26 +1,26 @@
-//! Name resolution: the system's resolver, or a table that tests fill.
+//! Where names turn into addresses: the system's resolver, or a table that tests write.
 
 use std::collections::HashMap;
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Resolves host names to addresses. `Targets` checks the addresses, whichever resolver returned them.
+/// Turns names into addresses. What it says is still checked by `Targets`, whoever says it.
 #[derive(Clone, Debug)]
 pub enum Names {
     /// The system's resolver.
     System,
-    /// A table filled by [`Names::point`]; clones share it.
+    /// A table, changed by [`Names::point`]; clones share it.
     Table(Arc<Mutex<HashMap<String, Vec<IpAddr>>>>),
 }
 
 impl Names {
-    /// An empty table: names are unknown until [`Names::point`] adds them.
+    /// An empty table: no name is known until [`Names::point`] names it.
     pub fn table() -> Self {
         Self::Table(Arc::default())
     }
 
-    /// Sets the addresses of `name`. Has no effect on the system's resolver.
+    /// Lets `name` mean `addresses` from now on; the system's resolver stays as it is.
     pub fn point(&self, name: &str, addresses: &[IpAddr]) {
         if let Self::Table(table) = self {
             table.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), addresses.to_vec());
