@@ -7,8 +7,9 @@ use idna::AsciiDenyList;
 const MAX_LEN: usize = 254;
 
 /// An address that can be written to: the local part as typed, the domain lower-case and in ASCII (IDNA).
-#[derive(Clone, Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "String")]
+#[sqlx(transparent)]
 pub struct EmailAddress(String);
 
 /// The text is not an email address.

@@ -151,6 +151,8 @@ typed_ids! {
     AttemptId, "attempt";
     /// A request to repeat many deliveries.
     ReplayId, "replay";
+    /// A letter to an operator.
+    LetterId, "letter";
     /// An account of a company at a payment gateway.
     GatewayId, "gateway";
     /// What a payment gateway sent.

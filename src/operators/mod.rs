@@ -48,8 +48,7 @@ pub async fn is_operator(conn: &mut PgConnection, email: &EmailAddress) -> Resul
 
 /// Where the operators of a company are written to.
 pub async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
-    let addresses = queries::list_addresses(conn, company).await?;
-    Ok(addresses.iter().filter_map(|address| EmailAddress::parse(address).ok()).collect())
+    queries::list_addresses(conn, company).await
 }
 
 /// Creates an operator who signs in with `email` and `password`.

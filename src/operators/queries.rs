@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+use crate::contact::EmailAddress;
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::operators::Role;
 
@@ -33,6 +34,8 @@ pub(super) async fn operator_exists(conn: &mut PgConnection, email: &str) -> Res
     sqlx::query_scalar!(r#"select exists(select from operators where email = $1) as "exists!""#, email).fetch_one(conn).await
 }
 
-pub(super) async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<String>, sqlx::Error> {
-    sqlx::query_scalar!("select email from operators where company_id = $1 order by created_at", company.uuid()).fetch_all(conn).await
+pub(super) async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
+    sqlx::query_scalar!(r#"select email as "email: EmailAddress" from operators where company_id = $1 order by created_at"#, company.uuid())
+        .fetch_all(conn)
+        .await
 }

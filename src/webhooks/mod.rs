@@ -13,7 +13,7 @@
 //! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
 //! | `replays` | makes closed deliveries again, when somebody asks | `waiting`, `replays` |
 //! | `calling_off` | closes what waits, when somebody asks or its subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
-//! | `failing` | tells operators of endpoints that fail, and disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`; publishes `webhook.*` |
+//! | `failing` | tells operators of endpoints that fail, and disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`, `operator_letters`; publishes `webhook.*` |
 //! | `health` | shows how an endpoint is doing | nothing |
 //! | `forwarding` | gives what somebody read along the headers of a delivery | nothing |
 //! | `delivery_log` | shows deliveries and their attempts | nothing |
@@ -122,8 +122,9 @@ use at_hand::AtHand;
 use sending::Sender;
 use targets::Targets;
 
-/// Connections of the worker beside the one that moves deliveries: for housekeeping, replays, what is called off, what fails, and its ear.
-const CONNECTIONS: u32 = 5;
+/// Connections of the worker beside the one that moves deliveries: for housekeeping, replays, what is called off, what fails, letters, and its
+/// ear.
+const CONNECTIONS: u32 = 6;
 
 /// The hub: what its routes and its worker need.
 #[derive(Clone, Debug)]

@@ -1,6 +1,7 @@
 //! A mail server that keeps what it is sent, or refuses it.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -11,14 +12,14 @@ use tokio::net::{TcpListener, TcpStream};
 pub struct SmtpSink {
     address: SocketAddr,
     mails: Arc<Mutex<Vec<String>>>,
-    refuses: bool,
+    refuses: Arc<AtomicBool>,
 }
 
 impl SmtpSink {
     /// A server that takes every mail, or none.
     pub async fn start(refuses: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let sink = Self { address: listener.local_addr().unwrap(), mails: Arc::default(), refuses };
+        let sink = Self { address: listener.local_addr().unwrap(), mails: Arc::default(), refuses: Arc::new(refuses.into()) };
         let server = sink.clone();
         #[expect(clippy::disallowed_methods, reason = "it ends with the story's runtime")]
         tokio::spawn(async move {
@@ -34,6 +35,11 @@ impl SmtpSink {
         format!("smtp://{}", self.address)
     }
 
+    /// Whether it refuses mails from now on.
+    pub fn refuse(&self, refuses: bool) {
+        self.refuses.store(refuses, Ordering::Relaxed);
+    }
+
     /// Every mail as it came, headers first.
     pub fn mails(&self) -> Vec<String> {
         self.mails.lock().unwrap().clone()
@@ -45,7 +51,7 @@ impl SmtpSink {
         writer.write_all(b"220 sink\r\n").await.ok()?;
         while let Some(line) = lines.next_line().await.ok()? {
             let answer: &[u8] = match line.split(' ').next()?.to_ascii_uppercase().as_str() {
-                "RCPT" if self.refuses => b"550 no such mailbox\r\n",
+                "RCPT" if self.refuses.load(Ordering::Relaxed) => b"550 no such mailbox\r\n",
                 "DATA" => {
                     writer.write_all(b"354 go on\r\n").await.ok()?;
                     let mut mail = String::new();
