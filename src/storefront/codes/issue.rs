@@ -1,7 +1,8 @@
 //! Issuing a code: replace the older one, pass the guard, commit, send.
 //!
 //! The row is written before the message leaves and taken back when it does not, so two requests at once send one message, and no
-//! transaction is open while a provider is asked. A client that hangs up meanwhile does not take the message along.
+//! transaction is open while a provider is asked. One that falls silent may have sent the message, whose code is therefore good. A client
+//! that hangs up meanwhile does not take the message along.
 
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
@@ -11,7 +12,7 @@ use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::kernel::ids::{CodeId, CustomerId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::secrets::random_six_digits;
-use crate::providers::mail::Letter;
+use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::{SendTextError, Text};
 use crate::storefront::codes::queries::NewCode;
 use crate::storefront::codes::{Purpose, digest, queries};
@@ -190,7 +191,7 @@ async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddr
     let sending = async move {
         let letter =
             Letter { to: &address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
-        if this.mail.send(letter).await.is_err() {
+        if let Err(SendMailError::NotTaken(_)) = this.mail.send(letter).await {
             let mut tx = this.pool.begin().await?;
             queries::delete_code(&mut tx, id).await?;
             if is_counted {

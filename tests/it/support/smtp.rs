@@ -1,5 +1,6 @@
 //! A mail server that keeps what it is sent, or refuses it.
 
+use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,13 +14,19 @@ pub struct SmtpSink {
     address: SocketAddr,
     mails: Arc<Mutex<Vec<String>>>,
     refuses: Arc<AtomicBool>,
+    silent: Arc<AtomicBool>,
 }
 
 impl SmtpSink {
     /// A server that takes every mail, or none.
     pub async fn start(refuses: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let sink = Self { address: listener.local_addr().unwrap(), mails: Arc::default(), refuses: Arc::new(refuses.into()) };
+        let sink = Self {
+            address: listener.local_addr().unwrap(),
+            mails: Arc::default(),
+            refuses: Arc::new(refuses.into()),
+            silent: Arc::default(),
+        };
         let server = sink.clone();
         #[expect(clippy::disallowed_methods, reason = "it ends with the story's runtime")]
         tokio::spawn(async move {
@@ -38,6 +45,11 @@ impl SmtpSink {
     /// Whether it refuses mails from now on.
     pub fn refuse(&self, refuses: bool) {
         self.refuses.store(refuses, Ordering::Relaxed);
+    }
+
+    /// From now on it takes mails and never says so.
+    pub fn fall_silent(&self) {
+        self.silent.store(true, Ordering::Relaxed);
     }
 
     /// Every mail as it came, headers first.
@@ -60,6 +72,9 @@ impl SmtpSink {
                         mail.push('\n');
                     }
                     self.mails.lock().unwrap().push(mail);
+                    if self.silent.load(Ordering::Relaxed) {
+                        pending::<()>().await;
+                    }
                     b"250 kept\r\n"
                 }
                 "QUIT" => b"221 bye\r\n",
