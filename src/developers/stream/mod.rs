@@ -6,9 +6,9 @@
 //! at once, unless somebody holds one open for long.
 //!
 //! A stream holds no connection of the pool while it waits, and in memory no more than one page; who reads slowly is read for slowly. One
-//! connection of each instance listens for commits and wakes all of its streams; that only hurries what they would find by looking. The
-//! number of streams is bounded. A stream ends after a while (`streams.lifetime`), and when the service stops: clients come back by themselves,
-//! with an API key that is looked at again.
+//! task of each instance looks for all of its streams, once a second and whenever something was committed, and wakes those of the companies
+//! whose events came; that only hurries what they would find by looking. The number of streams is bounded. A stream ends after a while
+//! (`streams.lifetime`), and when the service stops: clients come back by themselves, with an API key that is looked at again.
 
 mod feed;
 mod gate;

@@ -1,5 +1,6 @@
 //! The SQL of streams: events in the order of their transactions, no further than everything is there.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
 use crate::developers::stream::position::Position;
@@ -21,6 +22,43 @@ pub(super) struct Seen {
     pub(super) place: i64,
     /// When it is wanted.
     pub(super) body: Option<Vec<u8>>,
+}
+
+/// Events are looked for among those of so long: whoever was longer about an event than that has it found by each stream for itself.
+const RECENT: TimeDelta = TimeDelta::days(1);
+
+/// Who has events that were not there at the last look.
+#[derive(Debug)]
+pub(super) struct News {
+    pub(super) companies: Vec<CompanyId>,
+    /// The oldest transaction that was still open.
+    pub(super) looked_until: i64,
+}
+
+/// Which of `companies` have events from transactions that were not over at the last look.
+pub(super) async fn look_for_news(
+    conn: &mut PgConnection,
+    companies: &[CompanyId],
+    looked_until: i64,
+    now: DateTime<Utc>,
+) -> Result<News, sqlx::Error> {
+    sqlx::query_as!(
+        News,
+        r#"select array(
+             select company_id from unnest($1::uuid[]) as open (company_id)
+             cross join lateral (
+                 select from events
+                 where events.company_id = open.company_id and id >= uuid_v7_floor($3)
+                   and transaction_id >= $2::bigint::text::xid8 and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+                 order by transaction_id, place limit 1
+             ) as first
+           ) as "companies!: Vec<CompanyId>", pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "looked_until!""#,
+        companies as &[CompanyId],
+        looked_until,
+        now - RECENT,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// The last event that a stream could have told.
