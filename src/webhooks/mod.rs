@@ -11,7 +11,7 @@
 //! | `at_hand`, `endpoint` | remember what the deliveries to an endpoint share: opened secrets, headers | nothing |
 //! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
 //! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
-//! | `replays` | makes closed deliveries again, when somebody asks | `waiting`, `replays` |
+//! | `replays` | makes closed deliveries again, when somebody asks | `waiting`, `replays`, `replay_keys` |
 //! | `calling_off` | closes what waits, when somebody asks or its subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
 //! | `failing` | tells operators of endpoints that fail, and disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`, `operator_letters`; publishes `webhook.*` |
 //! | `health` | shows how an endpoint is doing | nothing |

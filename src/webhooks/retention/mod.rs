@@ -17,7 +17,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
-use crate::webhooks::Webhooks;
+use crate::webhooks::{Webhooks, replays};
 
 /// Days for which partitions are made ahead, today among them.
 const DAYS_AHEAD: usize = 4;
@@ -83,7 +83,8 @@ impl Webhooks {
             }
         }
         queries::sweep_default(&mut conn, kept_since, failed_since).await?;
-        queries::forget_replays(&mut conn, failed_since).await
+        queries::forget_replays(&mut conn, failed_since).await?;
+        replays::forget_keys(&mut conn, now).await
     }
 }
 

@@ -1,5 +1,6 @@
 //! Interface 2, outbound: subscriptions, deliveries, and everything an endpoint can do to us.
 
+mod asking_again;
 mod calling_off;
 mod chains;
 mod crashes;
