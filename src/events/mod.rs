@@ -7,7 +7,8 @@
 //! many times a second, is told of after the commit ([`News`]): a notification holds commits up.
 //!
 //! The events about one record are numbered 1, 2, 3 … (`event_sequences`). The number is taken under a lock that holds until the commit,
-//! so events about one record are committed, and leave the outbox, in the order of their numbers.
+//! so events about one record are committed, and leave the outbox, in the order of their numbers. The last number outlives the events: a
+//! record that changes after a year goes on where it was, because a receiver takes the lesser of two numbers for the older event.
 //!
 //! This part knows no receiver. It guarantees that an event's bytes, id and number never change after the commit; it promises nothing
 //! about the order of events about different records. Events are kept in a partition a day, made and dropped by whoever delivers them.
