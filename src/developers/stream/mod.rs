@@ -26,10 +26,10 @@ use axum::response::sse::{KeepAlive, Sse};
 use serde::Deserialize;
 
 use crate::companies::{CallingCompany, Scope};
-use crate::developers::Developers;
 use crate::developers::stream::feed::{Beginning, Feed};
 use crate::developers::stream::gate::Gate;
 use crate::developers::stream::listening::Listening;
+use crate::developers::{Developers, parameter_invalid};
 use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -127,10 +127,6 @@ fn last_event_id(headers: &HeaderMap, after: Option<String>) -> Result<Option<Ev
     let header = headers.get(LAST_EVENT_ID).map(|value| value.to_str().unwrap_or_default().to_owned());
     let Some(text) = header.or(after).filter(|text| !text.is_empty()) else { return Ok(None) };
     text.parse().map(Some).map_err(|_| parameter_invalid("after must be the id of an event."))
-}
-
-fn parameter_invalid(detail: impl Into<String>) -> Problem {
-    Problem::new(ProblemCode::ParameterInvalid).detail(detail)
 }
 
 /// Told rather than passed over: whoever was away for too long has missed something.

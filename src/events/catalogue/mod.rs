@@ -63,6 +63,11 @@ impl Catalogue {
         self.find(name).ok_or_else(|| UnknownEvent(name.to_owned()))
     }
 
+    /// Whether any event tells of the records of this extension.
+    pub fn has_namespace(&self, namespace: &str) -> bool {
+        self.iter().any(|event_type| event_type.namespace == namespace)
+    }
+
     /// Whether any event belongs to `group`, the word before the dot.
     pub fn has_group(&self, group: &str) -> bool {
         self.iter().any(|event_type| event_type.name.resource() == group)
@@ -81,7 +86,7 @@ mod tests {
 
     fn declared(name: &str) -> EventType {
         let sample = Map::from_iter([("id".to_owned(), json!("parcel_1"))]);
-        EventType::declared(name.parse().unwrap(), "Declared.", json!({ "type": "object" }), sample).unwrap()
+        EventType::declared(name.parse().unwrap(), "parcels", "Declared.", json!({ "type": "object" }), sample).unwrap()
     }
 
     #[test]
