@@ -156,7 +156,7 @@ pub struct Parts {
     pub key: ApplicationKey,
     /// `[webhooks]`
     pub settings: Settings,
-    /// Where the names of endpoints turn into addresses: [`Names::System`], except in tests.
+    /// Where the names of endpoints turn into addresses: [`Names::system`], except in tests.
     pub names: Names,
     /// What can be subscribed to.
     pub catalogue: Catalogue,

@@ -10,6 +10,7 @@ mod failing;
 mod fairness;
 mod faults;
 mod flying;
+mod hanging_names;
 mod neutral_replays;
 mod ordering;
 mod replaying;
