@@ -103,7 +103,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
         pool: set_up.pool.clone(),
         clock: Clock::System,
         application_key,
-        names: Names::System,
+        names: Names::system(),
         lifecycle: lifecycle.clone(),
         mailbox: development.then(Mailbox::default),
     };

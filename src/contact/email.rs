@@ -7,8 +7,9 @@ use idna::AsciiDenyList;
 const MAX_LEN: usize = 254;
 
 /// A syntactically valid address: the local part as entered, the domain in lower case and ASCII (IDNA).
-#[derive(Clone, Debug, serde::Deserialize)]
+#[derive(Clone, Debug, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "String")]
+#[sqlx(transparent)]
 pub struct EmailAddress(String);
 
 /// The text is not an email address.

@@ -1,18 +1,84 @@
 //! The event catalogue, for developers who choose subscriptions or write the code that receives events.
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query, State};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::companies::{CallingCompany, Scope};
-use crate::developers::Developers;
-use crate::events::EventType;
+use crate::developers::{Developers, parameter_invalid};
+use crate::events::{Catalogue, EventType};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::Parameters;
 
-/// `GET event-types`: all event types, without pagination.
-pub(super) async fn list(State(developers): State<Developers>, caller: CallingCompany) -> Result<Json<Value>, Problem> {
+/// The query parameters.
+pub(super) const PARAMETERS: Parameters = &[
+    ("namespace", "Only event types of this extension, for example `fleet`."),
+    ("group", "Only event types of this group, the part of the name before the dot."),
+    ("query", "Only event types whose name or description contains this text."),
+    ("limit", "Event types per page, 1 to 100. Without it, all event types."),
+    ("after", "The `meta.next` of the previous page."),
+];
+
+const MAX_LIMIT: usize = 100;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Asked {
+    namespace: Option<String>,
+    group: Option<String>,
+    #[serde(default)]
+    query: String,
+    limit: Option<usize>,
+    after: Option<String>,
+}
+
+/// `GET event-types`: the event types that match the filters, in the order of the documentation; without `limit`, all of them.
+pub(super) async fn list(
+    State(developers): State<Developers>,
+    caller: CallingCompany,
+    parameters: Result<Query<Asked>, QueryRejection>,
+) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Read)?;
-    Ok(Json(json!({ "event_types": developers.catalogue.iter().map(present).collect::<Vec<_>>() })))
+    let Query(asked) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
+    let wanted = asked.choose(&developers.catalogue)?;
+    let page = &wanted[..asked.limit.unwrap_or(wanted.len()).min(wanted.len())];
+    let next = page.last().filter(|_| page.len() < wanted.len()).map(|last| &last.name);
+    let shown: Vec<_> = page.iter().copied().map(present).collect();
+    Ok(Json(json!({ "event_types": shown, "meta": { "per_page": asked.limit, "next": next } })))
+}
+
+impl Asked {
+    /// The matching event types after the last page.
+    fn choose<'a>(&self, catalogue: &'a Catalogue) -> Result<Vec<&'a EventType>, Problem> {
+        if self.namespace.as_ref().is_some_and(|namespace| !catalogue.has_namespace(namespace)) {
+            return Err(parameter_invalid("namespace must be that of an extension that has events."));
+        }
+        if self.group.as_ref().is_some_and(|group| !catalogue.has_group(group)) {
+            return Err(parameter_invalid("group must be one that has events, such as order."));
+        }
+        if self.limit.is_some_and(|limit| !(1..=MAX_LIMIT).contains(&limit)) {
+            return Err(parameter_invalid(format!("limit must be a whole number from 1 to {MAX_LIMIT}.")));
+        }
+        let words = self.query.to_lowercase();
+        let mut wanted = catalogue.iter().filter(|event_type| self.is_of_those(event_type) && has(event_type, &words));
+        if let Some(after) = &self.after
+            && !wanted.any(|event_type| event_type.name.as_str() == after)
+        {
+            return Err(parameter_invalid("after must be the meta.next of this list."));
+        }
+        Ok(wanted.collect())
+    }
+
+    fn is_of_those(&self, event_type: &EventType) -> bool {
+        self.namespace.as_ref().is_none_or(|namespace| event_type.namespace == *namespace)
+            && self.group.as_ref().is_none_or(|group| event_type.name.resource() == group)
+    }
+}
+
+fn has(event_type: &EventType, words: &str) -> bool {
+    event_type.name.as_str().contains(words) || event_type.meaning.to_lowercase().contains(words)
 }
 
 /// `GET event-types/{name}`
@@ -29,6 +95,7 @@ pub(super) async fn find(
 fn present(event_type: &EventType) -> Value {
     json!({
         "name": event_type.name,
+        "namespace": event_type.namespace,
         "group": event_type.name.resource(),
         "description": event_type.meaning,
         "published_by": event_type.publisher,

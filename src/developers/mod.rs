@@ -21,6 +21,7 @@ use crate::developers::stream::Streams;
 use crate::events::{Catalogue, News};
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{Extension, Room};
 
 pub use stream::Settings as StreamsSettings;
@@ -81,6 +82,11 @@ where
         .read_only::<events::LoggedEvent>()
         .beside(Method::POST, "/events", "Publish one event, or many.", publish)
         .beside_asking(Method::GET, "/events/stream", "Read events along, as they happen.", stream::PARAMETERS, stream::stream)
-        .beside(Method::GET, "/event-types", "List the kinds of events.", event_types::list)
+        .beside_asking(Method::GET, "/event-types", "List the kinds of events.", event_types::PARAMETERS, event_types::list)
         .beside(Method::GET, "/event-types/{name}", "Find a kind of event.", event_types::find)
+}
+
+/// What stands behind the `?` is understood, but cannot be.
+fn parameter_invalid(detail: impl Into<String>) -> Problem {
+    Problem::new(ProblemCode::ParameterInvalid).detail(detail)
 }

@@ -151,6 +151,8 @@ typed_ids! {
     AttemptId, "attempt";
     /// A request to replay many deliveries.
     ReplayId, "replay";
+    /// A mail to an operator.
+    LetterId, "letter";
     /// A company's account at a payment gateway.
     GatewayId, "gateway";
     /// A callback from a payment gateway.

@@ -60,8 +60,7 @@ pub async fn list_operators(conn: &mut PgConnection, company: CompanyId) -> Resu
 
 /// The addresses that the operators of a company are mailed at.
 pub async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
-    let operators = queries::list_operators(conn, company).await?;
-    Ok(operators.iter().filter_map(|operator| EmailAddress::parse(&operator.email).ok()).collect())
+    queries::list_addresses(conn, company).await
 }
 
 /// Creates an operator who signs in with `email` and `password`.

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+use crate::contact::EmailAddress;
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::operators::{Operator, Role};
 
@@ -46,4 +47,10 @@ pub(super) async fn list_operators(conn: &mut PgConnection, company: CompanyId) 
 
 pub(super) async fn delete_operator(conn: &mut PgConnection, email: &str) -> Result<Option<OperatorId>, sqlx::Error> {
     sqlx::query_scalar!(r#"delete from operators where email = $1 returning id as "id: OperatorId""#, email).fetch_optional(conn).await
+}
+
+pub(super) async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
+    sqlx::query_scalar!(r#"select email as "email: EmailAddress" from operators where company_id = $1 order by created_at"#, company.uuid())
+        .fetch_all(conn)
+        .await
 }

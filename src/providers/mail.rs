@@ -1,16 +1,23 @@
 //! Mail over SMTP.
+//!
+//! A mail is refused, cannot be handed over, or times out: a server that does not respond in time may have accepted the mail. Each mail has
+//! a connection of its own, which is closed after a timeout, so that no later mail reads a late response.
 
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use lettre::message::{Mailbox as Party, MultiPart, SinglePart};
+use lettre::transport::smtp;
 use lettre::{Address, AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use secrecy::{ExposeSecret, SecretString};
+use tokio::time::timeout;
 
 use crate::contact::EmailAddress;
+use crate::kernel::settings;
 use crate::providers::mailbox::{Channel, Kept, Mailbox};
 
-const TIME_LIMIT: Duration = Duration::from_secs(10);
+/// A server that cannot be reached by then is not there.
+const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
 
 /// `[mail]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -20,6 +27,9 @@ pub struct Settings {
     pub smtp_url: SecretString,
     /// The sender of every mail, `Name <address>`.
     pub from: String,
+    /// How long the server is waited for.
+    #[serde(deserialize_with = "settings::time")]
+    pub timeout: Duration,
 }
 
 /// The settings cannot be used.
@@ -27,7 +37,7 @@ pub struct Settings {
 pub enum BadSettings {
     /// `mail.smtp_url`
     #[error("mail.smtp_url is not an SMTP address")]
-    SmtpUrl(#[source] lettre::transport::smtp::Error),
+    SmtpUrl(#[source] smtp::Error),
     /// `mail.from`
     #[error("mail.from is not an address such as \"My Shop <shop@example.com>\"")]
     From(#[source] lettre::address::AddressError),
@@ -49,16 +59,29 @@ pub struct Letter<'a> {
     pub at: DateTime<Utc>,
 }
 
-/// The mail server did not accept a mail.
+/// The reason why it is not known that a mail was sent.
 #[derive(Debug, thiserror::Error)]
-#[error("the mail was not sent")]
-pub struct SendMailError(#[source] Box<dyn std::error::Error + Send + Sync>);
+pub enum SendMailError {
+    /// The mail server did not take it.
+    #[error("the mail was not sent")]
+    NotTaken(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The mail server fell silent, and may have taken it before.
+    #[error("the mail server fell silent")]
+    Silence,
+}
+
+impl SendMailError {
+    fn not_taken(reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::NotTaken(reason.into())
+    }
+}
 
 /// Sends mail.
 #[derive(Clone, Debug)]
 pub struct Mail {
     transport: Option<AsyncSmtpTransport<Tokio1Executor>>,
     from: Party,
+    timeout: Duration,
     mailbox: Option<Mailbox>,
 }
 
@@ -69,10 +92,10 @@ impl Mail {
             "" => None,
             url => {
                 let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(BadSettings::SmtpUrl)?;
-                Some(builder.timeout(Some(TIME_LIMIT)).build())
+                Some(builder.timeout(Some(CONNECT_TIME_LIMIT.min(settings.timeout / 2))).build())
             }
         };
-        Ok(Self { transport, from: settings.from.parse().map_err(BadSettings::From)?, mailbox })
+        Ok(Self { transport, from: settings.from.parse().map_err(BadSettings::From)?, timeout: settings.timeout, mailbox })
     }
 
     /// Whether a server or a mailbox is configured.
@@ -82,38 +105,54 @@ impl Mail {
 
     /// Checks that the server responds and accepts the credentials. Returns `None` if no server is configured.
     pub async fn greet(&self) -> Option<Result<(), SendMailError>> {
-        let greeted = self.transport.as_ref()?.test_connection().await;
+        let greeted = self.answer_to(self.transport.as_ref()?.test_connection()).await;
         Some(match greeted {
             Ok(true) => Ok(()),
-            Ok(false) => Err(SendMailError("the mail server hangs up".into())),
-            Err(error) => Err(SendMailError(error.into())),
+            Ok(false) => Err(SendMailError::not_taken("the mail server hangs up")),
+            Err(error) => Err(error),
         })
     }
 
     /// Sends the mail to the server.
     pub async fn send(&self, letter: Letter<'_>) -> Result<(), SendMailError> {
-        if let Some(transport) = &self.transport {
-            let message = self.message(&letter)?;
-            transport.send(message).await.map_err(|error| {
-                // The message of the error may contain the address. The status does not.
-                tracing::warn!(status = ?error.status(), timeout = error.is_timeout(), "the mail server did not take a mail");
-                SendMailError(error.into())
-            })?;
-        } else if self.mailbox.is_none() {
-            return Err(SendMailError("no mail server is configured".into()));
+        let sent = self.hand_over(&letter).await;
+        match &sent {
+            Ok(()) => self.keep(&letter),
+            Err(SendMailError::Silence) => {
+                tracing::warn!("the mail server fell silent over a mail");
+                self.keep(&letter);
+            }
+            Err(SendMailError::NotTaken(_)) => {}
         }
-        self.keep(&letter);
-        Ok(())
+        sent
+    }
+
+    async fn hand_over(&self, letter: &Letter<'_>) -> Result<(), SendMailError> {
+        match &self.transport {
+            Some(transport) => self.answer_to(transport.send(self.message(letter)?)).await.map(drop),
+            None if self.mailbox.is_some() => Ok(()),
+            None => Err(SendMailError::not_taken("no mail server is configured")),
+        }
+    }
+
+    /// What the server answers, if it does in time.
+    async fn answer_to<T>(&self, asked: impl Future<Output = Result<T, smtp::Error>>) -> Result<T, SendMailError> {
+        let answer = timeout(self.timeout, asked).await.map_err(|_| SendMailError::Silence)?;
+        answer.map_err(|error| {
+            // Its own words may hold the address; its status does not.
+            tracing::warn!(status = ?error.status(), "the mail server did not take a mail");
+            SendMailError::not_taken(error)
+        })
     }
 
     fn message(&self, letter: &Letter<'_>) -> Result<Message, SendMailError> {
-        let to: Address = letter.to.as_str().parse().map_err(|error| SendMailError(Box::new(error)))?;
+        let to: Address = letter.to.as_str().parse().map_err(|error| SendMailError::not_taken(error))?;
         let builder = Message::builder().from(self.from.clone()).to(Party::new(None, to)).subject(letter.subject);
         let message = match letter.html {
             Some(html) => builder.multipart(MultiPart::alternative_plain_html(letter.text.to_owned(), html.to_owned())),
             None => builder.singlepart(SinglePart::plain(letter.text.to_owned())),
         };
-        message.map_err(|error| SendMailError(error.into()))
+        message.map_err(|error| SendMailError::not_taken(error))
     }
 
     fn keep(&self, letter: &Letter<'_>) {

@@ -11,9 +11,9 @@
 //! | `at_hand`, `endpoint` | cache what the deliveries to an endpoint share: decrypted secrets, headers | nothing |
 //! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
 //! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
-//! | `replays` | makes closed deliveries again, when somebody asks | `waiting`, `replays` |
+//! | `replays` | makes closed deliveries again, when somebody asks | `waiting`, `replays`, `replay_keys` |
 //! | `calling_off` | closes what waits, when somebody asks or its subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
-//! | `failing` | tells operators of endpoints that fail, and disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`; publishes `webhook.*` |
+//! | `failing` | tells operators of endpoints that fail, and disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`, `operator_letters`; publishes `webhook.*` |
 //! | `health` | shows how an endpoint is doing | nothing |
 //! | `forwarding` | builds the delivery headers for an event that is forwarded outside the hub | nothing |
 //! | `delivery_log` | shows deliveries and their attempts | nothing |
@@ -126,8 +126,9 @@ use at_hand::AtHand;
 use sending::Sender;
 use targets::Targets;
 
-/// Connections of the worker beside the one that moves deliveries: for housekeeping, replays, what is called off, what fails, and its ear.
-const CONNECTIONS: u32 = 5;
+/// Connections of the worker beside the one that moves deliveries: for housekeeping, replays, what is called off, what fails, letters, and its
+/// ear.
+const CONNECTIONS: u32 = 6;
 
 /// The hub: the state of its routes and its worker.
 #[derive(Clone, Debug)]
@@ -160,7 +161,7 @@ pub struct Parts {
     pub key: ApplicationKey,
     /// `[webhooks]`
     pub settings: Settings,
-    /// Where the names of endpoints turn into addresses: [`Names::System`], except in tests.
+    /// Where the names of endpoints turn into addresses: [`Names::system`], except in tests.
     pub names: Names,
     /// The event types that can be subscribed to.
     pub catalogue: Catalogue,

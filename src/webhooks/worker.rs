@@ -48,6 +48,7 @@ impl Webhooks {
         lifecycle.spawn(listen(self.clone(), lifecycle.clone(), Arc::clone(&wake)));
         lifecycle.spawn(retention::keep_house(self.clone(), lifecycle.clone()));
         lifecycle.spawn(failing::watch(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(failing::send_letters(self.clone(), lifecycle.clone()));
         lifecycle.spawn(calling_off::work_off(self.clone(), lifecycle.clone()));
         lifecycle.spawn(replays::work_off(self.clone(), lifecycle.clone()));
         lifecycle.spawn(record(self.clone(), lifecycle.clone(), Arc::clone(&wake), in_flight.clone(), results));

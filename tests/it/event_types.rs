@@ -39,6 +39,55 @@ async fn every_event_type_is_listed_with_its_schema_and_a_sample_that_fits() {
 }
 
 #[tokio::test]
+async fn the_list_is_narrowed_by_extension_group_and_words_and_comes_in_pages() {
+    let world = World::new().await;
+    let names = async |query: &str| -> (Vec<String>, Value) {
+        let mut list = world.get(&format!("event-types{query}")).await;
+        let name = |event_type: &Value| event_type["name"].as_str().unwrap().to_owned();
+        (list["event_types"].as_array().unwrap().iter().map(name).collect(), list["meta"].take())
+    };
+    let (all, meta) = names("").await;
+    assert_eq!(meta, json!({ "per_page": null, "next": null }));
+    let of =
+        |groups: &[&str]| -> Vec<String> { all.iter().filter(|name| groups.contains(&name.split('.').next().unwrap())).cloned().collect() };
+    assert_eq!(names("?namespace=inventory").await.0, of(&["warehouse", "stock_item"]));
+    assert_eq!(names("?namespace=ledger").await.0, of(&["payment", "refund", "setup", "chargeback"]));
+    assert_eq!(names("?group=order&namespace=fleet").await.0, of(&["order"]));
+    assert!(names("?group=order&namespace=ledger").await.0.is_empty());
+    assert_eq!(names("?query=Location").await.0, ["driver.location_changed", "vehicle.location_changed"]);
+
+    let (mut read, mut query) = (Vec::new(), "?limit=20".to_owned());
+    loop {
+        let (page, meta) = names(&query).await;
+        assert!(page.len() <= 20 && meta["per_page"] == 20);
+        read.extend(page);
+        let Some(next) = meta["next"].as_str() else { break };
+        query = format!("?limit=20&after={next}");
+    }
+    assert_eq!(read, all);
+}
+
+#[tokio::test]
+async fn what_the_list_cannot_be_asked_is_refused() {
+    let world = World::new().await;
+    for query in [
+        "nmaespace=fleet",
+        "sort=created_at",
+        "namespace=parcels",
+        "namespace=",
+        "group=parcel",
+        "limit=0",
+        "limit=101",
+        "limit=ten",
+        "limit=5&limit=5",
+        "after=order.made",
+        "after=order.created&group=driver",
+    ] {
+        world.developers(Method::GET, &format!("event-types?{query}"), Value::Null).await.refused(422, "parameter_invalid");
+    }
+}
+
+#[tokio::test]
 async fn an_event_type_nobody_knows_is_not_found() {
     let world = World::new().await;
     for name in ["order.made", "order", "*", "order.*", "%00"] {

@@ -3,11 +3,11 @@
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
+use crate::support::chance::chance;
 use crate::support::identity_provider::IdentityProvider;
 use crate::support::people::{EMAIL, PASSWORD, token};
 use crate::support::socket_server::KEY;
@@ -114,7 +114,7 @@ async fn generated_bodies_are_never_our_fault_and_leave_nothing_behind_when_refu
     let customer = world.register_with(EMAIL, json!({ "password": PASSWORD })).await["customer"]["id"].as_str().unwrap().to_owned();
     let sign_in = json!({ "identity": EMAIL, "password": PASSWORD });
     let document = world.request(Method::GET, "/openapi.json").send().await.ok(200);
-    let mut runner = TestRunner::deterministic();
+    let mut runner = chance();
     for (method, path) in SIGNED_IN.iter().chain(OPEN) {
         let bodies = any_body(&members(&document, method, path));
         let path = format!("/storefront/v1/{}", path.replace("customers/{id}", &format!("customers/{customer}")).replace("{id}", "0"));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
@@ -69,7 +70,7 @@ async fn a_customer_with_a_proven_address_gets_a_mail_when_the_text_fails() {
 
 #[tokio::test]
 async fn a_provider_that_falls_silent_has_perhaps_sent_the_text() {
-    // The one place where a story waits: the provider's time limit is the client's, not the clock's.
+    // This story waits: the provider's time limit is the client's, not the clock's.
     let silent = twilio::accepted().set_delay(Duration::from_secs(60));
     let (_provider, mut settings) = twilio::provider(silent).await;
     settings.push(("sms.twilio.timeout", "200ms".to_owned()));
@@ -98,6 +99,20 @@ async fn a_mail_server_that_refuses_or_is_away_is_502_and_the_next_request_need_
     assert_eq!(world.count("select count(*) from verification_codes").await, 0);
     let away = World::with(&[("mail.smtp_url", "smtp://127.0.0.1:1")]).await;
     ask(&away, "email", EMAIL).await.refused(502, "message_not_sent");
+}
+
+#[tokio::test]
+async fn a_mail_server_that_falls_silent_has_perhaps_taken_the_mail() {
+    // This story waits, too.
+    let sink = SmtpSink::start(false).await;
+    sink.fall_silent();
+    let limits = [("mail.timeout", "1s"), ("storefront.daily_mails_per_mailbox", "1")];
+    let world = World::with(&[&limits[..], &[("mail.smtp_url", &sink.url())]].concat()).await;
+    ask(&world, "email", EMAIL).await.ok(200);
+    assert_eq!(sink.mails().len(), 1);
+    world.pass(TimeDelta::minutes(1));
+    ask(&world, "email", EMAIL).await.refused(429, "email_cooldown");
+    world.open_account(EMAIL, &world.last_code()).await.ok(201);
 }
 
 #[tokio::test]

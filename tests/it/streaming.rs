@@ -105,6 +105,39 @@ async fn a_stream_tells_one_company_what_it_wants() {
 }
 
 #[tokio::test]
+async fn streams_of_many_companies_look_together_whether_there_is_anything_to_read() {
+    let world = World::new().await;
+    let mut streams = Vec::new();
+    for _ in 0..5 {
+        let (company, key) = world.another_company(&[Scope::Read]).await;
+        streams.push((company, world.stream_of(&key, "", None).await));
+    }
+    for (company, stream) in &mut streams {
+        world.publish_for(*company, "order.created").await;
+        timeout(PATIENCE, stream.chunk()).await.unwrap().unwrap().unwrap();
+    }
+    // Each looks once more whether that was all.
+    let quiet = "select count(*) from pg_stat_activity where datname = current_database() and query like 'with scanned%' \
+                 and (state = 'active' or state_change > clock_timestamp() - interval '100 ms') and pid <> pg_backend_pid()";
+    timeout(PATIENCE, async { while world.count(quiet).await > 0 {} }).await.unwrap();
+
+    let mut busy = world.pool.begin().await.unwrap();
+    sqlx::query("lock table events").execute(&mut *busy).await.unwrap();
+    sqlx::query("select pg_notify($1, '')").bind(events::PUBLISHED).execute(&world.pool).await.unwrap();
+    let waiting = "select count(*) from pg_locks join pg_database on pg_database.oid = database \
+                   where datname = current_database() and not granted";
+    while world.count(waiting).await == 0 {}
+    for _ in 0..200 {
+        assert_eq!(world.count(waiting).await, 1);
+    }
+    busy.rollback().await.unwrap();
+    for (company, stream) in &mut streams {
+        world.publish_for(*company, "order.updated").await;
+        timeout(PATIENCE, stream.chunk()).await.unwrap().unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_test_of_a_webhook_is_told_to_nobody_who_reads_along() {
     let world = World::new().await;
     let (_receiver, webhook) = world.subscriber("shop.test").await;

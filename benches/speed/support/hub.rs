@@ -68,7 +68,7 @@ pub fn fan_out(service: &Service) {
             clock: Clock::System,
             key,
             settings: config.webhooks,
-            names: Names::System,
+            names: Names::system(),
             catalogue: Catalogue::built_in(),
             news: News::default(),
             mail: Mail::new(&config.mail, None).unwrap(),

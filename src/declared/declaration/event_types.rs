@@ -20,6 +20,7 @@ pub(super) fn name(singular: &str, action: &str) -> EventName {
 
 /// `created`, `updated`, `deleted`, and the events that values of fields publish.
 pub(super) fn of(
+    namespace: &str,
     singular: &str,
     schema: &Value,
     sample: &Map<String, Value>,
@@ -36,7 +37,7 @@ pub(super) fn of(
     }
     meanings.extend(values.into_iter().map(|(event, became)| (event.clone(), sentence(&became.join(", or ")))));
     let (schema, sample) = (data_schema(schema), data(sample));
-    meanings.into_iter().map(|(name, meaning)| EventType::declared(name, meaning, schema.clone(), sample.clone())).collect()
+    meanings.into_iter().map(|(name, meaning)| EventType::declared(name, namespace, meaning, schema.clone(), sample.clone())).collect()
 }
 
 fn sentence(words: &str) -> String {

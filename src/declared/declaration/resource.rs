@@ -37,7 +37,7 @@ pub(super) fn declare(namespace: &str, names: Terms, table: ResourceTable, refer
     let defaults = members.defaults()?;
     let unfit = |unfit: Unfit| BadKey::new("sample", unfit.to_string());
     json_schema::check(&validator, &Value::Object(table.sample.clone())).map_err(unfit)?;
-    let event_types = event_types::of(names.singular, &schema, &table.sample, &becomes)
+    let event_types = event_types::of(namespace, names.singular, &schema, &table.sample, &becomes)
         .map_err(|error| BadKey::new("schema", format!("its events cannot be described: {error}")))?;
     Ok(Declaration {
         kind: format!("{namespace}/{}", names.plural.replace('_', "-")),

@@ -20,11 +20,10 @@ use crate::kernel::problem::Problem;
 use crate::kernel::telemetry::chain;
 use crate::webhooks::EventsWanted;
 
-/// The poll interval without a notification.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// The delay of the second poll after a notification. Concurrent commits may have sent no notification, or had to wait for an older
-/// transaction.
-const LOOK_AGAIN: Duration = Duration::from_millis(30);
+/// The poll interval of a stream that is not woken.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// The delay of the next poll after a database error.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// The position at which a stream starts.
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,8 +43,6 @@ pub(super) struct Feed {
     greeting: Option<EventId>,
     page: VecDeque<Seen>,
     look_in: Duration,
-    /// Whether there was a notification or an event just now.
-    lively: bool,
     news: watch::Receiver<()>,
     stopping: CancellationToken,
     ends_at: Instant,
@@ -64,8 +61,7 @@ impl Feed {
             greeting: begins.after,
             page: VecDeque::new(),
             look_in: Duration::ZERO,
-            lively: false,
-            news: streams.listening.subscribe(&developers.pool, &streams.lifecycle),
+            news: streams.listening.subscribe(company, &developers.pool, &developers.clock, &streams.lifecycle),
             stopping: streams.lifecycle.stopping().clone(),
             ends_at: Instant::now() + streams.settings.lifetime,
         })
@@ -102,7 +98,7 @@ impl Feed {
             self.wait().await?;
             if let Err(error) = self.read().await {
                 tracing::debug!(error = chain(&error), "a stream waits for the database");
-                self.look_in = LOOK_EVERY;
+                self.look_in = PAUSE;
             }
         }
     }
@@ -113,8 +109,7 @@ impl Feed {
             () = self.stopping.cancelled() => return None,
             () = sleep_until(self.ends_at) => return None,
             () = sleep(self.look_in) => {}
-            // A stream that polls again shortly anyway is not woken for each of many commits.
-            Ok(()) = self.news.changed(), if self.look_in == LOOK_EVERY => self.lively = true,
+            Ok(()) = self.news.changed() => {}
         }
         Some(())
     }
@@ -122,13 +117,7 @@ impl Feed {
     async fn read(&mut self) -> Result<(), sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
         self.page = queries::list_page(&mut conn, self.company, &self.wanted, self.position).await?.into();
-        let found = !self.page.is_empty();
-        self.look_in = match (found, self.lively) {
-            (true, _) => Duration::ZERO,
-            (false, true) => LOOK_AGAIN,
-            (false, false) => LOOK_EVERY,
-        };
-        self.lively = found;
+        self.look_in = if self.page.is_empty() { LOOK_EVERY } else { Duration::ZERO };
         Ok(())
     }
 }

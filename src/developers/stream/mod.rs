@@ -6,10 +6,10 @@
 //! oldest open transaction, so that no event can later appear at an earlier position. An event is sent when it is committed and no
 //! older transaction is open. This is immediate unless a transaction stays open for long.
 //!
-//! A stream holds no database connection while it waits, and at most one page in memory; it reads no faster than its client. One
-//! connection per instance listens for commits and wakes all its streams, which only speeds up what polling would find. The number
-//! of streams is limited. A stream ends after `streams.lifetime`, and on shutdown. Clients then reconnect automatically, and their
-//! API key is verified again.
+//! A stream holds no database connection while it waits, and at most one page in memory; it reads no faster than its client. One task
+//! per instance polls for all streams, once a second and after each commit, and wakes the streams of the companies that have new events;
+//! that only speeds up what their own polling would find. The number of streams is limited. A stream ends after `streams.lifetime`, and
+//! on shutdown. Clients then reconnect automatically, and their API key is verified again.
 
 mod feed;
 mod gate;
@@ -27,10 +27,10 @@ use axum::response::sse::{KeepAlive, Sse};
 use serde::Deserialize;
 
 use crate::companies::{CallingCompany, Scope};
-use crate::developers::Developers;
 use crate::developers::stream::feed::{Beginning, Feed};
 use crate::developers::stream::gate::Gate;
 use crate::developers::stream::listening::Listening;
+use crate::developers::{Developers, parameter_invalid};
 use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -128,10 +128,6 @@ fn last_event_id(headers: &HeaderMap, after: Option<String>) -> Result<Option<Ev
     let header = headers.get(LAST_EVENT_ID).map(|value| value.to_str().unwrap_or_default().to_owned());
     let Some(text) = header.or(after).filter(|text| !text.is_empty()) else { return Ok(None) };
     text.parse().map(Some).map_err(|_| parameter_invalid("after must be the id of an event."))
-}
-
-fn parameter_invalid(detail: impl Into<String>) -> Problem {
-    Problem::new(ProblemCode::ParameterInvalid).detail(detail)
 }
 
 /// An error and not an empty stream, because a client that was away for too long has missed events.

@@ -1,5 +1,6 @@
 //! The SQL of streams: events in the order of their transactions, up to the oldest open transaction.
 
+use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
 use crate::developers::stream::position::Position;
@@ -21,6 +22,43 @@ pub(super) struct Seen {
     pub(super) place: i64,
     /// The body, if the event is wanted.
     pub(super) body: Option<Vec<u8>>,
+}
+
+/// Only events of this period are searched. An event of a longer transaction is found by the streams' own polling.
+const RECENT: TimeDelta = TimeDelta::days(1);
+
+/// The companies that have events which the last poll did not see.
+#[derive(Debug)]
+pub(super) struct News {
+    pub(super) companies: Vec<CompanyId>,
+    /// The oldest open transaction.
+    pub(super) looked_until: i64,
+}
+
+/// Finds those of `companies` that have events of transactions which had not ended at the last poll.
+pub(super) async fn look_for_news(
+    conn: &mut PgConnection,
+    companies: &[CompanyId],
+    looked_until: i64,
+    now: DateTime<Utc>,
+) -> Result<News, sqlx::Error> {
+    sqlx::query_as!(
+        News,
+        r#"select array(
+             select company_id from unnest($1::uuid[]) as open (company_id)
+             cross join lateral (
+                 select from events
+                 where events.company_id = open.company_id and id >= uuid_v7_floor($3)
+                   and transaction_id >= $2::bigint::text::xid8 and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
+                 order by transaction_id, place limit 1
+             ) as first
+           ) as "companies!: Vec<CompanyId>", pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "looked_until!""#,
+        companies as &[CompanyId],
+        looked_until,
+        now - RECENT,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// The last event that a stream could have sent.

@@ -28,6 +28,7 @@ const TO_COMMON: &str = "common.json#/$defs/";
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Group {
+    namespace: String,
     data: Map<String, Value>,
     sample: Map<String, Value>,
     #[serde(default)]
@@ -67,7 +68,7 @@ fn event_types(group: Group, definitions: &Map<String, Value>) -> Vec<EventType>
         let mut schema = Value::Object(data);
         resolve(&mut schema, definitions);
         let name = name.parse().expect("a test reads every document of the program");
-        EventType::new(name, entry.meaning, schema, sample, group.published_by)
+        EventType::new(name, &group.namespace, entry.meaning, schema, sample, group.published_by)
     });
     entries.collect()
 }

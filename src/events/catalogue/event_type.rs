@@ -13,6 +13,8 @@ use crate::kernel::json_schema::{self, Unfit};
 pub struct EventType {
     /// The event name.
     pub name: EventName,
+    /// The namespace of the extension whose records the event is about.
+    pub namespace: String,
     /// The meaning, in one sentence.
     pub meaning: String,
     /// The JSON Schema (draft 2020-12) of `data`.
@@ -48,20 +50,28 @@ pub enum BadEventType {
 }
 
 impl EventType {
-    pub(super) fn new(name: EventName, meaning: String, data_schema: Value, sample: Map<String, Value>, publisher: Publisher) -> Self {
-        Self { name, meaning, data_schema, sample, publisher, validator: Arc::default() }
+    pub(super) fn new(
+        name: EventName,
+        namespace: &str,
+        meaning: String,
+        data_schema: Value,
+        sample: Map<String, Value>,
+        publisher: Publisher,
+    ) -> Self {
+        Self { name, namespace: namespace.to_owned(), meaning, data_schema, sample, publisher, validator: Arc::default() }
     }
 
     /// An event type that a deployment declares. The company may publish it.
     pub fn declared(
         name: EventName,
+        namespace: &str,
         meaning: impl Into<String>,
         data_schema: Value,
         sample: Map<String, Value>,
     ) -> Result<Self, BadEventType> {
         let validator = json_schema::validator(&data_schema).map_err(|error| BadEventType::Schema(name.clone(), error.to_string()))?;
-        let declared =
-            Self { validator: Arc::new(validator.into()), ..Self::new(name, meaning.into(), data_schema, sample, Publisher::Company) };
+        let declared = Self::new(name, namespace, meaning.into(), data_schema, sample, Publisher::Company);
+        let declared = Self { validator: Arc::new(validator.into()), ..declared };
         match declared.check(&Value::Object(declared.sample.clone())) {
             Ok(()) => Ok(declared),
             Err(unfit) => Err(BadEventType::Sample(declared.name, unfit)),
@@ -109,7 +119,7 @@ mod tests {
     use super::*;
 
     fn declare(schema: Value, sample: Value) -> Result<EventType, BadEventType> {
-        EventType::declared("parcel.lost".parse().unwrap(), "A parcel was lost.", schema, sample.as_object().unwrap().clone())
+        EventType::declared("parcel.lost".parse().unwrap(), "parcels", "A parcel was lost.", schema, sample.as_object().unwrap().clone())
     }
 
     #[test]

@@ -65,6 +65,11 @@ impl Catalogue {
         self.find(name).ok_or_else(|| UnknownEvent(name.to_owned()))
     }
 
+    /// Whether any event type is about records of the extension `namespace`.
+    pub fn has_namespace(&self, namespace: &str) -> bool {
+        self.iter().any(|event_type| event_type.namespace == namespace)
+    }
+
     /// Whether any event type belongs to `group`, the part of the name before the dot.
     pub fn has_group(&self, group: &str) -> bool {
         self.iter().any(|event_type| event_type.name.resource() == group)
@@ -83,7 +88,7 @@ mod tests {
 
     fn declared(name: &str) -> EventType {
         let sample = Map::from_iter([("id".to_owned(), json!("parcel_1"))]);
-        EventType::declared(name.parse().unwrap(), "Declared.", json!({ "type": "object" }), sample).unwrap()
+        EventType::declared(name.parse().unwrap(), "parcels", "Declared.", json!({ "type": "object" }), sample).unwrap()
     }
 
     #[test]

@@ -95,7 +95,7 @@ problem_codes! {
     CallbackNotUnderstood, 400, "callback_not_understood", "Callback not understood", "The callback does not hold what the gateway's driver needs.";
     CallbackRefused, 422, "callback_refused", "Callback refused", "This callback was refused as not genuine and is never processed.";
     // events
-    IdempotencyKeyUsed, 409, "idempotency_key_used", "Idempotency key used", "This idempotency key stood for another event in the last 24 hours.";
+    IdempotencyKeyUsed, 409, "idempotency_key_used", "Idempotency key used", "This idempotency key stood for something else in the last 24 hours.";
     // webhooks
     EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are sent to public addresses only, and none was found for this endpoint.";
     DeliveryOpen, 409, "delivery_open", "Delivery open", "This delivery has not ended yet; what failed of it is repeated by itself.";

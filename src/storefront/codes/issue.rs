@@ -1,8 +1,8 @@
 //! Issuing a code: replace the previous code, pass the guard, commit, send.
 //!
 //! The row is inserted before the message is sent and deleted if the message is not sent. Parallel requests therefore send one
-//! message, and no transaction is open during the call to a provider. The message is sent even if the client disconnects in the
-//! meantime.
+//! message, and no transaction is open during the call to a provider. After a timeout the code stays valid, because the provider may
+//! have sent the message. The message is sent even if the client disconnects in the meantime.
 
 use chrono::{DateTime, Utc};
 use secrecy::SecretString;
@@ -12,7 +12,7 @@ use crate::contact::{EmailAddress, Identity, PhoneNumber};
 use crate::kernel::ids::{CodeId, CustomerId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::secrets::random_six_digits;
-use crate::providers::mail::Letter;
+use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::{SendTextError, Text};
 use crate::storefront::codes::queries::NewCode;
 use crate::storefront::codes::{Purpose, digest, queries};
@@ -192,7 +192,7 @@ async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddr
     let sending = async move {
         let letter =
             Letter { to: &address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
-        if this.mail.send(letter).await.is_err() {
+        if let Err(SendMailError::NotTaken(_)) = this.mail.send(letter).await {
             let mut tx = this.pool.begin().await?;
             queries::delete_code(&mut tx, id).await?;
             if is_counted {

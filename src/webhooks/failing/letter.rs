@@ -5,8 +5,15 @@ use crate::resources::Record;
 use crate::webhooks::failing::episode::{Notice, PATIENCE};
 use crate::webhooks::subscription::Subscription;
 
-/// Subject and text.
-pub(super) fn write(notice: &Notice, webhook: &Record<Subscription>) -> (String, String) {
+/// What is the same for all of them.
+#[derive(Debug)]
+pub(super) struct Words {
+    pub(super) subject: String,
+    pub(super) text: String,
+}
+
+/// What a notice says.
+pub(super) fn write(notice: &Notice, webhook: &Record<Subscription>) -> Words {
     let (id, url) = (webhook.id, &webhook.fields.url);
     let (subject, what) = match *notice {
         Notice::Failing { since, percent } => (
@@ -37,5 +44,5 @@ pub(super) fn write(notice: &Notice, webhook: &Record<Subscription>) -> (String,
         }
         Notice::Over => ("A webhook was enabled", "It begins anew.".to_owned()),
     };
-    (format!("{subject}: {url}"), format!("The webhook {id}\n{url}\n\n{what}\n"))
+    Words { subject: format!("{subject}: {url}"), text: format!("The webhook {id}\n{url}\n\n{what}\n") }
 }

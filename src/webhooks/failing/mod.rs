@@ -8,12 +8,12 @@
 //! operators are notified.
 //!
 //! Each of these is told once an episode, however many instances look: what was told is written to the endpoint's row under its lock, in
-//! the transaction that publishes the event. Mail goes out after the commit; an instance that dies in between leaves the event as the
-//! only notice. The events go to whoever subscribes to them, the failing endpoint included; that their deliveries fail begins no new
-//! episode, so nothing goes round in circles.
+//! the transaction that publishes the event and keeps the letters, which [`mailing`] sends. The events go to whoever subscribes to them,
+//! the failing endpoint included; that their deliveries fail begins no new episode, so nothing goes round in circles.
 
 mod episode;
 mod letter;
+mod mailing;
 mod queries;
 
 use std::time::Duration;
@@ -28,12 +28,13 @@ use crate::kernel::problem::Problem;
 use crate::kernel::telemetry::chain;
 use crate::members;
 use crate::operators;
-use crate::providers::mail::Letter;
 use crate::resources::{Edit, Record};
 use crate::webhooks::Webhooks;
 use crate::webhooks::failing::episode::Notice;
 use crate::webhooks::record::Gone;
 use crate::webhooks::subscription::{DisabledReason, Status, Subscription};
+
+pub(super) use mailing::send_letters;
 
 /// How often an instance looks.
 const EVERY: Duration = Duration::from_secs(60);
@@ -59,85 +60,72 @@ impl Webhooks {
                 continue;
             }
             // A refusal was logged, or the webhook has been deleted meanwhile; neither keeps the others waiting.
-            if let Ok(Some((notice, webhook))) = self.tell(suspect.company, suspect.subscription).await {
-                self.write_to_operators(&notice, &webhook).await?;
-            }
+            let _ = self.tell(suspect.company, suspect.subscription).await;
         }
         Ok(())
     }
 
-    /// Publishes what is due of one webhook; `None` when somebody else did, or nobody has to know.
-    async fn tell(&self, company: CompanyId, id: SubscriptionId) -> Result<Option<(Notice, Record<Subscription>)>, Problem> {
+    /// Publishes what is due of one webhook, unless somebody else did, or nobody has to know.
+    async fn tell(&self, company: CompanyId, id: SubscriptionId) -> Result<(), Problem> {
         let mut edit = Edit::begin(self, company).await?;
         let webhook = edit.lock::<Subscription>(id).await?;
         let episode = queries::lock_episode(edit.conn(), id).await?;
-        let Some(notice) = episode.due().filter(|notice| notice.concerns(webhook.fields.status)) else { return Ok(None) };
-        let webhook = notice.announce(&mut edit, webhook).await?;
+        let Some(notice) = episode.due().filter(|notice| notice.concerns(webhook.fields.status)) else { return Ok(()) };
+        self.announce(&mut edit, &notice, webhook).await?;
         queries::note_told(edit.conn(), id, notice.percent(), notice.failing_since()).await?;
         edit.commit().await?;
-        tracing::info!(subscription = %id, percent = notice.percent(), "operators were told how a webhook is doing");
-        Ok(notice.event().map(|_| (notice, webhook)))
+        tracing::info!(subscription = %id, percent = notice.percent(), "operators are told how a webhook is doing");
+        Ok(())
     }
 
     /// Disables the webhooks whose endpoints responded with 410, and notifies operators.
     pub(super) async fn disable_gone(&self, gone: Vec<Gone>) {
         for gone in gone {
             // A refusal was logged, or the webhook has been deleted meanwhile; the next delivery, if there is any, is answered 410 again.
-            if let Ok(Some((notice, webhook))) = self.disable_one_gone(gone).await
-                && let Err(error) = self.write_to_operators(&notice, &webhook).await
-            {
-                tracing::warn!(error = chain(&error), "operators were not written to about a webhook that was disabled");
-            }
+            let _ = self.disable_one_gone(gone).await;
         }
     }
 
-    /// `None` when it is disabled already, or has moved meanwhile.
-    async fn disable_one_gone(&self, gone: Gone) -> Result<Option<(Notice, Record<Subscription>)>, Problem> {
+    /// Does nothing when it is disabled already, or has moved meanwhile.
+    async fn disable_one_gone(&self, gone: Gone) -> Result<(), Problem> {
         let mut edit = Edit::begin(self, gone.company).await?;
         let webhook = edit.lock::<Subscription>(gone.subscription).await?;
         if webhook.fields.status == Status::Disabled || webhook.fields.url != gone.url {
-            return Ok(None);
+            return Ok(());
         }
         let episode = queries::lock_episode(edit.conn(), webhook.id).await?;
         let notice = Notice::Gone { since: episode.failing_since.unwrap_or(edit.now) };
-        let webhook = notice.announce(&mut edit, webhook).await?;
+        self.announce(&mut edit, &notice, webhook).await?;
         edit.commit().await?;
-        tracing::info!(subscription = %webhook.id, "a webhook was disabled: its endpoint answered 410");
-        Ok(Some((notice, webhook)))
+        tracing::info!(subscription = %gone.subscription, "a webhook was disabled: its endpoint answered 410");
+        Ok(())
     }
 
-    async fn write_to_operators(&self, notice: &Notice, webhook: &Record<Subscription>) -> Result<(), sqlx::Error> {
-        if !self.mail.is_available() {
-            return Ok(());
+    /// Disables the webhook, which is locked, where that is what the notice tells, publishes its event, and keeps a letter to each operator.
+    async fn announce(&self, edit: &mut Edit<Webhooks>, notice: &Notice, mut webhook: Record<Subscription>) -> Result<(), Problem> {
+        if let Some(reason) = notice.disables() {
+            let mut after = webhook.fields.clone();
+            after.disable(reason, edit.now);
+            webhook = edit.update(webhook, after).await?.record;
         }
-        let mut conn = self.engine.acquire().await?;
-        let addresses = operators::list_addresses(&mut conn, webhook.company).await?;
-        drop(conn);
-        let (subject, text) = letter::write(notice, webhook);
-        for to in addresses {
-            let letter = Letter { to: &to, subject: &subject, text: &text, html: None, code: None, at: self.clock.now() };
-            if let Err(error) = self.mail.send(letter).await {
-                tracing::warn!(error = chain(&error), "an operator was not written to about a failing webhook");
-            }
+        if let Some(name) = notice.event() {
+            edit.announce(webhook.clone(), name, notice.additional_data()).await?;
+            self.write_to_operators(edit, notice, &webhook).await?;
+        }
+        Ok(())
+    }
+
+    async fn write_to_operators(&self, edit: &mut Edit<Webhooks>, notice: &Notice, webhook: &Record<Subscription>) -> Result<(), Problem> {
+        if self.mail.is_available() {
+            let now = edit.now;
+            let addresses = operators::list_addresses(edit.conn(), webhook.company).await?;
+            mailing::keep_letters(edit.conn(), webhook.id, &addresses, &letter::write(notice, webhook), now).await?;
         }
         Ok(())
     }
 }
 
 impl Notice {
-    /// Disables the webhook, which is locked, where that is what it tells, and publishes its event.
-    async fn announce(&self, edit: &mut Edit<Webhooks>, mut webhook: Record<Subscription>) -> Result<Record<Subscription>, Problem> {
-        if let Some(reason) = self.disables() {
-            let mut after = webhook.fields.clone();
-            after.disable(reason, edit.now);
-            webhook = edit.update(webhook, after).await?.record;
-        }
-        if let Some(name) = self.event() {
-            edit.announce(webhook.clone(), name, self.additional_data()).await?;
-        }
-        Ok(webhook)
-    }
-
     fn disables(&self) -> Option<DisabledReason> {
         match self {
             Self::Disabled { .. } => Some(DisabledReason::Failing),

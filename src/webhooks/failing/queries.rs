@@ -1,10 +1,12 @@
-//! The SQL of failing endpoints.
+//! The SQL of failing endpoints and of letters about them.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::kernel::ids::{CompanyId, SubscriptionId};
+use crate::contact::EmailAddress;
+use crate::kernel::ids::{CompanyId, LetterId, SubscriptionId};
 use crate::webhooks::failing::episode::Episode;
+use crate::webhooks::failing::letter::Words;
 
 /// An endpoint with a notice that may be due.
 #[derive(Debug)]
@@ -67,5 +69,78 @@ pub(super) async fn note_told(
     )
     .execute(conn)
     .await?;
+    Ok(())
+}
+
+/// A letter that waits to be sent.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) id: LetterId,
+    pub(super) address: EmailAddress,
+    pub(super) words: Words,
+    /// Tries that failed.
+    pub(super) failures: i16,
+}
+
+/// Keeps a letter, in place of one to the same address about the same webhook. Should that one be on its way, this one is sent all the same:
+/// it has an id of its own.
+pub(super) async fn keep_letter(
+    conn: &mut PgConnection,
+    subscription: SubscriptionId,
+    address: &EmailAddress,
+    words: &Words,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "insert into operator_letters (id, subscription_id, address, subject, body, due_at) values ($1, $2, $3, $4, $5, $6)
+         on conflict on constraint operator_letters_latest do update
+         set id = excluded.id, subject = excluded.subject, body = excluded.body, failures = 0, due_at = excluded.due_at",
+        LetterId::new(now).uuid(),
+        subscription.uuid(),
+        address.as_str(),
+        words.subject,
+        words.text,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Takes up to `limit` letters that are due; nobody else takes them before `until`.
+pub(super) async fn claim_letters(
+    conn: &mut PgConnection,
+    limit: i64,
+    now: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> Result<Vec<Kept>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"update operator_letters set due_at = $3
+           where id in (select id from operator_letters where due_at <= $2 order by due_at limit $1 for update skip locked)
+           returning id as "id: LetterId", address as "address: EmailAddress", subject, body, failures"#,
+        limit,
+        now,
+        until,
+    )
+    .fetch_all(conn)
+    .await?;
+    let kept = rows.into_iter().map(|row| Kept {
+        id: row.id,
+        address: row.address,
+        words: Words { subject: row.subject, text: row.body },
+        failures: row.failures,
+    });
+    Ok(kept.collect())
+}
+
+/// Has a letter tried again at `due_at`.
+pub(super) async fn postpone_letter(conn: &mut PgConnection, id: LetterId, due_at: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("update operator_letters set failures = failures + 1, due_at = $2 where id = $1", id.uuid(), due_at).execute(conn).await?;
+    Ok(())
+}
+
+/// A letter that is sent, or given up.
+pub(super) async fn delete_letter(conn: &mut PgConnection, id: LetterId) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from operator_letters where id = $1", id.uuid()).execute(conn).await?;
     Ok(())
 }

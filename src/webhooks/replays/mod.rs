@@ -10,7 +10,10 @@
 //!
 //! Repeated are originals: of an event that failed and failed again when it was repeated, one more delivery is made and not two. An event
 //! that failed and has arrived since by a replay is not repeated again.
+//!
+//! Whoever asks under an idempotency key ([`keys`]) may ask again without repeating twice.
 
+mod keys;
 mod queries;
 mod replay;
 mod routes;
@@ -23,59 +26,79 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::subscription::Subscription;
 
+pub(super) use keys::forget_keys;
 pub(super) use queries::stop_replays;
 pub use replay::Replay;
 pub(super) use routes::extension;
 pub(super) use working_off::work_off;
 
+use keys::{Key, Once};
 use replay::Wanted;
 
-/// What was asked for, and what comes of it.
-#[derive(Debug)]
-enum Asked {
-    /// So many deliveries would be made.
-    Counted(i64),
-    /// They will be.
-    Begun(Box<Shown<Replay>>),
-}
-
 impl Webhooks {
-    /// Repeats the closed deliveries of a subscription that `wanted` describes, or only counts them.
-    async fn replay(&self, company: CompanyId, id: SubscriptionId, wanted: Wanted, count_only: bool) -> Result<Asked, Problem> {
+    /// Counts the closed deliveries of a subscription that `wanted` describes.
+    async fn count_repeated(&self, company: CompanyId, id: SubscriptionId, wanted: Wanted) -> Result<i64, Problem> {
         let mut edit = Edit::begin(self, company).await?;
         edit.hold::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let now = edit.now;
+        Ok(queries::count_repeated(edit.conn(), id, wanted, now).await?)
+    }
+
+    /// Has them repeated.
+    async fn replay(
+        &self,
+        company: CompanyId,
+        id: SubscriptionId,
+        wanted: Wanted,
+        key: Option<Key>,
+    ) -> Result<Once<Shown<Replay>>, Problem> {
+        let mut edit = Edit::begin(self, company).await?;
         let until = edit.now;
-        let expected = queries::count_repeated(edit.conn(), id, wanted, until).await?;
-        if count_only {
-            return Ok(Asked::Counted(expected));
+        let replay = ReplayId::new(until);
+        if let Some(before) = keys::take(&mut edit, key.as_ref(), replay.uuid()).await? {
+            return Ok(Once::before(edit.show::<Replay>(before.made.into()).await?));
         }
-        let shown = edit.insert(ReplayId::new(until), Replay::new(id, wanted, until, expected)).await?;
+        edit.hold::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let expected = queries::count_repeated(edit.conn(), id, wanted, until).await?;
+        let shown = edit.insert(replay, Replay::new(id, wanted, until, expected)).await?;
         edit.commit().await?;
-        Ok(Asked::Begun(Box::new(shown)))
+        Ok(Once::now(shown))
     }
 
     /// Repeats a closed delivery.
-    async fn replay_delivery(&self, company: CompanyId, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
+    async fn replay_delivery(&self, company: CompanyId, id: DeliveryId, key: Option<Key>) -> Result<Once<Shown<Delivery>>, Problem> {
         let mut edit = Edit::begin(self, company).await?;
+        let now = edit.now;
+        let again = DeliveryId::new(now);
+        if let Some(before) = keys::take(&mut edit, key.as_ref(), again.uuid()).await? {
+            return Ok(Once::before(edit.show::<Delivery>(before.made.into()).await?));
+        }
         let before = edit.show::<Delivery>(id).await?;
         if before.record.fields.state.is_open() {
             return Err(ProblemCode::DeliveryOpen.into());
         }
-        let now = edit.now;
-        let again = queries::repeat_delivery(edit.conn(), id, now).await?;
-        let again = again.ok_or_else(|| Problem::new(ProblemCode::RecordNotFound).detail("Its event is not kept any more."))?;
+        if !queries::repeat_delivery(edit.conn(), id, again, now).await? {
+            return Err(Problem::new(ProblemCode::RecordNotFound).detail("Its event is not kept any more."));
+        }
         let shown = edit.show::<Delivery>(again).await?;
         edit.commit().await?;
-        Ok(shown)
+        Ok(Once::now(shown))
     }
 
     /// Makes a delivery of an event to every enabled subscription that wants it and does not wait for it already; answers how many, or
     /// only counts them.
-    async fn replay_event(&self, company: CompanyId, id: EventId, count_only: bool) -> Result<i64, Problem> {
+    async fn replay_event(&self, company: CompanyId, id: EventId, count_only: bool, key: Option<Key>) -> Result<Once<i64>, Problem> {
         let mut edit = Edit::begin(self, company).await?;
         let now = edit.now;
-        let made = queries::repeat_event(edit.conn(), company, id, count_only, now).await?;
+        let key = key.filter(|_| !count_only);
+        if let Some(before) = keys::take(&mut edit, key.as_ref(), id.uuid()).await? {
+            return Ok(Once::before(before.count));
+        }
+        let made = queries::repeat_event(edit.conn(), company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
+        if let Some(key) = &key {
+            queries::note_count(edit.conn(), company, key, made).await?;
+        }
         edit.commit().await?;
-        made.ok_or_else(|| ProblemCode::RecordNotFound.into())
+        Ok(Once::now(made))
     }
 }

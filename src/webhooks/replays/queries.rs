@@ -5,6 +5,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, ReplayId, SubscriptionId};
+use crate::webhooks::replays::keys::Key;
 use crate::webhooks::replays::replay::{Repeatable, Wanted};
 
 /// The number of deliveries created from `wanted.since` until `until` that would be replayed.
@@ -152,23 +153,24 @@ pub(in crate::webhooks) async fn stop_replays(
     Ok(())
 }
 
-/// Makes a closed delivery again, if its event is still kept.
+/// Makes a closed delivery again, as `again`, if its event is still kept; answers whether it is.
 pub(super) async fn repeat_delivery(
     conn: &mut PgConnection,
     id: DeliveryId,
+    again: DeliveryId,
     now: DateTime<Utc>,
-) -> Result<Option<DeliveryId>, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
+) -> Result<bool, sqlx::Error> {
+    let made = sqlx::query!(
+        "insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
          select $2, company_id, subscription_id, event_id, event, sequence, id, 3, $3, $3, $3 from deliveries
-         where id = $1 and exists (select from events where events.id = deliveries.event_id)
-         returning id as "id: DeliveryId""#,
+         where id = $1 and exists (select from events where events.id = deliveries.event_id)",
         id.uuid(),
-        DeliveryId::new(now).uuid(),
+        again.uuid(),
         now,
     )
-    .fetch_optional(conn)
-    .await
+    .execute(conn)
+    .await?;
+    Ok(made.rows_affected() > 0)
 }
 
 /// Creates a delivery of an event for each enabled subscription that wants it and has no open delivery of it. A test event is
@@ -214,4 +216,60 @@ pub(super) async fn repeat_event(
     )
     .fetch_optional(conn)
     .await
+}
+
+/// A key that is taken.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) digest: Vec<u8>,
+    /// The replay or the delivery that was made, or the event whose deliveries were.
+    pub(super) made: Uuid,
+    /// How many deliveries of the event.
+    pub(super) count: i64,
+}
+
+/// Takes a key that is free, or stood for something until `cutoff`; answers whether it was. Waits for whoever is taking it.
+pub(super) async fn take_key(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    key: &Key,
+    made: Uuid,
+    now: DateTime<Utc>,
+    cutoff: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let taken = sqlx::query!(
+        "insert into replay_keys (company_id, key, digest, made, created_at) values ($1, $2, $3, $4, $5)
+         on conflict (company_id, key) do update set digest = excluded.digest, made = excluded.made, created_at = excluded.created_at
+         where replay_keys.created_at <= $6",
+        company.uuid(),
+        key.text,
+        &key.digest,
+        made,
+        now,
+        cutoff,
+    )
+    .execute(conn)
+    .await?;
+    Ok(taken.rows_affected() > 0)
+}
+
+/// What a key that is taken stands for.
+pub(super) async fn find_key(conn: &mut PgConnection, company: CompanyId, key: &Key) -> Result<Kept, sqlx::Error> {
+    sqlx::query_as!(Kept, "select digest, made, count from replay_keys where company_id = $1 and key = $2", company.uuid(), key.text)
+        .fetch_one(conn)
+        .await
+}
+
+/// Notes how many deliveries of an event were made under a key.
+pub(super) async fn note_count(conn: &mut PgConnection, company: CompanyId, key: &Key, count: i64) -> Result<(), sqlx::Error> {
+    sqlx::query!("update replay_keys set count = $3 where company_id = $1 and key = $2", company.uuid(), key.text, count)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Deletes the keys that were taken until `cutoff`.
+pub(super) async fn delete_keys_until(conn: &mut PgConnection, cutoff: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from replay_keys where created_at <= $1", cutoff).execute(conn).await?;
+    Ok(())
 }

@@ -8,13 +8,14 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::companies::{CallingCompany, Companies, Scope};
+use crate::kernel::clock::timestamp;
 use crate::kernel::ids::EventId;
 use crate::kernel::json::Json;
 use crate::kernel::problem::Problem;
-use crate::resources::{Extension, Instant, NoMembers, PathId, Writing};
+use crate::resources::{Extension, Instant, Line, NoMembers, PathId, Writing};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
-use crate::webhooks::replays::Asked;
+use crate::webhooks::replays::keys::Key;
 use crate::webhooks::replays::replay::{Repeatable, Replay, Wanted};
 use crate::webhooks::subscription::Subscription;
 
@@ -26,10 +27,15 @@ where
 {
     Extension::new("developers")
         .read_only::<Replay>()
-        .beside(Method::POST, "/webhooks/{uuid}/replay", "Repeat what a webhook was sent.", replay)
-        .beside(Method::POST, "/deliveries/{uuid}/replay", "Repeat a delivery.", replay_delivery)
+        .beside(Method::POST, "/webhooks/{uuid}/replay", "Repeat what a webhook was sent, once for each `idempotency_key`.", replay)
+        .beside(Method::POST, "/deliveries/{uuid}/replay", "Repeat a delivery, once for each `idempotency_key`.", replay_delivery)
         .beside(Method::POST, "/deliveries/{uuid}/cancel", "Call a waiting delivery off.", cancel)
-        .beside(Method::POST, "/events/{uuid}/replay", "Send an event again to every webhook that wants it.", replay_event)
+        .beside(
+            Method::POST,
+            "/events/{uuid}/replay",
+            "Send an event again to every webhook that wants it, once for each `idempotency_key`.",
+            replay_event,
+        )
 }
 
 #[derive(Deserialize)]
@@ -41,22 +47,35 @@ struct Body {
     /// Return the number of matching deliveries without replaying them.
     #[serde(default)]
     dry_run: bool,
+    idempotency_key: Option<Line<255>>,
 }
 
 async fn replay(Writing { room: webhooks, caller, id }: Writing<Subscription>, Json(body): Json<Body>) -> Result<Response, Problem> {
     let wanted = Wanted { state: body.status, since: body.since.into() };
-    Ok(match webhooks.replay(caller.company, id, wanted, body.dry_run).await? {
-        Asked::Counted(count) => Answer(json!({ "replay": { "count": count, "dry_run": true } })).into_response(),
-        Asked::Begun(replay) => replay.answer(StatusCode::ACCEPTED),
-    })
+    if body.dry_run {
+        let count = webhooks.count_repeated(caller.company, id, wanted).await?;
+        return Ok(Answer(json!({ "replay": { "count": count, "dry_run": true } })).into_response());
+    }
+    let key = body.idempotency_key.map(|key| Key::new(key, &json!([id, wanted.state, timestamp(wanted.since)])));
+    let replay = webhooks.replay(caller.company, id, wanted, key).await?;
+    let status = replay.status(StatusCode::ACCEPTED);
+    Ok(replay.made.answer(status))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OfDelivery {
+    idempotency_key: Option<Line<255>>,
 }
 
 async fn replay_delivery(
     Writing { room: webhooks, caller, id }: Writing<Delivery>,
-    Json(NoMembers {}): Json<NoMembers>,
+    Json(body): Json<OfDelivery>,
 ) -> Result<Response, Problem> {
-    let delivery = webhooks.replay_delivery(caller.company, id).await?;
-    Ok(delivery.answer(StatusCode::CREATED))
+    let key = body.idempotency_key.map(|key| Key::new(key, &json!([id])));
+    let delivery = webhooks.replay_delivery(caller.company, id, key).await?;
+    let status = delivery.status(StatusCode::CREATED);
+    Ok(delivery.made.answer(status))
 }
 
 async fn cancel(
@@ -73,6 +92,7 @@ struct OfEvent {
     /// Return the number of deliveries without creating them.
     #[serde(default)]
     dry_run: bool,
+    idempotency_key: Option<Line<255>>,
 }
 
 async fn replay_event(
@@ -82,8 +102,9 @@ async fn replay_event(
     body: Result<Json<OfEvent>, Problem>,
 ) -> Result<Response, Problem> {
     caller.may(Scope::Write)?;
-    let Json(OfEvent { dry_run }) = body?;
-    let count = webhooks.replay_event(caller.company, id, dry_run).await?;
-    let status = if dry_run { StatusCode::OK } else { StatusCode::CREATED };
-    Ok((status, Answer(json!({ "replay": { "event_id": id, "count": count, "dry_run": dry_run } }))).into_response())
+    let Json(OfEvent { dry_run, idempotency_key }) = body?;
+    let key = idempotency_key.map(|key| Key::new(key, &json!([id])));
+    let made = webhooks.replay_event(caller.company, id, dry_run, key).await?;
+    let status = if dry_run { StatusCode::OK } else { made.status(StatusCode::CREATED) };
+    Ok((status, Answer(json!({ "replay": { "event_id": id, "count": made.made, "dry_run": dry_run } }))).into_response())
 }

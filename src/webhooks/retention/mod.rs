@@ -18,7 +18,7 @@ use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
-use crate::webhooks::Webhooks;
+use crate::webhooks::{Webhooks, replays};
 
 /// Number of days for which partitions exist in advance, including today.
 const DAYS_AHEAD: usize = 4;
@@ -84,7 +84,8 @@ impl Webhooks {
             }
         }
         queries::sweep_default(&mut conn, kept_since, failed_since).await?;
-        queries::forget_replays(&mut conn, failed_since).await
+        queries::forget_replays(&mut conn, failed_since).await?;
+        replays::forget_keys(&mut conn, now).await
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod addresses;
 mod endpoint_url;
+mod look_ups;
 mod names;
 
 use std::io;

@@ -2,34 +2,47 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::IpAddr;
+use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::webhooks::targets::look_ups::{LookUps, Resolver};
 
 /// Turns names into addresses. What it says is still checked by `Targets`, whoever says it.
 #[derive(Clone, Debug)]
 pub enum Names {
-    /// The system's resolver.
-    System,
+    /// A resolver that blocks.
+    Resolver(LookUps),
     /// A table, changed by [`Names::point`]; clones share it.
     Table(Arc<Mutex<HashMap<String, Vec<IpAddr>>>>),
 }
 
 impl Names {
+    /// The system's resolver.
+    pub fn system() -> Self {
+        Self::by(|name| Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect()))
+    }
+
+    /// Another one.
+    pub fn by(resolver: Resolver) -> Self {
+        Self::Resolver(LookUps::by(resolver))
+    }
+
     /// An empty table: no name is known until [`Names::point`] names it.
     pub fn table() -> Self {
         Self::Table(Arc::default())
     }
 
-    /// Lets `name` mean `addresses` from now on; the system's resolver stays as it is.
+    /// Lets `name` mean `addresses` from now on; a resolver stays as it is.
     pub fn point(&self, name: &str, addresses: &[IpAddr]) {
         if let Self::Table(table) = self {
             table.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned(), addresses.to_vec());
         }
     }
 
-    pub(super) async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
+    /// The addresses of a name.
+    pub async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         match self {
-            Self::System => Ok(tokio::net::lookup_host((name, 0)).await?.map(|address| address.ip()).collect()),
+            Self::Resolver(look_ups) => look_ups.look_up(name).await,
             Self::Table(table) => {
                 let known = table.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
                 known.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the table does not know this name"))

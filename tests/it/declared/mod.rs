@@ -1,4 +1,4 @@
-//! Declared extensions: decisions, section 9. What holds of every kind of record holds of those that ship, too: `every_resource.rs`,
+//! Declared extensions: decisions, section 9. What holds of every kind of record holds of those that ship, too: `every_resource/`,
 //! `api_keys.rs` and `openapi.rs` have them in their tables.
 
 mod documented;

@@ -3,13 +3,13 @@
 use chrono::TimeDelta;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::declared::garden;
 use crate::generated_bodies::any_value;
 use crate::support::World;
+use crate::support::chance::chance;
 use crate::support::fleet::{id, names};
 use crate::support::request::Request;
 
@@ -138,7 +138,7 @@ async fn of_generated_bodies_what_is_refused_leaves_nothing_and_what_is_taken_fi
                           (select count(*) from events), (select count(*) from outbox))";
         sqlx::query_scalar(sql).fetch_one(&world.pool).await.unwrap()
     };
-    let (mut runner, bodies) = (TestRunner::deterministic(), any_stock_item(warehouse["id"].clone()));
+    let (mut runner, bodies) = (chance(), any_stock_item(warehouse["id"].clone()));
     let (mut before, mut taken, mut refused) = (kept().await, 0, 0);
     for (method, path) in [(Method::POST, "inventory/int/v1/stock-items"), (Method::PUT, &*one)] {
         for _ in 0..150 {

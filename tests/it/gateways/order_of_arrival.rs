@@ -4,10 +4,10 @@
 use futures::future::join_all;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use crate::support::World;
+use crate::support::chance::chance;
 use crate::support::gateways::{event, paid, refund};
 
 /// A payment that failed once, succeeded, was refunded in two parts of which one failed, and was disputed.
@@ -44,7 +44,7 @@ fn told(mut payment: Value) -> Value {
 
 #[tokio::test]
 async fn any_order_and_repetition_ends_in_one_state_and_publishes_each_event_once() {
-    let mut runner = TestRunner::deterministic();
+    let mut runner = chance();
     let mut outcomes = Vec::new();
     for round in 0..8 {
         let world = World::new().await;

@@ -2,6 +2,7 @@
 
 mod answer;
 pub mod card_provider;
+pub mod chance;
 pub mod database;
 mod emitted;
 pub mod fleet;

@@ -1,6 +1,8 @@
 //! A mail server that keeps what it is sent, or refuses it.
 
+use std::future::pending;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -11,14 +13,20 @@ use tokio::net::{TcpListener, TcpStream};
 pub struct SmtpSink {
     address: SocketAddr,
     mails: Arc<Mutex<Vec<String>>>,
-    refuses: bool,
+    refuses: Arc<AtomicBool>,
+    silent: Arc<AtomicBool>,
 }
 
 impl SmtpSink {
     /// A server that takes every mail, or none.
     pub async fn start(refuses: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let sink = Self { address: listener.local_addr().unwrap(), mails: Arc::default(), refuses };
+        let sink = Self {
+            address: listener.local_addr().unwrap(),
+            mails: Arc::default(),
+            refuses: Arc::new(refuses.into()),
+            silent: Arc::default(),
+        };
         let server = sink.clone();
         #[expect(clippy::disallowed_methods, reason = "it ends with the story's runtime")]
         tokio::spawn(async move {
@@ -34,6 +42,16 @@ impl SmtpSink {
         format!("smtp://{}", self.address)
     }
 
+    /// Whether it refuses mails from now on.
+    pub fn refuse(&self, refuses: bool) {
+        self.refuses.store(refuses, Ordering::Relaxed);
+    }
+
+    /// From now on it takes mails and never says so.
+    pub fn fall_silent(&self) {
+        self.silent.store(true, Ordering::Relaxed);
+    }
+
     /// Every mail as it came, headers first.
     pub fn mails(&self) -> Vec<String> {
         self.mails.lock().unwrap().clone()
@@ -45,7 +63,7 @@ impl SmtpSink {
         writer.write_all(b"220 sink\r\n").await.ok()?;
         while let Some(line) = lines.next_line().await.ok()? {
             let answer: &[u8] = match line.split(' ').next()?.to_ascii_uppercase().as_str() {
-                "RCPT" if self.refuses => b"550 no such mailbox\r\n",
+                "RCPT" if self.refuses.load(Ordering::Relaxed) => b"550 no such mailbox\r\n",
                 "DATA" => {
                     writer.write_all(b"354 go on\r\n").await.ok()?;
                     let mut mail = String::new();
@@ -54,6 +72,9 @@ impl SmtpSink {
                         mail.push('\n');
                     }
                     self.mails.lock().unwrap().push(mail);
+                    if self.silent.load(Ordering::Relaxed) {
+                        pending::<()>().await;
+                    }
                     b"250 kept\r\n"
                 }
                 "QUIT" => b"221 bye\r\n",

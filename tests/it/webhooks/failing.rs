@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 use crate::support::receiver::{Receiver, Reply};
+use crate::support::smtp::SmtpSink;
 
 impl World {
     async fn operator(&self, address: &str) {
@@ -33,6 +34,9 @@ impl World {
     async fn look(&self) {
         for looked in join_all((0..3).map(|_| self.state.webhooks.tell_of_failing())).await {
             looked.unwrap();
+        }
+        for sent in join_all((0..3).map(|_| self.state.webhooks.send_letters())).await {
+            sent.unwrap();
         }
     }
 
@@ -205,9 +209,61 @@ async fn operators_are_told_at_once_of_an_endpoint_that_is_gone() {
     assert_eq!((notices.len(), &**name, &data["id"]), (1, "webhook.disabled", &webhook["id"]));
     assert_eq!((&data["status"], &data["disabled_reason"]), (&json!("disabled"), &json!("gone")));
     assert_eq!(data["additionalData"]["failing_since"], "2026-05-21T10:15:00.000+00:00");
+    world.look().await;
     assert_eq!(world.subjects(), [format!("A webhook was disabled: {}", receiver.url())]);
     world.look().await;
     assert_eq!((world.notices().await.len(), world.messages().len()), (1, 1), "each once");
+}
+
+#[tokio::test]
+async fn a_letter_to_an_operator_is_tried_again_until_the_mail_server_takes_it_and_is_sent_once() {
+    let sink = SmtpSink::start(true).await;
+    let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
+    world.operator("ada@example.com").await;
+    world.operator("grace@example.com").await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.fail_after(&receiver, 0).await;
+    world.fail_after(&receiver, 60).await;
+    sink.refuse(false);
+    world.look().await;
+    assert_eq!((world.notices().await.len(), sink.mails().len()), (1, 0), "it is not time yet");
+    world.pass(TimeDelta::minutes(5));
+    world.look().await;
+    world.pass(TimeDelta::hours(9));
+    world.look().await;
+    assert_eq!((world.notices().await.len(), sink.mails().len()), (1, 2), "one to each of them");
+}
+
+#[tokio::test]
+async fn what_an_operator_has_not_been_sent_yet_makes_way_for_what_there_is_to_tell_since() {
+    let sink = SmtpSink::start(true).await;
+    let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
+    world.operator("ada@example.com").await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.fail_after(&receiver, 0).await;
+    world.fail_after(&receiver, 60).await;
+    sink.refuse(false);
+    world.fail_after(&receiver, 24).await;
+    world.look().await;
+    // Quoted-printable: long lines are broken with a `=`.
+    let mails: Vec<_> = sink.mails().iter().map(|mail| mail.replace("=\n", "")).collect();
+    assert!(matches!(&*mails, [mail] if mail.contains("70 percent")), "{mails:?}");
+}
+
+#[tokio::test]
+async fn a_letter_that_no_mail_server_ever_takes_is_given_up_after_five_tries() {
+    let sink = SmtpSink::start(true).await;
+    let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
+    world.operator("ada@example.com").await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.fail_after(&receiver, 0).await;
+    world.fail_after(&receiver, 60).await;
+    for wait in [5, 30, 120, 480] {
+        assert_eq!(world.count("select count(*) from operator_letters").await, 1, "before another {wait} minutes");
+        world.pass(TimeDelta::minutes(wait));
+        world.look().await;
+    }
+    assert_eq!(world.count("select count(*) from operator_letters").await, 0);
 }
 
 #[tokio::test]

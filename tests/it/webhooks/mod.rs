@@ -1,5 +1,6 @@
 //! Interface 2, outbound: subscriptions, deliveries, and every way in which an endpoint can misbehave.
 
+mod asking_again;
 mod calling_off;
 mod chains;
 mod crashes;
@@ -9,6 +10,7 @@ mod failing;
 mod fairness;
 mod faults;
 mod flying;
+mod hanging_names;
 mod neutral_replays;
 mod ordering;
 mod replaying;

@@ -1,0 +1,81 @@
+//! Replays under idempotency keys: a second click, or a client that got no answer, repeats nothing twice.
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+/// A failed delivery, and of each route of replays the path, a body, and the status that tells that something was made.
+async fn failed(world: &World) -> (Value, Vec<(String, Value, u16)>) {
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    let failed = world.fail(&receiver, "order.created").await;
+    let path = |what: &str, id: &Value| format!("{what}/{}/replay", id.as_str().unwrap());
+    let routes = vec![
+        (path("webhooks", &webhook["id"]), json!({ "since": "2026-05-21T00:00:00Z" }), 202),
+        (path("deliveries", &failed["id"]), json!({}), 201),
+        (path("events", &failed["event_id"]), json!({}), 201),
+    ];
+    (failed, routes)
+}
+
+fn under(key: &str, body: &Value) -> Value {
+    let mut body = body.clone();
+    body["idempotency_key"] = json!(key);
+    body
+}
+
+/// What was made, without how far it has come since.
+fn made(answer: &Value) -> (&Value, &Value) {
+    let (_, made) = answer.as_object().unwrap().iter().next().unwrap();
+    (&made["id"], &made["count"])
+}
+
+#[tokio::test]
+async fn a_replay_that_is_asked_for_again_under_its_key_is_made_once() {
+    let world = World::new().await;
+    let (_, routes) = failed(&world).await;
+    for (index, (path, body, status)) in routes.into_iter().enumerate() {
+        let body = under(&format!("click-{index}"), &body);
+        let first = world.developers(Method::POST, &path, body.clone()).await.ok(status);
+        assert_eq!(world.deliver().await, 1, "{path}");
+        let again = world.developers(Method::POST, &path, body.clone()).await.ok(200);
+        assert_eq!((made(&again), world.deliver().await), (made(&first), 0), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn parallel_requests_with_one_key_make_one_replay() {
+    let world = World::new().await;
+    let (_, routes) = failed(&world).await;
+    for (index, (path, body, status)) in routes.into_iter().enumerate() {
+        let body = under(&format!("click-{index}"), &body);
+        let answers = join_all((0..10).map(|_| world.developers(Method::POST, &path, body.clone()))).await;
+        let statuses: Vec<_> = answers.iter().map(|answer| answer.status).collect();
+        assert_eq!(statuses.iter().filter(|one| **one == status).count(), 1, "{path} {statuses:?}");
+        assert_eq!(statuses.iter().filter(|one| **one == 200).count(), 9, "{path} {statuses:?}");
+        assert!(answers.iter().all(|answer| made(&answer.body) == made(&answers[0].body)), "{path}");
+        assert_eq!(world.deliver().await, 1, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_key_stands_for_one_replay_for_a_day() {
+    let world = World::new().await;
+    let (failed, routes) = failed(&world).await;
+    let delivery = format!("deliveries/{}/replay", failed["id"].as_str().unwrap());
+    world.developers(Method::POST, &delivery, under("click", &json!({}))).await.ok(201);
+    for (path, body, _) in routes.iter().filter(|(path, ..)| *path != delivery) {
+        world.developers(Method::POST, path, under("click", body)).await.refused(409, "idempotency_key_used");
+    }
+    // Whoever only counts makes nothing, and needs no key.
+    let (event, _, _) = &routes[2];
+    world.developers(Method::POST, event, json!({ "idempotency_key": "click", "dry_run": true })).await.ok(200);
+    world.deliver().await;
+    world.pass(TimeDelta::hours(24));
+    world.developers(Method::POST, event, under("click", &json!({}))).await.ok(201);
+    world.pass(TimeDelta::hours(24));
+    world.state.webhooks.keep_house().await.unwrap();
+    assert_eq!(world.count("select count(*) from replay_keys").await, 0);
+}
