@@ -11,7 +11,8 @@
 //! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an identity
 //!   provider; one that is merely typed is kept and shown, never gets its owner's code, forgives nobody's wrong guesses, and gives way to
 //!   whoever proves it. So nobody can wait in an account that somebody else will one day believe to be theirs.
-//! * [`social`] signs in with identity providers and alone writes `provider_links`; what a provider vouches for counts as proven.
+//! * [`social`] signs in with identity providers and alone writes `provider_links` and `used_identity_tokens`; what a provider vouches for
+//!   counts as proven.
 //! * [`card`] lends customers the company's account at the card provider. It alone writes `card_customers`.
 //! * [`registration`], [`sign_in`], [`password_reset`], [`contact_change`], [`closure`], [`profile`], [`sessions`] and [`devices`] are the
 //!   flows: what the routes do, step by step.
@@ -193,6 +194,7 @@ impl Storefront {
         let now = self.clock.now();
         let mut conn = self.pool.acquire().await?;
         rate_limit::sweep(&mut conn, now).await?;
+        social::sweep_tokens(&mut conn, now).await?;
         // A code that expired and a tally that was forgiven mean nothing a day later.
         codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
         let erase_after = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX).max(ERASED_AFTER_AT_LEAST);

@@ -8,9 +8,8 @@
 //! Only [`VerifiedIdentity`] leaves this room. A provider that answers slowly, wrongly or not at all costs a caller the provider's
 //! time-out and an answer of [`VerifyError::Unavailable`]; with keys in the cache, A and B go on without it.
 //!
-//! What is not guaranteed: an identity token is a bearer's. Whoever steals one can use it until it is ten minutes old, and leaves out the
-//! nonce, which is compared only when it is sent. It is of no use alone where the provider is A and its codes are exchanged: a code works
-//! once.
+//! What is not guaranteed: an identity token is a bearer's. Whoever steals one before it is used has ten minutes to use it first, and leaves
+//! out the nonce, which is compared only when it is sent. It is of no use alone where the provider is A and its codes are exchanged.
 
 mod a;
 mod b;
@@ -24,6 +23,8 @@ mod member;
 mod outgoing;
 mod settings;
 mod tokens;
+
+use chrono::{DateTime, Utc};
 
 use crate::contact::EmailAddress;
 use crate::kernel::clock::Clock;
@@ -76,6 +77,17 @@ pub struct VerifiedIdentity {
     pub email_is_vouched_for: bool,
     /// What the person is called.
     pub name: Option<String>,
+    /// The identity token that says so; an access token, which may be shown many times, is none.
+    pub token: Option<UsedToken>,
+}
+
+/// An identity token that is about to be used. It must not be a second time.
+#[derive(Clone, Copy, Debug)]
+pub struct UsedToken {
+    /// SHA-256 of what the provider signed.
+    pub digest: [u8; 32],
+    /// From then on the token is too old by itself.
+    pub expires_at: DateTime<Utc>,
 }
 
 impl VerifiedIdentity {

@@ -7,7 +7,7 @@ use crate::contact::{EmailAddress, Identity};
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::providers::identity::VerifiedIdentity;
+use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
 use crate::storefront::Storefront;
 use crate::storefront::audit::Attempt;
 use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer};
@@ -51,15 +51,22 @@ pub(super) async fn sign_in(
     Err(ProblemCode::Overloaded.into())
 }
 
-/// One transaction; `None`, and nothing done, when a parallel one has linked the subject or proven the address meanwhile.
+/// One transaction; `None`, and nothing done, when a parallel one has linked the subject or proven the address meanwhile. A token that was
+/// used before is refused like any other that is not believed.
 async fn try_to_sign_in(
     storefront: &Storefront,
     attempt: &Attempt<'_>,
     identity: &VerifiedIdentity,
     typed: &Typed,
-) -> Result<Option<SignedIn>, sqlx::Error> {
+) -> Result<Option<SignedIn>, Problem> {
     let (store, now) = (attempt.store, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
+    // First of all, and only if what follows succeeds: of parallel requests with one token the others wait here, with nothing locked.
+    if let Some(token) = &identity.token
+        && !queries::use_token(&mut tx, store.id, token).await?
+    {
+        return Err(VerifyError::from(Flaw::Used).into());
+    }
     let (customer, lost) = match queries::find_linked(&mut tx, store.id, identity).await? {
         Some(customer) => (customer, None),
         None => match find_or_open(&mut tx, store, identity, typed, now).await? {

@@ -9,6 +9,8 @@
 //!
 //! An address out of a request's body is never more than typed: it opens nothing and is proven by nothing here.
 //!
+//! An identity token signs in once in a store: `used_identity_tokens`, written here alone too, remembers it until it is too old.
+//!
 //! The names of providers are the deployment's: one that is called `acme-id` is signed in with at `login-with-acme-id` too, and its
 //! `acmeIdUserId` is read like the neutral member.
 
@@ -33,7 +35,7 @@ use crate::storefront::audit::{Attempt, Method, Origin, audited};
 use crate::storefront::routes::{self, Body, Parts, Routes, body, told};
 use crate::storefront::social::linking::{Typed, sign_in};
 
-pub(super) use queries::forget_links;
+pub(super) use queries::{forget_links, sweep_tokens};
 
 /// The routes of the three providers, under the neutral names and those of this deployment.
 pub(super) fn routes(storefront: &Storefront) -> Routes<Storefront> {

@@ -1,11 +1,31 @@
-//! The SQL of provider links.
+//! The SQL of provider links and of the tokens that were used.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CustomerId, StoreId};
-use crate::providers::identity::VerifiedIdentity;
+use crate::providers::identity::{UsedToken, VerifiedIdentity};
 use crate::storefront::customers::{Customer, find_customer};
+
+/// Uses an identity token up; `false` when it was used in this store before. Whoever is about to use the same one is waited for.
+pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &UsedToken) -> Result<bool, sqlx::Error> {
+    let used = sqlx::query!(
+        "insert into used_identity_tokens (store_id, digest, expires_at) values ($1, $2, $3)
+         on conflict on constraint used_identity_tokens_pkey do nothing",
+        store.uuid(),
+        token.digest.as_slice(),
+        token.expires_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(used.rows_affected() == 1)
+}
+
+/// Drops the tokens that are too old by themselves.
+pub(in crate::storefront) async fn sweep_tokens(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from used_identity_tokens where expires_at < $1", now).execute(conn).await?;
+    Ok(())
+}
 
 /// The open account that this identity is linked to.
 pub(super) async fn find_linked(

@@ -26,12 +26,12 @@ async fn a_provider_answers_to_its_neutral_name_and_to_its_own() {
     let idp = IdentityProvider::start().await;
     let world =
         idp.world(&[("providers.idp_a.name", "acme-id"), ("providers.idp_b.name", "beta"), ("providers.idp_c.name", "gamma-2-go")]).await;
-    let token = rsa().sign(&claims_of_a(&world, "7"));
-    let neutral = customer(login(&world, "idp-a", json!({ "identityToken": token, "idpAUserId": "7" })).await);
+    let token = || rsa().sign(&claims_of_a(&world, "7"));
+    let neutral = customer(login(&world, "idp-a", json!({ "identityToken": token(), "idpAUserId": "7" })).await);
     for route in ["idp-a", "acme-id"] {
         for member in ["idpAUserId", "acmeIdUserId"] {
-            assert_eq!(customer(login(&world, route, json!({ "identityToken": token, member: "7" })).await), neutral);
-            login(&world, route, json!({ "identityToken": token, member: "8" })).await.refused(401, "identity_not_verified");
+            assert_eq!(customer(login(&world, route, json!({ "identityToken": token(), member: "7" })).await), neutral);
+            login(&world, route, json!({ "identityToken": token(), member: "8" })).await.refused(401, "identity_not_verified");
         }
     }
     let token = rsa().sign(&claims_of_b(&world, "7"));
