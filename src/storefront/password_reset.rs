@@ -1,6 +1,8 @@
-//! A new password, for whoever forgot theirs, never had one, or would like another: it takes a sign-in code, and ends every other sign-in.
+//! A new password, for whoever forgot theirs, never had one, or would like another: it takes a sign-in code, ends every other sign-in and drops
+//! the links to identity providers. A provider that vouches for the account's proven address is linked again at the next sign-in.
 //!
-//! A token alone never sets a password: whoever finds a phone unlocked could stay for ever.
+//! A token alone sets no password. It does prove another number or address for the account ([`super::contact_change`]), to which a sign-in
+//! code can then be sent; the address that was proven before is told of it.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -16,11 +18,11 @@ use crate::storefront::codes::{self, Purpose, SubmittedCode, Target};
 use crate::storefront::routes::{self, Routes, body, told};
 use crate::storefront::sign_in::SignedIn;
 use crate::storefront::tokens::revoke_all_tokens;
-use crate::storefront::{Storefront, customers, passwords};
+use crate::storefront::{Storefront, customers, passwords, social};
 
 /// Setting a new password.
 pub(super) fn routes() -> Routes<Storefront> {
-    let told = told("Set a new password by a sign-in code, and end every other sign-in.", routes::login());
+    let told = told("Set a new password by a sign-in code, end every other sign-in and drop the links to identity providers.", routes::login());
     let told = told.refused(codes::NOT_RIGHT).refused(&[ProblemCode::Overloaded]);
     Routes::none().post("/customers/reset-password", told, reset)
 }
@@ -71,6 +73,7 @@ async fn set_password(storefront: &Storefront, attempt: &Attempt<'_>, request: &
     let id = customer.id;
     customers::reset_password(&mut tx, id, &hash).await?;
     revoke_all_tokens(&mut tx, id, now).await?;
+    social::forget_links(&mut tx, id).await?;
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     storefront.recent.forget_customer(id);

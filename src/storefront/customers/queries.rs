@@ -204,6 +204,19 @@ pub(in crate::storefront) async fn lock_customer(conn: &mut PgConnection, id: Cu
     .await
 }
 
+/// The open account, held as it is until the transaction ends: others may hold it too, and whoever is about to change it waits.
+pub(in crate::storefront) async fn hold_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at
+         from customers where id = $1 and closed_at is null for share"#,
+        id.uuid(),
+    )
+    .fetch_optional(conn)
+    .await
+}
+
 /// Saves what a customer may change by themselves.
 pub(in crate::storefront) async fn update_profile(
     conn: &mut PgConnection,

@@ -15,8 +15,8 @@ use crate::storefront::sign_in::SignedIn;
 use crate::storefront::social::queries;
 use crate::storefront::stores::Store;
 
-/// How often a sign-in begins anew because another one was faster. Each time that one's account is there to be found.
-const TRIES: u32 = 3;
+/// How often a sign-in begins anew because another one was faster, or a link was dropped. Each time what they left is there to be found.
+const TRIES: u32 = 4;
 
 /// What the request says about a newcomer besides the proof.
 #[derive(Debug, Default)]
@@ -51,8 +51,8 @@ pub(super) async fn sign_in(
     Err(ProblemCode::Overloaded.into())
 }
 
-/// One transaction; `None`, and nothing done, when a parallel one has linked the subject or proven the address meanwhile. A token that was
-/// used before is refused like any other that is not believed.
+/// One transaction; `None`, and nothing done, when a parallel one has linked the subject, dropped the link or proven the address meanwhile. A
+/// token that was used before is refused like any other that is not believed.
 async fn try_to_sign_in(
     storefront: &Storefront,
     attempt: &Attempt<'_>,
@@ -67,13 +67,18 @@ async fn try_to_sign_in(
     {
         return Err(VerifyError::from(Flaw::Used).into());
     }
-    let (customer, lost) = match queries::find_linked(&mut tx, store.id, identity).await? {
-        Some(customer) => (customer, None),
+    let found = match queries::find_linked(&mut tx, store.id, identity).await? {
+        Some(id) => customers::hold_customer(&mut tx, id).await?.map(|customer| (customer, None)),
         None => match find_or_open(&mut tx, store, identity, typed, now).await? {
-            Some((customer, lost)) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => (customer, lost),
-            _ => return Ok(None),
+            Some((customer, lost)) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => Some((customer, lost)),
+            _ => None,
         },
     };
+    let Some((customer, lost)) = found else { return Ok(None) };
+    // Whoever was about to put everybody out has been waited for, and may have dropped the link.
+    if queries::find_linked(&mut tx, store.id, identity).await? != Some(customer.id) {
+        return Ok(None);
+    }
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     if let Some(lost) = lost {
@@ -82,7 +87,8 @@ async fn try_to_sign_in(
     Ok(Some(signed_in))
 }
 
-/// The account that the address belongs to which the provider vouches for, or a new one; `None` when the address was proven meanwhile.
+/// The account that the address belongs to which the provider vouches for, held, or a new one; `None` when the address was proven or given up
+/// meanwhile.
 async fn find_or_open(
     tx: &mut PgConnection,
     store: &Store,
@@ -93,7 +99,8 @@ async fn find_or_open(
     if let Some(email) = identity.vouched_email()
         && let Some(owner) = customers::find_proven(tx, store.id, &Identity::Email(email.clone())).await?
     {
-        return Ok(Some((owner, None)));
+        let owner = customers::hold_customer(tx, owner.id).await?;
+        return Ok(owner.filter(|owner| owner.proven_email().is_some_and(|own| own.key() == email.key())).map(|owner| (owner, None)));
     }
     match customers::open_account(tx, store.company_id, &newcomer(store, identity, typed, now), now).await {
         Err(error) if violated_constraint(&error) == Some("customers_proven_email") => Ok(None),

@@ -5,7 +5,6 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::providers::identity::{UsedToken, VerifiedIdentity};
-use crate::storefront::customers::{Customer, find_customer};
 
 /// Uses an identity token up; `false` when it was used in this store before. Whoever is about to use the same one is waited for.
 pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &UsedToken) -> Result<bool, sqlx::Error> {
@@ -32,19 +31,16 @@ pub(super) async fn find_linked(
     conn: &mut PgConnection,
     store: StoreId,
     identity: &VerifiedIdentity,
-) -> Result<Option<Customer>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        r#"select customer_id as "id: CustomerId" from provider_links where store_id = $1 and provider = $2 and subject = $3"#,
+) -> Result<Option<CustomerId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select customer_id as "id: CustomerId" from provider_links join customers on customers.id = provider_links.customer_id
+         where provider_links.store_id = $1 and provider = $2 and subject = $3 and customers.closed_at is null"#,
         store.uuid(),
         identity.provider.as_str(),
         identity.subject.as_str(),
     )
-    .fetch_optional(&mut *conn)
-    .await?;
-    match id {
-        Some(id) => find_customer(conn, store, id).await,
-        None => Ok(None),
-    }
+    .fetch_optional(conn)
+    .await
 }
 
 /// Links the identity to an account; `false` when it is linked to an open one already. A link that a sign-in made while its account was
@@ -71,7 +67,8 @@ pub(super) async fn link(
     Ok(linked.rows_affected() == 1)
 }
 
-/// Drops every link of a customer: whoever signs in with a provider from now on is somebody new.
+/// Drops every link of a customer: with a provider, only whom it vouches for by the customer's proven address is let in from now on. The caller
+/// has locked the account.
 pub(in crate::storefront) async fn forget_links(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from provider_links where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
