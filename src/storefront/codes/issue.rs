@@ -79,6 +79,8 @@ pub(in crate::storefront) enum IssueError {
     CoolingDown(#[source] mails::CoolingDown),
     #[error("no provider took the message")]
     NotSent,
+    #[error("whoever asks has closed their account")]
+    Closed,
     #[error("the code could not be stored")]
     Database(#[from] sqlx::Error),
 }
@@ -105,6 +107,7 @@ impl From<IssueError> for Problem {
             IssueError::Refused(refusal) => refusal.into(),
             IssueError::CoolingDown(refusal) => refusal.into(),
             IssueError::NotSent => ProblemCode::MessageNotSent.into(),
+            IssueError::Closed => ProblemCode::CustomerTokenInvalid.into(),
             IssueError::Database(error) => error.into(),
         }
     }
@@ -118,7 +121,7 @@ pub(in crate::storefront) async fn issue(storefront: &Storefront, order: Order<'
         None => None,
         Some(recipient) => match by_text(storefront, &order, recipient, now).await {
             Ok(method) => return Ok(method),
-            Err(IssueError::Database(error)) => return Err(error.into()),
+            Err(final_word @ (IssueError::Closed | IssueError::Database(_))) => return Err(final_word),
             Err(refused) => Some(refused),
         },
     };
@@ -212,7 +215,7 @@ async fn replace(
     digits: &SecretString,
     (method, sent_to): (Method, &str),
     now: DateTime<Utc>,
-) -> Result<bool, sqlx::Error> {
+) -> Result<bool, IssueError> {
     let code = NewCode {
         id,
         store: order.store.id,
@@ -226,7 +229,7 @@ async fn replace(
     };
     if let Some(customer) = order.requested_by {
         // Two requests of one customer at once touch the same codes: one after the other, and after whoever closes the account.
-        customers::lock_customer(tx, customer).await?;
+        customers::lock_customer(tx, customer).await?.ok_or(IssueError::Closed)?;
     }
     let replaced = queries::replace_code(tx, &code, now).await?;
     if replaced && order.requested_by.is_some() {

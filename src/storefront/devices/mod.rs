@@ -55,7 +55,9 @@ async fn register(
         digest: sha256(&token),
         token,
     };
-    let id = queries::upsert_device(&mut *storefront.pool.acquire().await?, &device, storefront.clock.now()).await?;
+    let registered = queries::upsert_device(&mut *storefront.pool.acquire().await?, &device, storefront.clock.now()).await?;
+    // A sign-in is remembered for a second: its account may have been closed since.
+    let id = registered.ok_or(ProblemCode::CustomerTokenInvalid)?;
     Ok(Answer(json!({ "status": "ok", "device": id })))
 }
 

@@ -14,11 +14,12 @@ pub(super) struct Device {
     pub(super) digest: [u8; 32],
 }
 
-/// Registers a device, or hands the one with this token over; gives the id it has.
-pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now: DateTime<Utc>) -> Result<DeviceId, sqlx::Error> {
+/// Registers a device, or hands the one with this token over; gives the id it has. `None`, and nothing done, when the account is closed; whoever
+/// is about to close it is waited for, and waits.
+pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now: DateTime<Utc>) -> Result<Option<DeviceId>, sqlx::Error> {
     let id = sqlx::query_scalar!(
         "insert into devices (id, store_id, customer_id, platform, token, token_digest, created_at, updated_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $7)
+         select $1, $2, $3, $4, $5, $6, $7, $7 from customers where id = $3 and closed_at is null for share
          on conflict on constraint devices_token_key do update
              set customer_id = excluded.customer_id, platform = excluded.platform, updated_at = excluded.updated_at
          returning id",
@@ -30,9 +31,9 @@ pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now:
         device.digest.as_slice(),
         now,
     )
-    .fetch_one(conn)
+    .fetch_optional(conn)
     .await?;
-    Ok(id.into())
+    Ok(id.map(Into::into))
 }
 
 /// Removes one of the customer's own devices; `false` when there is none like it.
