@@ -6,7 +6,7 @@ use crate::cli::{Failure, say};
 use crate::config::Config;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CustomerId, SessionId};
-use crate::set_up::SetUp;
+use crate::set_up::{SetUp, application_key};
 use crate::storefront;
 
 #[derive(Debug, Subcommand)]
@@ -38,11 +38,14 @@ pub(super) struct RevokeTarget {
 impl CustomerCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         let Self::Export { customer } = self;
+        let key = application_key(config)?;
         let set_up = SetUp::new(config).await?;
         set_up
             .on_this_version(config, async |pool| {
-                let exported = storefront::export_customer(&mut *pool.acquire().await?, customer).await?;
-                say(&serde_json::to_string_pretty(&exported.ok_or_else(|| format!("there is no customer {customer}"))?)?);
+                let mut conn = pool.acquire().await?;
+                let exported = storefront::export_customer(&mut conn, &key, customer).await?;
+                let storefront::Exported { document, .. } = exported.ok_or_else(|| format!("there is no customer {customer}"))?;
+                say(&serde_json::to_string_pretty(&document)?);
                 Ok(())
             })
             .await

@@ -78,7 +78,7 @@ use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 
-pub use export::export_customer;
+pub use export::{Exported, export_customer};
 pub use messages::{BadMessages, Fault, Messages, Settings as MessagesSettings};
 pub use resources::extension as operator_extension;
 pub use routes::{PATH, Routes, Told, told};

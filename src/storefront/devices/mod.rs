@@ -1,5 +1,7 @@
-//! Push devices: registered after sign-in, so that notifications reach the customer who uses the device now.
+//! Push devices: registered after sign-in, so that notifications reach the customer who uses the device now. The token of a device is kept
+//! under the application key.
 
+mod push_token;
 mod queries;
 
 use axum::Json as Answer;
@@ -15,7 +17,7 @@ use crate::storefront::Storefront;
 use crate::storefront::routes::{self, Routes, Sent, body, told};
 use crate::storefront::tokens::SignedInCustomer;
 
-pub(super) use queries::forget_devices;
+pub(super) use queries::{forget_devices, list_devices};
 
 /// Longest token, in characters.
 const TOKEN_MAX_LEN: usize = 4_096;
@@ -52,8 +54,7 @@ async fn register(
         store: caller.store.id,
         customer: caller.customer.id,
         platform,
-        digest: sha256(&token),
-        token,
+        token: push_token::Kept::new(&storefront.application_key, &token),
     };
     let registered = queries::upsert_device(&mut *storefront.pool.acquire().await?, &device, storefront.clock.now()).await?;
     // A sign-in is remembered for a second: its account may have been closed since.

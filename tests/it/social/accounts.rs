@@ -168,8 +168,8 @@ async fn the_audit_and_the_export_tell_of_providers() {
     let mut outcomes: Vec<_> = entries.as_array().unwrap().iter().map(|entry| entry["outcome"].as_str().unwrap()).collect();
     outcomes.sort_unstable();
     assert_eq!(outcomes, ["identity_not_verified", "signed_in"]);
-    let exported =
-        export_customer(&mut world.pool.acquire().await.unwrap(), ada.as_str().unwrap().parse().unwrap()).await.unwrap().unwrap();
+    let (mut conn, ada) = (world.pool.acquire().await.unwrap(), ada.as_str().unwrap().parse().unwrap());
+    let exported = export_customer(&mut conn, &world.application_key, ada).await.unwrap().unwrap().document;
     let link = &exported["provider_links"][0];
     assert_eq!((&link["provider"], &link["subject"]), (&json!("idp_b"), &json!("7")));
 }
