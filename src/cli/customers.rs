@@ -7,11 +7,11 @@ use crate::config::Config;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CustomerId, SessionId};
 use crate::set_up::{SetUp, application_key};
-use crate::storefront;
+use crate::{fleet, gateways, storefront};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CustomerCommand {
-    /// Print everything that is kept of a customer, as JSON
+    /// Print what is kept of a customer, as JSON: record, sign-ins, devices, texts, orders, payments; not the events that told of them
     Export {
         /// The customer's id (customer_…) or UUID
         customer: CustomerId,
@@ -44,7 +44,9 @@ impl CustomerCommand {
             .on_this_version(config, async |pool| {
                 let mut conn = pool.acquire().await?;
                 let exported = storefront::export_customer(&mut conn, &key, customer).await?;
-                let storefront::Exported { document, .. } = exported.ok_or_else(|| format!("there is no customer {customer}"))?;
+                let storefront::Exported { company, mut document } = exported.ok_or_else(|| format!("there is no customer {customer}"))?;
+                document["orders"] = fleet::orders::export_orders(&mut conn, company, customer).await?;
+                document["payments"] = gateways::export_payments(&mut conn, company, customer).await?;
                 say(&serde_json::to_string_pretty(&document)?);
                 Ok(())
             })

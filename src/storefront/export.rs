@@ -16,7 +16,8 @@ pub struct Exported {
     pub document: Value,
 }
 
-/// The customer's record, sign-ins, devices, identity providers, records at the card provider, audit and texts; `None` when there is no such customer. Nothing in it lets anybody in.
+/// The customer's record, sign-ins, devices, identity providers, records at the card provider, audit, with what was refused to whoever gave an
+/// identity that is proven theirs, and texts to their proven number; `None` when there is no such customer. Nothing in it lets anybody in.
 pub async fn export_customer(conn: &mut PgConnection, key: &ApplicationKey, id: CustomerId) -> Result<Option<Exported>, sqlx::Error> {
     let found = sqlx::query!(
         r#"select stores.company_id, jsonb_build_object(
@@ -32,7 +33,10 @@ pub async fn export_customer(conn: &mut PgConnection, key: &ApplicationKey, id: 
                    select jsonb_agg(to_jsonb(card_customers) - 'idempotency_key' order by created_at) from card_customers
                    where customer_id = customers.id), '[]'),
                'sign_ins', coalesce((
-                   select jsonb_agg(to_jsonb(sign_ins) order by created_at) from sign_ins where customer_id = customers.id), '[]'),
+                   select jsonb_agg(to_jsonb(sign_ins) order by created_at) from sign_ins
+                   where customer_id = customers.id or customer_id is null and sign_ins.store_id = customers.store_id
+                         and (identity = customers.email_key and sign_ins.created_at >= customers.email_verified_at
+                              or identity = customers.phone and sign_ins.created_at >= customers.phone_verified_at)), '[]'),
                'texts', coalesce((
                    select jsonb_agg(jsonb_build_object('number', number, 'status', status, 'refusal', refusal, 'created_at', created_at)
                                     order by created_at)

@@ -30,7 +30,7 @@ use crate::resources::{Filter, Meta, Record, Resource};
 /// Whether an order counts on its driver and vehicle, as a condition of SQL.
 pub(super) const IS_OPEN: &str = "status in ('created', 'dispatched', 'started')";
 
-pub use following::{Carrier, is_order_of, is_served_by};
+pub use following::{Carrier, export_orders, is_order_of, is_served_by};
 
 crate::columns! {
     /// An order.
