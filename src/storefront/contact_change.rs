@@ -1,4 +1,5 @@
-//! Verifying a number or an address after registration: the code goes to the new one, which is saved only once the code comes back.
+//! Verifying a number or an address after registration: the code goes to the new one, which is saved only once the code comes back. The address
+//! that was proven before is told of it.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -17,7 +18,7 @@ use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::routes::{self, Routes, body, told};
 use crate::storefront::tokens::SignedInCustomer;
-use crate::storefront::{Storefront, sending, texts};
+use crate::storefront::{Storefront, notices, sending, texts};
 
 /// Verifying a number or an address.
 pub(super) fn routes() -> Routes<Storefront> {
@@ -116,9 +117,10 @@ async fn send_code(
 async fn confirm_phone(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
+    languages: AcceptedLanguages,
     Json(request): Json<CodeRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    let customer = save(&storefront, &caller, Purpose::VerifyPhone, &request.code).await?;
+    let customer = save(&storefront, &caller, &languages, Purpose::VerifyPhone, &request.code).await?;
     Ok(Answer(json!({ "customer": customer.present() })))
 }
 
@@ -126,20 +128,28 @@ async fn confirm_phone(
 async fn confirm_email(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
+    languages: AcceptedLanguages,
     Json(request): Json<CodeRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    let customer = save(&storefront, &caller, Purpose::VerifyEmail, &request.code).await?;
+    let customer = save(&storefront, &caller, &languages, Purpose::VerifyEmail, &request.code).await?;
     Ok(Answer(json!({ "customer": customer.present() })))
 }
 
 /// Saves the number or the address that the code was sent to.
-async fn save(storefront: &Storefront, caller: &SignedInCustomer, purpose: Purpose, code: &SubmittedCode) -> Result<Customer, Problem> {
+async fn save(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    languages: &AcceptedLanguages,
+    purpose: Purpose,
+    code: &SubmittedCode,
+) -> Result<Customer, Problem> {
     let right = codes::check(storefront, caller.store.id, purpose, Target::RequestedBy(caller.customer.id), code).await?;
     let identity = Identity::parse(right.identity()).map_err(|_| ProblemCode::Internal)?;
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     customers::lock_claimants(&mut tx, caller.store.id, caller.customer.id, &identity).await?;
+    let before = customers::find_customer(&mut tx, caller.store.id, caller.customer.id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     right.consume(&mut tx, now).await?;
     // A code on its way to what the customer is leaving must let nobody in who reads it there.
     codes::forget_open_codes(&mut tx, caller.customer.id).await?;
@@ -150,6 +160,7 @@ async fn save(storefront: &Storefront, caller: &SignedInCustomer, purpose: Purpo
     tx.commit().await?;
     lost.forget(&storefront.recent);
     storefront.recent.forget_customer(customer.id);
+    notices::tell_of_change(storefront, &caller.store, languages, (&before, &customer), now).await;
     Ok(customer)
 }
 

@@ -7,7 +7,7 @@
 //!   in a committed statement before it is compared, so no number of parallel guesses gets more than five comparisons out of a code.
 //! * [`texts`] is the SMS guard every text passes. It alone writes `texts`, which is its log and its counters in one.
 //! * [`mails`] limits how many mails go to one mailbox.
-//! * [`messages`] has the words of texts and mails, in every language and for every store.
+//! * [`messages`] has the words of texts and mails, in every language and for every store; [`notices`] tells a customer of a change by mail.
 //! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an identity
 //!   provider; one that is merely typed is kept and shown, never gets its owner's code, forgives nobody's wrong guesses, and gives way to
 //!   whoever proves it. So nobody can wait in an account that somebody else will one day believe to be theirs.
@@ -41,6 +41,7 @@ mod devices;
 mod export;
 mod mails;
 mod messages;
+mod notices;
 mod password_reset;
 mod passwords;
 mod profile;

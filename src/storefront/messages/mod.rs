@@ -1,7 +1,7 @@
 //! What texts and mails say, in the language of whoever reads them.
 //!
-//! Words are files: `<language>.toml` has, for each purpose of a code, a text, and a mail's subject and body; `layout.html` is how a mail
-//! looks. English, German and a layout are built in. A directory of the deployment (`messages.directory`) adds languages and overrides
+//! Words are files: `<language>.toml` has, for each purpose of a code, a text, and a mail's subject and body, and for each notice a mail's alone;
+//! `layout.html` is how a mail looks. English, German and a layout are built in. A directory of the deployment (`messages.directory`) adds languages and overrides
 //! what is built in; a folder in it that is called by a store's id overrides both for that store. A file that overrides another names
 //! only what differs. `docs/messages.md` tells all this to whoever writes such files.
 //!
@@ -10,7 +10,8 @@
 //!
 //! * [`language_tag`], [`accepted_languages`]: which languages there are, and which a client would like.
 //! * [`files`]: what is read from where, and what overrides what.
-//! * [`draft`], [`wording`]: the words of a language as files write them; those of one purpose, checked. [`layout`]: how a mail looks.
+//! * [`draft`], [`wording`], [`notice`]: the words of a language as files write them; those of one purpose and of one notice, checked.
+//!   [`layout`]: how a mail looks.
 //! * [`phrasebook`]: all the languages of a store, ready to be spoken.
 //! * [`store_name`]: what of a store's name can stand in a message.
 
@@ -19,6 +20,7 @@ mod draft;
 mod files;
 mod language_tag;
 mod layout;
+mod notice;
 mod phrasebook;
 mod store_name;
 mod wording;
@@ -38,6 +40,7 @@ use phrasebook::Phrasebook;
 
 pub(super) use accepted_languages::AcceptedLanguages;
 pub use files::BadMessages;
+pub(super) use notice::Notice;
 pub(super) use phrasebook::Mail;
 pub use wording::Fault;
 
@@ -98,6 +101,11 @@ impl Messages {
     /// What the mail says.
     pub(super) fn mail(&self, occasion: Occasion<'_>) -> Mail {
         self.phrasebook(occasion.store.id).mail(occasion)
+    }
+
+    /// What the mail says that tells of a change.
+    pub(super) fn notice(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice) -> Mail {
+        self.phrasebook(store.id).notice(store, languages, notice)
     }
 
     fn phrasebook(&self, store: StoreId) -> &Phrasebook {
