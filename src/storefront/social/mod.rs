@@ -25,8 +25,8 @@ use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::kernel::json::{self, Json};
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::json::{self, Json, Members};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::providers::RouteName;
 use crate::providers::identity::{IdpAProof, IdpBProof, IdpCProof, VerifiedIdentity, VerifyError, user_id_member};
 use crate::storefront::Storefront;
@@ -89,7 +89,7 @@ async fn login_with_idp_a(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     origin: Origin,
-    Json(body): Json<Map<String, Value>>,
+    Json(Members(body)): Json<Members>,
 ) -> Result<Answer<Value>, Problem> {
     let idp_a = &storefront.identity_providers.idp_a;
     let provider = idp_a.offered()?;
@@ -118,7 +118,7 @@ async fn login_with_idp_b(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     origin: Origin,
-    Json(body): Json<Map<String, Value>>,
+    Json(Members(body)): Json<Members>,
 ) -> Result<Answer<Value>, Problem> {
     let provider = storefront.identity_providers.idp_b.offered()?;
     let login: IdpBLogin = json::from_value(Value::Object(body))?;
@@ -146,7 +146,7 @@ async fn login_with_idp_c(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     origin: Origin,
-    Json(body): Json<Map<String, Value>>,
+    Json(Members(body)): Json<Members>,
 ) -> Result<Answer<Value>, Problem> {
     let idp_c = &storefront.identity_providers.idp_c;
     let provider = idp_c.offered()?;
@@ -170,8 +170,10 @@ async fn finish(
 
 /// Reads a body in which the provider's name for the person may stand under the deployment's own member.
 fn read<T: DeserializeOwned>(mut body: Map<String, Value>, name: &RouteName, neutral: &str) -> Result<T, Problem> {
-    if let Some(id) = body.remove(&user_id_member(&name.to_string())) {
-        body.entry(neutral).or_insert(id);
+    if let Some(id) = body.remove(&user_id_member(&name.to_string()))
+        && body.insert(neutral.to_owned(), id).is_some()
+    {
+        return Err(FieldErrors::one(neutral, format!("{neutral} is given under both of its names.")));
     }
     json::from_value(Value::Object(body))
 }

@@ -75,3 +75,22 @@ async fn settings_that_cannot_be_meant_are_refused_by_name() {
         assert!(error.contains(message), "{key} = {value}: {error}");
     }
 }
+
+#[tokio::test]
+async fn a_member_that_is_given_twice_is_refused() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[("providers.idp_a.name", "acme-id")]).await;
+    let (a, b) = (rsa().sign(&claims_of_a(&world, "7")), rsa().sign(&claims_of_b(&world, "7")));
+    for (provider, body) in [
+        ("idp-a", format!(r#"{{"identityToken":"{a}","idpAUserId":"8","idpAUserId":"7"}}"#)),
+        ("idp-a", format!(r#"{{"identityToken":"x","identityToken":"{a}"}}"#)),
+        ("idp-a", format!(r#"{{"identityToken":"{a}","idpAUserId":"8","acmeIdUserId":"7"}}"#)),
+        ("acme-id", format!(r#"{{"identityToken":"{a}","acmeIdUserId":"7","idpAUserId":"7"}}"#)),
+        ("idp-b", format!(r#"{{"idToken":"{b}","clientId":"x","clientId":"{APP}"}}"#)),
+        ("idp-c", r#"{"idpCUserId":"7","idpCUserId":"7","accessToken":"x"}"#.to_owned()),
+    ] {
+        let request = world.storefront(&format!("customers/login-with-{provider}")).header("content-type", "application/json");
+        request.body(body).send().await.refused(422, "body_invalid");
+    }
+    assert_eq!(world.count("select count(*) from customers").await, 0);
+}
