@@ -17,7 +17,7 @@ pub struct NotAPhoneNumber;
 pub enum Line {
     /// A text can arrive.
     Mobile,
-    /// Fixed, toll-free, premium, pager, voicemail, satellite and other lines that take no text or cost too much to text.
+    /// Fixed, toll-free, premium, personal (+44 70…), pager, voicemail, satellite and other lines that take no text or cost too much to text.
     NotForTexts,
 }
 
@@ -45,8 +45,8 @@ impl PhoneNumber {
         let of_a_country = self.country().is_some();
         match parsed.get_type() {
             PhoneNumberType::Mobile | PhoneNumberType::FixedLineOrMobile if of_a_country => Line::Mobile,
-            // In a few countries texts reach personal numbers and what the data cannot tell apart.
-            PhoneNumberType::PersonalNumber | PhoneNumberType::Unknown if of_a_country => Line::Mobile,
+            // In a few countries texts reach what the data cannot tell apart.
+            PhoneNumberType::Unknown if of_a_country => Line::Mobile,
             _ => Line::NotForTexts,
         }
     }
@@ -151,8 +151,8 @@ mod tests {
         {
             assert_eq!(line(mobile), Line::Mobile, "{mobile}");
         }
-        // fixed, toll-free, premium, fixed with a leading zero, satellite, international toll-free
-        for other in ["+442079460018", "+18002345678", "+19002345678", "+390612345678", "+881612345678", "+80012345678"] {
+        // fixed, toll-free, premium, fixed with a leading zero, satellite, international toll-free; personal, which is as dear as premium
+        for other in ["+442079460018", "+18002345678", "+19002345678", "+390612345678", "+881612345678", "+80012345678", "+447012345678"] {
             assert_eq!(line(other), Line::NotForTexts, "{other}");
         }
     }
