@@ -1,5 +1,7 @@
 //! The outside world: one plain client for each outside service. They know wire formats and nothing of what they are used for.
 
+mod address;
+mod body;
 pub mod card;
 pub mod identity;
 pub mod mail;

@@ -1,6 +1,9 @@
 //! `[sms]`: which providers are asked, and in which order.
 
+use url::Url;
+
 use crate::kernel::settings;
+use crate::providers::address::{OVERHEARD, is_out_of_hearing};
 use crate::providers::sms::{breaker, http, twilio, vonage};
 
 /// `[sms]`
@@ -63,6 +66,11 @@ pub struct BadSettings {
     pub setting: &'static str,
     /// What is wrong with it.
     pub reason: String,
+}
+
+/// The address of a service. Credentials, numbers and codes travel there: nobody on the way may read them.
+pub(super) fn address(url: &Url, setting: &'static str) -> Result<Url, BadSettings> {
+    if is_out_of_hearing(url) { Ok(url.clone()) } else { Err(BadSettings { setting, reason: OVERHEARD.to_owned() }) }
 }
 
 /// The value of a setting that a listed provider cannot do without.
