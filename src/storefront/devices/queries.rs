@@ -76,7 +76,7 @@ pub(in crate::storefront) async fn list_devices(
     )
     .fetch_all(conn)
     .await?;
-    let devices = rows.into_iter().map(|row| {
+    let devices = rows.into_iter().map(|row| -> Result<Value, sqlx::Error> {
         let opened = row.sealed_token.map(|sealed| push_token::open(key, &row.token_digest, &sealed)).transpose();
         let token = opened.map_err(|error| sqlx::Error::Decode(error.into()))?.or(row.token);
         let (created_at, updated_at) = (timestamp(row.created_at), timestamp(row.updated_at));
