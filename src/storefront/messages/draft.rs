@@ -68,7 +68,7 @@ impl Drafts {
 
     /// The words, or the key whose words cannot be used and why.
     pub(super) fn check(&self) -> Result<Wordings, (String, Fault)> {
-        let named = |table: &str, (key, fault)| (format!("{table}.{key}"), fault);
+        let named = |table: &str, (key, fault): (&str, Fault)| (format!("{table}.{key}"), fault);
         let checked = |purpose, draft| Wording::new(draft).map_err(|fault| named(purpose, fault));
         let checked_notice = |notice, draft| NoticeWording::new(draft).map_err(|fault| named(notice, fault));
         Ok(Words {
