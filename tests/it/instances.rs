@@ -129,7 +129,7 @@ async fn a_sign_in_that_an_instance_still_remembers_does_nothing_for_a_closed_ac
         answer.refused(401, "customer_token_invalid");
     }
     assert_eq!(there.messages().len(), 0);
-    let kept = "select (select count(*) from devices) + (select count(*) from verification_codes) + (select count(*) from texts)";
+    let kept = "select (select count(*) from devices) + (select count(*) from verification_codes where used_at is null) + (select count(*) from texts)";
     assert_eq!(here.count(kept).await, 0);
 }
 
