@@ -5,12 +5,12 @@ use clap::Subcommand;
 use crate::cli::{Failure, say};
 use crate::config::Config;
 use crate::kernel::ids::CustomerId;
-use crate::set_up::SetUp;
-use crate::storefront;
+use crate::set_up::{SetUp, application_key};
+use crate::{fleet, gateways, storefront};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CustomerCommand {
-    /// Print everything that is kept of a customer, as JSON
+    /// Print the stored data of a customer as JSON: record, sign-ins, devices, texts, orders, payments; without the events about them
     Export {
         /// The customer's id (customer_…) or UUID
         customer: CustomerId,
@@ -20,11 +20,16 @@ pub(super) enum CustomerCommand {
 impl CustomerCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         let Self::Export { customer } = self;
+        let key = application_key(config)?;
         let set_up = SetUp::new(config).await?;
         set_up
             .on_this_version(config, async |pool| {
-                let exported = storefront::export_customer(&mut *pool.acquire().await?, customer).await?;
-                say(&serde_json::to_string_pretty(&exported.ok_or_else(|| format!("there is no customer {customer}"))?)?);
+                let mut conn = pool.acquire().await?;
+                let exported = storefront::export_customer(&mut conn, &key, customer).await?;
+                let storefront::Exported { company, mut document } = exported.ok_or_else(|| format!("there is no customer {customer}"))?;
+                document["orders"] = fleet::orders::export_orders(&mut conn, company, customer).await?;
+                document["payments"] = gateways::export_payments(&mut conn, company, customer).await?;
+                say(&serde_json::to_string_pretty(&document)?);
                 Ok(())
             })
             .await

@@ -17,7 +17,8 @@ pub struct NotAPhoneNumber;
 pub enum Line {
     /// The line can receive texts.
     Mobile,
-    /// A fixed, toll-free, premium, pager, voicemail, satellite or other line that receives no texts or costs too much to text.
+    /// A fixed, toll-free, premium, personal (+44 70…), pager, voicemail, satellite or other line that receives no texts or costs too much
+    /// to text.
     NotForTexts,
 }
 
@@ -45,8 +46,8 @@ impl PhoneNumber {
         let of_a_country = self.country().is_some();
         match parsed.get_type() {
             PhoneNumberType::Mobile | PhoneNumberType::FixedLineOrMobile if of_a_country => Line::Mobile,
-            // In a few countries, personal numbers and numbers of unknown type receive texts.
-            PhoneNumberType::PersonalNumber | PhoneNumberType::Unknown if of_a_country => Line::Mobile,
+            // In a few countries, numbers of unknown type receive texts.
+            PhoneNumberType::Unknown if of_a_country => Line::Mobile,
             _ => Line::NotForTexts,
         }
     }
@@ -151,8 +152,8 @@ mod tests {
         {
             assert_eq!(line(mobile), Line::Mobile, "{mobile}");
         }
-        // fixed, toll-free, premium, fixed with a leading zero, satellite, international toll-free
-        for other in ["+442079460018", "+18002345678", "+19002345678", "+390612345678", "+881612345678", "+80012345678"] {
+        // fixed, toll-free, premium, fixed with a leading zero, satellite, international toll-free; personal, which is as dear as premium
+        for other in ["+442079460018", "+18002345678", "+19002345678", "+390612345678", "+881612345678", "+80012345678", "+447012345678"] {
             assert_eq!(line(other), Line::NotForTexts, "{other}");
         }
     }

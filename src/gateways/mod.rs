@@ -62,7 +62,7 @@ use crate::kernel::throttle::Throttle;
 use crate::resources::{Extension, Room};
 
 pub use callbacks::CallbackRecord;
-pub use payments::Payment;
+pub use payments::{Payment, export_payments};
 
 /// `[gateways]`
 #[derive(Clone, Debug, serde::Deserialize)]

@@ -3,8 +3,9 @@
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 
@@ -32,6 +33,36 @@ fn takes(content_type: Option<&[u8]>) -> bool {
     let Some(content_type) = content_type else { return true };
     let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
     essence == b"application/json" || essence.ends_with(b"+json")
+}
+
+/// The fields of a JSON object, for handlers that read them one by one. A duplicate field is an error, as it is for a struct.
+#[derive(Debug)]
+pub struct Members(pub Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Members, A::Error> {
+                let mut members = Map::new();
+                while let Some(name) = object.next_key::<String>()? {
+                    if members.contains_key(&name) {
+                        return Err(A::Error::custom(format_args!("duplicate field `{name}`")));
+                    }
+                    members.insert(name, object.next_value()?);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
 }
 
 /// Parses a whole body. Syntax errors become `json_invalid`; wrong fields and NUL characters become `body_invalid`.

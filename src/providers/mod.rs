@@ -1,5 +1,7 @@
 //! Clients of external services, one per service. They implement wire formats and contain no business logic.
 
+mod address;
+mod body;
 pub mod card;
 pub mod identity;
 pub mod mail;

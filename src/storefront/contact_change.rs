@@ -1,5 +1,5 @@
 //! Contact change: a signed-in customer verifies a phone number or an email address. The code is sent to the new one, which is
-//! saved once the code is confirmed.
+//! saved once the code is confirmed. The address that was proven before is notified by mail.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -18,7 +18,7 @@ use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::routes::{self, Routes, body, told};
 use crate::storefront::tokens::SignedInCustomer;
-use crate::storefront::{Storefront, sending, texts};
+use crate::storefront::{Storefront, notices, sending, texts};
 
 /// The routes of the contact change.
 pub(super) fn routes() -> Routes<Storefront> {
@@ -118,9 +118,10 @@ async fn send_code(
 async fn confirm_phone(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
+    languages: AcceptedLanguages,
     Json(request): Json<CodeRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    let customer = save(&storefront, &caller, Purpose::VerifyPhone, &request.code).await?;
+    let customer = save(&storefront, &caller, &languages, Purpose::VerifyPhone, &request.code).await?;
     Ok(Answer(json!({ "customer": customer.present() })))
 }
 
@@ -128,20 +129,28 @@ async fn confirm_phone(
 async fn confirm_email(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
+    languages: AcceptedLanguages,
     Json(request): Json<CodeRequest>,
 ) -> Result<Answer<Value>, Problem> {
-    let customer = save(&storefront, &caller, Purpose::VerifyEmail, &request.code).await?;
+    let customer = save(&storefront, &caller, &languages, Purpose::VerifyEmail, &request.code).await?;
     Ok(Answer(json!({ "customer": customer.present() })))
 }
 
 /// Saves the phone number or email address that the code was sent to.
-async fn save(storefront: &Storefront, caller: &SignedInCustomer, purpose: Purpose, code: &SubmittedCode) -> Result<Customer, Problem> {
+async fn save(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    languages: &AcceptedLanguages,
+    purpose: Purpose,
+    code: &SubmittedCode,
+) -> Result<Customer, Problem> {
     let right = codes::check(storefront, caller.store.id, purpose, Target::RequestedBy(caller.customer.id), code).await?;
     let identity = Identity::parse(right.identity()).map_err(|_| ProblemCode::Internal)?;
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;
     customers::lock_claimants(&mut tx, caller.store.id, caller.customer.id, &identity).await?;
+    let before = customers::find_customer(&mut tx, caller.store.id, caller.customer.id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
     right.consume(&mut tx, now).await?;
     // An unused code that was sent to the old number or address must not sign anybody in.
     codes::forget_open_codes(&mut tx, caller.customer.id).await?;
@@ -152,6 +161,7 @@ async fn save(storefront: &Storefront, caller: &SignedInCustomer, purpose: Purpo
     tx.commit().await?;
     lost.forget(&storefront.recent);
     storefront.recent.forget_customer(customer.id);
+    notices::tell_of_change(storefront, &caller.store, languages, (&before, &customer), now).await;
     Ok(customer)
 }
 

@@ -16,8 +16,8 @@
 //!   identity provider. An unproven identity is stored and shown, but it never receives its owner's code, never clears the count
 //!   of wrong guesses, and is removed from the account as soon as another account proves it. An attacker therefore cannot prepare
 //!   an account with a stranger's identity and wait for that stranger to use it.
-//! * [`social`] signs customers in with identity providers. It is the only writer of `provider_links`. An address that a provider
-//!   vouches for counts as proven.
+//! * [`social`] signs customers in with identity providers. It is the only writer of `provider_links` and
+//!   `used_identity_tokens`. An address that a provider vouches for counts as proven.
 //! * [`card`] gives apps access to the customer's record at the card provider. It is the only writer of `card_customers`.
 //! * [`registration`], [`sign_in`], [`password_reset`], [`contact_change`], [`closure`], [`profile`], [`sessions`] and
 //!   [`devices`] are the flows behind the routes.
@@ -46,6 +46,7 @@ mod devices;
 mod export;
 mod mails;
 mod messages;
+mod notices;
 mod password_reset;
 mod passwords;
 mod profile;
@@ -83,7 +84,7 @@ use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 
-pub use export::export_customer;
+pub use export::{Exported, export_customer};
 pub use messages::{BadMessages, Fault, Messages, Settings as MessagesSettings};
 pub use resources::extension as operator_extension;
 pub use routes::{PATH, Routes, Told, told};
@@ -201,6 +202,7 @@ impl Storefront {
         let now = self.clock.now();
         let mut conn = self.pool.acquire().await?;
         rate_limit::sweep(&mut conn, now).await?;
+        social::sweep_tokens(&mut conn, now).await?;
         // An expired code and a tally of wrong codes have no effect any more a day later.
         codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
         let erase_after = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX).max(ERASED_AFTER_AT_LEAST);

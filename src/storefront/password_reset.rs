@@ -1,7 +1,9 @@
-//! Password reset: a customer who forgot the password, has none or wants another one sets a new password with a sign-in code.
-//! Every other session is revoked.
+//! Password reset: a customer who forgot the password, has none or wants another one sets a new password with a sign-in code. Every other
+//! session is revoked and the links to identity providers are deleted. A provider that vouches for the account's proven address is linked
+//! again at the next sign-in.
 //!
-//! A token alone never sets a password. Otherwise a stranger with an unlocked phone could take over the account for good.
+//! A token alone does not set a password. It can verify another number or address for the account ([`super::contact_change`]), to which a
+//! sign-in code can then be sent; the address that was proven before is notified of that change.
 
 use axum::Json as Answer;
 use axum::extract::State;
@@ -17,11 +19,12 @@ use crate::storefront::codes::{self, Purpose, SubmittedCode, Target};
 use crate::storefront::routes::{self, Routes, body, told};
 use crate::storefront::sign_in::SignedIn;
 use crate::storefront::tokens::revoke_all_tokens;
-use crate::storefront::{Storefront, customers, passwords};
+use crate::storefront::{Storefront, customers, passwords, social};
 
 /// The route of the password reset.
 pub(super) fn routes() -> Routes<Storefront> {
-    let told = told("Set a new password by a sign-in code, and end every other sign-in.", routes::login());
+    let told =
+        told("Set a new password by a sign-in code, end every other sign-in and drop the links to identity providers.", routes::login());
     let told = told.refused(codes::NOT_RIGHT).refused(&[ProblemCode::Overloaded]);
     Routes::none().post("/customers/reset-password", told, reset)
 }
@@ -73,6 +76,7 @@ async fn set_password(storefront: &Storefront, attempt: &Attempt<'_>, request: &
     let id = customer.id;
     customers::reset_password(&mut tx, id, &hash).await?;
     revoke_all_tokens(&mut tx, id, now).await?;
+    social::forget_links(&mut tx, id).await?;
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     storefront.recent.forget_customer(id);

@@ -63,9 +63,11 @@ async fn list(State(storefront): State<Storefront>, caller: SignedInCustomer) ->
 async fn revoke(State(storefront): State<Storefront>, caller: SignedInCustomer, Path(id): Path<String>) -> Result<Answer<Value>, Problem> {
     let id = id.parse().map_err(|_| ProblemCode::RecordNotFound)?;
     let mut conn = storefront.pool.acquire().await?;
-    let revoked = tokens::revoke_token(&mut conn, caller.customer.id, id, storefront.clock.now()).await?;
+    if !tokens::revoke_token(&mut conn, caller.customer.id, id, storefront.clock.now()).await? {
+        return Err(ProblemCode::RecordNotFound.into());
+    }
     storefront.recent.sessions.forget(&id);
-    if revoked { Ok(Answer(json!({ "status": "ok" }))) } else { Err(ProblemCode::RecordNotFound.into()) }
+    Ok(Answer(json!({ "status": "ok" })))
 }
 
 /// `POST customers/logout`: revokes the session of the request.

@@ -155,6 +155,19 @@ async fn garbage_is_502() {
 }
 
 #[tokio::test]
+async fn an_answer_without_an_end_is_502() {
+    let provider = CardProvider::start().await;
+    let world = provider.world(&[]).await;
+    let ada = ada(&world).await;
+    let long = json!({ "id": "cus_1", "description": "x".repeat(300_000), "error": { "code": "x".repeat(300_000) } });
+    for status in [200, 402] {
+        provider.answer_next([ResponseTemplate::new(status).set_body_json(&long)]);
+        failed(ask(&world, KEY, &ada).await);
+    }
+    ask(&world, KEY, &ada).await.ok(200);
+}
+
+#[tokio::test]
 async fn a_provider_that_is_too_slow_or_away_is_502() {
     let provider = CardProvider::start().await;
     let world = provider.world(&[("providers.card.timeout", "400ms")]).await;

@@ -1,7 +1,10 @@
 //! The commands for operators, and the messages at start-up.
 
 use futures::future::join_all;
+use portico::companies::Scope;
 use portico::kernel::clock::Clock;
+use portico::kernel::ids::CustomerId;
+use reqwest::Method;
 use serde_json::{Value, json};
 use wiremock::MockServer;
 
@@ -45,8 +48,22 @@ async fn customer_export_prints_everything_that_is_kept_of_one_customer() {
     let database = [("database.url", world.database.as_str())];
     let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     world.register("bob@example.com").await;
+    let own = world.order(json!({ "customer": login["customer"]["id"] })).await;
+    world.order(json!({})).await;
+    // A number of another company's order is a number, and no order of hers.
+    let (_, other) = world.another_company(&[Scope::Write]).await;
+    let body = json!({ "customer": login["customer"]["id"] });
+    world.request(Method::POST, "/fleet/int/v1/orders").key(&other).json(&body).send().await.ok(201);
+    let payment = "insert into payments (id, company_id, version, created_at, updated_at, gateway_id, transaction_id, kind, status, refunded, customer_id)
+                   select gen_random_uuid(), $1, 1, now(), now(), $2, transaction, 'payment', 'pending', 0, customer
+                   from (values ('hers', $3::uuid), ('his', null)) as payments (transaction, customer)";
+    let gateway = world.card_gateway(world.company).await;
+    let ada: CustomerId = login["customer"]["id"].as_str().unwrap().parse().unwrap();
+    sqlx::query(payment).bind(world.company.uuid()).bind(gateway.uuid()).bind(ada.uuid()).execute(&world.pool).await.unwrap();
     let exported = printed(&["customer", "export", login["customer"]["id"].as_str().unwrap()], &database).await;
     let document: Value = serde_json::from_str(&exported).unwrap();
+    assert_eq!((document["orders"].as_array().unwrap().len(), &document["orders"][0]["id"]), (1, &own["uuid"]));
+    assert_eq!(document["payments"].as_array().unwrap().iter().map(|payment| &payment["transaction_id"]).collect::<Vec<_>>(), ["hers"]);
     assert_eq!((&document["customer"]["email"], &document["customer"]["has_password"]), (&json!(EMAIL), &json!(true)));
     assert_eq!(document["sessions"].as_array().unwrap().len(), 1);
     assert!(!exported.contains("argon2") && !exported.contains("bob@") && !exported.contains(token(&login).split_once('|').unwrap().1));

@@ -451,3 +451,55 @@ async fn a_code_asked_for_by_number_and_mailed_to_the_address_being_left_lets_no
     world.verify(PHONE, to_the_old_address).await.refused(422, "code_invalid");
     assert_eq!(world.count("select count(*) from customer_tokens where revoked_at is null").await, 1);
 }
+
+/// The mails that tell of a change, newest first: to whom, and their words.
+fn notices(world: &World) -> Vec<(String, String)> {
+    let notices = world.messages().into_iter().filter(|message| message.code.is_none());
+    notices.map(|message| (message.to, message.text)).collect()
+}
+
+#[tokio::test]
+async fn the_address_that_was_proven_before_is_told_of_a_change() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    NUMBER.change(&world, &ada, NUMBER.old).await;
+    assert_eq!(notices(&world)[0].0, EMAIL);
+    assert!(notices(&world)[0].1.contains("A new phone number was saved for your account at Acme Shop."));
+    world.pass(TimeDelta::minutes(2));
+    NUMBER.change(&world, &ada, NUMBER.new).await;
+    assert_eq!(notices(&world).len(), 2);
+    ADDRESS.change(&world, &ada, ADDRESS.new).await;
+    assert_eq!((notices(&world).len(), notices(&world)[0].0.as_str()), (3, EMAIL));
+    assert!(notices(&world)[0].1.contains("This one no longer belongs to it."));
+    // Proving once more what is proven changes nothing.
+    world.pass(TimeDelta::minutes(2));
+    ADDRESS.change(&world, &ada, ADDRESS.new).await;
+    NUMBER.change(&world, &ada, NUMBER.new).await;
+    assert_eq!(notices(&world).len(), 3);
+    // In the words of whoever changes it.
+    world.pass(TimeDelta::minutes(2));
+    ADDRESS.ask(&world, &ada, ADDRESS.other).await.ok(200);
+    let code = json!({ "code": world.last_code() });
+    world.storefront(ADDRESS.verify).token(&ada).json(&code).header("accept-language", "de").send().await.ok(200);
+    assert_eq!(notices(&world)[0].0, ADDRESS.new);
+    assert!(notices(&world)[0].1.contains("gehört nicht mehr dazu"));
+}
+
+#[tokio::test]
+async fn an_address_that_nobody_has_proven_is_told_of_nothing() {
+    let world = World::new().await;
+    let ada = token(&world.register_with(PHONE, json!({ "email": EMAIL })).await);
+    NUMBER.change(&world, &ada, NUMBER.new).await;
+    ADDRESS.change(&world, &ada, ADDRESS.new).await;
+    assert!(notices(&world).is_empty());
+}
+
+#[tokio::test]
+async fn a_change_stands_even_if_nobody_can_be_told() {
+    let world = World::with(&[("mail.smtp_url", "smtp://127.0.0.1:1")]).await;
+    let ada = token(&world.register(PHONE).await);
+    sqlx::query("update customers set email = $1, email_verified_at = now()").bind(EMAIL).execute(&world.pool).await.unwrap();
+    world.pass(TimeDelta::seconds(1));
+    let changed = NUMBER.change(&world, &ada, NUMBER.new).await;
+    assert_eq!(changed["phone"], NUMBER.new);
+}

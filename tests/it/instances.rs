@@ -107,3 +107,49 @@ async fn parallel_requests_do_not_pass_the_guard_together() {
     assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 3);
     assert!(answers.iter().filter(|answer| answer.status != 200).all(|answer| answer.body["code"] == "text_budget_used"));
 }
+
+#[tokio::test]
+async fn a_sign_in_that_an_instance_still_remembers_does_nothing_for_a_closed_account() {
+    let here = World::new().await;
+    let ada = token(&here.register(EMAIL).await);
+    let there = here.another_instance();
+    here.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+    let code = json!({ "code": here.last_code() });
+    there.storefront_get("customers/me").token(&ada).send().await.ok(200);
+    here.storefront("customers/confirm-account-closure").token(&ada).json(&code).send().await.ok(200);
+
+    there.storefront_get("customers/me").token(&ada).send().await.ok(200);
+    for (path, body) in [
+        ("register-device", json!({ "platform": "ios", "token": "apns" })),
+        ("request-phone-verification", json!({ "phone": PHONE })),
+        ("request-email-verification", json!({ "email": "new@example.com" })),
+        ("account-closure", json!({})),
+    ] {
+        let answer = there.storefront(&format!("customers/{path}")).token(&ada).json(&body).send().await;
+        answer.refused(401, "customer_token_invalid");
+    }
+    assert_eq!(there.messages().len(), 0);
+    let kept = "select (select count(*) from devices) + (select count(*) from verification_codes where used_at is null) + (select count(*) from texts)";
+    assert_eq!(here.count(kept).await, 0);
+}
+
+#[tokio::test]
+async fn no_device_survives_a_closure_it_was_registered_beside() {
+    let here = World::new().await;
+    let there = here.another_instance();
+    for _ in 0..5 {
+        let ada = token(&here.register(EMAIL).await);
+        here.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+        let code = json!({ "code": here.last_code() });
+        let closing = here.storefront("customers/confirm-account-closure").token(&ada).json(&code).send();
+        let registering = join_all((0..8).map(|n| {
+            let body = json!({ "platform": "ios", "token": format!("apns {n}") });
+            [&here, &there][n % 2].storefront("customers/register-device").token(&ada).json(&body).send()
+        }));
+        let (closed, registered) = tokio::join!(closing, registering);
+        closed.ok(200);
+        assert!(registered.iter().all(|answer| [200, 401].contains(&answer.status)), "{registered:?}");
+        assert_eq!(here.count("select count(*) from devices").await, 0);
+        here.pass(TimeDelta::minutes(2));
+    }
+}

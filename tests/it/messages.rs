@@ -128,6 +128,12 @@ mail = "Votre code\n\n{code}"
 text = "{code} : votre code {store}"
 subject = "{code} : votre code {store}"
 mail = "Votre code\n\n{code}"
+[phone_changed]
+subject = "Votre compte {store}"
+mail = "Un nouveau numéro a été enregistré."
+[email_changed]
+subject = "Votre compte {store}"
+mail = "Une nouvelle adresse a été enregistrée."
 "#;
 
 fn write(directory: &Path, file: &str, words: &str) {
@@ -178,6 +184,9 @@ fn files_that_cannot_be_used_are_named_at_the_start() {
             vec!["de.toml", "verify_phone.text", "71 of the 70"],
         ),
         ("en.toml", "[sign_in]\ntxt = \"{code}\"".to_owned(), vec!["en.toml", "txt", "line 2"]),
+        ("fr.toml", without_a_line("adresse"), vec!["fr.toml", "email_changed.mail", "missing"]),
+        ("en.toml", "[phone_changed]\nmail = \"{code}\"".to_owned(), vec!["en.toml", "phone_changed.mail", "{code}"]),
+        ("en.toml", "[phone_changed]\ntext = \"no\"".to_owned(), vec!["en.toml", "text", "line 2"]),
         ("en.toml", "not TOML".to_owned(), vec!["en.toml"]),
         ("layout.html", "<p>{subject}</p>".to_owned(), vec!["layout.html", "{body}"]),
         ("english.tml", String::new(), vec!["english.tml", "neither"]),

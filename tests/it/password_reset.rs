@@ -5,6 +5,7 @@ use futures::future::join_all;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::identity_provider::{APP, IdentityProvider, claims_of_a, claims_of_b, rsa, with};
 use crate::support::people::{EMAIL, PASSWORD, PHONE, token, wrong};
 use crate::support::{Answer, World};
 
@@ -21,6 +22,19 @@ async fn login(world: &World, identity: &str, password: &str) -> Answer {
 }
 
 /// Requests a code for this identity.
+/// Signs in with provider B as the same person each time, without an address.
+async fn login_with_b(world: &World) -> Answer {
+    let body = json!({ "idToken": rsa().sign(&claims_of_b(world, "7")), "clientId": APP });
+    world.storefront("customers/login-with-idp-b").json(&body).send().await
+}
+
+/// Links the account of [`EMAIL`] to that person, too.
+async fn link_b(world: &World) {
+    let claims = with(&claims_of_b(world, "7"), json!({ "email": EMAIL, "email_verified": true }));
+    let body = json!({ "idToken": rsa().sign(&claims), "clientId": APP });
+    world.storefront("customers/login-with-idp-b").json(&body).send().await.ok(200);
+}
+
 async fn code(world: &World, identity: &str) -> String {
     world.storefront("customers/login-with-sms").json(&json!({ "identity": identity })).send().await.ok(200);
     world.last_code()
@@ -144,4 +158,48 @@ async fn no_sign_in_by_the_old_password_survives_a_reset_it_runs_beside() {
     }
     world.storefront_get("customers/me").token(&newest).send().await.ok(200);
     assert_eq!(world.count("select count(*) from customer_tokens where revoked_at is null").await, 1, "the reset's");
+}
+
+#[tokio::test]
+async fn whoever_came_in_with_a_provider_is_put_out_by_a_new_password() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    let ada = world.register(EMAIL).await["customer"]["id"].clone();
+    link_b(&world).await;
+    assert_eq!(login_with_b(&world).await.ok(200)["customer"]["id"], ada);
+    let code = code(&world, EMAIL).await;
+    reset(&world, EMAIL, code, NEW).await.ok(200);
+    assert_eq!(world.count("select count(*) from provider_links").await, 0);
+    assert_ne!(
+        login_with_b(&world).await.ok(200)["customer"]["id"],
+        ada,
+        "the provider's word for nothing but a subject opens another account"
+    );
+    // Whose address it is comes back with a provider that says so.
+    let claims = with(&claims_of_a(&world, "8"), json!({ "email": EMAIL, "email_verified": true }));
+    let body = json!({ "identityToken": rsa().sign(&claims) });
+    assert_eq!(world.storefront("customers/login-with-idp-a").json(&body).send().await.ok(200)["customer"]["id"], ada);
+}
+
+#[tokio::test]
+async fn no_sign_in_with_a_provider_survives_a_reset_it_runs_beside() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    for _ in 0..5 {
+        let ada = world.register(EMAIL).await["customer"]["id"].clone();
+        link_b(&world).await;
+        let code = code(&world, EMAIL).await;
+        let with_b = join_all((0..8).map(|_| login_with_b(&world)));
+        let (reset, answers) = tokio::join!(reset(&world, EMAIL, code, NEW), with_b);
+        let newest = token(&reset.ok(200));
+        for login in answers.into_iter().map(|answer| answer.ok(200)).filter(|login| login["customer"]["id"] == ada) {
+            world.storefront_get("customers/me").token(&token(&login)).send().await.refused(401, "customer_token_invalid");
+        }
+        world.storefront_get("customers/me").token(&newest).send().await.ok(200);
+        let theirs = "select count(*) from customers join customer_tokens on customers.id = customer_id
+                      where email is not null and closed_at is null and revoked_at is null";
+        assert_eq!(world.count(theirs).await, 1, "the reset's");
+        sqlx::query("update customers set closed_at = now()").execute(&world.pool).await.unwrap();
+        world.pass(TimeDelta::minutes(2));
+    }
 }

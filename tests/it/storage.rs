@@ -17,6 +17,8 @@ use crate::support::identity_provider::{IdentityProvider, claims_of_a, rsa};
 use crate::support::people::{EMAIL, PASSWORD, PHONE, token, wrong};
 use crate::support::socket_server::KEY as SOCKET_KEY;
 
+const NEW_PASSWORD: &str = "battery staple correct";
+
 /// Runs every flow that involves a secret; returns the secrets.
 async fn eventful() -> (World, Vec<String>) {
     let (idp, cards) = (IdentityProvider::start().await, CardProvider::start().await);
@@ -33,10 +35,13 @@ async fn eventful() -> (World, Vec<String>) {
         vec![PASSWORD.to_owned(), world.api_key.clone(), world.store_key.clone(), SOCKET_KEY.to_owned(), SECRET_KEY.to_owned()];
     let secret_of = |token: &str| token.split_once('|').unwrap().1.to_owned();
 
-    // Codes of all four purposes, used and unused, correct and wrong; a password; a password in the wrong field.
+    // Codes of all five purposes, used and unused, correct and wrong; a password, and another one; a password in the wrong field.
     let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let ada = token(&login);
     secrets.extend([world.last_code(), secret_of(&ada)]);
+    let body = json!({ "platform": "ios", "token": "push t0ken of a phone" });
+    world.storefront("customers/register-device").token(&ada).json(&body).send().await.ok(200);
+    secrets.push("push t0ken of a phone".to_owned());
     let code = world.creation_code("+12025550111").await;
     world.open_account("+12025550111", &wrong(&code)).await.refused(422, "code_invalid");
     secrets.extend([code.clone(), wrong(&code)]);
@@ -45,12 +50,22 @@ async fn eventful() -> (World, Vec<String>) {
     secrets.push(world.last_code());
     let body = json!({ "code": world.last_code() });
     world.storefront("customers/verify-phone-number").token(&ada).json(&body).send().await.ok(200);
+    let body = json!({ "email": "lovelace@example.com" });
+    world.storefront("customers/request-email-verification").token(&ada).json(&body).send().await.ok(200);
+    secrets.push(world.last_code());
+    let body = json!({ "code": world.last_code() });
+    world.storefront("customers/verify-email").token(&ada).json(&body).send().await.ok(200);
+    world.pass(chrono::TimeDelta::minutes(2));
+    let code = world.sign_in_code(PHONE).await;
+    let body = json!({ "identity": PHONE, "code": code, "password": NEW_PASSWORD });
+    let ada = token(&world.storefront("customers/reset-password").json(&body).send().await.ok(200));
+    secrets.extend([code, NEW_PASSWORD.to_owned(), secret_of(&ada)]);
     world.pass(chrono::TimeDelta::minutes(2));
     secrets.push(world.sign_in_code(PHONE).await);
     world.pass(chrono::TimeDelta::minutes(2));
     world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
     secrets.push(world.last_code());
-    for (identity, password) in [(EMAIL, "wrong but long password"), ("typed the password here", EMAIL), (EMAIL, PASSWORD)] {
+    for (identity, password) in [(PHONE, "wrong but long password"), ("typed the password here", EMAIL), (PHONE, NEW_PASSWORD)] {
         let body = json!({ "identity": identity, "password": password });
         let answer = world.storefront("customers/login").json(&body).send().await;
         if answer.status == 200 {
@@ -134,7 +149,7 @@ async fn a_dump_of_the_database_holds_no_code_token_password_secret_or_key_in_cl
 #[tokio::test]
 async fn what_is_written_for_debugging_holds_no_secret() {
     let (world, secrets) = eventful().await;
-    let login = json!({ "identity": EMAIL, "password": PASSWORD });
+    let login = json!({ "identity": PHONE, "password": NEW_PASSWORD });
     let ada = token(&world.storefront("customers/login").json(&login).send().await.ok(200));
     world.storefront_get("customers/me").token(&ada).send().await.ok(200);
     let hash: String =

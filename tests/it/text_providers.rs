@@ -1,6 +1,9 @@
 //! Several SMS providers: the meaning of their responses, the order in which they are tried, and when one is skipped.
 
 use chrono::TimeDelta;
+use portico::config::Config;
+use portico::providers::card::Card;
+use portico::providers::sms::Sms;
 use serde_json::json;
 use wiremock::{MockServer, ResponseTemplate};
 
@@ -173,4 +176,29 @@ async fn when_every_provider_fails_it_is_502_and_each_further_text_asks_one_of_t
     twilio::change(&first, twilio::accepted()).await;
     world.pass(TimeDelta::seconds(30));
     ask(&world, PHONE).await.ok(200);
+}
+
+#[tokio::test]
+async fn credentials_numbers_and_codes_do_not_travel_where_others_listen() {
+    let body = r#"{"to":"{to}","text":"{text}"}"#;
+    for (provider, key) in [("twilio", "sms.twilio.base_url"), ("vonage", "sms.vonage.base_url"), ("http", "sms.http.url")] {
+        let refused = |url: &str| {
+            let known = [
+                ("sms.providers", provider),
+                ("sms.twilio.account_sid", "AC0"),
+                ("sms.twilio.from", "+12015550100"),
+                ("sms.vonage.api_key", "key"),
+                ("sms.vonage.from", "Acme"),
+                ("sms.http.body", body),
+            ];
+            Sms::new(&Config::with(&[&known[..], &[(key, url)]].concat()).unwrap().sms, None).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused("http://texts.example").unwrap(), format!("{key} is not an https:// address"));
+        for good in ["https://texts.example", "http://127.0.0.1:9"] {
+            assert_eq!(refused(good), None, "{key} {good}");
+        }
+    }
+    let card = |url: &str| Card::new(&Config::with(&[("providers.card.base_url", url)]).unwrap().providers.card);
+    assert_eq!(card("http://cards.example").unwrap_err().to_string(), "providers.card.base_url is not an https:// address");
+    assert!(card("https://cards.example").is_ok() && card("http://[::1]:9").is_ok());
 }

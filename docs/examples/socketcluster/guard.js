@@ -10,10 +10,14 @@ import { createHmac } from 'node:crypto';
  * subscribed to, and again before a message leaves on it once the last answer has run out.
  */
 export function guard(agServer, { portico, key }) {
-  // For each connection, the channels that were allowed and until when.
+  // For each connection, the channels that were allowed, to which token and until when.
   const grants = new WeakMap();
 
-  const isGranted = (socket, channel) => (grants.get(socket)?.get(channel) ?? 0) > Date.now();
+  // A new token may be somebody else's: what another one was allowed, even while this one came, counts for nothing.
+  function isGranted(socket, channel) {
+    const grant = grants.get(socket)?.get(channel);
+    return grant !== undefined && grant.token === socket.signedAuthToken && grant.until > Date.now();
+  }
 
   // The reason why `socket` may not listen to `channel`; undefined if it may.
   async function refusal(socket, channel) {
@@ -22,7 +26,7 @@ export function guard(agServer, { portico, key }) {
     const { allow, ttl, reason } = await ask(portico, key, { token, channel });
     if (!allow) return reason;
     if (!grants.has(socket)) grants.set(socket, new Map());
-    grants.get(socket).set(channel, Date.now() + ttl * 1000);
+    grants.get(socket).set(channel, { token, until: Date.now() + ttl * 1000 });
   }
 
   agServer.setMiddleware(agServer.MIDDLEWARE_INBOUND, async (actions) => {
@@ -36,8 +40,6 @@ export function guard(agServer, { portico, key }) {
         // Whoever could publish could tell others where their driver is.
         action.block(named('publishing_refused'));
       } else {
-        // A new token may be somebody else's: what the last one allowed is asked for again.
-        if (type === action.AUTHENTICATE) grants.delete(socket);
         action.allow();
       }
     }

@@ -1,5 +1,6 @@
 //! What a customer may follow on the socket: their own orders, and the drivers and vehicles of those that are still open.
 
+use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, CustomerId, DriverId, OrderId, VehicleId};
@@ -47,6 +48,18 @@ pub async fn is_served_by(
         company.uuid(),
         driver,
         vehicle,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Every order of the customer, also one that was deleted since, as JSON, for the customer.
+pub async fn export_orders(conn: &mut PgConnection, company: CompanyId, customer: CustomerId) -> Result<Value, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select coalesce(jsonb_agg(to_jsonb(orders) - 'version' order by created_at, id), '[]') as "orders!"
+         from orders where company_id = $1 and customer_id = $2"#,
+        company.uuid(),
+        customer.uuid(),
     )
     .fetch_one(conn)
     .await

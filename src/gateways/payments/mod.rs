@@ -22,6 +22,7 @@ use crate::resources::{Described, Filter, Record, Reference, Resource};
 pub(super) use entry::Entry;
 pub use facts::{Fact, FactKind, Normalised};
 pub(super) use follow::{Report, what_follows};
+pub use queries::export_payments;
 pub use state::{Dispute, Kind, State, Status};
 
 crate::columns! {

@@ -8,12 +8,15 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use crate::providers::RouteName;
+use crate::providers::address::is_out_of_hearing;
+use crate::providers::body::{self, Unread};
 use crate::providers::card::answer::Refusal;
 use crate::providers::card::{ApiVersion, BadSettings, CardError, Settings};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// The backoff before the first retry. The backoff before the n-th retry is n times as long.
 const PAUSE: Duration = Duration::from_millis(250);
+const NOT_UNDERSTOOD: &str = "an answer nobody understands";
 
 /// A client of the card provider.
 #[derive(Clone, Debug)]
@@ -27,7 +30,7 @@ pub struct Card {
 impl Card {
     /// Creates the client from the settings.
     pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
-        if !matches!(settings.base_url.scheme(), "https" | "http") {
+        if !is_out_of_hearing(&settings.base_url) {
             return Err(BadSettings::BaseUrl);
         }
         let client = Client::builder()
@@ -92,14 +95,24 @@ fn tries(status: StatusCode) -> u32 {
 
 async fn read<T: DeserializeOwned>(answer: Response) -> Result<T, CardError> {
     let status = answer.status();
+    let body = body::read(answer).await;
     if status.is_success() {
-        return answer.json().await.map_err(|error| failed(describe(&error)));
+        let body = body.map_err(|unread| failed(describe_unread(&unread)))?;
+        return serde_json::from_slice(&body).map_err(|_| failed(NOT_UNDERSTOOD));
     }
-    Err(answer.json::<Refusal>().await.unwrap_or_default().judge(status.as_u16()))
+    let refusal = body.ok().and_then(|body| serde_json::from_slice::<Refusal>(&body).ok());
+    Err(refusal.unwrap_or_default().judge(status.as_u16()))
 }
 
 fn failed(reason: impl Into<String>) -> CardError {
     CardError::Failed(reason.into())
+}
+
+fn describe_unread(unread: &Unread) -> &'static str {
+    match unread {
+        Unread::Broken(error) => describe(error),
+        Unread::TooLong => NOT_UNDERSTOOD,
+    }
 }
 
 /// The kind of the error only: its message may quote the response.
@@ -109,7 +122,7 @@ fn describe(error: &reqwest::Error) -> &'static str {
     } else if error.is_connect() {
         "no connection"
     } else if error.is_decode() {
-        "an answer nobody understands"
+        NOT_UNDERSTOOD
     } else {
         "a broken connection"
     }

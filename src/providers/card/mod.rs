@@ -15,6 +15,7 @@ use url::Url;
 
 use crate::kernel::settings;
 use crate::providers::RouteName;
+use crate::providers::address::OVERHEARD;
 
 pub use answer::{CardCustomerId, EphemeralKey, SetupIntent};
 pub use api_version::{ApiVersion, NotAnApiVersion};
@@ -39,7 +40,7 @@ pub struct Settings {
 #[derive(Debug, thiserror::Error)]
 pub enum BadSettings {
     /// `providers.card.base_url`
-    #[error("providers.card.base_url is not an address of the web")]
+    #[error("providers.card.base_url {OVERHEARD}")]
     BaseUrl,
     /// The HTTPS client cannot be built.
     #[error("no client for providers.card can be built")]

@@ -114,7 +114,7 @@ impl IdpA {
                 return Err(Flaw::Subject.into());
             }
         }
-        Ok(claims.identity(Provider::IdpA)?)
+        Ok(self.tokens.identity(Provider::IdpA, proof.token, claims)?)
     }
 }
 

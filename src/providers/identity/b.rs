@@ -84,6 +84,6 @@ impl IdpB {
         if proof.nonce.is_some_and(|nonce| claims.nonce.as_deref() != Some(nonce)) {
             return Err(Flaw::Nonce.into());
         }
-        Ok(claims.identity(Provider::IdpB)?)
+        Ok(self.tokens.identity(Provider::IdpB, proof.token, claims)?)
     }
 }

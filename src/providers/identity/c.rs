@@ -110,6 +110,6 @@ impl IdpC {
             }
             None => Provider::ClaimedIdpC,
         };
-        Ok(VerifiedIdentity { provider, subject, email: None, email_is_vouched_for: false, name: None })
+        Ok(VerifiedIdentity { provider, subject, email: None, email_is_vouched_for: false, name: None, token: None })
     }
 }

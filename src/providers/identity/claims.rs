@@ -9,6 +9,11 @@ const LEEWAY: TimeDelta = TimeDelta::seconds(60);
 /// The maximum age of a token, regardless of its `exp`. A short age limits the use of a stolen token.
 const MAX_AGE: TimeDelta = TimeDelta::minutes(10);
 
+/// The instant from which a token that is valid at `now` is certainly too old: it was issued at `now` plus the leeway at the latest.
+pub(super) fn too_old_at(now: DateTime<Utc>) -> DateTime<Utc> {
+    now + LEEWAY + MAX_AGE
+}
+
 /// The reason why a proof is refused. It is only logged: the response does not tell which check failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Flaw {
@@ -42,6 +47,9 @@ pub enum Flaw {
     /// The token was issued more than ten minutes ago.
     #[error("it is too old")]
     TooOld,
+    /// The token has been used for a sign-in before.
+    #[error("it was used before")]
+    Used,
     /// The nonce of the token is not that of the request.
     #[error("its nonce is another one")]
     Nonce,
@@ -125,7 +133,7 @@ impl Claims {
         if self.iat.max(self.nbf.unwrap_or(self.iat)) > seconds(now + LEEWAY) {
             return Err(Flaw::NotYetValid);
         }
-        if self.iat < seconds(now - MAX_AGE - LEEWAY) {
+        if self.iat < seconds(now - MAX_AGE) {
             return Err(Flaw::TooOld);
         }
         Ok(())
@@ -192,8 +200,8 @@ mod tests {
             ("nbf", json!(1_000_061), Err(Flaw::NotYetValid)),
             ("iat", json!(1_000_060), Ok(())),
             ("iat", json!(1_000_061), Err(Flaw::NotYetValid)),
-            ("iat", json!(999_340), Ok(())),
-            ("iat", json!(999_339), Err(Flaw::TooOld)),
+            ("iat", json!(999_400), Ok(())),
+            ("iat", json!(999_399), Err(Flaw::TooOld)),
             ("iat", json!(null), Err(Flaw::Malformed)),
             ("sub", json!(null), Err(Flaw::Malformed)),
             ("sub", json!(1), Err(Flaw::Malformed)),

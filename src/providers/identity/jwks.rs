@@ -2,13 +2,14 @@
 //!
 //! The keys are fetched when a token first needs one, when they are one hour old, and when a token names an unknown key.
 //! Regardless of the number of tokens, one request to the provider runs at a time, and at most one per minute. While the provider
-//! does not respond, the cached keys stay valid. A fetch continues if the request that started it is cancelled.
+//! does not respond, the cached keys stay valid: only the first token of an outage waits for the fetch, later ones use the cached keys
+//! while a fetch runs in the background. A fetch continues if the request that started it is cancelled.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::Client;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedMutexGuard, oneshot};
 use url::Url;
 
 use crate::kernel::clock::{Clock, seconds_until};
@@ -51,13 +52,20 @@ impl Jwks {
 
     /// Returns the key with this id.
     pub(super) async fn find(&self, id: &str) -> Result<Key, VerifyError> {
-        let fresh = {
+        let now = self.clock.now();
+        let (key, is_fresh, is_unanswered) = {
             let kept = self.kept();
-            kept.key(id).filter(|_| kept.is_fresh(self.clock.now())).cloned()
+            (kept.key(id).cloned(), kept.is_fresh(now), kept.is_unanswered())
         };
-        match fresh {
-            Some(key) => Ok(key),
-            None => {
+        match key {
+            Some(key) if is_fresh => Ok(key),
+            Some(key) if is_unanswered => {
+                if let Ok(flight) = self.flight.clone().try_lock_owned() {
+                    self.ask(flight);
+                }
+                Ok(key)
+            }
+            _ => {
                 self.refresh().await;
                 self.kept().find(id, self.clock.now())
             }
@@ -67,9 +75,17 @@ impl Jwks {
     /// Fetches the keys, or waits for a fetch in progress. Does nothing if the last request was less than one minute ago.
     async fn refresh(&self) {
         let flight = self.flight.clone().lock_owned().await;
+        if let Some(landing) = self.ask(flight) {
+            // Either it has landed, or it broke off; what is kept tells which.
+            landing.await.ok();
+        }
+    }
+
+    /// Has the provider asked in the background, unless it was asked a moment ago; gives what tells that it has answered.
+    fn ask(&self, flight: OwnedMutexGuard<()>) -> Option<oneshot::Receiver<()>> {
         let now = self.clock.now();
         if !self.kept().is_due(now) {
-            return;
+            return None;
         }
         self.kept().asked_at = Some(now);
         let (landed, landing) = oneshot::channel();
@@ -82,8 +98,7 @@ impl Jwks {
             drop(flight);
             landed.send(()).ok();
         });
-        // The fetch has succeeded or failed. The cache tells which.
-        landing.await.ok();
+        Some(landing)
     }
 
     /// Fetches the keys and returns how many of them can be used.
@@ -108,6 +123,11 @@ impl Kept {
 
     fn is_fresh(&self, now: DateTime<Utc>) -> bool {
         self.fetched_at.is_some_and(|at| now < at + FRESH_FOR)
+    }
+
+    /// Whether the last fetch failed or is still running.
+    fn is_unanswered(&self) -> bool {
+        self.asked_at > self.fetched_at
     }
 
     fn is_due(&self, now: DateTime<Utc>) -> bool {

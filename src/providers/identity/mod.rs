@@ -10,9 +10,9 @@
 //! provider's timeout. If the provider is slow, unreachable or sends an invalid response, the caller gets
 //! [`VerifyError::Unavailable`]. With cached keys, identity tokens of A and B are verified without a request to the provider.
 //!
-//! Not guaranteed: an identity token is a bearer token. An attacker who steals one can use it until it is ten minutes old, and
-//! can omit the nonce, which is compared only if the request contains one. A stolen token alone is useless if the provider is A
-//! and its authorization codes are exchanged, because a code works once.
+//! Not guaranteed: an identity token is a bearer token. An attacker who steals one before it is used can use it first, until it is ten
+//! minutes old, and can omit the nonce, which is compared only if the request contains one. A stolen token alone is useless if the
+//! provider is A and its authorization codes are exchanged.
 
 mod a;
 mod b;
@@ -26,6 +26,8 @@ mod member;
 mod outgoing;
 mod settings;
 mod tokens;
+
+use chrono::{DateTime, Utc};
 
 use crate::contact::EmailAddress;
 use crate::kernel::clock::Clock;
@@ -79,6 +81,17 @@ pub struct VerifiedIdentity {
     pub email_is_vouched_for: bool,
     /// The name of the person.
     pub name: Option<String>,
+    /// The identity token that was verified. `None` for an access token, which may be used many times.
+    pub token: Option<UsedToken>,
+}
+
+/// An identity token that is about to be used, for the check that it is used only once.
+#[derive(Clone, Copy, Debug)]
+pub struct UsedToken {
+    /// SHA-256 of the signed part of the token.
+    pub digest: [u8; 32],
+    /// From this instant on the token is too old anyway.
+    pub expires_at: DateTime<Utc>,
 }
 
 impl VerifiedIdentity {

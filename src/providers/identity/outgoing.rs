@@ -6,10 +6,8 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use serde::de::DeserializeOwned;
 
+use crate::providers::body::{self, Unread};
 use crate::providers::identity::BadSettings;
-
-/// The maximum size of a response, far above every legitimate one.
-const ANSWER_LIMIT: usize = 256 * 1024;
 
 /// A response.
 pub(super) struct Answer {
@@ -24,7 +22,7 @@ pub enum NoAnswer {
     #[error("the request failed")]
     Failed(#[source] reqwest::Error),
     /// The response exceeds the size limit.
-    #[error("the answer is longer than {ANSWER_LIMIT} bytes")]
+    #[error("the answer is longer than {} bytes", body::LIMIT)]
     TooLong,
     /// The response is a refusal.
     #[error("the answer has status {0}")]
@@ -44,15 +42,13 @@ pub(super) fn client(timeout: Duration) -> Result<Client, BadSettings> {
 pub(super) async fn ask(request: RequestBuilder) -> Result<Answer, NoAnswer> {
     // The URL may contain a secret.
     let failed = |error: reqwest::Error| NoAnswer::Failed(error.without_url());
-    let mut response = request.send().await.map_err(failed)?;
-    let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(failed)? {
-        if body.len() + chunk.len() > ANSWER_LIMIT {
-            return Err(NoAnswer::TooLong);
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(Answer { status: response.status(), body })
+    let response = request.send().await.map_err(failed)?;
+    let status = response.status();
+    let body = body::read(response).await.map_err(|unread| match unread {
+        Unread::Broken(error) => failed(error),
+        Unread::TooLong => NoAnswer::TooLong,
+    })?;
+    Ok(Answer { status, body })
 }
 
 impl Answer {

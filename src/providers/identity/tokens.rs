@@ -10,10 +10,11 @@ use url::Url;
 use crate::contact::EmailAddress;
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::providers::identity::claims::{Claims, Flaw, Subject};
+use crate::kernel::secrets::sha256;
+use crate::providers::identity::claims::{Claims, Flaw, Subject, too_old_at};
 use crate::providers::identity::jwks::Jwks;
 use crate::providers::identity::outgoing::{NoAnswer, client};
-use crate::providers::identity::{BadSettings, Provider, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{BadSettings, Provider, UsedToken, VerifiedIdentity, VerifyError};
 
 /// Verifies the identity tokens of one provider.
 #[derive(Clone, Debug)]
@@ -51,6 +52,20 @@ impl IdentityTokens {
         Ok(claims)
     }
 
+    /// The identity that the claims of this token describe.
+    pub(super) fn identity(&self, provider: Provider, token: &SecretString, claims: Claims) -> Result<VerifiedIdentity, Flaw> {
+        // Without the signature: an ECDSA signature has a second valid form, which anybody can compute from the first.
+        let (signed, _) = token.expose_secret().rsplit_once('.').ok_or(Flaw::Malformed)?;
+        Ok(VerifiedIdentity {
+            provider,
+            subject: Subject::parse(&claims.sub)?,
+            email: claims.email.as_deref().and_then(|email| EmailAddress::parse(email).ok()),
+            email_is_vouched_for: claims.email_verified,
+            name: claims.name,
+            token: Some(UsedToken { digest: sha256(signed), expires_at: too_old_at(self.clock.now()) }),
+        })
+    }
+
     /// Fetches the provider's keys and returns how many of them can be used.
     pub(super) async fn count_keys(&self) -> Result<usize, NoAnswer> {
         self.keys.count().await
@@ -59,18 +74,5 @@ impl IdentityTokens {
     /// The HTTP client for requests to the provider.
     pub(super) fn client(&self) -> &Client {
         &self.client
-    }
-}
-
-impl Claims {
-    /// The identity that the claims describe.
-    pub(super) fn identity(&self, provider: Provider) -> Result<VerifiedIdentity, Flaw> {
-        Ok(VerifiedIdentity {
-            provider,
-            subject: Subject::parse(&self.sub)?,
-            email: self.email.as_deref().and_then(|email| EmailAddress::parse(email).ok()),
-            email_is_vouched_for: self.email_verified,
-            name: self.name.clone(),
-        })
     }
 }

@@ -1,6 +1,9 @@
 //! `[sms]`: the providers and their order.
 
+use url::Url;
+
 use crate::kernel::settings;
+use crate::providers::address::{OVERHEARD, is_out_of_hearing};
 use crate::providers::sms::{breaker, http, twilio, vonage};
 
 /// `[sms]`
@@ -63,6 +66,11 @@ pub struct BadSettings {
     pub setting: &'static str,
     /// The fault.
     pub reason: String,
+}
+
+/// Checks the URL of a provider. Credentials, numbers and codes are sent there, so it must be encrypted.
+pub(super) fn address(url: &Url, setting: &'static str) -> Result<Url, BadSettings> {
+    if is_out_of_hearing(url) { Ok(url.clone()) } else { Err(BadSettings { setting, reason: OVERHEARD.to_owned() }) }
 }
 
 /// Returns the value of a setting that a configured provider requires.

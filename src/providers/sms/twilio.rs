@@ -9,7 +9,7 @@ use url::Url;
 
 use crate::kernel::settings;
 use crate::providers::sms::exchange::{self, Answer, Receipt};
-use crate::providers::sms::settings::required;
+use crate::providers::sms::settings::{address, required};
 use crate::providers::sms::{BadSettings, SendTextError, Text};
 
 /// The error codes that concern the number, not the account: invalid, not a mobile number, a short code, opted out, a landline.
@@ -56,8 +56,7 @@ impl Twilio {
     pub(super) fn new(settings: &Settings) -> Result<Self, BadSettings> {
         let account_sid = required(settings.account_sid.as_ref(), "sms.twilio.account_sid")?;
         let from = required(settings.from.as_ref(), "sms.twilio.from")?;
-        let messages = settings
-            .base_url
+        let messages = address(&settings.base_url, "sms.twilio.base_url")?
             .join(&format!("/2010-04-01/Accounts/{account_sid}/Messages.json"))
             .map_err(|error| BadSettings { setting: "sms.twilio.base_url", reason: error.to_string() })?;
         let client = exchange::client(settings.timeout, "sms.twilio.timeout")?;

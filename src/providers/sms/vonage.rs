@@ -12,7 +12,7 @@ use url::Url;
 use crate::kernel::settings;
 use crate::providers::sms::exchange::{self, Answer, Receipt};
 use crate::providers::sms::segment::Alphabet;
-use crate::providers::sms::settings::required;
+use crate::providers::sms::settings::{address, required};
 use crate::providers::sms::{BadSettings, SendTextError, Text};
 
 /// The status of a text that was taken.
@@ -72,7 +72,7 @@ impl Vonage {
     pub(super) fn new(settings: &Settings) -> Result<Self, BadSettings> {
         let api_key = required(settings.api_key.as_ref(), "sms.vonage.api_key")?;
         let from = required(settings.from.as_ref(), "sms.vonage.from")?;
-        let messages = settings.base_url.join("/sms/json");
+        let messages = address(&settings.base_url, "sms.vonage.base_url")?.join("/sms/json");
         let messages = messages.map_err(|error| BadSettings { setting: "sms.vonage.base_url", reason: error.to_string() })?;
         let client = exchange::client(settings.timeout, "sms.vonage.timeout")?;
         Ok(Self { client, messages, api_key, api_secret: settings.api_secret.clone(), from: without_plus(&from).to_owned() })

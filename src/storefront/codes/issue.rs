@@ -80,6 +80,8 @@ pub(in crate::storefront) enum IssueError {
     CoolingDown(#[source] mails::CoolingDown),
     #[error("no provider took the message")]
     NotSent,
+    #[error("whoever asks has closed their account")]
+    Closed,
     #[error("the code could not be stored")]
     Database(#[from] sqlx::Error),
 }
@@ -106,6 +108,7 @@ impl From<IssueError> for Problem {
             IssueError::Refused(refusal) => refusal.into(),
             IssueError::CoolingDown(refusal) => refusal.into(),
             IssueError::NotSent => ProblemCode::MessageNotSent.into(),
+            IssueError::Closed => ProblemCode::CustomerTokenInvalid.into(),
             IssueError::Database(error) => error.into(),
         }
     }
@@ -119,7 +122,7 @@ pub(in crate::storefront) async fn issue(storefront: &Storefront, order: Order<'
         None => None,
         Some(recipient) => match by_text(storefront, &order, recipient, now).await {
             Ok(method) => return Ok(method),
-            Err(IssueError::Database(error)) => return Err(error.into()),
+            Err(final_word @ (IssueError::Closed | IssueError::Database(_))) => return Err(final_word),
             Err(refused) => Some(refused),
         },
     };
@@ -214,7 +217,7 @@ async fn replace(
     digits: &SecretString,
     (method, sent_to): (Method, &str),
     now: DateTime<Utc>,
-) -> Result<bool, sqlx::Error> {
+) -> Result<bool, IssueError> {
     let code = NewCode {
         id,
         store: order.store.id,
@@ -229,7 +232,7 @@ async fn replace(
     if let Some(customer) = order.requested_by {
         // Two parallel requests of one customer touch the same codes. The lock serializes them, also with the closure of the
         // account.
-        customers::lock_customer(tx, customer).await?;
+        customers::lock_customer(tx, customer).await?.ok_or(IssueError::Closed)?;
     }
     let replaced = queries::replace_code(tx, &code, now).await?;
     if replaced && order.requested_by.is_some() {

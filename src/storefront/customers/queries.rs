@@ -206,6 +206,19 @@ pub(in crate::storefront) async fn lock_customer(conn: &mut PgConnection, id: Cu
     .await
 }
 
+/// Takes a shared lock on an open account until the transaction ends. Returns `None` if the account is closed.
+pub(in crate::storefront) async fn hold_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at
+         from customers where id = $1 and closed_at is null for share"#,
+        id.uuid(),
+    )
+    .fetch_optional(conn)
+    .await
+}
+
 /// Saves the fields that customers can change themselves.
 pub(in crate::storefront) async fn update_profile(
     conn: &mut PgConnection,

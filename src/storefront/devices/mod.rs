@@ -1,5 +1,7 @@
-//! Push devices, registered after sign-in. Notifications go to the customer who registered the device last.
+//! Push devices, registered after sign-in. Notifications go to the customer who registered the device last. The push token is encrypted
+//! under the application key.
 
+mod push_token;
 mod queries;
 
 use axum::Json as Answer;
@@ -15,7 +17,7 @@ use crate::storefront::Storefront;
 use crate::storefront::routes::{self, Routes, Sent, body, told};
 use crate::storefront::tokens::SignedInCustomer;
 
-pub(super) use queries::forget_devices;
+pub(super) use queries::{forget_devices, list_devices};
 
 /// The maximum length of a token, in characters.
 const TOKEN_MAX_LEN: usize = 4_096;
@@ -52,10 +54,11 @@ async fn register(
         store: caller.store.id,
         customer: caller.customer.id,
         platform,
-        digest: sha256(&token),
-        token,
+        token: push_token::Kept::new(&storefront.application_key, &token),
     };
-    let id = queries::upsert_device(&mut *storefront.pool.acquire().await?, &device, storefront.clock.now()).await?;
+    let registered = queries::upsert_device(&mut *storefront.pool.acquire().await?, &device, storefront.clock.now()).await?;
+    // A sign-in is remembered for a second: its account may have been closed since.
+    let id = registered.ok_or(ProblemCode::CustomerTokenInvalid)?;
     Ok(Answer(json!({ "status": "ok", "device": id })))
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::kernel::ids::StoreId;
-use crate::storefront::messages::draft::{ByPurpose, Draft};
+use crate::storefront::messages::draft::Drafts;
 use crate::storefront::messages::language_tag::LanguageTag;
 use crate::storefront::messages::wording::Fault;
 
@@ -59,7 +59,7 @@ pub(super) struct Source<T> {
 /// The files of one directory, or of several directories merged.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
-    pub(super) languages: BTreeMap<LanguageTag, Source<ByPurpose<Draft>>>,
+    pub(super) languages: BTreeMap<LanguageTag, Source<Drafts>>,
     pub(super) layout: Option<Source<String>>,
 }
 
@@ -130,7 +130,7 @@ impl Files {
     }
 }
 
-fn read_words(path: &Path, text: &str) -> Result<ByPurpose<Draft>, BadMessages> {
+fn read_words(path: &Path, text: &str) -> Result<Drafts, BadMessages> {
     toml::from_str(text).map_err(|source| BadMessages::Form { path: path.to_owned(), source: Box::new(source) })
 }
 

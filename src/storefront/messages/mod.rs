@@ -1,10 +1,10 @@
 //! The wording of texts and mails, in the language of the recipient.
 //!
-//! The wording is stored in files. `<language>.toml` has a text, a mail subject and a mail body for each purpose of a code.
-//! `layout.html` is the HTML layout of mails. English, German and a layout are built in. The directory `messages.directory` of
-//! the deployment adds languages and overrides built-in files. A subdirectory with the id of a store overrides both for that
-//! store. A file that overrides another one contains only the differences. `docs/messages.md` describes the files for their
-//! authors.
+//! The wording is stored in files. `<language>.toml` has a text, a mail subject and a mail body for each purpose of a code, and a mail
+//! subject and body for each notice. `layout.html` is the HTML layout of mails. English, German and a layout are built in. The directory
+//! `messages.directory` of the deployment adds languages and overrides built-in files. A subdirectory with the id of a store overrides
+//! both for that store. A file that overrides another one contains only the differences. `docs/messages.md` describes the files for
+//! their authors.
 //!
 //! All files are read and checked at startup: a message without its code, with an unknown placeholder, or with a text that could
 //! be longer than one segment prevents the start.
@@ -14,7 +14,7 @@
 //! * [`language_tag`] and [`accepted_languages`]: the names of languages, and the languages that a client accepts.
 //! * [`files`]: the files, where they are read from, and which file overrides which.
 //! * [`draft`]: the wording of a language as the files contain it.
-//! * [`wording`]: the checked wording of one purpose.
+//! * [`wording`], [`notice`]: the checked wording of one purpose, and of one notice.
 //! * [`layout`]: the HTML layout of mails.
 //! * [`phrasebook`]: the checked wording of a store in all languages.
 //! * [`store_name`]: the part of a store's name that fits into a message.
@@ -24,6 +24,7 @@ mod draft;
 mod files;
 mod language_tag;
 mod layout;
+mod notice;
 mod phrasebook;
 mod store_name;
 mod wording;
@@ -43,6 +44,7 @@ use phrasebook::Phrasebook;
 
 pub(super) use accepted_languages::AcceptedLanguages;
 pub use files::BadMessages;
+pub(super) use notice::Notice;
 pub(super) use phrasebook::Mail;
 pub use wording::Fault;
 
@@ -103,6 +105,11 @@ impl Messages {
     /// The subject and the body of the mail.
     pub(super) fn mail(&self, occasion: Occasion<'_>) -> Mail {
         self.phrasebook(occasion.store.id).mail(occasion)
+    }
+
+    /// What the mail says that tells of a change.
+    pub(super) fn notice(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice) -> Mail {
+        self.phrasebook(store.id).notice(store, languages, notice)
     }
 
     fn phrasebook(&self, store: StoreId) -> &Phrasebook {

@@ -4,17 +4,18 @@ use std::collections::BTreeMap;
 
 use secrecy::ExposeSecret;
 
-use crate::storefront::messages::draft::ByPurpose;
+use crate::storefront::messages::draft::Wordings;
 use crate::storefront::messages::files::{BadMessages, Files};
 use crate::storefront::messages::language_tag::LanguageTag;
 use crate::storefront::messages::layout::{Content, Layout};
-use crate::storefront::messages::wording::{Fault, Wording};
-use crate::storefront::messages::{AcceptedLanguages, Occasion, store_name};
+use crate::storefront::messages::wording::Fault;
+use crate::storefront::messages::{AcceptedLanguages, Notice, Occasion, store_name};
+use crate::storefront::stores::Store;
 
 /// The checked wording and the layout.
 #[derive(Debug)]
 pub(super) struct Phrasebook {
-    languages: BTreeMap<LanguageTag, ByPurpose<Wording>>,
+    languages: BTreeMap<LanguageTag, Wordings>,
     layout: Layout,
 }
 
@@ -51,14 +52,23 @@ impl Phrasebook {
         let (language, words) = self.choose(occasion.languages);
         let (words, code) = (words.of(occasion.purpose), occasion.code.expose_secret());
         let store = store_name::in_mail(&occasion.store.name);
-        let (subject, text) = (words.subject(code, &store), words.mail(code, &store));
-        let content = Content { language: language.as_str(), store: &store, subject: &subject, mail: &text, code };
+        self.lay_out(language, &store, words.subject(code, &store), words.mail(code, &store), code)
+    }
+
+    pub(super) fn notice(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice) -> Mail {
+        let (language, words) = self.choose(languages);
+        let (words, store) = (words.about(notice), store_name::in_mail(&store.name));
+        self.lay_out(language, &store, words.subject(&store), words.mail(&store), "")
+    }
+
+    fn lay_out(&self, language: &LanguageTag, store: &str, subject: String, text: String, code: &str) -> Mail {
+        let content = Content { language: language.as_str(), store, subject: &subject, mail: &text, code };
         let html = self.layout.page(content);
         Mail { subject, text, html }
     }
 
     /// Selects the language that the client prefers, or English.
-    fn choose(&self, accepted: &AcceptedLanguages) -> (&LanguageTag, &ByPurpose<Wording>) {
+    fn choose(&self, accepted: &AcceptedLanguages) -> (&LanguageTag, &Wordings) {
         let find = |tag: &LanguageTag| self.languages.get_key_value(tag);
         accepted.best_of(find).or_else(|| find(&LanguageTag::english())).expect("English is built in")
     }

@@ -102,7 +102,7 @@ fn check_text(words: Option<&str>) -> Result<(Template<Placeholder>, Alphabet), 
     }
 }
 
-fn check_subject(words: Option<&str>) -> Result<Template<Placeholder>, Fault> {
+pub(super) fn check_subject<P: Copy + PartialEq + FromStr>(words: Option<&str>) -> Result<Template<P>, Fault> {
     let words = given(words)?;
     if words.chars().any(char::is_control) {
         return Err(Fault::Lines);
@@ -120,7 +120,7 @@ fn check_coded(words: Option<&str>) -> Result<Template<Placeholder>, Fault> {
     if template.has(Placeholder::Code) { Ok(template) } else { Err(Fault::Lacks("code")) }
 }
 
-fn given(words: Option<&str>) -> Result<&str, Fault> {
+pub(super) fn given(words: Option<&str>) -> Result<&str, Fault> {
     words.filter(|words| !words.trim().is_empty()).ok_or(Fault::Missing)
 }
 
@@ -175,9 +175,9 @@ mod tests {
     fn words_that_mean_nothing_are_refused() {
         assert_eq!(refused("Hello from {store}").unwrap(), "it does not say {code}");
         assert_eq!(refused("{code} {shop}").unwrap(), "{shop} is not a placeholder here");
-        assert!(matches!(check_subject(None), Err(Fault::Missing)));
-        assert!(matches!(check_subject(Some(" ")), Err(Fault::Missing)));
-        assert!(matches!(check_subject(Some("Hello\r\nBcc: x")), Err(Fault::Lines)));
+        assert!(matches!(check_subject::<Placeholder>(None), Err(Fault::Missing)));
+        assert!(matches!(check_subject::<Placeholder>(Some(" ")), Err(Fault::Missing)));
+        assert!(matches!(check_subject::<Placeholder>(Some("Hello\r\nBcc: x")), Err(Fault::Lines)));
         assert!(matches!(check_mail(Some("Hello")), Err(Fault::Lacks("code"))));
     }
 }

@@ -2,9 +2,10 @@
 
 use secrecy::SecretString;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::kernel::ids::{DeviceId, TypedId};
+use crate::kernel::json::Members;
 use crate::providers::card::ApiVersion;
 use crate::resources::{Member, Parsed};
 use crate::storefront::codes::SubmittedCode;
@@ -16,7 +17,7 @@ pub trait Body {
 }
 
 /// The handler reads the fields itself. The route declares them with [`Told::reading`](crate::storefront::routes::Told::reading).
-impl Body for Map<String, Value> {
+impl Body for Members {
     fn schema() -> Value {
         json!({ "type": "object" })
     }

@@ -7,7 +7,7 @@ use crate::contact::{EmailAddress, Identity};
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::providers::identity::VerifiedIdentity;
+use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
 use crate::storefront::Storefront;
 use crate::storefront::audit::Attempt;
 use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer};
@@ -15,8 +15,8 @@ use crate::storefront::sign_in::SignedIn;
 use crate::storefront::social::queries;
 use crate::storefront::stores::Store;
 
-/// How often a sign-in is retried after a parallel one was faster. A retry finds the account of the parallel sign-in.
-const TRIES: u32 = 3;
+/// How often a sign-in is tried, if a parallel one was faster or a link was deleted. A retry finds what the parallel one has committed.
+const TRIES: u32 = 4;
 
 /// The optional details of a new customer from the request.
 #[derive(Debug, Default)]
@@ -51,23 +51,34 @@ pub(super) async fn sign_in(
     Err(ProblemCode::Overloaded.into())
 }
 
-/// Tries the sign-in in one transaction. Returns `None` and changes nothing if a parallel one has linked the subject or proven
-/// the address in the meantime.
+/// Tries the sign-in in one transaction. Returns `None` and changes nothing if a parallel one has linked the subject, deleted the link or
+/// proven the address in the meantime. A token that was used before is refused like one that is not verified.
 async fn try_to_sign_in(
     storefront: &Storefront,
     attempt: &Attempt<'_>,
     identity: &VerifiedIdentity,
     typed: &Typed,
-) -> Result<Option<SignedIn>, sqlx::Error> {
+) -> Result<Option<SignedIn>, Problem> {
     let (store, now) = (attempt.store, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
-    let (customer, lost) = match queries::find_linked(&mut tx, store.id, identity).await? {
-        Some(customer) => (customer, None),
+    // First of all, and only if what follows succeeds: of parallel requests with one token the others wait here, with nothing locked.
+    if let Some(token) = &identity.token
+        && !queries::use_token(&mut tx, store.id, token).await?
+    {
+        return Err(VerifyError::from(Flaw::Used).into());
+    }
+    let found = match queries::find_linked(&mut tx, store.id, identity).await? {
+        Some(id) => customers::hold_customer(&mut tx, id).await?.map(|customer| (customer, None)),
         None => match find_or_open(&mut tx, store, identity, typed, now).await? {
-            Some((customer, lost)) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => (customer, lost),
-            _ => return Ok(None),
+            Some((customer, lost)) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => Some((customer, lost)),
+            _ => None,
         },
     };
+    let Some((customer, lost)) = found else { return Ok(None) };
+    // Whoever was about to put everybody out has been waited for, and may have dropped the link.
+    if queries::find_linked(&mut tx, store.id, identity).await? != Some(customer.id) {
+        return Ok(None);
+    }
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     if let Some(lost) = lost {
@@ -76,8 +87,8 @@ async fn try_to_sign_in(
     Ok(Some(signed_in))
 }
 
-/// Returns the account that has proven the address which the provider vouches for, or opens a new one. Returns `None` if the
-/// address was proven in the meantime.
+/// Returns the account, locked, that has proven the address which the provider vouches for, or opens a new one. Returns `None` if the
+/// address was proven or given up in the meantime.
 async fn find_or_open(
     tx: &mut PgConnection,
     store: &Store,
@@ -88,7 +99,8 @@ async fn find_or_open(
     if let Some(email) = identity.vouched_email()
         && let Some(owner) = customers::find_proven(tx, store.id, &Identity::Email(email.clone())).await?
     {
-        return Ok(Some((owner, None)));
+        let owner = customers::hold_customer(tx, owner.id).await?;
+        return Ok(owner.filter(|owner| owner.proven_email().is_some_and(|own| own.key() == email.key())).map(|owner| (owner, None)));
     }
     match customers::open_account(tx, store.company_id, &newcomer(store, identity, typed, now), now).await {
         Err(error) if violated_constraint(&error) == Some("customers_proven_email") => Ok(None),

@@ -10,6 +10,8 @@
 //!
 //! An address in the request body is always unproven: it opens no account and proves nothing.
 //!
+//! An identity token can be used once per store: `used_identity_tokens` stores its digest until the token is too old.
+//!
 //! A deployment can rename the providers. A provider with the name `acme-id` is also available at `login-with-acme-id`, and the
 //! field `acmeIdUserId` is accepted like the neutral one.
 
@@ -24,8 +26,8 @@ use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::kernel::json::{self, Json};
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::json::{self, Json, Members};
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::providers::RouteName;
 use crate::providers::identity::{IdpAProof, IdpBProof, IdpCProof, VerifiedIdentity, VerifyError, user_id_member};
 use crate::storefront::Storefront;
@@ -34,7 +36,7 @@ use crate::storefront::audit::{Attempt, Method, Origin, audited};
 use crate::storefront::routes::{self, Body, Parts, Routes, body, told};
 use crate::storefront::social::linking::{Typed, sign_in};
 
-pub(super) use queries::forget_links;
+pub(super) use queries::{forget_links, sweep_tokens};
 
 /// The routes of the three providers, under their neutral names and under the names of this deployment.
 pub(super) fn routes(storefront: &Storefront) -> Routes<Storefront> {
@@ -88,7 +90,7 @@ async fn login_with_idp_a(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     origin: Origin,
-    Json(body): Json<Map<String, Value>>,
+    Json(Members(body)): Json<Members>,
 ) -> Result<Answer<Value>, Problem> {
     let idp_a = &storefront.identity_providers.idp_a;
     let provider = idp_a.offered()?;
@@ -117,7 +119,7 @@ async fn login_with_idp_b(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     origin: Origin,
-    Json(body): Json<Map<String, Value>>,
+    Json(Members(body)): Json<Members>,
 ) -> Result<Answer<Value>, Problem> {
     let provider = storefront.identity_providers.idp_b.offered()?;
     let login: IdpBLogin = json::from_value(Value::Object(body))?;
@@ -145,7 +147,7 @@ async fn login_with_idp_c(
     State(storefront): State<Storefront>,
     CallingStore { store }: CallingStore,
     origin: Origin,
-    Json(body): Json<Map<String, Value>>,
+    Json(Members(body)): Json<Members>,
 ) -> Result<Answer<Value>, Problem> {
     let idp_c = &storefront.identity_providers.idp_c;
     let provider = idp_c.offered()?;
@@ -169,8 +171,10 @@ async fn finish(
 
 /// Reads a body. The provider's id of the person may be in a field that has the deployment's name for the provider.
 fn read<T: DeserializeOwned>(mut body: Map<String, Value>, name: &RouteName, neutral: &str) -> Result<T, Problem> {
-    if let Some(id) = body.remove(&user_id_member(&name.to_string())) {
-        body.entry(neutral).or_insert(id);
+    if let Some(id) = body.remove(&user_id_member(&name.to_string()))
+        && body.insert(neutral.to_owned(), id).is_some()
+    {
+        return Err(FieldErrors::one(neutral, format!("{neutral} is given under both of its names.")));
     }
     json::from_value(Value::Object(body))
 }

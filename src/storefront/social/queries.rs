@@ -1,30 +1,46 @@
-//! The SQL of provider links.
+//! The SQL of provider links and of the tokens that were used.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CustomerId, StoreId};
-use crate::providers::identity::VerifiedIdentity;
-use crate::storefront::customers::{Customer, find_customer};
+use crate::providers::identity::{UsedToken, VerifiedIdentity};
+
+/// Uses an identity token up; `false` when it was used in this store before. Whoever is about to use the same one is waited for.
+pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &UsedToken) -> Result<bool, sqlx::Error> {
+    let used = sqlx::query!(
+        "insert into used_identity_tokens (store_id, digest, expires_at) values ($1, $2, $3)
+         on conflict on constraint used_identity_tokens_pkey do nothing",
+        store.uuid(),
+        token.digest.as_slice(),
+        token.expires_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(used.rows_affected() == 1)
+}
+
+/// Drops the tokens that are too old by themselves.
+pub(in crate::storefront) async fn sweep_tokens(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from used_identity_tokens where expires_at < $1", now).execute(conn).await?;
+    Ok(())
+}
 
 /// Returns the open account that this identity is linked to.
 pub(super) async fn find_linked(
     conn: &mut PgConnection,
     store: StoreId,
     identity: &VerifiedIdentity,
-) -> Result<Option<Customer>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        r#"select customer_id as "id: CustomerId" from provider_links where store_id = $1 and provider = $2 and subject = $3"#,
+) -> Result<Option<CustomerId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select customer_id as "id: CustomerId" from provider_links join customers on customers.id = provider_links.customer_id
+         where provider_links.store_id = $1 and provider = $2 and subject = $3 and customers.closed_at is null"#,
         store.uuid(),
         identity.provider.as_str(),
         identity.subject.as_str(),
     )
-    .fetch_optional(&mut *conn)
-    .await?;
-    match id {
-        Some(id) => find_customer(conn, store, id).await,
-        None => Ok(None),
-    }
+    .fetch_optional(conn)
+    .await
 }
 
 /// Links the identity to an account. Returns `false` if it is already linked to an open account. A link to a closed account is
@@ -51,7 +67,8 @@ pub(super) async fn link(
     Ok(linked.rows_affected() == 1)
 }
 
-/// Deletes every link of a customer. A later sign-in with the provider opens a new account.
+/// Deletes every link of a customer. From then on a provider signs the customer in only by vouching for the proven address. The caller has
+/// locked the account.
 pub(in crate::storefront) async fn forget_links(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from provider_links where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())

@@ -1,6 +1,6 @@
 //! The published keys of a provider: fetched rarely, and kept while the provider is unavailable.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -142,4 +142,41 @@ async fn who_asks_and_leaves_does_not_take_the_answer_along() {
     }
     login_a(&world, &claims).await.ok(200);
     assert_eq!(idp.asked("/keys").await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_provider_that_hangs_while_keys_are_stale_keeps_one_sign_in_waiting_and_no_more() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[("providers.idp_a.timeout", "2s")]).await;
+    login_with(&world, rsa()).await.ok(200);
+    idp.answer_keys(ResponseTemplate::new(200).set_delay(Duration::from_secs(60))).await;
+    world.pass(TimeDelta::hours(1));
+    let asked = async |times| {
+        while idp.asked("/keys").await.len() < times {
+            tokio::task::yield_now().await;
+        }
+    };
+    let first = async {
+        login_with(&world, rsa()).await.ok(200);
+        Instant::now()
+    };
+    // While the first one finds out that the provider hangs, and whenever that is asked again, nobody else waits.
+    let others = async {
+        asked(2).await;
+        let answers = join_all((0..10).map(|_| login_with(&world, rsa()))).await;
+        assert!(answers.iter().all(|answer| answer.status == 200));
+        Instant::now()
+    };
+    let (first, others) = tokio::join!(first, others);
+    assert!(others < first, "the others were served before the provider was given up");
+    world.pass(TimeDelta::minutes(1));
+    let began = Instant::now();
+    let answers = join_all((0..10).map(|_| login_with(&world, rsa()))).await;
+    assert!(answers.iter().all(|answer| answer.status == 200));
+    assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    asked(3).await;
+    assert_eq!(idp.asked("/keys").await.len(), 3, "one of them had it asked");
+    idp.publish(&[rsa(), foreign()]).await;
+    world.pass(TimeDelta::minutes(1));
+    login_with(&world, foreign()).await.ok(200);
 }

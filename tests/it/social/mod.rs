@@ -8,21 +8,21 @@ mod tokens;
 
 use serde_json::{Value, json};
 
-use crate::support::identity_provider::{APP, rsa};
+use crate::support::identity_provider::{APP, another, rsa};
 use crate::support::{Answer, World};
 
 async fn login(world: &World, provider: &str, body: Value) -> Answer {
     world.storefront(&format!("customers/login-with-{provider}")).json(&body).send().await
 }
 
-/// Signs in with a token of A that has these claims.
+/// Signs in with a new token of A that has these claims.
 async fn login_a(world: &World, claims: &Value) -> Answer {
-    login(world, "idp-a", json!({ "identityToken": rsa().sign(claims) })).await
+    login(world, "idp-a", json!({ "identityToken": rsa().sign(&another(claims)) })).await
 }
 
-/// Signs in with a token of B that has these claims.
+/// Signs in with a new token of B that has these claims.
 async fn login_b(world: &World, claims: &Value) -> Answer {
-    login(world, "idp-b", json!({ "idToken": rsa().sign(claims), "clientId": APP })).await
+    login(world, "idp-b", json!({ "idToken": rsa().sign(&another(claims)), "clientId": APP })).await
 }
 
 /// The id of the customer who was signed in.

@@ -26,12 +26,12 @@ async fn a_provider_answers_to_its_neutral_name_and_to_its_own() {
     let idp = IdentityProvider::start().await;
     let world =
         idp.world(&[("providers.idp_a.name", "acme-id"), ("providers.idp_b.name", "beta"), ("providers.idp_c.name", "gamma-2-go")]).await;
-    let token = rsa().sign(&claims_of_a(&world, "7"));
-    let neutral = customer(login(&world, "idp-a", json!({ "identityToken": token, "idpAUserId": "7" })).await);
+    let token = || rsa().sign(&claims_of_a(&world, "7"));
+    let neutral = customer(login(&world, "idp-a", json!({ "identityToken": token(), "idpAUserId": "7" })).await);
     for route in ["idp-a", "acme-id"] {
         for member in ["idpAUserId", "acmeIdUserId"] {
-            assert_eq!(customer(login(&world, route, json!({ "identityToken": token, member: "7" })).await), neutral);
-            login(&world, route, json!({ "identityToken": token, member: "8" })).await.refused(401, "identity_not_verified");
+            assert_eq!(customer(login(&world, route, json!({ "identityToken": token(), member: "7" })).await), neutral);
+            login(&world, route, json!({ "identityToken": token(), member: "8" })).await.refused(401, "identity_not_verified");
         }
     }
     let token = rsa().sign(&claims_of_b(&world, "7"));
@@ -74,4 +74,23 @@ async fn settings_that_cannot_be_meant_are_refused_by_name() {
         let error = refused(key, value);
         assert!(error.contains(message), "{key} = {value}: {error}");
     }
+}
+
+#[tokio::test]
+async fn a_member_that_is_given_twice_is_refused() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[("providers.idp_a.name", "acme-id")]).await;
+    let (a, b) = (rsa().sign(&claims_of_a(&world, "7")), rsa().sign(&claims_of_b(&world, "7")));
+    for (provider, body) in [
+        ("idp-a", format!(r#"{{"identityToken":"{a}","idpAUserId":"8","idpAUserId":"7"}}"#)),
+        ("idp-a", format!(r#"{{"identityToken":"x","identityToken":"{a}"}}"#)),
+        ("idp-a", format!(r#"{{"identityToken":"{a}","idpAUserId":"8","acmeIdUserId":"7"}}"#)),
+        ("acme-id", format!(r#"{{"identityToken":"{a}","acmeIdUserId":"7","idpAUserId":"7"}}"#)),
+        ("idp-b", format!(r#"{{"idToken":"{b}","clientId":"x","clientId":"{APP}"}}"#)),
+        ("idp-c", r#"{"idpCUserId":"7","idpCUserId":"7","accessToken":"x"}"#.to_owned()),
+    ] {
+        let request = world.storefront(&format!("customers/login-with-{provider}")).header("content-type", "application/json");
+        request.body(body).send().await.refused(422, "body_invalid");
+    }
+    assert_eq!(world.count("select count(*) from customers").await, 0);
 }

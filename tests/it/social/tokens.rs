@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::TimeDelta;
+use futures::future::join_all;
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use serde_json::{Value, json};
 
@@ -121,7 +122,7 @@ async fn a_token_that_says_something_else_is_refused() {
         json!({ "exp": now - 60 }),
         json!({ "nbf": now + 61 }),
         json!({ "iat": now + 61 }),
-        json!({ "iat": now - 661 }),
+        json!({ "iat": now - 601 }),
         json!({ "iss": "https://b.example" }),
         json!({ "iss": "https://a.example.evil.example" }),
         json!({ "aud": "com.mallory.app" }),
@@ -144,23 +145,102 @@ async fn a_token_that_says_something_else_is_refused() {
 }
 
 #[tokio::test]
-async fn a_token_is_replayed_for_ten_minutes_and_a_minute_of_leeway_at_most() {
+async fn a_token_can_be_used_for_ten_minutes_whatever_its_own_end() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     // The token itself expires a day later.
     let claims = claims_of_a(&world, "7");
-    world.pass(TimeDelta::minutes(11));
+    world.pass(TimeDelta::minutes(10));
     login_a(&world, &claims).await.ok(200);
     world.pass(TimeDelta::seconds(1));
     login_a(&world, &claims).await.refused(401, "identity_not_verified");
 }
 
 #[tokio::test]
-async fn whom_the_app_believes_to_be_signed_in_must_be_the_one() {
+async fn a_token_signs_in_once_as_long_as_it_is_good() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
+    // The provider's clock goes before ours as far as it may.
+    let issued_at = world.clock.now().timestamp() + 60;
+    let of_a = json!({ "identityToken": rsa().sign(&with(&claims_of_a(&world, "7"), json!({ "iat": issued_at }))) });
+    let token = ec().sign(&with(&claims_of_b(&world, "7"), json!({ "iat": issued_at })));
+    let of_b = json!({ "idToken": with_the_other_signature(&token), "clientId": APP });
+    for (provider, body) in [("idp-a", &of_a), ("idp-b", &of_b)] {
+        login(&world, provider, body.clone()).await.ok(200);
+    }
+    let used_up = async || {
+        for (provider, body) in [("idp-a", &of_a), ("idp-b", &of_b)] {
+            login(&world, provider, body.clone()).await.refused(401, "identity_not_verified");
+        }
+    };
+    used_up().await;
+    // Nor is it another token as the provider signed it, or at another instance.
+    login(&world, "idp-b", with(&of_b, json!({ "idToken": token }))).await.refused(401, "identity_not_verified");
+    login(&world.another_instance(), "idp-a", of_a.clone()).await.refused(401, "identity_not_verified");
+    // Until the end of the last second in which it is good.
+    world.pass(TimeDelta::minutes(11));
+    world.state.storefront.sweep().await.unwrap();
+    used_up().await;
+    world.pass(TimeDelta::seconds(1));
+    world.state.storefront.sweep().await.unwrap();
+    used_up().await;
+    assert_eq!(world.count("select count(*) from used_identity_tokens").await, 0, "too old by itself, it need not be remembered");
+    assert_eq!(world.count("select count(*) from customer_tokens").await, 2);
+}
+
+#[tokio::test]
+async fn a_token_presented_many_times_at_once_signs_in_once() {
+    let idp = IdentityProvider::start().await;
+    for known in [false, true] {
+        let world = idp.world(&[]).await;
+        if known {
+            login_a(&world, &claims_of_a(&world, "7")).await.ok(200);
+        }
+        let there = world.another_instance();
+        let body = json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")) });
+        let answers = join_all((0..20).map(|n| login([&world, &there][n % 2], "idp-a", body.clone()))).await;
+        let (signed_in, refused): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 200);
+        assert_eq!(signed_in.len(), 1);
+        for answer in refused {
+            answer.refused(401, "identity_not_verified");
+        }
+        assert_eq!(world.count("select count(*) from customers").await, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_sign_in_that_comes_to_nothing_uses_no_token_up() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let token = rsa().sign(&claims_of_a(&world, "7"));
+    login(&world, "idp-a", json!({ "identityToken": token, "idpAUserId": "8" })).await.refused(401, "identity_not_verified");
+    login(&world, "idp-a", json!({ "identityToken": token, "name": "x".repeat(256) })).await.refused(422, "body_invalid");
+    login(&world, "idp-a", json!({ "identityToken": token })).await.ok(200);
+    // Another store does not know that it was used: its customers are others.
+    let (_, key) = world.another_store().await;
+    world.storefront("customers/login-with-idp-a").key(&key).json(&json!({ "identityToken": token })).send().await.ok(200);
+}
+
+/// The same token: of an elliptic signature (r, s) everybody can make (r, n - s), which is as good.
+fn with_the_other_signature(token: &str) -> String {
+    let order = hex::decode("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551").unwrap();
+    let (signed, signature) = token.rsplit_once('.').unwrap();
+    let mut signature = URL_SAFE_NO_PAD.decode(signature).unwrap();
+    let mut borrowed = 0;
+    for place in (0..32).rev() {
+        let difference = i16::from(order[place]) - i16::from(signature[32 + place]) - borrowed;
+        borrowed = i16::from(difference < 0);
+        signature[32 + place] = u8::try_from(difference.rem_euclid(256)).unwrap();
+    }
+    format!("{signed}.{}", URL_SAFE_NO_PAD.encode(signature))
+}
+
+#[tokio::test]
+async fn whom_the_app_believes_to_be_signed_in_must_be_the_one() {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[]).await;
     for (id, status) in [(json!("7"), 200), (json!(null), 200), (json!("8"), 401), (json!(""), 401), (json!("07"), 401)] {
+        let token = rsa().sign(&claims_of_a(&world, "7"));
         let answer = login(&world, "idp-a", json!({ "identityToken": token, "idpAUserId": id })).await;
         assert_eq!(answer.status, status, "{id}");
     }

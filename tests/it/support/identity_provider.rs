@@ -1,7 +1,7 @@
 //! Mocks of the identity providers: signing keys for tokens, and the URLs that a deployment requests.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -170,13 +170,19 @@ impl IdentityProvider {
 /// The claims of a valid token of A for a subject.
 pub fn claims_of_a(world: &World, subject: &str) -> Value {
     let now = world.clock.now().timestamp();
-    json!({ "iss": "https://a.example", "aud": APP, "sub": subject, "iat": now, "exp": now + 86_400 })
+    another(&json!({ "iss": "https://a.example", "aud": APP, "sub": subject, "iat": now, "exp": now + 86_400 }))
 }
 
 /// The claims of a valid token of B for a subject.
 pub fn claims_of_b(world: &World, subject: &str) -> Value {
     let now = world.clock.now().timestamp();
-    json!({ "iss": "https://b.example", "aud": APP, "azp": APP, "sub": subject, "iat": now, "exp": now + 3_600 })
+    another(&json!({ "iss": "https://b.example", "aud": APP, "azp": APP, "sub": subject, "iat": now, "exp": now + 3_600 }))
+}
+
+/// The claims of another token that says the same: each token signs in once.
+pub fn another(claims: &Value) -> Value {
+    static TOKENS: AtomicU64 = AtomicU64::new(0);
+    with(claims, json!({ "jti": TOKENS.fetch_add(1, Ordering::Relaxed).to_string() }))
 }
 
 /// `value` with fields set, or removed by `null`.

@@ -10,6 +10,7 @@ use url::{Url, form_urlencoded};
 
 use crate::kernel::template::Template;
 use crate::providers::sms::BadSettings;
+use crate::providers::sms::settings::address;
 
 /// A placeholder of the URL or the body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,9 +103,7 @@ impl Shape {
         let read = |text: &SecretString, setting| Template::parse(text.expose_secret()).map_err(|error| bad(setting, error.to_string()));
         let shape = Self { url: read(url, "sms.http.url")?, body: read(body, "sms.http.body")?, format };
         let url = shape.url(AWKWARD).map_err(|error| bad("sms.http.url", error.to_string()))?;
-        if !matches!(url.scheme(), "https" | "http") {
-            return Err(bad("sms.http.url", "is not an address of the web".to_owned()));
-        }
+        address(&url, "sms.http.url")?;
         if let (Format::Json, Some(body)) = (format, shape.body(AWKWARD)) {
             let read = serde_json::from_str::<serde::de::IgnoredAny>(&body);
             read.map_err(|error| bad("sms.http.body", format!("is not JSON when it is filled in: {error}")))?;
@@ -200,7 +199,9 @@ mod tests {
         assert!(refused(URL, r#"{"text":"{text}"}"#).contains("{to}"));
         assert!(refused(URL, r#"{"to":"{too}"}"#).contains("{too}"));
         assert!(refused("", r#"{"to":"{to}","text":"{text}"}"#).contains("sms.http.url"));
-        assert!(refused("ftp://sms.example.com", r#"{"to":"{to}","text":"{text}"}"#).contains("sms.http.url"));
+        for overheard in ["ftp://sms.example.com", "http://sms.example.com"] {
+            assert!(refused(overheard, r#"{"to":"{to}","text":"{text}"}"#).contains("sms.http.url is not an https:// address"));
+        }
     }
 
     #[test]

@@ -1,0 +1,7 @@
+-- Whoever holds a push token and the shop's key at the push service writes to the customer's screen: tokens are kept like other secrets.
+alter table devices add column sealed_token bytea;
+alter table devices alter column token drop not null;
+alter table devices add constraint devices_token_kept check (num_nonnulls(token, sealed_token) = 1);
+comment on column devices.sealed_token is
+    'What the platform''s push channel knows the device by, encrypted under the application key for this row alone.';
+comment on column devices.token is 'The same in clear, in rows from before sealed_token until the device is registered again.';

@@ -1,0 +1,33 @@
+//! The URLs that secrets may be sent to.
+
+use url::{Host, Url};
+
+/// Whether requests to this URL cannot be read or changed on the way: it is HTTPS, or plain HTTP on this machine.
+pub(super) fn is_out_of_hearing(url: &Url) -> bool {
+    let is_this_machine = match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    };
+    url.scheme() == "https" || url.scheme() == "http" && is_this_machine
+}
+
+/// The fault of any other URL.
+pub(super) const OVERHEARD: &str = "is not an https:// address";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_http_goes_no_further_than_this_machine() {
+        let is_good = |text: &str| is_out_of_hearing(&text.parse().unwrap());
+        for good in ["https://idp.example/keys", "http://127.0.0.1:8090/keys", "http://[::1]/keys", "http://localhost/keys"] {
+            assert!(is_good(good), "{good}");
+        }
+        for bad in ["http://idp.example/keys", "http://localhost.example/keys", "http://10.0.0.1/keys", "file:///etc/passwd"] {
+            assert!(!is_good(bad), "{bad}");
+        }
+    }
+}
