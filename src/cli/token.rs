@@ -6,8 +6,8 @@ use crate::cli::{Failure, say};
 use crate::config::Config;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CustomerId, SessionId};
-use crate::set_up::{SetUp, application_key};
-use crate::{fleet, gateways, storefront};
+use crate::set_up::SetUp;
+use crate::storefront;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum TokenCommand {
