@@ -90,10 +90,6 @@ impl Resource for Issue {
         Filter::id::<OrderId>("order").on("order_id"),
     ];
     const SEARCH: &'static [&'static str] = &["title", "report", "category", "reporter"];
-
-    fn shown(&self) -> Map<String, Value> {
-        self.members()
-    }
 }
 
 impl Announced for Issue {

@@ -1,13 +1,17 @@
 //! A resource's own columns, declared once: the struct, the column list and the binding of values are derived from the declaration.
 
+use serde_json::{Map, Value};
 use sqlx::Postgres;
 use sqlx::postgres::PgRow;
 use sqlx::query_builder::Separated;
 
+use crate::resources::Described;
+
 /// The list of values that is bound to a statement.
 pub type Values<'q> = Separated<'q, Postgres, &'static str>;
 
-/// A struct whose fields are columns of a table. Implemented by [`columns!`](crate::columns).
+/// A struct whose fields are columns of a table. Implemented by [`columns!`](crate::columns), [`read_only!`](crate::read_only) and
+/// [`fields!`](crate::fields).
 pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + Sized + 'static {
     /// The column names, equal to the field names and in their order.
     const COLUMNS: &'static [&'static str];
@@ -17,9 +21,20 @@ pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + S
 
     /// Binds the values in the order of [`Columns::COLUMNS`].
     fn bind(&self, values: &mut Values<'_>);
+
+    /// The fields as responses show them, in their order. Empty for a struct of [`columns!`](crate::columns): its resource builds them.
+    fn members(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// The documentation of [`Columns::members`], in the same order.
+    fn described() -> Vec<Described> {
+        Vec::new()
+    }
 }
 
-/// Declares a struct whose fields are the columns of a table, in addition to the columns that every resource has.
+/// Declares a struct whose fields are the columns of a table, in addition to the columns that every resource has. The part behind `shows` is
+/// written by [`read_only!`](crate::read_only) and [`fields!`](crate::fields).
 ///
 /// ```
 /// portico::columns! {
@@ -35,7 +50,10 @@ pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + S
 /// ```
 #[macro_export]
 macro_rules! columns {
-    ($(#[$outer:meta])* $visible:vis struct $Name:ident { $($(#[$inner:meta])* $seen:vis $column:ident: $Type:ty),* $(,)? }) => {
+    (
+        $(#[$outer:meta])* $visible:vis struct $Name:ident { $($(#[$inner:meta])* $seen:vis $column:ident: $Type:ty),* $(,)? }
+        $(shows { $($described:ident $name:expr, $shown:ident: $Shown:ty, $sentence:expr;)* })?
+    ) => {
         $(#[$outer])*
         #[derive(Clone, Debug, PartialEq)]
         $visible struct $Name { $($(#[$inner])* $seen $column: $Type,)* }
@@ -51,6 +69,17 @@ macro_rules! columns {
             fn bind(&self, values: &mut $crate::resources::Values<'_>) {
                 $(values.push_bind(&self.$column);)*
             }
+
+            $(
+                fn members(&self) -> ::serde_json::Map<String, ::serde_json::Value> {
+                    use $crate::resources::Parsed;
+                    ::serde_json::Map::from_iter([$(($name.to_owned(), <$Shown as Parsed>::show(&self.$shown)),)*])
+                }
+
+                fn described() -> Vec<$crate::resources::Described> {
+                    vec![$($crate::resources::Described::$described::<$Shown>($name, $sentence),)*]
+                }
+            )?
         }
     };
 }

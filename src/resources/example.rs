@@ -42,10 +42,6 @@ impl Resource for Shelf {
     const PLURAL: &'static str = "book_shelves";
     const FILTERS: &'static [Filter] = &[Filter::boolean("full"), Filter::id::<VehicleId>("truck").on("vehicle_id")];
     const SEARCH: &'static [&'static str] = &["label"];
-
-    fn shown(&self) -> Map<String, Value> {
-        self.members()
-    }
 }
 
 impl Announced for Shelf {}

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::CompanyId;
@@ -14,12 +14,6 @@ use crate::resources::{Columns, Parsed};
 pub trait Fields: Columns {
     /// The request body of `POST` and `PUT`.
     type Body: DeserializeOwned + Send + Sync;
-
-    /// The documentation of the fields, in the order in which they are shown.
-    fn described() -> Vec<Described>;
-
-    /// The fields as responses show them.
-    fn members(&self) -> Map<String, Value>;
 
     /// Builds a new record from a request body. Returns a validation error if a required field is missing.
     fn created_by(body: Self::Body) -> Result<Self, Problem>;
@@ -123,6 +117,10 @@ macro_rules! fields {
                 $($(#[doc = $sentence])+ pub $column: <$Type as $crate::resources::Parsed>::Kept,)*
                 $($($(#[doc = $kept_sentence])+ pub $kept: <$Kept as $crate::resources::Parsed>::Kept,)*)?
             }
+            shows {
+                $(sent $crate::fields!(@name $column $($outside)?), $column: $Type, concat!($($sentence),+).trim_ascii();)*
+                $($(shown $crate::fields!(@name $kept $($kept_outside)?), $kept: $Kept, concat!($($kept_sentence),+).trim_ascii();)*)?
+            }
         }
 
         #[doc = concat!("What is sent of a [`", stringify!($Name), "`].")]
@@ -132,22 +130,6 @@ macro_rules! fields {
 
         impl $crate::resources::Fields for $Name {
             type Body = $Body;
-
-            fn described() -> Vec<$crate::resources::Described> {
-                use $crate::resources::Described;
-                vec![
-                    $(Described::sent::<$Type>($crate::fields!(@name $column $($outside)?), concat!($($sentence),+).trim_ascii()),)*
-                    $($(Described::shown::<$Kept>($crate::fields!(@name $kept $($kept_outside)?), concat!($($kept_sentence),+).trim_ascii()),)*)?
-                ]
-            }
-
-            fn members(&self) -> ::serde_json::Map<String, ::serde_json::Value> {
-                use $crate::resources::Parsed;
-                ::serde_json::Map::from_iter([
-                    $(($crate::fields!(@name $column $($outside)?).to_owned(), <$Type as Parsed>::show(&self.$column)),)*
-                    $($(($crate::fields!(@name $kept $($kept_outside)?).to_owned(), <$Kept as Parsed>::show(&self.$kept)),)*)?
-                ])
-            }
 
             fn created_by(body: $Body) -> Result<Self, $crate::kernel::problem::Problem> {
                 let mut needed = $crate::kernel::problem::FieldErrors::default();
@@ -179,6 +161,49 @@ macro_rules! fields {
                     }
                 )*
                 wrong.finish()
+            }
+        }
+    };
+}
+
+/// Declares the struct of a resource that is read only: its fields are columns of a table, or of a view, and fields of responses. Each is
+/// given the type it is shown by ([`Parsed`](crate::resources::Parsed)) and, with `as`, another name in responses. The columns behind
+/// `hidden` are not shown.
+///
+/// ```
+/// use portico::kernel::ids::DriverId;
+/// use portico::resources::{Instant, Reference};
+///
+/// portico::read_only! {
+///     /// An inspection of a shelf.
+///     pub struct Inspection {
+///         /// The driver who inspected the shelf.
+///         driver_id as "driver": Reference<DriverId>,
+///         /// The time of the inspection.
+///         inspected_at: Option<Instant>,
+///     }
+///     hidden {
+///         /// The number of the inspection run.
+///         run: i64,
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! read_only {
+    (
+        $(#[$outer:meta])* $visible:vis struct $Name:ident {
+            $($(#[doc = $sentence:literal])+ $column:ident $(as $outside:literal)?: $Type:ty),* $(,)?
+        }
+        $(hidden { $($(#[$inner:meta])* $hidden:ident: $Hidden:ty),* $(,)? })?
+    ) => {
+        $crate::columns! {
+            $(#[$outer])*
+            $visible struct $Name {
+                $($(#[doc = $sentence])+ pub $column: <$Type as $crate::resources::Parsed>::Kept,)*
+                $($($(#[$inner])* pub $hidden: $Hidden,)*)?
+            }
+            shows {
+                $(shown $crate::fields!(@name $column $($outside)?), $column: $Type, concat!($($sentence),+).trim_ascii();)*
             }
         }
     };

@@ -59,10 +59,11 @@ pub trait Resource: Columns {
         Terms::of::<Self>()
     }
 
-    /// The resource's own JSON fields, if they depend on this record alone. `id`, `uuid`, `created_at` and `updated_at` are added,
-    /// and an empty `meta` if there is none.
+    /// The resource's own JSON fields, if they depend on this record alone: those of [`read_only!`](crate::read_only) or
+    /// [`fields!`](crate::fields), unless it builds others. `id`, `uuid`, `created_at` and `updated_at` are added, and an empty `meta` if
+    /// there is none.
     fn shown(&self) -> Map<String, Value> {
-        Map::new()
+        self.members()
     }
 
     /// The JSON fields of each record, in the same order. Implemented instead of [`Resource::shown`] if other records must be read.
@@ -71,7 +72,7 @@ pub trait Resource: Columns {
         ready(Ok(records.iter().map(|record| record.fields.shown()).collect()))
     }
 
-    /// The documentation of the read-only fields, including those of [`Resource::details`].
+    /// The documentation of the read-only fields that the struct does not declare, including those of [`Resource::details`].
     fn shown_beside() -> Vec<Described> {
         Vec::new()
     }
@@ -162,7 +163,7 @@ pub trait Editable: Announced {
 
     /// The documentation of every field.
     fn documented() -> Vec<Described> {
-        Self::shown_beside()
+        Self::described().into_iter().chain(Self::shown_beside()).collect()
     }
 
     /// Network requests that must be made before anything is written. No transaction is open yet.
@@ -193,10 +194,6 @@ pub trait Ruled: Announced + Fields {
 
 impl<R: Ruled> Editable for R {
     type Body = <R as Fields>::Body;
-
-    fn documented() -> Vec<Described> {
-        R::described().into_iter().chain(R::shown_beside()).collect()
-    }
 
     async fn create(edit: &mut Edit<R::Room>, _: R::Id, body: Self::Body) -> Result<New<R>, Problem> {
         let mut new = R::created_by(body)?;

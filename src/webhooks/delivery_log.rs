@@ -6,30 +6,30 @@ use sqlx::PgConnection;
 
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{AttemptId, DeliveryId, EventId, SubscriptionId};
+use crate::members;
 use crate::resources::{Described, Filter, Instant, Record, Reference, Resource};
 use crate::webhooks::delivery::State;
 use crate::webhooks::{Webhooks, queries};
-use crate::{columns, members};
 
-columns! {
-    /// A delivery as the log shows it.
+crate::read_only! {
+    /// A delivery in the log: one event for one webhook.
     pub struct Delivery {
-        /// The subscription that the delivery is for.
-        pub subscription_id: SubscriptionId,
-        /// The event that is delivered.
-        pub event_id: EventId,
-        /// The event name.
-        pub event: String,
-        /// The sequence number among the events about the same record.
-        pub sequence: Option<i64>,
+        /// The webhook that the event is delivered to.
+        subscription_id as "webhook_id": Reference<SubscriptionId>,
+        /// The event.
+        event_id: Reference<EventId>,
+        /// The name of the event.
+        event: String,
+        /// The sequence number of the event among the events of its record.
+        sequence: Option<i64>,
         /// The state of the delivery.
-        pub state: State,
-        /// Attempts begun, including one in flight.
-        pub attempts: i16,
-        /// When the next attempt may begin.
-        pub due_at: Option<DateTime<Utc>>,
-        /// The delivery that this one replays.
-        pub replay_of: Option<DeliveryId>,
+        state as "status": State,
+        /// Number of attempts begun.
+        attempts as "attempt_count": i16,
+        /// Earliest time of the next attempt.
+        due_at as "next_attempt_at": Option<Instant>,
+        /// The delivery that this one repeats.
+        replay_of: Option<Reference<DeliveryId>>,
     }
 }
 
@@ -50,19 +50,6 @@ impl Resource for Delivery {
     const SEARCH: &'static [&'static str] = &["payload"];
     const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
 
-    fn shown(&self) -> Map<String, Value> {
-        members! {
-            "webhook_id": self.subscription_id,
-            "event_id": self.event_id,
-            "event": self.event,
-            "sequence": self.sequence,
-            "status": self.state,
-            "attempt_count": self.attempts,
-            "next_attempt_at": self.due_at.map(timestamp),
-            "replay_of": self.replay_of,
-        }
-    }
-
     async fn details(_: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = queries::find_body(conn, record.fields.event_id).await?;
         let attempts = queries::list_attempts(conn, record.id).await?;
@@ -75,22 +62,14 @@ impl Resource for Delivery {
 
     fn shown_beside() -> Vec<Described> {
         vec![
-            Described::shown::<Reference<SubscriptionId>>("webhook_id", "Whom it is for."),
-            Described::shown::<Reference<EventId>>("event_id", "What it tells of."),
-            Described::formed("event", "The name of that.", json!({ "type": "string" })),
-            Described::formed("sequence", "The event's place among those about its record.", json!({ "type": ["integer", "null"] })),
-            Described::shown::<State>("status", "How it stands."),
-            Described::formed("attempt_count", "Attempts begun.", json!({ "type": "integer" })),
-            Described::shown::<Option<Instant>>("next_attempt_at", "When the next one may begin."),
-            Described::shown::<Option<Reference<DeliveryId>>>("replay_of", "The delivery it repeats."),
             Described::formed(
                 "payload",
-                "The body that was sent; only where one delivery is found.",
+                "The request body. Only in the response for a single delivery.",
                 json!({ "type": ["object", "null"] }),
             ),
             Described::formed(
                 "attempts",
-                "Each POST with its answer; only where one delivery is found.",
+                "The attempts with their responses. Only in the response for a single delivery.",
                 json!({ "type": "array", "items": { "type": "object" } }),
             ),
         ]

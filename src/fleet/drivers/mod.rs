@@ -66,10 +66,6 @@ impl Resource for Driver {
         Filter::text("license_number"),
     ];
     const SEARCH: &'static [&'static str] = &["name", "phone", "email", "license_number"];
-
-    fn shown(&self) -> Map<String, Value> {
-        self.members()
-    }
 }
 
 impl Ruled for Driver {

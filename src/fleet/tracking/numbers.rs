@@ -36,10 +36,6 @@ impl Resource for TrackingNumber {
     const PLURAL: &'static str = "tracking_numbers";
     const FILTERS: &'static [Filter] = &[Filter::id::<OrderId>("order").on("order_id"), Filter::text("tracking_number")];
     const SEARCH: &'static [&'static str] = &["tracking_number"];
-
-    fn shown(&self) -> Map<String, Value> {
-        self.members()
-    }
 }
 
 impl Announced for TrackingNumber {

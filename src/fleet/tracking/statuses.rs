@@ -47,10 +47,6 @@ impl Resource for TrackingStatus {
     const SINGULAR: &'static str = "tracking_status";
     const PLURAL: &'static str = "tracking_statuses";
     const FILTERS: &'static [Filter] = &[Filter::id::<OrderId>("order").on("order_id"), Filter::text("status")];
-
-    fn shown(&self) -> Map<String, Value> {
-        self.members()
-    }
 }
 
 impl Announced for TrackingStatus {

@@ -80,10 +80,6 @@ impl Resource for Vehicle {
         Filter::text("vin"),
     ];
     const SEARCH: &'static [&'static str] = &["name", "plate_number", "make", "model", "vin"];
-
-    fn shown(&self) -> Map<String, Value> {
-        self.members()
-    }
 }
 
 impl Ruled for Vehicle {

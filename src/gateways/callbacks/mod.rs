@@ -31,13 +31,11 @@ use axum::Router;
 use axum::extract::{DefaultBodyLimit, FromRef};
 use axum::http::Method;
 use axum::routing::post;
-use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use crate::companies::Companies;
 use crate::gateways::Gateways;
-use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CallbackId, GatewayId};
 use crate::members;
 use crate::resources::{Described, Extension, Filter, Instant, Record, Reference, Resource};
@@ -60,27 +58,27 @@ crate::words! {
     }
 }
 
-crate::columns! {
+crate::read_only! {
     /// A callback as the ledger shows it.
     pub struct CallbackRecord {
         /// The gateway that sent the callback or, if it was refused, the gateway it was sent for.
-        pub gateway_id: Option<GatewayId>,
+        gateway_id as "gateway": Option<Reference<GatewayId>>,
         /// The deduplication key: the gateway's id of the event, or a hash of the body.
-        pub key: String,
+        key as "event_id": String,
         /// The gateway's name for the type of event.
-        pub kind: Option<String>,
+        kind as "type": Option<String>,
         /// The status of the callback.
-        pub status: Status,
+        status: Status,
         /// Why the callback was refused or failed, as a word.
-        pub reason: Option<String>,
+        reason: Option<String>,
         /// Why the callback was refused or failed, as a sentence.
-        pub detail: Option<String>,
+        detail: Option<String>,
         /// The length of the body, in bytes.
-        pub body_size: i32,
+        body_size: i32,
         /// Number of attempts to process the callback.
-        pub attempts: i16,
+        attempts: i16,
         /// When processing is retried next.
-        pub due_at: Option<DateTime<Utc>>,
+        due_at as "next_attempt_at": Option<Instant>,
     }
 }
 
@@ -98,20 +96,6 @@ impl Resource for CallbackRecord {
         Filter::text("reason"),
     ];
 
-    fn shown(&self) -> Map<String, Value> {
-        members! {
-            "gateway": self.gateway_id,
-            "event_id": self.key,
-            "type": self.kind,
-            "status": self.status,
-            "reason": self.reason,
-            "detail": self.detail,
-            "body_size": self.body_size,
-            "attempts": self.attempts,
-            "next_attempt_at": self.due_at.map(timestamp),
-        }
-    }
-
     /// The body as it arrived, of a refused callback only its beginning; and the payments that the callback reported on.
     async fn details(_: &Gateways, conn: &mut PgConnection, callback: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = queries::find_body(conn, callback.id).await?;
@@ -121,19 +105,10 @@ impl Resource for CallbackRecord {
 
     fn shown_beside() -> Vec<Described> {
         vec![
-            Described::shown::<Option<Reference<GatewayId>>>("gateway", "Where it is from, or says so."),
-            Described::formed("event_id", "What it is told apart by.", json!({ "type": "string" })),
-            Described::formed("type", "The gateway's word for what happened.", json!({ "type": ["string", "null"] })),
-            Described::shown::<Status>("status", "What became of it."),
-            Described::formed("reason", "Why it was refused or failed, in a word.", json!({ "type": ["string", "null"] })),
-            Described::formed("detail", "The same in a sentence.", json!({ "type": ["string", "null"] })),
-            Described::formed("body_size", "Its length in bytes.", json!({ "type": "integer" })),
-            Described::formed("attempts", "How often processing was tried.", json!({ "type": "integer" })),
-            Described::shown::<Option<Instant>>("next_attempt_at", "When it is tried again."),
-            Described::formed("body", "What came; only where one callback is found.", json!({ "type": "string" })),
+            Described::formed("body", "The body of the callback. Only in the response for a single callback.", json!({ "type": "string" })),
             Described::formed(
                 "payments",
-                "The payments it told of; only where one callback is found.",
+                "The payments that the callback is about. Only in the response for a single callback.",
                 json!({ "type": "array", "items": { "type": "string" } }),
             ),
         ]

@@ -25,29 +25,29 @@ pub(super) use follow::{Report, what_follows};
 pub use queries::export_payments;
 pub use state::{Dispute, Kind, State, Status};
 
-crate::columns! {
+crate::read_only! {
     /// A payment as the ledger shows it.
     pub struct Payment {
         /// The gateway of the payment.
-        pub gateway_id: GatewayId,
+        gateway_id as "gateway": Reference<GatewayId>,
         /// The gateway's name of the transaction.
-        pub transaction_id: String,
+        transaction_id as "gateway_transaction_id": String,
         /// A payment, or a payment method saved for later.
-        pub kind: Kind,
+        kind: Kind,
         /// The status of the payment.
-        pub status: Status,
+        status: Status,
         /// The amount of the payment, in minor units.
-        pub amount: Option<i64>,
+        amount: Option<i64>,
         /// The refunded part of the amount, in minor units.
-        pub refunded: i64,
+        refunded as "refunded_amount": i64,
         /// The currency of both amounts.
-        pub currency: Option<String>,
+        currency: Option<String>,
         /// The status of a dispute about the payment.
-        pub dispute: Option<Dispute>,
+        dispute: Option<Dispute>,
         /// The order that was paid.
-        pub order_id: Option<OrderId>,
+        order_id as "order": Option<Reference<OrderId>>,
         /// The customer who paid.
-        pub customer_id: Option<CustomerId>,
+        customer_id as "customer": Option<Reference<CustomerId>>,
     }
 }
 
@@ -68,21 +68,6 @@ impl Resource for Payment {
     ];
     const SEARCH: &'static [&'static str] = &["transaction_id"];
 
-    fn shown(&self) -> Map<String, Value> {
-        members! {
-            "gateway": self.gateway_id,
-            "gateway_transaction_id": self.transaction_id,
-            "kind": self.kind,
-            "status": self.status,
-            "amount": self.amount,
-            "refunded_amount": self.refunded,
-            "currency": self.currency,
-            "dispute": self.dispute,
-            "order": self.order_id,
-            "customer": self.customer_id,
-        }
-    }
-
     /// Every fact, oldest first.
     async fn details(_: &Gateways, conn: &mut PgConnection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let history = queries::list_history(conn, payment.id).await?;
@@ -90,23 +75,11 @@ impl Resource for Payment {
     }
 
     fn shown_beside() -> Vec<Described> {
-        vec![
-            Described::shown::<Reference<GatewayId>>("gateway", "Where."),
-            Described::formed("gateway_transaction_id", "What the gateway calls it.", json!({ "type": "string" })),
-            Described::shown::<Kind>("kind", "Money, or a way to pay that was saved for later."),
-            Described::shown::<Status>("status", "How far it has come."),
-            Described::formed("amount", "What was to be paid, in minor units.", json!({ "type": ["integer", "null"] })),
-            Described::formed("refunded_amount", "What of it was given back.", json!({ "type": "integer" })),
-            Described::formed("currency", "What both are in.", json!({ "type": ["string", "null"] })),
-            Described::shown::<Option<Dispute>>("dispute", "How a dispute about it stands."),
-            Described::shown::<Option<Reference<OrderId>>>("order", "What it was for."),
-            Described::shown::<Option<Reference<CustomerId>>>("customer", "Who paid."),
-            Described::formed(
-                "history",
-                "What was told of it, the first first; only where one payment is found.",
-                json!({ "type": "array", "items": { "type": "object" } }),
-            ),
-        ]
+        vec![Described::formed(
+            "history",
+            "The facts recorded about the payment, oldest first. Only in the response for a single payment.",
+            json!({ "type": "array", "items": { "type": "object" } }),
+        )]
     }
 }
 

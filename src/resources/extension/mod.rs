@@ -66,7 +66,7 @@ where
         R::Room: FromRef<S>,
     {
         self.router = self.router.merge(read_only_routes::<R, S>());
-        self.describe::<R>(Terms::of::<R>(), R::shown_beside(), &[])
+        self.describe::<R>(Terms::of::<R>(), R::described().into_iter().chain(R::shown_beside()).collect(), &[])
     }
 
     /// Adds a route beside the five, with its summary.

@@ -115,6 +115,10 @@ macro_rules! parsed_as {
 
 crate::parsed_as!(f64 => f64, json!({ "type": "number" }));
 crate::parsed_as!(i64 => i64, json!({ "type": "integer" }));
+crate::parsed_as!(i32 => i32, json!({ "type": "integer" }));
+crate::parsed_as!(i16 => i16, json!({ "type": "integer" }));
+// Without a limit of its length, so for read-only fields.
+crate::parsed_as!(String => String, json!({ "type": "string" }));
 
 #[cfg(test)]
 mod tests {

@@ -1,29 +1,34 @@
 //! Customer sessions in the API for operators (`tokens`). Operators can revoke them.
 
 use axum::Json as Answer;
-use chrono::{DateTime, Utc};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, SessionId, StoreId};
 use crate::kernel::json::Json;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::members;
-use crate::resources::{Described, Filter, Instant, NoMembers, Reference, Resource, Writing};
+use crate::resources::{Filter, Instant, NoMembers, Reference, Resource, Writing};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::{Storefront, tokens};
 
-crate::columns! {
+crate::read_only! {
     /// A session in the API for operators.
     pub struct SessionRecord {
-        pub store_id: StoreId,
-        pub customer_id: CustomerId,
-        pub last_used_at: DateTime<Utc>,
-        pub expires_at: DateTime<Utc>,
-        pub revoked_at: Option<DateTime<Utc>>,
-        pub method: Option<String>,
-        pub address: Option<String>,
-        pub user_agent: Option<String>,
+        /// The store of the customer.
+        store_id as "store": Reference<StoreId>,
+        /// The customer.
+        customer_id as "customer": Reference<CustomerId>,
+        /// When the token was last used; updated every few minutes.
+        last_used_at: Instant,
+        /// When the token expires.
+        expires_at: Instant,
+        /// When the token was revoked.
+        revoked_at: Option<Instant>,
+        /// The method of the sign-in, as long as the audit keeps it.
+        method: Option<String>,
+        /// The client's address.
+        address: Option<String>,
+        /// The client's `User-Agent`.
+        user_agent: Option<String>,
     }
 }
 
@@ -36,32 +41,6 @@ impl Resource for SessionRecord {
     const TABLE: &'static str = "session_records";
     const FILTERS: &'static [Filter] =
         &[Filter::id::<StoreId>("store").on("store_id"), Filter::id::<CustomerId>("customer").on("customer_id")];
-
-    fn shown(&self) -> Map<String, Value> {
-        members! {
-            "store": self.store_id,
-            "customer": self.customer_id,
-            "last_used_at": timestamp(self.last_used_at),
-            "expires_at": timestamp(self.expires_at),
-            "revoked_at": self.revoked_at.map(timestamp),
-            "method": self.method,
-            "address": self.address,
-            "user_agent": self.user_agent,
-        }
-    }
-
-    fn shown_beside() -> Vec<Described> {
-        vec![
-            Described::shown::<Reference<StoreId>>("store", "Where."),
-            Described::shown::<Reference<CustomerId>>("customer", "Who."),
-            Described::shown::<Instant>("last_used_at", "When it was used last."),
-            Described::shown::<Instant>("expires_at", "When it ends by itself."),
-            Described::shown::<Option<Instant>>("revoked_at", "When it was ended."),
-            Described::formed("method", "How it was made, as long as the audit tells.", json!({ "type": ["string", "null"] })),
-            Described::formed("address", "The client's address.", json!({ "type": ["string", "null"] })),
-            Described::formed("user_agent", "The client, as it calls itself.", json!({ "type": ["string", "null"] })),
-        ]
-    }
 }
 
 /// `DELETE tokens/{uuid}`: revokes one session.

@@ -1,27 +1,22 @@
 //! A replay of many deliveries as a read-only resource, with its progress.
 
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
-use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{ReplayId, SubscriptionId};
-use crate::resources::{Announced, Described, Filter, Instant, Reference, Resource};
+use crate::resources::{Announced, Filter, Instant, Reference, Resource};
 use crate::webhooks::Webhooks;
-use crate::{columns, members};
 
-/// The states of closed deliveries that can be replayed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum Repeatable {
-    /// Failed deliveries, except those whose event has been delivered since.
-    #[default]
-    Failed,
-    /// Delivered deliveries.
-    Delivered,
-    /// Cancelled deliveries.
-    Cancelled,
+crate::words! {
+    /// The states of closed deliveries that can be replayed.
+    pub enum Repeatable, initially Failed {
+        /// Failed deliveries, except those whose event has been delivered since.
+        Failed = "failed",
+        /// Delivered deliveries.
+        Delivered = "delivered",
+        /// Cancelled deliveries.
+        Cancelled = "cancelled",
+    }
 }
 
 /// Which deliveries are replayed.
@@ -31,27 +26,29 @@ pub(super) struct Wanted {
     pub(super) since: DateTime<Utc>,
 }
 
-columns! {
+crate::read_only! {
     /// A request to replay deliveries.
     pub struct Replay {
-        /// The subscription whose deliveries are replayed.
-        pub subscription_id: SubscriptionId,
+        /// The webhook whose deliveries are replayed.
+        subscription_id as "webhook_id": Reference<SubscriptionId>,
         /// The state of the deliveries that are replayed.
-        pub state: Repeatable,
+        state as "status": Repeatable,
         /// Only deliveries created from this instant on are replayed.
-        pub since: DateTime<Utc>,
-        /// Only deliveries created until this instant are replayed.
-        pub until: DateTime<Utc>,
+        since: Instant,
+        /// Only deliveries created before this instant are replayed.
+        until: Instant,
         /// Number of matching deliveries when the replay was requested.
-        pub expected: i64,
+        expected as "count": i64,
         /// Number of deliveries replayed so far.
-        pub made: i64,
-        /// The creation time of the last delivery that was processed.
-        pub position_at: DateTime<Utc>,
-        /// The id of the last delivery that was processed.
-        pub position_id: Uuid,
+        made: i64,
         /// When the replay was finished.
-        pub finished_at: Option<DateTime<Utc>>,
+        finished_at: Option<Instant>,
+    }
+    hidden {
+        /// The creation time of the last delivery that was processed.
+        position_at: DateTime<Utc>,
+        /// The id of the last delivery that was processed.
+        position_id: Uuid,
     }
 }
 
@@ -70,30 +67,6 @@ impl Resource for Replay {
     const SINGULAR: &'static str = "replay";
     const PLURAL: &'static str = "replays";
     const FILTERS: &'static [Filter] = &[Filter::id::<SubscriptionId>("webhook").on("subscription_id")];
-
-    fn shown(&self) -> Map<String, Value> {
-        members! {
-            "webhook_id": self.subscription_id,
-            "status": self.state,
-            "since": timestamp(self.since),
-            "until": timestamp(self.until),
-            "count": self.expected,
-            "made": self.made,
-            "finished_at": self.finished_at.map(timestamp),
-        }
-    }
-
-    fn shown_beside() -> Vec<Described> {
-        vec![
-            Described::shown::<Reference<SubscriptionId>>("webhook_id", "Whose deliveries."),
-            Described::formed("status", "Which of them.", json!({ "enum": ["failed", "delivered", "cancelled"] })),
-            Described::shown::<Instant>("since", "Those made from then on."),
-            Described::shown::<Instant>("until", "Those made before."),
-            Described::formed("count", "How many there were.", json!({ "type": "integer" })),
-            Described::formed("made", "How many have been repeated.", json!({ "type": "integer" })),
-            Described::shown::<Option<Instant>>("finished_at", "When there were no more."),
-        ]
-    }
 }
 
 /// Replays publish no events.
