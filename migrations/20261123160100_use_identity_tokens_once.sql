@@ -1,9 +1,9 @@
--- An identity token signs in once: whoever steals one that was used gets nothing for it.
+-- An identity token signs in once, so that a stolen one cannot be replayed.
 create table used_identity_tokens (
     store_id uuid not null,
-    -- SHA-256 of what the provider signed; not of the signature, which can be written in more than one way
+    -- SHA-256 of what the provider signed; not of the signature: an ECDSA signature has a second valid form
     digest bytea not null,
-    -- from then on the token is too old by itself
+    -- from then on the token is too old anyway
     expires_at timestamptz not null,
     -- of parallel requests with one token, one signs in
     constraint used_identity_tokens_pkey primary key (store_id, digest),

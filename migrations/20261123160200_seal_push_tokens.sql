@@ -1,4 +1,4 @@
--- Whoever holds a push token and the shop's key at the push service writes to the customer's screen: tokens are kept like other secrets.
+-- Push tokens are encrypted at rest, like other secrets.
 alter table devices add column sealed_token bytea;
 alter table devices alter column token drop not null;
 alter table devices add constraint devices_token_kept check (num_nonnulls(token, sealed_token) = 1);

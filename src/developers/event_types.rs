@@ -21,6 +21,7 @@ pub(super) const PARAMETERS: Parameters = &[
     ("after", "The `meta.next` of the previous page."),
 ];
 
+/// Event types a page.
 const MAX_LIMIT: usize = 100;
 
 #[derive(Deserialize)]

@@ -1,9 +1,9 @@
-//! The URLs that secrets may be sent to.
+//! Which addresses secrets may be sent to.
 
 use url::{Host, Url};
 
-/// Whether requests to this URL cannot be read or changed on the way: it is HTTPS, or plain HTTP on this machine.
-pub(super) fn is_out_of_hearing(url: &Url) -> bool {
+/// Whether what is sent to this address is protected on its way: HTTPS, or plain HTTP on this machine.
+pub(super) fn is_secure(url: &Url) -> bool {
     let is_this_machine = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
         Some(Host::Ipv4(address)) => address.is_loopback(),
@@ -13,8 +13,8 @@ pub(super) fn is_out_of_hearing(url: &Url) -> bool {
     url.scheme() == "https" || url.scheme() == "http" && is_this_machine
 }
 
-/// The fault of any other URL.
-pub(super) const OVERHEARD: &str = "is not an https:// address";
+/// The reason to refuse any other address.
+pub(super) const NOT_SECURE: &str = "is not an https:// address";
 
 #[cfg(test)]
 mod tests {
@@ -22,7 +22,7 @@ mod tests {
 
     #[test]
     fn plain_http_goes_no_further_than_this_machine() {
-        let is_good = |text: &str| is_out_of_hearing(&text.parse().unwrap());
+        let is_good = |text: &str| is_secure(&text.parse().unwrap());
         for good in ["https://idp.example/keys", "http://127.0.0.1:8090/keys", "http://[::1]/keys", "http://localhost/keys"] {
             assert!(is_good(good), "{good}");
         }

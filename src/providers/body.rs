@@ -1,25 +1,25 @@
-//! The body of a provider's answer, up to a limit: whoever answers does not decide how much of our memory it takes.
+//! Reading the body of a provider's answer up to a limit.
 
 use reqwest::Response;
 
 /// The maximum size of a response, in bytes, far above every legitimate one.
 pub(super) const LIMIT: usize = 256 * 1024;
 
-/// The body cannot be had.
+/// Why a body was not read.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Unread {
+pub(super) enum ReadError {
     #[error("the answer broke off")]
-    Broken(#[source] reqwest::Error),
+    Interrupted(#[source] reqwest::Error),
     #[error("the answer is longer than {LIMIT} bytes")]
     TooLong,
 }
 
 /// Reads the whole body.
-pub(super) async fn read(mut response: Response) -> Result<Vec<u8>, Unread> {
+pub(super) async fn read(mut response: Response) -> Result<Vec<u8>, ReadError> {
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(Unread::Broken)? {
+    while let Some(chunk) = response.chunk().await.map_err(ReadError::Interrupted)? {
         if body.len() + chunk.len() > LIMIT {
-            return Err(Unread::TooLong);
+            return Err(ReadError::TooLong);
         }
         body.extend_from_slice(&chunk);
     }

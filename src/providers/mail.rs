@@ -146,13 +146,13 @@ impl Mail {
     }
 
     fn message(&self, letter: &Letter<'_>) -> Result<Message, SendMailError> {
-        let to: Address = letter.to.as_str().parse().map_err(|error| SendMailError::not_taken(error))?;
+        let to: Address = letter.to.as_str().parse().map_err(SendMailError::not_taken)?;
         let builder = Message::builder().from(self.from.clone()).to(Party::new(None, to)).subject(letter.subject);
         let message = match letter.html {
             Some(html) => builder.multipart(MultiPart::alternative_plain_html(letter.text.to_owned(), html.to_owned())),
             None => builder.singlepart(SinglePart::plain(letter.text.to_owned())),
         };
-        message.map_err(|error| SendMailError::not_taken(error))
+        message.map_err(SendMailError::not_taken)
     }
 
     fn keep(&self, letter: &Letter<'_>) {

@@ -13,7 +13,7 @@ export function guard(agServer, { portico, key }) {
   // For each connection, the channels that were allowed, to which token and until when.
   const grants = new WeakMap();
 
-  // A new token may be somebody else's: what another one was allowed, even while this one came, counts for nothing.
+  // A new token may be somebody else's: a grant counts for the token that was asked about, and for no other.
   function isGranted(socket, channel) {
     const grant = grants.get(socket)?.get(channel);
     return grant !== undefined && grant.token === socket.signedAuthToken && grant.until > Date.now();

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use crate::providers::RouteName;
-use crate::providers::address::is_out_of_hearing;
-use crate::providers::body::{self, Unread};
+use crate::providers::address::is_secure;
+use crate::providers::body::{self, ReadError};
 use crate::providers::card::answer::Refusal;
 use crate::providers::card::{ApiVersion, BadSettings, CardError, Settings};
 
@@ -30,7 +30,7 @@ pub struct Card {
 impl Card {
     /// Creates the client from the settings.
     pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
-        if !is_out_of_hearing(&settings.base_url) {
+        if !is_secure(&settings.base_url) {
             return Err(BadSettings::BaseUrl);
         }
         let client = Client::builder()
@@ -97,7 +97,7 @@ async fn read<T: DeserializeOwned>(answer: Response) -> Result<T, CardError> {
     let status = answer.status();
     let body = body::read(answer).await;
     if status.is_success() {
-        let body = body.map_err(|unread| failed(describe_unread(&unread)))?;
+        let body = body.map_err(|error| failed(describe_read_error(&error)))?;
         return serde_json::from_slice(&body).map_err(|_| failed(NOT_UNDERSTOOD));
     }
     let refusal = body.ok().and_then(|body| serde_json::from_slice::<Refusal>(&body).ok());
@@ -108,10 +108,10 @@ fn failed(reason: impl Into<String>) -> CardError {
     CardError::Failed(reason.into())
 }
 
-fn describe_unread(unread: &Unread) -> &'static str {
-    match unread {
-        Unread::Broken(error) => describe(error),
-        Unread::TooLong => NOT_UNDERSTOOD,
+fn describe_read_error(error: &ReadError) -> &'static str {
+    match error {
+        ReadError::Interrupted(error) => describe(error),
+        ReadError::TooLong => NOT_UNDERSTOOD,
     }
 }
 

@@ -15,7 +15,7 @@ use url::Url;
 
 use crate::kernel::settings;
 use crate::providers::RouteName;
-use crate::providers::address::OVERHEARD;
+use crate::providers::address::NOT_SECURE;
 
 pub use answer::{CardCustomerId, EphemeralKey, SetupIntent};
 pub use api_version::{ApiVersion, NotAnApiVersion};
@@ -40,7 +40,7 @@ pub struct Settings {
 #[derive(Debug, thiserror::Error)]
 pub enum BadSettings {
     /// `providers.card.base_url`
-    #[error("providers.card.base_url {OVERHEARD}")]
+    #[error("providers.card.base_url {NOT_SECURE}")]
     BaseUrl,
     /// The HTTPS client cannot be built.
     #[error("no client for providers.card can be built")]

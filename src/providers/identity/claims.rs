@@ -9,8 +9,8 @@ const LEEWAY: TimeDelta = TimeDelta::seconds(60);
 /// The maximum age of a token, regardless of its `exp`. A short age limits the use of a stolen token.
 const MAX_AGE: TimeDelta = TimeDelta::minutes(10);
 
-/// The instant from which a token that is valid at `now` is certainly too old: it was issued at `now` plus the leeway at the latest.
-pub(super) fn too_old_at(now: DateTime<Utc>) -> DateTime<Utc> {
+/// The latest instant at which a token that is valid at `now` can still be valid: it was issued at most [`LEEWAY`] after `now`.
+pub(super) fn latest_expiry(now: DateTime<Utc>) -> DateTime<Utc> {
     now + LEEWAY + MAX_AGE
 }
 

@@ -81,7 +81,7 @@ impl Jwks {
         }
     }
 
-    /// Has the provider asked in the background, unless it was asked a moment ago; gives what tells that it has answered.
+    /// Starts to ask the provider in the background, unless it was asked a moment ago; the receiver is told when that has ended.
     fn ask(&self, flight: OwnedMutexGuard<()>) -> Option<oneshot::Receiver<()>> {
         let now = self.clock.now();
         if !self.kept().is_due(now) {

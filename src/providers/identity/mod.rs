@@ -81,13 +81,13 @@ pub struct VerifiedIdentity {
     pub email_is_vouched_for: bool,
     /// The name of the person.
     pub name: Option<String>,
-    /// The identity token that was verified. `None` for an access token, which may be used many times.
-    pub token: Option<UsedToken>,
+    /// The identity token that was presented; `None` for an access token, which may be used many times.
+    pub token: Option<PresentedToken>,
 }
 
-/// An identity token that is about to be used, for the check that it is used only once.
+/// An identity token that was presented. It may be used once.
 #[derive(Clone, Copy, Debug)]
-pub struct UsedToken {
+pub struct PresentedToken {
     /// SHA-256 of the signed part of the token.
     pub digest: [u8; 32],
     /// From this instant on the token is too old anyway.

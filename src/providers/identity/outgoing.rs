@@ -6,7 +6,7 @@ use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, StatusCode};
 use serde::de::DeserializeOwned;
 
-use crate::providers::body::{self, Unread};
+use crate::providers::body::{self, ReadError};
 use crate::providers::identity::BadSettings;
 
 /// A response.
@@ -44,9 +44,9 @@ pub(super) async fn ask(request: RequestBuilder) -> Result<Answer, NoAnswer> {
     let failed = |error: reqwest::Error| NoAnswer::Failed(error.without_url());
     let response = request.send().await.map_err(failed)?;
     let status = response.status();
-    let body = body::read(response).await.map_err(|unread| match unread {
-        Unread::Broken(error) => failed(error),
-        Unread::TooLong => NoAnswer::TooLong,
+    let body = body::read(response).await.map_err(|error| match error {
+        ReadError::Interrupted(error) => failed(error),
+        ReadError::TooLong => NoAnswer::TooLong,
     })?;
     Ok(Answer { status, body })
 }

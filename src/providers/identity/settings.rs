@@ -3,7 +3,7 @@
 use url::Url;
 
 use crate::providers::RouteName;
-use crate::providers::address::{OVERHEARD, is_out_of_hearing};
+use crate::providers::address::{NOT_SECURE, is_secure};
 
 /// The settings of a provider are invalid.
 #[derive(Debug, thiserror::Error)]
@@ -41,7 +41,7 @@ pub(super) fn required<T>(setting: &str, value: Option<T>) -> Result<T, BadSetti
 /// addresses.
 pub(super) fn address(setting: &str, url: Option<&Url>) -> Result<Url, BadSettings> {
     let url = required(setting, url)?;
-    if is_out_of_hearing(url) { Ok(url.clone()) } else { Err(BadSettings::new(setting, OVERHEARD)) }
+    if is_secure(url) { Ok(url.clone()) } else { Err(BadSettings::new(setting, NOT_SECURE)) }
 }
 
 /// Checks that the names of the providers are distinct, because they are part of the routes `login-with-<name>`.

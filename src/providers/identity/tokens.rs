@@ -11,10 +11,10 @@ use crate::contact::EmailAddress;
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::secrets::sha256;
-use crate::providers::identity::claims::{Claims, Flaw, Subject, too_old_at};
+use crate::providers::identity::claims::{Claims, Flaw, Subject, latest_expiry};
 use crate::providers::identity::jwks::Jwks;
 use crate::providers::identity::outgoing::{NoAnswer, client};
-use crate::providers::identity::{BadSettings, Provider, UsedToken, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{BadSettings, PresentedToken, Provider, VerifiedIdentity, VerifyError};
 
 /// Verifies the identity tokens of one provider.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ impl IdentityTokens {
 
     /// The identity that the claims of this token describe.
     pub(super) fn identity(&self, provider: Provider, token: &SecretString, claims: Claims) -> Result<VerifiedIdentity, Flaw> {
-        // Without the signature: an ECDSA signature has a second valid form, which anybody can compute from the first.
+        // Without the signature: ECDSA signatures are malleable, so a token has two valid ones.
         let (signed, _) = token.expose_secret().rsplit_once('.').ok_or(Flaw::Malformed)?;
         Ok(VerifiedIdentity {
             provider,
@@ -62,7 +62,7 @@ impl IdentityTokens {
             email: claims.email.as_deref().and_then(|email| EmailAddress::parse(email).ok()),
             email_is_vouched_for: claims.email_verified,
             name: claims.name,
-            token: Some(UsedToken { digest: sha256(signed), expires_at: too_old_at(self.clock.now()) }),
+            token: Some(PresentedToken { digest: sha256(signed), expires_at: latest_expiry(self.clock.now()) }),
         })
     }
 

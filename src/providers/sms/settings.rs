@@ -3,7 +3,7 @@
 use url::Url;
 
 use crate::kernel::settings;
-use crate::providers::address::{OVERHEARD, is_out_of_hearing};
+use crate::providers::address::{NOT_SECURE, is_secure};
 use crate::providers::sms::{breaker, http, twilio, vonage};
 
 /// `[sms]`
@@ -70,7 +70,7 @@ pub struct BadSettings {
 
 /// Checks the URL of a provider. Credentials, numbers and codes are sent there, so it must be encrypted.
 pub(super) fn address(url: &Url, setting: &'static str) -> Result<Url, BadSettings> {
-    if is_out_of_hearing(url) { Ok(url.clone()) } else { Err(BadSettings { setting, reason: OVERHEARD.to_owned() }) }
+    if is_secure(url) { Ok(url.clone()) } else { Err(BadSettings { setting, reason: NOT_SECURE.to_owned() }) }
 }
 
 /// Returns the value of a setting that a configured provider requires.

@@ -18,8 +18,8 @@ use crate::members;
 
 pub(super) use claims::{LostClaims, settle_claims};
 pub(super) use queries::{
-    close_customer, columns, erase_closed, find_by_identity, find_customer, find_proven, hold_customer, lock_claimants, lock_customer,
-    meant_by, reset_password, set_password_hash, set_proven, update_profile,
+    close_customer, columns, erase_closed, find_by_identity, find_customer, find_proven, lock_claimants, lock_customer,
+    lock_customer_shared, meant_by, reset_password, set_password_hash, set_proven, update_profile,
 };
 
 /// An open account.

@@ -207,7 +207,7 @@ pub(in crate::storefront) async fn lock_customer(conn: &mut PgConnection, id: Cu
 }
 
 /// Takes a shared lock on an open account until the transaction ends. Returns `None` if the account is closed.
-pub(in crate::storefront) async fn hold_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
+pub(in crate::storefront) async fn lock_customer_shared(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,

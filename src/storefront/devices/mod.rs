@@ -14,6 +14,7 @@ use crate::kernel::openapi::object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::kernel::secrets::sha256;
 use crate::storefront::Storefront;
+use crate::storefront::devices::push_token::SealedToken;
 use crate::storefront::routes::{self, Routes, Sent, body, told};
 use crate::storefront::tokens::SignedInCustomer;
 
@@ -54,10 +55,10 @@ async fn register(
         store: caller.store.id,
         customer: caller.customer.id,
         platform,
-        token: push_token::Kept::new(&storefront.application_key, &token),
+        token: SealedToken::new(&storefront.application_key, &token),
     };
     let registered = queries::upsert_device(&mut *storefront.pool.acquire().await?, &device, storefront.clock.now()).await?;
-    // A sign-in is remembered for a second: its account may have been closed since.
+    // The sign-in may have come from the cache, and its account may be closed by now.
     let id = registered.ok_or(ProblemCode::CustomerTokenInvalid)?;
     Ok(Answer(json!({ "status": "ok", "device": id })))
 }

@@ -9,12 +9,12 @@ use crate::kernel::secrets::sha256;
 pub(super) type Digest = [u8; 32];
 
 /// A token as it is stored.
-pub(super) struct Kept {
+pub(super) struct SealedToken {
     pub(super) digest: Digest,
     pub(super) sealed: Vec<u8>,
 }
 
-impl Kept {
+impl SealedToken {
     pub(super) fn new(key: &ApplicationKey, token: &str) -> Self {
         let digest = sha256(token);
         Self { digest, sealed: key.seal(&context(&digest), token.as_bytes()) }

@@ -7,14 +7,14 @@ use sqlx::PgConnection;
 use crate::kernel::clock::timestamp;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::ids::{CustomerId, DeviceId, StoreId};
-use crate::storefront::devices::push_token::{self, Digest, Kept};
+use crate::storefront::devices::push_token::{self, Digest, SealedToken};
 
 pub(super) struct Device {
     pub(super) id: DeviceId,
     pub(super) store: StoreId,
     pub(super) customer: CustomerId,
     pub(super) platform: String,
-    pub(super) token: Kept,
+    pub(super) token: SealedToken,
 }
 
 /// Inserts a device, or reassigns the one with this token, and returns its id. Returns `None` and changes nothing if the account is

@@ -61,21 +61,21 @@ async fn try_to_sign_in(
 ) -> Result<Option<SignedIn>, Problem> {
     let (store, now) = (attempt.store, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
-    // First of all, and only if what follows succeeds: of parallel requests with one token the others wait here, with nothing locked.
+    // Before anything is locked: parallel requests with the same token wait here. It is undone when the sign-in does not succeed.
     if let Some(token) = &identity.token
         && !queries::use_token(&mut tx, store.id, token).await?
     {
         return Err(VerifyError::from(Flaw::Used).into());
     }
     let found = match queries::find_linked(&mut tx, store.id, identity).await? {
-        Some(id) => customers::hold_customer(&mut tx, id).await?.map(|customer| (customer, None)),
+        Some(id) => customers::lock_customer_shared(&mut tx, id).await?.map(|customer| (customer, None)),
         None => match find_or_open(&mut tx, store, identity, typed, now).await? {
             Some((customer, lost)) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => Some((customer, lost)),
             _ => None,
         },
     };
     let Some((customer, lost)) = found else { return Ok(None) };
-    // Whoever was about to put everybody out has been waited for, and may have dropped the link.
+    // The account is locked now, and a password reset that came first has dropped the link.
     if queries::find_linked(&mut tx, store.id, identity).await? != Some(customer.id) {
         return Ok(None);
     }
@@ -99,7 +99,7 @@ async fn find_or_open(
     if let Some(email) = identity.vouched_email()
         && let Some(owner) = customers::find_proven(tx, store.id, &Identity::Email(email.clone())).await?
     {
-        let owner = customers::hold_customer(tx, owner.id).await?;
+        let owner = customers::lock_customer_shared(tx, owner.id).await?;
         return Ok(owner.filter(|owner| owner.proven_email().is_some_and(|own| own.key() == email.key())).map(|owner| (owner, None)));
     }
     match customers::open_account(tx, store.company_id, &newcomer(store, identity, typed, now), now).await {

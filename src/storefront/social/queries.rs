@@ -4,10 +4,10 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CustomerId, StoreId};
-use crate::providers::identity::{UsedToken, VerifiedIdentity};
+use crate::providers::identity::{PresentedToken, VerifiedIdentity};
 
-/// Uses an identity token up; `false` when it was used in this store before. Whoever is about to use the same one is waited for.
-pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &UsedToken) -> Result<bool, sqlx::Error> {
+/// Uses an identity token up; `false` when it was used in this store before. A parallel use of the same token is waited for.
+pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &PresentedToken) -> Result<bool, sqlx::Error> {
     let used = sqlx::query!(
         "insert into used_identity_tokens (store_id, digest, expires_at) values ($1, $2, $3)
          on conflict on constraint used_identity_tokens_pkey do nothing",
@@ -20,7 +20,7 @@ pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &U
     Ok(used.rows_affected() == 1)
 }
 
-/// Drops the tokens that are too old by themselves.
+/// Drops the tokens that are too old to be used again.
 pub(in crate::storefront) async fn sweep_tokens(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from used_identity_tokens where expires_at < $1", now).execute(conn).await?;
     Ok(())

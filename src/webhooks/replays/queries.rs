@@ -239,7 +239,8 @@ pub(super) async fn take_key(
 ) -> Result<bool, sqlx::Error> {
     let taken = sqlx::query!(
         "insert into replay_keys (company_id, key, digest, made, created_at) values ($1, $2, $3, $4, $5)
-         on conflict (company_id, key) do update set digest = excluded.digest, made = excluded.made, created_at = excluded.created_at
+         on conflict (company_id, key) do update
+         set digest = excluded.digest, made = excluded.made, count = excluded.count, created_at = excluded.created_at
          where replay_keys.created_at <= $6",
         company.uuid(),
         key.text,

@@ -199,8 +199,8 @@ mod tests {
         assert!(refused(URL, r#"{"text":"{text}"}"#).contains("{to}"));
         assert!(refused(URL, r#"{"to":"{too}"}"#).contains("{too}"));
         assert!(refused("", r#"{"to":"{to}","text":"{text}"}"#).contains("sms.http.url"));
-        for overheard in ["ftp://sms.example.com", "http://sms.example.com"] {
-            assert!(refused(overheard, r#"{"to":"{to}","text":"{text}"}"#).contains("sms.http.url is not an https:// address"));
+        for insecure in ["ftp://sms.example.com", "http://sms.example.com"] {
+            assert!(refused(insecure, r#"{"to":"{to}","text":"{text}"}"#).contains("sms.http.url is not an https:// address"));
         }
     }
 
