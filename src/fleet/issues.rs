@@ -3,8 +3,6 @@
 //! An issue can change from any status to any other. Every change to `resolved` publishes an event of its own. A reopened issue is
 //! no longer resolved.
 
-use serde_json::{Map, Value};
-
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
@@ -12,7 +10,7 @@ use crate::fleet::orders::Order;
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::{DriverId, IssueId, OrderId, VehicleId};
 use crate::kernel::problem::Problem;
-use crate::resources::{Announced, Change, Edit, Fields, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Text};
+use crate::resources::{Announced, Change, Edit, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Text};
 
 crate::words! {
     /// The status of an issue.

@@ -14,7 +14,7 @@ use crate::fleet::orders::Order;
 use crate::kernel::ids::{OrderId, ProofId};
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
-use crate::resources::{Announced, Change, Edit, Fields, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Text, WebAddress};
+use crate::resources::{Announced, Change, Columns, Edit, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Text, WebAddress};
 
 /// The fields that can be changed.
 const CHANGEABLE: [&str; 2] = ["remarks", "meta"];

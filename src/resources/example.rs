@@ -1,11 +1,10 @@
 //! The smallest possible resource, for the tests of this module.
 
-use serde_json::{Map, Value};
 use sqlx::PgPool;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::VehicleId;
-use crate::resources::{Announced, Fields, Filter, Line, Resource, Room, Ruled};
+use crate::resources::{Announced, Filter, Line, Resource, Room, Ruled};
 
 /// A state with only what [`Room`] requires.
 #[derive(Clone, Debug)]

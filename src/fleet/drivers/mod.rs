@@ -8,8 +8,6 @@
 
 mod changes;
 
-use serde_json::{Map, Value};
-
 use crate::contact::{EmailAddress, PhoneNumber};
 use crate::events::names;
 use crate::fleet::Fleet;
@@ -17,7 +15,7 @@ use crate::fleet::fleets::FleetRecord;
 use crate::fleet::location;
 use crate::kernel::ids::{DriverId, FleetId};
 use crate::kernel::problem::Problem;
-use crate::resources::{Edit, Fields, Filter, Line, Link, Meta, Record, Resource, Ruled};
+use crate::resources::{Edit, Filter, Line, Link, Meta, Record, Resource, Ruled};
 
 crate::words! {
     /// Whether a driver works for the shop.

@@ -15,7 +15,7 @@ use crate::kernel::ids::FleetId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
 use crate::resources::{
-    Announced, Change, Described, Edit, Fields, Filter, Line, Link, Meta, NeededBy, Presented, Record, Resource, Ruled, Text,
+    Announced, Change, Columns, Described, Edit, Filter, Line, Link, Meta, NeededBy, Presented, Record, Resource, Ruled, Text,
 };
 
 crate::words! {

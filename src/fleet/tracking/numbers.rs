@@ -1,14 +1,12 @@
 //! Tracking numbers: created with an order, for its recipient.
 
-use serde_json::{Map, Value};
-
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
 use crate::fleet::orders::Order;
 use crate::kernel::ids::{OrderId, TrackingNumberId};
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::kernel::secrets::random_bytes;
-use crate::resources::{Announced, Change, Edit, Fields, Filter, Line, Link, Record, Resource, Ruled};
+use crate::resources::{Announced, Change, Edit, Filter, Line, Link, Record, Resource, Ruled};
 
 /// Digits and capital letters without I, L, O and U, which resemble others.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";

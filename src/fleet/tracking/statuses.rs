@@ -1,7 +1,5 @@
 //! Tracking statuses: each status that an order reached with its time, and statuses recorded manually in between.
 
-use serde_json::{Map, Value};
-
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
 use crate::fleet::location::{self, Latitude, Longitude};
@@ -10,7 +8,7 @@ use crate::fleet::orders::status::Status;
 use crate::fleet::tracking::word::{TrackingWord, is_said_by_orders};
 use crate::kernel::ids::{OrderId, TrackingStatusId};
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Announced, Change, Edit, Fields, Filter, Line, Link, Meta, Record, Resource, Ruled, Text};
+use crate::resources::{Announced, Change, Edit, Filter, Line, Link, Meta, Record, Resource, Ruled, Text};
 
 crate::fields! {
     /// A status that an order reached.

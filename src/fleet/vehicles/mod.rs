@@ -6,8 +6,6 @@
 mod changes;
 mod vin;
 
-use serde_json::{Map, Value};
-
 use crate::events::names;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
@@ -16,7 +14,7 @@ use crate::fleet::location;
 use crate::fleet::vehicles::vin::Vin;
 use crate::kernel::ids::{DriverId, FleetId, VehicleId};
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Edit, Fields, Filter, Line, Link, Meta, Record, Resource, Ruled, Whole};
+use crate::resources::{Edit, Filter, Line, Link, Meta, Record, Resource, Ruled, Whole};
 
 crate::words! {
     /// Whether a vehicle can be used.
