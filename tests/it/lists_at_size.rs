@@ -28,7 +28,7 @@ const WITHOUT: &[(&str, &str, &[&str])] = &[
     // Kept by store, and shown by company through a view.
     ("storefront", "customers", &["store", "email", "phone"]),
     ("storefront", "tokens", &["store", "customer"]),
-    ("storefront", "texts", &["store", "number", "number_range", "country", "status", "refusal"]),
+    ("storefront", "texts", &["store", "number", "number_range", "country", "status", "refusal", "rule"]),
     ("storefront", "sign-ins", &["store", "customer", "method", "identity", "outcome", "address"]),
 ];
 

@@ -59,6 +59,7 @@ mod social;
 mod storage;
 mod storefront_documented;
 mod streaming;
+mod text_log;
 mod text_providers;
 mod texts;
 mod tokens;

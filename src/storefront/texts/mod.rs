@@ -1,29 +1,39 @@
 //! The SMS guard: what every text passes before it costs anything (decisions, section 5).
 //!
-//! `texts` is the guard's memory: each row is a text that was let through, one that a provider gave back, or one that was refused and
-//! why. What cannot even be read as a number is no text: it is refused and not kept. To let a text through, the guard takes the store's lock, counts the rows of the last day, judges ([`rules`], a pure function) and
-//! writes the row, all in the transaction that issues the code: so parallel requests and several instances cannot pass together.
+//! `texts` is the guard's memory: each row is a text that was let through, one that the providers gave back, or one that was refused; the
+//! last two say why ([`Refusal`]). To let a text through, the guard takes the store's lock, counts the rows of the last day, judges
+//! ([`rules`], a pure function) and writes the row, all in the transaction that issues the code: so parallel requests and several instances
+//! cannot pass together.
 
 mod queries;
+mod refusal;
 mod rules;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::contact::PhoneNumber;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::Problem;
+use crate::kernel::rate_limit::{self, Rule};
 use crate::storefront::Storefront;
 
 pub(super) use queries::{forget_leavers, forget_texts, give_back, list_conversion, note_code_used};
-pub(super) use rules::{Recipient, Refusal};
+pub(super) use refusal::{RULES, Refusal};
+pub(super) use rules::Recipient;
+
+/// What is no number is written down so often for one store in an hour: there is nobody to be found behind more of it, and it must not fill
+/// the log.
+const UNREADABLE_NUMBERS: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
 
 /// Reads the number that somebody asks for a text to. The first rule comes first here too: while texts are paused, no number is looked at.
 pub(super) async fn read_number(storefront: &Storefront, store: StoreId, text: &str) -> Result<PhoneNumber, Problem> {
     let Ok(number) = PhoneNumber::parse(text) else {
-        let is_paused = queries::is_paused(&mut *storefront.pool.acquire().await?, store).await?;
-        return Err(if is_paused { Refusal::Paused } else { Refusal::NumberInvalid }.into());
+        let pause = queries::find_pause(&mut *storefront.pool.acquire().await?, store).await?;
+        let refusal = pause.map_or(Refusal::NumberInvalid, Refusal::Paused);
+        note_refusal(storefront, store, None, &refusal, storefront.clock.now()).await?;
+        return Err(refusal.into());
     };
     Ok(number)
 }
@@ -42,7 +52,7 @@ pub(super) async fn reserve(
     if let Err(refusal) = rules::judge(&limits, &history, recipient, storefront.sms.is_available(), now) {
         return Ok(Err(refusal));
     }
-    queries::insert_text(conn, store, &recipient.number, Some(code), None, now).await?;
+    queries::insert_sent(conn, store, &recipient.number, code, now).await?;
     Ok(Ok(()))
 }
 
@@ -50,7 +60,7 @@ pub(super) async fn reserve(
 pub(super) async fn note_refusal(
     storefront: &Storefront,
     store: StoreId,
-    number: &PhoneNumber,
+    number: Option<&PhoneNumber>,
     refusal: &Refusal,
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
@@ -60,6 +70,8 @@ pub(super) async fn note_refusal(
         tracing::warn!(%store, reason, "the guard paused a store's texts");
         queries::pause(&mut tx, store, &reason, now).await?;
     }
-    queries::insert_text(&mut tx, store, number, None, Some(refusal.name()), now).await?;
+    if number.is_some() || rate_limit::hit(&mut tx, &format!("unreadable numbers:{store}"), UNREADABLE_NUMBERS, now).await?.allowed {
+        queries::insert_refused(&mut tx, store, number, refusal, now).await?;
+    }
     tx.commit().await
 }
