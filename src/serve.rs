@@ -120,7 +120,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
     }
     tracing::info!(%address, "listening");
 
-    let answered = listening::answer(listener, app::router(state, config), config.http.header_timeout, lifecycle.stopping().clone()).await;
+    let answered = listening::answer(listener, app::router(state, config), config.http.limits(), lifecycle.stopping().clone()).await;
     if timeout(PATIENCE, lifecycle.stop()).await.is_err() {
         tracing::warn!("some work did not end in time");
     }

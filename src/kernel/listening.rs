@@ -1,83 +1,97 @@
-//! Answering connections: a limit on how slowly a request may begin, and an end in order.
+//! Answering connections: so many at once, a limit on how slowly a request may begin, and an end in order.
 
-use std::future::Future;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::pin::Pin;
+use std::num::NonZeroU32;
+use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum_server::Handle;
-use axum_server::accept::Accept;
-use hyper_util::rt::TokioTimer;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::Service;
+
+use crate::kernel::telemetry::chain;
 
 /// Requests under way get this long to end.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The shortest method and its blank: `GET `.
-const FIRST_WORD: usize = 4;
 /// The longest head of a request, in bytes: honest ones have a few hundred, and everybody who connects may make us hold as much.
 const HEAD_LIMIT: usize = 64 * 1024;
-/// How often a connection that has sent less is looked at again.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// The pause after a connection could not be accepted: what is lacking then, such as open files, is not there again at once.
+const ACCEPT_AGAIN: Duration = Duration::from_secs(1);
+
+/// What connections may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// How long the head of a request may take to arrive, and an idle connection may stay.
+    pub header_timeout: Duration,
+    /// Connections open at once. Further ones wait in the system's queue until one of these ends.
+    pub connections: NonZeroU32,
+}
 
 /// Answers HTTP/1 on `listener` until `stopping` is cancelled and the requests under way have ended.
 ///
-/// Who does not send the whole head of a request within `header_timeout` is hung up on, and who sends too long a one (431); an idle connection is one that has not begun.
-pub async fn answer(listener: TcpListener, router: Router, header_timeout: Duration, stopping: CancellationToken) -> io::Result<()> {
+/// Who does not send the whole head of a request within [`Limits::header_timeout`] is hung up on, and who sends too long a one (431); an idle
+/// connection is one that has not begun.
+pub async fn answer(listener: TcpListener, router: Router, limits: Limits, stopping: CancellationToken) -> io::Result<()> {
     listener.set_nonblocking(true)?;
-    let handle = Handle::new();
-    let acceptor = FirstWord { within: header_timeout, stopping: stopping.clone() };
-    let mut server = axum_server::from_tcp(listener)?.acceptor(acceptor).handle(handle.clone());
-    server.http_builder().http1().timer(TokioTimer::new()).header_read_timeout(header_timeout).max_buf_size(HEAD_LIMIT);
-    let serving = server.serve(router.into_make_service_with_connect_info::<SocketAddr>());
-    let stopped = async {
-        stopping.cancelled().await;
-        handle.graceful_shutdown(Some(PATIENCE));
-        std::future::pending().await
-    };
-    tokio::select! {
-        served = serving => served,
-        () = stopped => unreachable!("what stops the server waits for it to end"),
-    }
-}
-
-/// Lets a connection in once its first word is there. The server tells HTTP/1 from HTTP/2 by the first bytes and would wait for them
-/// without any limit; behind this door there is no HTTP/2 to wait for.
-#[derive(Clone, Debug)]
-struct FirstWord {
-    within: Duration,
-    stopping: CancellationToken,
-}
-
-impl<S: Send + 'static> Accept<TcpStream, S> for FirstWord {
-    type Stream = TcpStream;
-    type Service = S;
-    type Future = Pin<Box<dyn Future<Output = io::Result<(TcpStream, S)>> + Send>>;
-
-    fn accept(&self, stream: TcpStream, service: S) -> Self::Future {
-        let Self { within, stopping } = self.clone();
-        Box::pin(async move {
-            stream.set_nodelay(true)?;
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let room = Arc::new(Semaphore::new(limits.connections.get() as usize));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(limits.header_timeout).max_buf_size(HEAD_LIMIT);
+    let mut services = router.into_make_service_with_connect_info::<SocketAddr>();
+    let connections = TaskTracker::new();
+    while let Some((stream, client, place)) = stopping.run_until_cancelled(accept(&listener, &room)).await {
+        let Ok(service) = services.call(client).await;
+        let connection = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
+        let stopping = stopping.clone();
+        connections.spawn(async move {
+            let mut connection = pin!(connection);
+            // How a connection ends is its client's affair.
             tokio::select! {
-                arrived = timeout(within, first_word(&stream)) => arrived.map_err(|_| io::ErrorKind::TimedOut)??,
-                () = stopping.cancelled() => return Err(io::ErrorKind::ConnectionAborted.into()),
+                _ = connection.as_mut() => {}
+                () = stopping.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    _ = timeout(PATIENCE, connection).await;
+                }
             }
-            Ok((stream, service))
-        })
+            drop(place);
+        });
     }
+    drop(listener);
+    connections.close();
+    connections.wait().await;
+    Ok(())
 }
 
-async fn first_word(stream: &TcpStream) -> io::Result<()> {
-    let mut word = [0; FIRST_WORD];
+/// The next connection, once there is room for it.
+async fn accept(listener: &tokio::net::TcpListener, room: &Arc<Semaphore>) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
+    let place = Arc::clone(room).acquire_owned().await.expect("nobody closes the semaphore");
     loop {
-        match stream.peek(&mut word).await? {
-            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
-            FIRST_WORD if &word == b"PRI " => return Err(io::ErrorKind::Unsupported.into()),
-            FIRST_WORD => return Ok(()),
-            _ => sleep(LOOK_AGAIN).await,
+        match listener.accept().await {
+            // A connection that is gone already is found out by whoever answers it.
+            Ok((stream, client)) => {
+                _ = stream.set_nodelay(true);
+                return (stream, client, place);
+            }
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) => {
+                tracing::warn!(error = chain(&error), "a connection could not be accepted");
+                sleep(ACCEPT_AGAIN).await;
+            }
         }
     }
+}
+
+/// Whether the client went away before it was accepted; the next one may be accepted at once.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }

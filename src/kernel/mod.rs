@@ -11,6 +11,7 @@ pub mod json_schema;
 pub mod kept_connection;
 pub mod lifecycle;
 pub mod listening;
+pub mod open_files;
 pub mod openapi;
 pub mod password_hashing;
 pub mod problem;

@@ -60,9 +60,9 @@ async fn the_start_warns_of_ids_that_are_taken_as_they_come() {
     let warning = "whoever knows somebody's id signs in as them";
     let database = ("database.url", world.database.as_str());
     let silent = Service::start(&[database]).await;
-    assert!(!silent.log.contains(warning), "{}", silent.log);
+    assert!(!silent.log().contains(warning), "{}", silent.log());
     let warned = Service::start(&[database, ("providers.idp_c.verification", "none")]).await;
-    assert!(warned.log.contains("WARN") && warned.log.contains(warning), "{}", warned.log);
+    assert!(warned.log().contains("WARN") && warned.log().contains(warning), "{}", warned.log());
 }
 
 #[tokio::test]
