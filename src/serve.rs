@@ -132,10 +132,8 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
     let (state, until) = (state.clone(), lifecycle.clone());
     lifecycle.spawn(async move {
         let minute = || async {
-            for swept in [state.storefront.sweep().await, state.developers.sweep().await] {
-                if let Err(error) = swept {
-                    tracing::warn!(error = chain(&error), "what is over was not swept");
-                }
+            if let Err(error) = state.sweep().await {
+                tracing::warn!(error = chain(&error), "what is over was not swept");
             }
         };
         until.every(SWEEP_EVERY, minute).await;

@@ -129,6 +129,13 @@ pub enum StateError {
 }
 
 impl AppState {
+    /// Forgets what no longer counts, in every room. To be called every minute or so, on every instance.
+    pub async fn sweep(&self) -> Result<(), sqlx::Error> {
+        self.gateways.sweep();
+        // What one of them cannot sweep does not stay in the other.
+        self.storefront.sweep().await.and(self.developers.sweep().await)
+    }
+
     /// Builds every room.
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;

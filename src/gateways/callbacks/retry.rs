@@ -128,7 +128,6 @@ impl Gateways {
     /// many were tried.
     pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
         let now = self.clock.now();
-        self.throttle.sweep();
         refusal::sweep(&mut *self.pool.acquire().await?, now).await?;
         let mut tried = 0;
         // Taken one at a time with its due moved on, so that a callback which breaks the program is not the first one again.
