@@ -131,6 +131,7 @@ pub enum StateError {
 impl AppState {
     /// Forgets what no longer counts, in every room. To be called every minute or so, on every instance.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
+        self.companies.sweep();
         self.gateways.sweep();
         // What one of them cannot sweep does not stay in the other.
         self.storefront.sweep().await.and(self.developers.sweep().await)

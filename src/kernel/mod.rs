@@ -4,6 +4,7 @@ pub mod client_address;
 pub mod clock;
 pub mod crypto;
 pub mod database;
+pub mod failure_throttle;
 pub mod group_commit;
 pub mod ids;
 pub mod json;

@@ -66,6 +66,7 @@ use sqlx::{Connection, PgPool};
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::failure_throttle::FailureThrottle;
 use crate::kernel::ids::KeyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
@@ -99,7 +100,7 @@ pub struct Settings {
     pub erase_after: Duration,
     /// Whether a login response also has the customer's fields at its top level, for clients that read them there.
     pub flat_login: bool,
-    /// Requests a minute for one store key and client address.
+    /// Requests a minute for one store key and client address, and for one client address with unknown store keys.
     pub requests_per_minute: NonZeroU32,
     /// Mails one store sends to one mailbox in any day.
     pub daily_mails_per_mailbox: NonZeroU32,
@@ -125,6 +126,8 @@ pub struct Shared {
     settings: Settings,
     /// So many requests a minute for one store key and address.
     throttle: Throttle<(KeyId, IpNet)>,
+    /// As many unknown store keys a minute from one network.
+    unknown_keys: FailureThrottle<IpNet>,
     recent: recent::Recent,
 }
 
@@ -168,6 +171,7 @@ impl Storefront {
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
         let throttle = Throttle::new(settings.requests_per_minute);
+        let unknown_keys = FailureThrottle::new(settings.requests_per_minute);
         let recent = recent::Recent::new();
         Self(Arc::new(Shared {
             pool,
@@ -182,6 +186,7 @@ impl Storefront {
             card,
             settings,
             throttle,
+            unknown_keys,
             recent,
         }))
     }
@@ -190,6 +195,7 @@ impl Storefront {
     /// sign-ins and texts older than 90 days, and tokens that ended so long ago. To be called every minute or so.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
+        self.unknown_keys.sweep();
         let now = self.clock.now();
         let mut conn = self.pool.acquire().await?;
         rate_limit::sweep(&mut conn, now).await?;
