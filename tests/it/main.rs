@@ -39,6 +39,7 @@ mod instances;
 mod layers;
 mod listening;
 mod lists_at_size;
+mod logging;
 mod mails;
 mod managing_api_keys;
 mod messages;
