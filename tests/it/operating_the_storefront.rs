@@ -95,6 +95,23 @@ async fn the_guard_pauses_a_store_whose_codes_nobody_uses_and_an_operator_lifts_
 }
 
 #[tokio::test]
+async fn a_store_whose_codes_are_used_is_not_paused() {
+    for (used, paused) in [(4, true), (5, false)] {
+        let world = World::new().await;
+        for number in 0..50 {
+            let number = format!("+1201{}0123", 200 + number);
+            let code = world.creation_code(&number).await;
+            if world.count("select count(*) from customers").await < used {
+                world.open_account(&number, &code).await.ok(201);
+            }
+        }
+        let body = json!({ "mode": "sms", "identity": "+12013000123" });
+        let answer = world.storefront("customers/request-creation-code").json(&body).send().await;
+        assert_eq!(answer.status, if paused { 423 } else { 200 }, "{used} used");
+    }
+}
+
+#[tokio::test]
 async fn an_operator_pauses_a_stores_texts_with_a_reason_and_mails_go_on() {
     let world = World::new().await;
     let path = format!("/storefront/int/v1/stores/{}", world.store);
