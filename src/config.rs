@@ -1,6 +1,7 @@
 //! All settings: `config/default.toml`, then a file, then environment variables. Unknown keys are rejected.
 
 use std::net::SocketAddr;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::dev::data_dir::default_data_dir;
-use crate::kernel::{database, settings, telemetry};
+use crate::kernel::{database, listening, settings, telemetry};
 use crate::providers::{self, mail, sms};
 use crate::{declared, developers, gateways, realtime, storefront, webhooks};
 
@@ -84,12 +85,21 @@ pub struct Http {
     /// The time in which the head of a request must arrive.
     #[serde(deserialize_with = "settings::time")]
     pub header_timeout: Duration,
+    /// Maximum number of open connections.
+    pub max_connections: NonZeroU32,
     /// Networks of proxies whose `X-Forwarded-For` is trusted.
     #[serde(deserialize_with = "settings::list")]
     pub trusted_proxies: Vec<IpNet>,
     /// Origins of web pages that may call the service (CORS).
     #[serde(deserialize_with = "settings::list")]
     pub cors_origins: Vec<Origin>,
+}
+
+impl Http {
+    /// The limits of connections.
+    pub fn limits(&self) -> listening::Limits {
+        listening::Limits { header_timeout: self.header_timeout, connections: self.max_connections }
+    }
 }
 
 /// The origin of a web page: only scheme, host and port. `*` is not allowed, because an unlisted page must not get a customer's token.
@@ -204,6 +214,7 @@ mod tests {
     fn nothing_is_refused_where_the_service_would_stand_still() {
         for (key, nothing) in [
             ("http.header_timeout", "0s"),
+            ("http.max_connections", "0"),
             ("database.max_connections", "0"),
             ("database.acquire_timeout", "0s"),
             ("storefront.token_lifetime", "0s"),

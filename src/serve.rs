@@ -119,7 +119,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
     }
     tracing::info!(%address, "listening");
 
-    let answered = listening::answer(listener, app::router(state, config), config.http.header_timeout, lifecycle.stopping().clone()).await;
+    let answered = listening::answer(listener, app::router(state, config), config.http.limits(), lifecycle.stopping().clone()).await;
     if timeout(PATIENCE, lifecycle.stop()).await.is_err() {
         tracing::warn!("some work did not end in time");
     }
@@ -131,10 +131,8 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
     let (state, until) = (state.clone(), lifecycle.clone());
     lifecycle.spawn(async move {
         let minute = || async {
-            for swept in [state.storefront.sweep().await, state.developers.sweep().await] {
-                if let Err(error) = swept {
-                    tracing::warn!(error = chain(&error), "what is over was not swept");
-                }
+            if let Err(error) = state.sweep().await {
+                tracing::warn!(error = chain(&error), "what is over was not swept");
             }
         };
         until.every(SWEEP_EVERY, minute).await;

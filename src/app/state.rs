@@ -129,6 +129,14 @@ pub enum StateError {
 }
 
 impl AppState {
+    /// Deletes expired counters and rows of every module. Called about once a minute, on every instance.
+    pub async fn sweep(&self) -> Result<(), sqlx::Error> {
+        self.companies.sweep();
+        self.gateways.sweep();
+        // An error of one does not stop the other.
+        self.storefront.sweep().await.and(self.developers.sweep().await)
+    }
+
     /// Builds the state of every module.
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;

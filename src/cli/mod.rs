@@ -23,6 +23,7 @@ use crate::config::{Config, Environment};
 use crate::dev;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::missing_migrations;
+use crate::kernel::open_files;
 use crate::kernel::telemetry::{self, chain};
 use crate::serve;
 use crate::set_up::{SetUp, SetUpError};
@@ -104,6 +105,9 @@ fn start(arguments: Arguments) -> Result<ExitCode, Failure> {
     rustls::crypto::aws_lc_rs::default_provider().install_default().map_err(|_| "two TLS libraries want to be the default")?;
     let config = Config::load(arguments.config.as_deref())?;
     telemetry::start(&config.log)?;
+    if let Err(error) = open_files::raise_limit() {
+        tracing::warn!(error = chain(&error), "the limit of open files stays as it is");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(command(arguments.command.unwrap_or(Command::Serve(serve::Arguments::default())), config))
 }

@@ -49,8 +49,8 @@ where
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let companies = Companies::from_ref(state);
         let key = bearer(&parts.headers).and_then(ApiKey::parse).ok_or(ProblemCode::ApiKeyInvalid)?;
-        let key = companies.find_key(key.digest()).await?;
         let Ok(client) = ClientAddress::from_request_parts(parts, state).await;
+        let key = companies.find_key(key.digest(), client).await?;
         if !key.grant.networks.admit(client.ip()) {
             return Err(ProblemCode::AddressForbidden.into());
         }
@@ -86,20 +86,28 @@ impl KnownKey {
 
 impl Companies {
     /// Returns the live key with this digest, from the cache or the database.
-    async fn find_key(&self, digest: [u8; 32]) -> Result<Arc<KnownKey>, Problem> {
+    async fn find_key(&self, digest: [u8; 32], client: ClientAddress) -> Result<Arc<KnownKey>, Problem> {
         let now = self.clock.now();
         let key = match self.keys.get(&digest, now) {
             Some(key) => key,
             // Boxed, because otherwise every request would copy the large future of the query.
-            None => Box::pin(self.look_up_key(digest, now)).await?,
+            None => Box::pin(self.look_up_key(digest, client, now)).await?,
         };
         if key.grant.until.is_none_or(|end| end > now) { Ok(key) } else { Err(ProblemCode::ApiKeyInvalid.into()) }
     }
 
-    async fn look_up_key(&self, digest: [u8; 32], now: DateTime<Utc>) -> Result<Arc<KnownKey>, Problem> {
-        let epoch = self.keys.epoch();
-        let row = queries::find_api_key(&mut *self.pool.acquire().await?, &digest, now).await?;
-        let key = Arc::new(KnownKey::read(digest, row.ok_or(ProblemCode::ApiKeyInvalid)?)?);
+    async fn look_up_key(&self, digest: [u8; 32], client: ClientAddress, now: DateTime<Utc>) -> Result<Arc<KnownKey>, Problem> {
+        let (epoch, network) = (self.keys.epoch(), client.network());
+        let standing = self.unknown_keys.hit(network);
+        if !standing.allowed {
+            return Err(Problem::new(ProblemCode::RateLimited).retry_after(standing.retry_after()));
+        }
+        let found = async { queries::find_api_key(&mut *self.pool.acquire().await?, &digest, now).await }.await;
+        // Only a key that is unknown counts, and not a database that does not answer.
+        if !matches!(found, Ok(None)) {
+            self.unknown_keys.give_back(&network);
+        }
+        let key = Arc::new(KnownKey::read(digest, found?.ok_or(ProblemCode::ApiKeyInvalid)?)?);
         self.keys.keep(epoch, digest, &key, now);
         Ok(key)
     }

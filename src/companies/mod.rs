@@ -13,11 +13,15 @@ mod grant;
 mod queries;
 mod scopes;
 
+use std::num::NonZeroU32;
+
 use chrono::{DateTime, Utc};
+use ipnet::IpNet;
 use sqlx::{PgConnection, PgPool};
 
 use crate::companies::access::KnownKey;
 use crate::kernel::clock::Clock;
+use crate::kernel::failure_throttle::FailureThrottle;
 use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::recent::Recent;
@@ -31,6 +35,8 @@ pub use scopes::{NotAScope, Scope, Scopes};
 
 /// The maximum number of cached API keys.
 const KEYS: usize = 2_000;
+/// Requests with unknown API keys that one network may send in a minute.
+const UNKNOWN_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("600 is not zero");
 
 /// The state that the extractor needs.
 #[derive(Clone, Debug)]
@@ -41,17 +47,24 @@ pub struct Companies {
     lifecycle: Lifecycle,
     /// The cache of live keys, by digest.
     keys: Recent<[u8; 32], KnownKey>,
+    /// Requests with unknown API keys, by the network they come from.
+    unknown_keys: FailureThrottle<IpNet>,
 }
 
 impl Companies {
     /// Builds the state.
     pub fn new(pool: PgPool, clock: Clock, lifecycle: Lifecycle) -> Self {
-        Self { pool, clock, lifecycle, keys: Recent::new(KEYS) }
+        Self { pool, clock, lifecycle, keys: Recent::new(KEYS), unknown_keys: FailureThrottle::new(UNKNOWN_KEYS_PER_MINUTE) }
     }
 
     /// Evicts all cached API keys, after this instance has changed some of them.
     pub fn forget_keys(&self) {
         self.keys.forget_everything();
+    }
+
+    /// Forgets the networks that have sent no unknown API key for a while. To be called every minute or so.
+    pub fn sweep(&self) {
+        self.unknown_keys.sweep();
     }
 }
 

@@ -108,6 +108,11 @@ impl Gateways {
         let throttle = Throttle::new(settings.callbacks_per_minute);
         Self { pool, clock, key, throttle, recent: accounts::Recent::new(), recording, news }
     }
+
+    /// Forgets the callers whose minute is over. To be called every minute or so.
+    pub fn sweep(&self) {
+        self.throttle.sweep();
+    }
 }
 
 /// The routes that gateways call, outside of every namespace.

@@ -85,6 +85,7 @@ fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
 mod tests {
     use std::io;
     use std::net::TcpListener;
+    use std::num::NonZeroU32;
     use std::sync::{Arc, Mutex};
 
     use axum::body::{Bytes, to_bytes};
@@ -148,7 +149,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let lifecycle = Lifecycle::default();
-        let answering = listening::answer(listener, router, Duration::from_secs(10), lifecycle.stopping().clone());
+        let limits = listening::Limits { header_timeout: Duration::from_secs(10), connections: NonZeroU32::MIN };
+        let answering = listening::answer(listener, router, limits, lifecycle.stopping().clone());
         lifecycle.spawn(async move { answering.await.unwrap() });
 
         let (mut answers, mut slow) = TcpStream::connect(address).await.unwrap().into_split();

@@ -10,6 +10,7 @@ use axum::response::{IntoResponse, Response};
 use crate::companies::bearer;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::rate_limit::Standing;
 use crate::storefront::Storefront;
 use crate::storefront::stores::{Store, StoreKey, find_store};
 
@@ -31,9 +32,15 @@ impl<S: Send + Sync> FromRequestParts<S> for CallingStore {
 /// The middleware of `/storefront/v1`: refuses requests without a valid store key, and requests over the limit of the general
 /// throttle.
 pub(super) async fn admit(State(storefront): State<Storefront>, client: ClientAddress, mut request: Request, next: Next) -> Response {
-    let store = match find(&storefront, bearer(request.headers()).and_then(StoreKey::parse)).await {
+    let store = match find(&storefront, bearer(request.headers()).and_then(StoreKey::parse), client).await {
         Ok(store) => store,
-        Err(problem) => return problem.into_response(),
+        Err((problem, standing)) => {
+            let mut response = problem.into_response();
+            if let Some(standing) = standing {
+                standing.show(&mut response);
+            }
+            return response;
+        }
     };
     let standing = storefront.throttle.hit((store.key_id, client.network()));
     if !standing.allowed {
@@ -48,19 +55,33 @@ pub(super) async fn admit(State(storefront): State<Storefront>, client: ClientAd
     response
 }
 
-async fn find(storefront: &Storefront, key: Option<StoreKey>) -> Result<Arc<Store>, Problem> {
-    let digest = key.ok_or(ProblemCode::StoreKeyInvalid)?.digest();
-    match storefront.recent.stores.get(&digest, storefront.clock.now()) {
-        Some(store) => Ok(store),
-        // Boxed, because the query's future is large and every request would otherwise copy it.
-        None => Box::pin(look_up(storefront, digest)).await,
+/// Returns the store of a key, or the problem with the client's status against the limit of unknown keys.
+async fn find(storefront: &Storefront, key: Option<StoreKey>, client: ClientAddress) -> Result<Arc<Store>, (Problem, Option<Standing>)> {
+    let digest = key.ok_or((ProblemCode::StoreKeyInvalid.into(), None))?.digest();
+    if let Some(store) = storefront.recent.stores.get(&digest, storefront.clock.now()) {
+        return Ok(store);
     }
+    // Keys that nobody was given are not looked up faster than one that is known may be used.
+    let network = client.network();
+    let standing = storefront.unknown_keys.hit(network);
+    if !standing.allowed {
+        return Err((Problem::new(ProblemCode::RateLimited).retry_after(standing.retry_after()), Some(standing)));
+    }
+    // Boxed: what a statement needs would else be copied about with every request.
+    let found = Box::pin(look_up(storefront, digest)).await;
+    // Only a key that is unknown counts, and not a database that does not answer.
+    if !matches!(found, Ok(None)) {
+        storefront.unknown_keys.give_back(&network);
+    }
+    let store = found.map_err(|error| (error.into(), None))?;
+    store.ok_or((ProblemCode::StoreKeyInvalid.into(), Some(standing)))
 }
 
-async fn look_up(storefront: &Storefront, digest: [u8; 32]) -> Result<Arc<Store>, Problem> {
+async fn look_up(storefront: &Storefront, digest: [u8; 32]) -> Result<Option<Arc<Store>>, sqlx::Error> {
     let (now, epoch) = (storefront.clock.now(), storefront.recent.stores.epoch());
-    let mut conn = storefront.pool.acquire().await?;
-    let store = Arc::new(find_store(&mut conn, &digest, now).await?.ok_or(ProblemCode::StoreKeyInvalid)?);
-    storefront.recent.stores.keep(epoch, digest, &store, now);
-    Ok(store)
+    let found = find_store(&mut *storefront.pool.acquire().await?, &digest, now).await?.map(Arc::new);
+    if let Some(store) = &found {
+        storefront.recent.stores.keep(epoch, digest, store, now);
+    }
+    Ok(found)
 }

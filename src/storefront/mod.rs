@@ -73,6 +73,7 @@ use sqlx::{Connection, PgPool};
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::failure_throttle::FailureThrottle;
 use crate::kernel::ids::KeyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
@@ -107,7 +108,7 @@ pub struct Settings {
     pub erase_after: Duration,
     /// Whether a login response also contains the customer's fields at its top level, for clients that read them there.
     pub flat_login: bool,
-    /// Requests per minute for one store key and client address.
+    /// Requests per minute for one store key and client address, and for one client address with unknown store keys.
     pub requests_per_minute: NonZeroU32,
     /// Mails that one store sends to one mailbox within 24 hours.
     pub daily_mails_per_mailbox: NonZeroU32,
@@ -133,6 +134,8 @@ pub struct Shared {
     settings: Settings,
     /// Limits the requests per minute for one store key and client network.
     throttle: Throttle<(KeyId, IpNet)>,
+    /// As many unknown store keys a minute from one network.
+    unknown_keys: FailureThrottle<IpNet>,
     recent: recent::Recent,
 }
 
@@ -176,6 +179,7 @@ impl Storefront {
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
         let throttle = Throttle::new(settings.requests_per_minute);
+        let unknown_keys = FailureThrottle::new(settings.requests_per_minute);
         let recent = recent::Recent::new();
         Self(Arc::new(Shared {
             pool,
@@ -190,6 +194,7 @@ impl Storefront {
             card,
             settings,
             throttle,
+            unknown_keys,
             recent,
         }))
     }
@@ -199,6 +204,7 @@ impl Storefront {
     /// closed longer than `storefront.erase_after` ago. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
+        self.unknown_keys.sweep();
         let now = self.clock.now();
         let mut conn = self.pool.acquire().await?;
         rate_limit::sweep(&mut conn, now).await?;

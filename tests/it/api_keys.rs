@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use futures::future::join_all;
 use portico::companies::Scope;
 use reqwest::Method;
 
@@ -119,6 +120,33 @@ async fn every_route_refuses_without_its_key() {
     world.request(Method::POST, CALLBACKS).send().await.refused(401, "api_key_invalid");
     sqlx::query("update api_keys set revoked_at = created_at").execute(&world.pool).await.unwrap();
     world.api(Method::GET, "/fleet/int/v1/orders").send().await.refused(401, "api_key_invalid");
+}
+
+#[tokio::test]
+async fn unknown_keys_are_limited_for_each_client_and_known_ones_are_not_held_up() {
+    let world = World::new().await;
+    let ask = |key: &str, address: &str| world.request(Method::GET, "/fleet/int/v1/orders").key(key).from(address).send();
+    let guess = |n: usize| format!("key_{n:040}");
+    // What is looked up anew each time, because the second that it is remembered is over, is not counted when it is found.
+    for _ in 0..20 {
+        world.pass(chrono::TimeDelta::seconds(2));
+        ask(&world.api_key, "203.0.113.9").await.ok(200);
+    }
+    let mut refused = None;
+    for batch in 0..50 {
+        let guesses: Vec<_> = (0..100).map(|n| guess(100 * batch + n)).collect();
+        let answers = join_all(guesses.iter().map(|key| ask(key, "203.0.113.9"))).await;
+        let (unknown, limited): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 401);
+        assert!(batch >= 5 || (unknown.len(), limited.len()) == (100, 0), "600 in a minute are allowed");
+        refused = refused.or(limited.into_iter().next());
+        if refused.is_some() {
+            break;
+        }
+    }
+    refused.expect("there is a limit").refused(429, "rate_limited");
+    // Whoever is remembered, or comes from elsewhere, is not affected.
+    ask(&world.api_key, "203.0.113.9").await.ok(200);
+    ask(&guess(0), "203.0.113.10").await.refused(401, "api_key_invalid");
 }
 
 #[tokio::test]

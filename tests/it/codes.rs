@@ -171,6 +171,32 @@ async fn fifty_right_guesses_at_once_make_one_token() {
 }
 
 #[tokio::test]
+async fn a_right_guess_in_a_crowd_of_wrong_ones_signs_in_once_or_comes_too_late() {
+    for wrong_ones in [5, 100] {
+        let world = registered().await;
+        let tokens = world.count("select count(*) from customer_tokens").await;
+        let code = world.sign_in_code(PHONE).await;
+        let right_ones = if wrong_ones == 5 { 1 } else { 20 };
+        let crowd = (0..wrong_ones + right_ones).map(|n| {
+            let is_right = n % (1 + wrong_ones / right_ones) == wrong_ones / right_ones;
+            world.verify(PHONE, if is_right { code.clone() } else { wrong(&code) })
+        });
+        let answers = join_all(crowd).await;
+        let signed_in = answers.iter().filter(|answer| answer.status == 200).count();
+        assert!(signed_in <= 1, "{signed_in}");
+        assert_eq!(world.count("select count(*) from customer_tokens").await, tokens + i64::try_from(signed_in).unwrap());
+        // Five guesses are compared at most, and the last of them is told that the code is locked.
+        let told_what_is_left = answers.iter().filter(|answer| answer.body["attempts_left"].is_number()).count();
+        assert!(told_what_is_left <= 4, "{told_what_is_left}");
+        if signed_in == 0 {
+            assert!(answers.iter().any(|answer| answer.body["code"] == "code_locked"));
+        }
+        let after = world.verify(PHONE, code).await;
+        assert!(after.status == 422 || after.status == 429, "{after:?}");
+    }
+}
+
+#[tokio::test]
 async fn the_same_identity_within_a_minute_gets_no_second_message() {
     let world = World::new().await;
     let ask = || world.storefront("customers/request-creation-code").json(&json!({ "identity": EMAIL }));

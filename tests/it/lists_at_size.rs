@@ -29,7 +29,7 @@ const WITHOUT: &[(&str, &str, &[&str])] = &[
     // Stored by store, and listed by company through a view.
     ("storefront", "customers", &["store", "email", "phone"]),
     ("storefront", "tokens", &["store", "customer"]),
-    ("storefront", "texts", &["store", "number", "number_range", "country", "status", "refusal"]),
+    ("storefront", "texts", &["store", "number", "number_range", "country", "status", "refusal", "rule"]),
     ("storefront", "sign-ins", &["store", "customer", "method", "identity", "outcome", "address"]),
 ];
 

@@ -88,6 +88,17 @@ async fn the_general_limit_is_shown_on_every_route_of_the_storefront() {
 }
 
 #[tokio::test]
+async fn the_general_limit_counts_the_64_of_an_ipv6_address() {
+    let world = World::with(&[("storefront.requests_per_minute", "2")]).await;
+    let ask = |address: &str| world.storefront_get("customers/me").from(address).send();
+    for (address, left) in [("2001:db8::1", "1"), ("2001:db8::ffff:2", "0")] {
+        assert_eq!(ask(address).await.header("ratelimit-remaining"), Some(left), "{address}");
+    }
+    ask("2001:db8::3").await.refused(429, "rate_limited");
+    ask("2001:db8:0:1::1").await.refused(401, "customer_token_invalid");
+}
+
+#[tokio::test]
 async fn every_problem_is_documented_where_its_type_points() {
     let world = World::new().await;
     let list = world.request(Method::GET, "/problems").send().await.ok(200);

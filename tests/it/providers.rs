@@ -6,8 +6,8 @@ use chrono::TimeDelta;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use crate::support::people::{EMAIL, PHONE};
-use crate::support::smtp::SmtpSink;
+use crate::support::people::{EMAIL, PHONE, token};
+use crate::support::smtp::{SmtpSink, code_in};
 use crate::support::{Answer, World, twilio};
 
 async fn world_with(settings: &[(&'static str, String)]) -> World {
@@ -59,13 +59,34 @@ async fn a_provider_that_fails_is_502_and_gives_the_text_back() {
 
 #[tokio::test]
 async fn a_customer_with_a_proven_address_gets_a_mail_when_the_text_fails() {
-    let (_provider, settings) = twilio::provider(twilio::refused(400, 21610)).await;
-    let world = world_with(&settings).await;
-    world.register(EMAIL).await;
+    let outage = ResponseTemplate::new(503);
+    for answer in [twilio::refused(400, 21610), twilio::refused(401, 20003), twilio::refused(429, 20429), outage] {
+        let (_provider, settings) = twilio::provider(answer).await;
+        let world = world_with(&settings).await;
+        let ada = token(&world.register(EMAIL).await);
+        sqlx::query("update customers set phone = $1, phone_verified_at = now()").bind(PHONE).execute(&world.pool).await.unwrap();
+        let sent = world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
+        assert_eq!(sent["method"], "email");
+        world.verify(PHONE, world.last_code()).await.ok(200);
+        let sent = world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+        assert_eq!((&sent["method"], world.messages()[0].to.as_str()), (&json!("email"), EMAIL));
+    }
+}
+
+#[tokio::test]
+async fn a_store_without_a_provider_of_texts_mails_its_codes() {
+    let sink = SmtpSink::start(false).await;
+    let world = World::with(&[("environment", "production"), ("mail.smtp_url", &sink.url())]).await;
+    ask(&world, "email", EMAIL).await.ok(200);
+    let ada = token(&world.open_account(EMAIL, &code_in(&sink.mails()[0])).await.ok(201));
     sqlx::query("update customers set phone = $1, phone_verified_at = now()").bind(PHONE).execute(&world.pool).await.unwrap();
     let sent = world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
     assert_eq!(sent["method"], "email");
-    world.verify(PHONE, world.last_code()).await.ok(200);
+    world.verify(PHONE, code_in(&sink.mails()[1])).await.ok(200);
+    let sent = world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+    assert_eq!(sent["method"], "email");
+    let code = json!({ "code": code_in(&sink.mails()[2]) });
+    world.storefront("customers/confirm-account-closure").token(&ada).json(&code).send().await.ok(200);
 }
 
 #[tokio::test]

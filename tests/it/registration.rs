@@ -3,9 +3,10 @@
 use chrono::TimeDelta;
 use futures::future::join_all;
 use portico::kernel::secrets::sha256;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::World;
+use crate::support::identity_provider::{IdentityProvider, claims_of_a, rsa};
 use crate::support::people::{EMAIL, PASSWORD, PHONE, token};
 
 /// The fields of a customer in every response: decisions, section 3.
@@ -154,18 +155,23 @@ async fn the_same_person_may_be_a_customer_of_two_stores() {
 
 #[tokio::test]
 async fn a_flat_login_response_has_the_customer_at_its_top_level_too() {
-    let world = World::with(&[("storefront.flat_login", "true")]).await;
-    let registered = world.register_with(PHONE, json!({ "password": PASSWORD })).await;
-    let body = json!({ "identity": PHONE, "password": PASSWORD });
-    let by_password = world.storefront("customers/login").json(&body).send().await.ok(200);
-    world.pass(TimeDelta::minutes(2));
-    let by_code = world.verify(PHONE, world.sign_in_code(PHONE).await).await.ok(200);
-    for login in [registered, by_password, by_code] {
+    let idp = IdentityProvider::start().await;
+    let world = idp.world(&[("storefront.flat_login", "true")]).await;
+    let is_flat = async |login: Value| {
         let customer = login["customer"].as_object().unwrap();
         assert!(customer.iter().all(|(field, value)| login[field] == *value), "{login}");
         assert_eq!(login.as_object().unwrap().len(), customer.len() + 2, "nothing else but the token and the customer");
         world.storefront_get("customers/me").token(&token(&login)).send().await.ok(200);
-    }
+    };
+    let post = async |path: &str, body: Value| world.storefront(&format!("customers/{path}")).json(&body).send().await.ok(200);
+    is_flat(world.register_with(PHONE, json!({ "password": PASSWORD })).await).await;
+    is_flat(post("login", json!({ "identity": PHONE, "password": PASSWORD })).await).await;
+    world.pass(TimeDelta::minutes(2));
+    is_flat(world.verify(PHONE, world.sign_in_code(PHONE).await).await.ok(200)).await;
+    world.pass(TimeDelta::minutes(2));
+    let code = world.sign_in_code(PHONE).await;
+    is_flat(post("reset-password", json!({ "identity": PHONE, "code": code, "password": "battery staple correct" })).await).await;
+    is_flat(post("login-with-idp-a", json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")) })).await).await;
 
     let usual = World::new().await.register(PHONE).await;
     assert_eq!(usual.as_object().unwrap().keys().collect::<Vec<_>>(), ["token", "customer"]);

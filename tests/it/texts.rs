@@ -87,6 +87,21 @@ async fn a_number_gets_six_texts_an_hour() {
 }
 
 #[tokio::test]
+async fn a_number_gets_twelve_texts_a_day() {
+    let world = World::new().await;
+    for _ in 0..12 {
+        ask(&world, PHONE).await.ok(200);
+        world.pass(TimeDelta::minutes(65));
+    }
+    let refusal = ask(&world, PHONE).await.refused(429, "number_cooldown");
+    assert_eq!(refusal["retry_after"], 11 * 60 * 60);
+    world.pass(TimeDelta::hours(11) - TimeDelta::seconds(1));
+    ask(&world, PHONE).await.refused(429, "number_cooldown");
+    world.pass(TimeDelta::seconds(1));
+    ask(&world, PHONE).await.ok(200);
+}
+
+#[tokio::test]
 async fn a_refused_text_becomes_a_mail_to_the_proven_address() {
     let world = World::new().await;
     world.register(PHONE).await;

@@ -1,6 +1,9 @@
 //! Customer tokens and store keys: interface 1, Authentication; decisions, section 2.
 
+use std::time::Instant;
+
 use chrono::TimeDelta;
+use futures::future::join_all;
 use portico::storefront;
 use reqwest::Method;
 use serde_json::json;
@@ -61,6 +64,38 @@ async fn every_route_refuses_without_its_store_key() {
     // Store keys are cached for one second.
     world.pass(TimeDelta::seconds(1));
     world.storefront_get("customers/me").send().await.refused(401, "store_key_invalid");
+}
+
+#[tokio::test]
+async fn unknown_store_keys_are_limited_for_each_client_and_known_ones_are_not_held_up() {
+    let world = World::with(&[("storefront.requests_per_minute", "20")]).await;
+    let ask = |key: &str, address: &str| world.request(Method::GET, "/storefront/v1/customers/me").key(key).from(address).send();
+    // What is looked up anew each time, because the second that it is remembered is over, is not counted when it is found.
+    let mut keys = Vec::new();
+    for _ in 0..3 {
+        keys.push(world.another_store().await.1);
+    }
+    for _ in 0..10 {
+        world.pass(TimeDelta::seconds(2));
+        for key in &keys {
+            ask(key, "203.0.113.9").await.refused(401, "customer_token_invalid");
+        }
+    }
+    let began = Instant::now();
+    let guesses: Vec<_> = (0..200).map(|n| format!("store_{n:032x}")).collect();
+    let answers = join_all(guesses.iter().map(|key| ask(key, "203.0.113.9"))).await;
+    let unknown = answers.iter().filter(|answer| answer.body["code"] == "store_key_invalid").count();
+    // One in three seconds is given back meanwhile.
+    assert!((20..=21 + began.elapsed().as_secs() / 3).contains(&(unknown as u64)), "{unknown}");
+    for answer in answers {
+        assert_eq!(answer.header("ratelimit-limit"), Some("20"));
+        if answer.body["code"] != "store_key_invalid" {
+            answer.refused(429, "rate_limited");
+        }
+    }
+    // Whoever is remembered, or comes from elsewhere, is not affected.
+    ask(&keys[0], "203.0.113.9").await.refused(401, "customer_token_invalid");
+    ask(&guesses[0], "203.0.113.10").await.refused(401, "store_key_invalid");
 }
 
 #[tokio::test]

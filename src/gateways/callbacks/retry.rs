@@ -130,7 +130,6 @@ impl Gateways {
     /// instead of a running worker.
     pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
         let now = self.clock.now();
-        self.throttle.sweep();
         refusal::sweep(&mut *self.pool.acquire().await?, now).await?;
         let mut tried = 0;
         // Each claim moves the due time on, so that a callback that crashes the program is not the first one again.

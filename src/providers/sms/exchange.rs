@@ -5,7 +5,8 @@ use std::time::Duration;
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, StatusCode};
 
-use crate::providers::sms::{BadSettings, SendTextError};
+use crate::providers::sms::BadSettings;
+use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 
 /// The maximum time to connect. After it, the next provider is tried.
 const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
@@ -50,7 +51,10 @@ async fn ask(request: RequestBuilder) -> Result<Option<Answer>, SendTextError> {
     let mut response = match request.send().await {
         Ok(response) => response,
         Err(error) if error.is_timeout() && !error.is_connect() => return Ok(None),
-        Err(error) => return Err(SendTextError::not_taken(if error.is_connect() { "no connection" } else { "a broken answer" })),
+        Err(error) => {
+            let detail = if error.is_connect() { "no connection" } else { "a broken answer" };
+            return Err(SendTextError::new(SendTextErrorKind::Outage, detail));
+        }
     };
     let (status, mut body) = (response.status(), Vec::new());
     loop {

@@ -14,6 +14,7 @@
 
 mod breaker;
 mod exchange;
+mod failure;
 mod http;
 mod provider;
 pub mod segment;
@@ -32,6 +33,7 @@ use crate::providers::mailbox::{Channel, Kept, Mailbox};
 use provider::Provider;
 
 pub use breaker::Settings as BreakerSettings;
+pub use failure::{ProviderAnswer, SendTextErrorKind, TextNotSent};
 pub use http::{Format as HttpFormat, Method as HttpMethod, Settings as HttpSettings, Sign as HttpSign};
 pub use settings::{BadSettings, ProviderName, Settings};
 pub use twilio::Settings as TwilioSettings;
@@ -47,23 +49,6 @@ pub struct Text<'a> {
     pub code: Option<&'a SecretString>,
     /// When the text is sent.
     pub at: DateTime<Utc>,
-}
-
-/// The reason why a text was not sent.
-#[derive(Debug, thiserror::Error)]
-pub enum SendTextError {
-    /// The provider knows that the number receives no texts: a fixed line, a blocked or unknown number.
-    #[error("no text arrives at this number")]
-    Unreachable,
-    /// The provider did not take the text now: unavailable, over its rate limit, or invalid credentials.
-    #[error("the provider did not take the text: {0}")]
-    NotTaken(String),
-}
-
-impl SendTextError {
-    fn not_taken(reason: impl Into<String>) -> Self {
-        Self::NotTaken(reason.into())
-    }
 }
 
 /// Sends texts, if a provider or the mailbox is configured ([`Sms::is_available`]). Clones share the breakers.
@@ -91,30 +76,34 @@ impl Sms {
     }
 
     /// Sends the text to the first provider that takes it.
-    pub async fn send(&self, text: Text<'_>) -> Result<(), SendTextError> {
+    pub async fn send(&self, text: Text<'_>) -> Result<(), TextNotSent> {
         if !self.providers.is_empty() {
             self.hand_over(&text).await?;
         } else if self.mailbox.is_none() {
-            return Err(SendTextError::not_taken("no provider is configured"));
+            return Err(TextNotSent { answers: Vec::new() });
         }
         self.keep(&text);
         Ok(())
     }
 
-    async fn hand_over(&self, text: &Text<'_>) -> Result<(), SendTextError> {
-        let mut refusal = None;
+    async fn hand_over(&self, text: &Text<'_>) -> Result<(), TextNotSent> {
+        let mut answers = Vec::new();
         // The filter runs lazily, right before each attempt: an open breaker may admit this text as its trial.
         for provider in self.providers.iter().filter(|provider| provider.admits(text.at)) {
-            match provider.send(text).await {
-                Err(SendTextError::NotTaken(reason)) => refusal = Some(SendTextError::NotTaken(reason)),
-                final_word => return final_word,
+            let Err(error) = provider.send(text).await else { return Ok(()) };
+            let is_final = error.kind.is_about_the_number();
+            answers.push(ProviderAnswer::new(provider.name(), error));
+            if is_final {
+                break;
             }
         }
-        if let Some(refusal) = refusal {
-            return Err(refusal);
+        if answers.is_empty() {
+            let first = self.providers.iter().min_by_key(|provider| provider.next_trial());
+            let first = first.expect("a text is handed over only where there are providers");
+            let Err(error) = first.send(text).await else { return Ok(()) };
+            answers.push(ProviderAnswer::new(first.name(), error));
         }
-        let first = self.providers.iter().min_by_key(|provider| provider.next_trial());
-        first.expect("a text is handed over only where there are providers").send(text).await
+        Err(TextNotSent { answers })
     }
 
     fn keep(&self, text: &Text<'_>) {

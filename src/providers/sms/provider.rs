@@ -7,7 +7,8 @@ use url::Url;
 
 use crate::providers::sms::breaker::Breaker;
 use crate::providers::sms::exchange::Receipt;
-use crate::providers::sms::{BadSettings, ProviderName, SendTextError, Settings, Text, http, twilio, vonage};
+use crate::providers::sms::failure::SendTextError;
+use crate::providers::sms::{BadSettings, ProviderName, Settings, Text, http, twilio, vonage};
 
 /// A provider with its circuit breaker.
 #[derive(Debug)]
@@ -64,11 +65,12 @@ impl Provider {
     pub(super) async fn send(&self, text: &Text<'_>) -> Result<(), SendTextError> {
         let sent = self.client.send(text).await;
         match &sent {
+            Ok(Receipt::Taken) => self.breaker().note_health(),
             // A provider that rejects the number works.
-            Ok(Receipt::Taken) | Err(SendTextError::Unreachable) => self.breaker().note_health(),
+            Err(error) if error.kind.is_about_the_number() => self.breaker().note_health(),
             // This text is not sent again, but the next ones should go to a provider that responds.
             Ok(Receipt::Silence) => self.note_failure("silence", text.at),
-            Err(SendTextError::NotTaken(reason)) => self.note_failure(reason, text.at),
+            Err(error) => self.note_failure(&error.to_string(), text.at),
         }
         sent.map(|_| ())
     }

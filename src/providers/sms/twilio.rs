@@ -2,19 +2,27 @@
 
 use std::time::Duration;
 
-use reqwest::Client;
+use reqwest::{Client, StatusCode};
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
 
 use crate::kernel::settings;
 use crate::providers::sms::exchange::{self, Answer, Receipt};
+use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 use crate::providers::sms::settings::{address, required};
-use crate::providers::sms::{BadSettings, SendTextError, Text};
+use crate::providers::sms::{BadSettings, Text};
 
-/// The error codes that concern the number, not the account: invalid, not a mobile number, a short code, opted out, a landline.
-/// From carriers: out of service, blocked, unknown, a landline.
-const ABOUT_THE_NUMBER: [u64; 11] = [21211, 21214, 21217, 21265, 21610, 21614, 21635, 30003, 30004, 30005, 30006];
+/// The number is invalid, a short code or unreachable. From carriers: out of service, unknown.
+const UNREACHABLE: &[u64] = &[21211, 21214, 21217, 21265, 30003, 30005];
+/// The owner of the number has opted out, or the carrier blocks the text.
+const BLOCKED: &[u64] = &[21610, 30004];
+/// The number is not a mobile number.
+const LANDLINE: &[u64] = &[21614, 21635, 30006];
+/// The account exceeds its rate limit or quota.
+const RATE_LIMITED: &[u64] = &[14107, 20429, 30001, 30022, 63038];
+/// The account or its secret is rejected.
+const BAD_CREDENTIALS: &[u64] = &[20003, 20005];
 
 /// `[sms.twilio]`
 #[derive(Clone, Debug, Deserialize)]
@@ -80,18 +88,28 @@ impl Twilio {
 
 fn judge(answer: &Answer) -> Result<(), SendTextError> {
     let report = serde_json::from_slice::<Report>(&answer.body).unwrap_or_default();
+    let status = answer.status;
     match report.code.or(report.error_code) {
-        Some(code) if ABOUT_THE_NUMBER.contains(&code) => Err(SendTextError::Unreachable),
-        Some(code) => Err(SendTextError::not_taken(format!("status {}, error {code}", answer.status))),
-        None if answer.status.is_success() => Ok(()),
-        None => Err(SendTextError::not_taken(format!("status {}", answer.status))),
+        Some(code) => Err(SendTextError::new(kind(code, status), format!("status {}, error {code}", status.as_u16()))),
+        None if status.is_success() => Ok(()),
+        None => Err(SendTextError::new(SendTextErrorKind::of_status(status), format!("status {}", status.as_u16()))),
     }
+}
+
+fn kind(code: u64, status: StatusCode) -> SendTextErrorKind {
+    let kinds = [
+        (UNREACHABLE, SendTextErrorKind::Unreachable),
+        (BLOCKED, SendTextErrorKind::Blocked),
+        (LANDLINE, SendTextErrorKind::Landline),
+        (RATE_LIMITED, SendTextErrorKind::RateLimited),
+        (BAD_CREDENTIALS, SendTextErrorKind::BadCredentials),
+    ];
+    let known = kinds.into_iter().find(|(codes, _)| codes.contains(&code));
+    known.map_or_else(|| SendTextErrorKind::of_status(status), |(_, kind)| kind)
 }
 
 #[cfg(test)]
 mod tests {
-    use reqwest::StatusCode;
-
     use super::*;
 
     fn judged(status: u16, body: &str) -> Result<(), SendTextError> {
@@ -99,21 +117,24 @@ mod tests {
     }
 
     #[test]
-    fn only_errors_about_the_number_blame_the_number() {
-        for code in ABOUT_THE_NUMBER {
-            let refused = judged(400, &format!(r#"{{"code":{code},"message":"refused","status":400}}"#));
-            assert!(matches!(refused, Err(SendTextError::Unreachable)), "{code}");
-        }
-        for (status, body) in [
-            (400, r#"{"code":21606,"message":"not your number"}"#),
-            (400, r#"{"code":21408,"message":"region not enabled"}"#),
-            (401, r#"{"code":20003,"message":"authenticate"}"#),
-            (429, r#"{"code":20429,"message":"too many requests"}"#),
-            (500, "<html>oops</html>"),
-            (302, ""),
+    fn the_documented_errors() {
+        for (status, code, kind) in [
+            (400, 21211, SendTextErrorKind::Unreachable),
+            (400, 21610, SendTextErrorKind::Blocked),
+            (400, 21614, SendTextErrorKind::Landline),
+            (400, 21635, SendTextErrorKind::Landline),
+            (400, 21606, SendTextErrorKind::Rejected),
+            (400, 21408, SendTextErrorKind::Rejected),
+            (401, 20003, SendTextErrorKind::BadCredentials),
+            (429, 20429, SendTextErrorKind::RateLimited),
+            (201, 30001, SendTextErrorKind::RateLimited),
+            (503, 20503, SendTextErrorKind::Outage),
         ] {
-            assert!(matches!(judged(status, body), Err(SendTextError::NotTaken(_))), "{status} {body}");
+            let refused = judged(status, &format!(r#"{{"code":{code},"message":"refused","status":{status}}}"#));
+            assert_eq!(refused, Err(SendTextError::new(kind, format!("status {status}, error {code}"))));
         }
+        assert_eq!(judged(500, "<html>oops</html>"), Err(SendTextError::new(SendTextErrorKind::Outage, "status 500")));
+        assert_eq!(judged(302, ""), Err(SendTextError::new(SendTextErrorKind::Rejected, "status 302")));
     }
 
     #[test]
@@ -121,6 +142,6 @@ mod tests {
         assert!(judged(201, r#"{"sid":"SM0","status":"queued","error_code":null}"#).is_ok());
         assert!(judged(201, "").is_ok(), "the status says enough");
         let failed = judged(201, r#"{"sid":"SM0","status":"failed","error_code":30006}"#);
-        assert!(matches!(failed, Err(SendTextError::Unreachable)));
+        assert_eq!(failed, Err(SendTextError::new(SendTextErrorKind::Landline, "status 201, error 30006")));
     }
 }

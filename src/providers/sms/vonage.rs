@@ -11,15 +11,13 @@ use url::Url;
 
 use crate::kernel::settings;
 use crate::providers::sms::exchange::{self, Answer, Receipt};
+use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 use crate::providers::sms::segment::Alphabet;
 use crate::providers::sms::settings::{address, required};
-use crate::providers::sms::{BadSettings, SendTextError, Text};
+use crate::providers::sms::{BadSettings, Text};
 
 /// The status of a text that was taken.
 const TAKEN: u64 = 0;
-/// The error codes that concern the number: barred, and out of service. Code 6, an "invalid message", is not among them: it can
-/// mean that the service does not know the prefix, and another service may know it.
-const ABOUT_THE_NUMBER: [u64; 2] = [7, 33];
 
 /// `[sms.vonage]`
 #[derive(Clone, Debug, Deserialize)]
@@ -109,10 +107,26 @@ fn judge(answer: &Answer) -> Result<(), SendTextError> {
     let report = serde_json::from_slice::<Report>(&answer.body).unwrap_or_default();
     let statuses: Vec<_> = report.messages.iter().map(Part::status).collect();
     match statuses.iter().find(|status| **status != Some(TAKEN)) {
-        Some(Some(code)) if ABOUT_THE_NUMBER.contains(code) => Err(SendTextError::Unreachable),
-        Some(Some(code)) => Err(SendTextError::not_taken(format!("error {code}"))),
+        Some(Some(code)) => Err(SendTextError::new(kind(*code), format!("error {code}"))),
         None if !statuses.is_empty() && answer.status.is_success() => Ok(()),
-        Some(None) | None => Err(SendTextError::not_taken(format!("status {}, an answer of another form", answer.status))),
+        Some(None) | None => {
+            // A success that says nothing we understand is an answer of something that is out of order.
+            let kind = if answer.status.is_success() { SendTextErrorKind::Outage } else { SendTextErrorKind::of_status(answer.status) };
+            Err(SendTextError::new(kind, format!("status {}, an answer of another form", answer.status.as_u16())))
+        }
+    }
+}
+
+/// What an error code means: throttled, bad secrets and signatures, an internal error, a barred number, a number out of service. An
+/// "invalid message" (6) is not about the number: it may come of a prefix unknown to this service, and another one may know it.
+fn kind(code: u64) -> SendTextErrorKind {
+    match code {
+        1 | 10 => SendTextErrorKind::RateLimited,
+        4 | 14 | 32 => SendTextErrorKind::BadCredentials,
+        5 => SendTextErrorKind::Outage,
+        7 => SendTextErrorKind::Blocked,
+        33 => SendTextErrorKind::Unreachable,
+        _ => SendTextErrorKind::Rejected,
     }
 }
 
@@ -128,13 +142,18 @@ mod tests {
 
     #[test]
     fn the_documented_errors() {
-        for code in [7, 33] {
-            let refused = judged(200, &format!(r#"{{"message-count":"1","messages":[{{"status":"{code}","error-text":"no"}}]}}"#));
-            assert!(matches!(refused, Err(SendTextError::Unreachable)), "{code}");
-        }
-        for code in [1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 14, 15, 22, 23, 29, 32] {
-            let refused = judged(200, &format!(r#"{{"message-count":"1","messages":[{{"status":"{code}","error-text":"no"}}]}}"#));
-            assert!(matches!(refused, Err(SendTextError::NotTaken(_))), "{code}");
+        for (codes, kind) in [
+            (vec![1, 10], SendTextErrorKind::RateLimited),
+            (vec![4, 14, 32], SendTextErrorKind::BadCredentials),
+            (vec![5], SendTextErrorKind::Outage),
+            (vec![7], SendTextErrorKind::Blocked),
+            (vec![33], SendTextErrorKind::Unreachable),
+            (vec![2, 3, 6, 8, 9, 11, 12, 15, 22, 23, 29], SendTextErrorKind::Rejected),
+        ] {
+            for code in codes {
+                let refused = judged(200, &format!(r#"{{"message-count":"1","messages":[{{"status":"{code}","error-text":"no"}}]}}"#));
+                assert_eq!(refused, Err(SendTextError::new(kind, format!("error {code}"))));
+            }
         }
     }
 
@@ -142,16 +161,16 @@ mod tests {
     fn only_a_zero_says_that_the_text_was_taken() {
         assert!(judged(200, r#"{"message-count":"1","messages":[{"to":"12015550123","status":"0"}]}"#).is_ok());
         assert!(judged(200, r#"{"messages":[{"status":0}]}"#).is_ok());
-        for (status, body) in [
-            (200, ""),
-            (200, "<html>oops</html>"),
-            (200, r#"{"messages":[]}"#),
-            (200, r#"{"messages":[{"status":"fine"}]}"#),
-            (401, r#"{"type":"unauthorized","title":"Unauthorized"}"#),
-            (429, ""),
-            (503, r#"{"messages":[{"status":"0"}]}"#),
+        for (status, body, kind) in [
+            (200, "", SendTextErrorKind::Outage),
+            (200, "<html>oops</html>", SendTextErrorKind::Outage),
+            (200, r#"{"messages":[]}"#, SendTextErrorKind::Outage),
+            (200, r#"{"messages":[{"status":"fine"}]}"#, SendTextErrorKind::Outage),
+            (401, r#"{"type":"unauthorized","title":"Unauthorized"}"#, SendTextErrorKind::BadCredentials),
+            (429, "", SendTextErrorKind::RateLimited),
+            (503, r#"{"messages":[{"status":"0"}]}"#, SendTextErrorKind::Outage),
         ] {
-            assert!(matches!(judged(status, body), Err(SendTextError::NotTaken(_))), "{status} {body}");
+            assert_eq!(judged(status, body).unwrap_err().kind, kind, "{status} {body}");
         }
     }
 }

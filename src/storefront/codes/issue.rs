@@ -13,7 +13,7 @@ use crate::kernel::ids::{CodeId, CustomerId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::secrets::random_six_digits;
 use crate::providers::mail::{Letter, SendMailError};
-use crate::providers::sms::{SendTextError, Text};
+use crate::providers::sms::Text;
 use crate::storefront::codes::queries::NewCode;
 use crate::storefront::codes::{Purpose, digest, queries};
 use crate::storefront::messages::{AcceptedLanguages, Occasion};
@@ -74,11 +74,11 @@ impl Method {
 /// The reason why no code was sent.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::storefront) enum IssueError {
-    #[error("the SMS guard refused the text")]
+    #[error("the SMS guard or the providers refused the text")]
     Refused(#[source] Refusal),
     #[error("the mail was refused")]
     CoolingDown(#[source] mails::CoolingDown),
-    #[error("no provider took the message")]
+    #[error("no server took the mail, or there is nobody to send to")]
     NotSent,
     #[error("whoever asks has closed their account")]
     Closed,
@@ -143,7 +143,7 @@ async fn by_text(storefront: &Storefront, order: &Order<'_>, recipient: &Recipie
     if let Err(refusal) = texts::reserve(storefront, &mut tx, order.store.id, recipient, id, now).await? {
         // The rollback keeps the previous code. Only the refusal is recorded.
         tx.rollback().await?;
-        texts::note_refusal(storefront, order.store.id, number, &refusal, now).await?;
+        texts::note_refusal(storefront, order.store.id, Some(number), &refusal, now).await?;
         return Err(IssueError::Refused(refusal));
     }
     tx.commit().await?;
@@ -162,16 +162,14 @@ async fn send_text(
     digits: &SecretString,
     now: DateTime<Utc>,
 ) -> Result<Method, IssueError> {
-    let Err(error) = storefront.sms.send(Text { to: number, body, code: Some(digits), at: now }).await else { return Ok(Method::Sms) };
+    let sent = storefront.sms.send(Text { to: number, body, code: Some(digits), at: now }).await;
+    let Err(refusal) = sent.map_err(Refusal::NotTaken) else { return Ok(Method::Sms) };
     let mut tx = storefront.pool.begin().await?;
     // The row of the code is locked first, in the same order as when a code is consumed.
     queries::delete_code(&mut tx, id).await?;
-    texts::give_back(&mut tx, id).await?;
+    texts::give_back(&mut tx, id, &refusal).await?;
     tx.commit().await?;
-    match error {
-        SendTextError::Unreachable => Err(IssueError::Refused(Refusal::NumberUnreachable)),
-        SendTextError::NotTaken(_) => Err(IssueError::NotSent),
-    }
+    Err(IssueError::Refused(refusal))
 }
 
 async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddress, now: DateTime<Utc>) -> Result<Method, IssueError> {

@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 use crate::companies::{CallingCompany, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{StoreId, TextId};
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::problem::Problem;
 use crate::members;
+use crate::providers::sms::SendTextErrorKind;
 use crate::resources::{Described, Filter, Instant, Reference, Resource};
 use crate::storefront::{Storefront, texts};
 
@@ -25,10 +26,13 @@ crate::columns! {
     pub struct TextRecord {
         pub store_id: StoreId,
         pub number: Option<String>,
-        pub number_range: String,
+        pub number_range: Option<String>,
         pub country: Option<String>,
         pub status: String,
         pub refusal: Option<String>,
+        pub rule: Option<String>,
+        pub reason: Option<String>,
+        pub details: Option<Value>,
         pub used_at: Option<DateTime<Utc>>,
     }
 }
@@ -47,20 +51,20 @@ impl Resource for TextRecord {
         Filter::text("country"),
         Filter::one_of("status", STATUSES),
         Filter::text("refusal"),
+        Filter::one_of("rule", texts::RULES),
     ];
 
     fn shown(&self) -> Map<String, Value> {
-        // A refusal is stored as the code of its problem, so the problem's detail explains it here too.
-        let refusal = self.refusal.as_deref();
-        let reason = refusal.and_then(|name| ProblemCode::ALL.iter().find(|code| code.as_str() == name)).map(|code| code.detail());
         members! {
             "store": self.store_id,
             "number": self.number,
             "number_range": self.number_range,
             "country": self.country,
             "status": self.status,
-            "refusal": refusal,
-            "reason": reason,
+            "refusal": self.refusal,
+            "rule": self.rule,
+            "reason": self.reason,
+            "details": self.details,
             "used_at": self.used_at.map(timestamp),
         }
     }
@@ -68,15 +72,47 @@ impl Resource for TextRecord {
     fn shown_beside() -> Vec<Described> {
         vec![
             Described::shown::<Reference<StoreId>>("store", "Whose text."),
-            Described::formed("number", "Where to.", json!({ "type": "string" })),
-            Described::formed("number_range", "All but the last four digits.", json!({ "type": "string" })),
+            Described::formed("number", "Where to; null if it was no number, or is erased.", json!({ "type": ["string", "null"] })),
+            Described::formed("number_range", "All but the last four digits.", json!({ "type": ["string", "null"] })),
             Described::formed("country", "The number's country.", json!({ "type": ["string", "null"] })),
             Described::formed("status", "What became of it.", json!({ "enum": STATUSES })),
-            Described::formed("refusal", "Why it was refused, as a code of /problems.", json!({ "type": ["string", "null"] })),
-            Described::formed("reason", "The same in a sentence.", json!({ "type": ["string", "null"] })),
+            Described::formed("refusal", "Why it was not sent, as a code of /problems.", json!({ "type": ["string", "null"] })),
+            Described::formed("rule", "Which rule refused it; a limit is named like the setting of the store.", rules_or_null()),
+            Described::formed("reason", "Why it was not sent, in a sentence for operators.", json!({ "type": ["string", "null"] })),
+            Described::formed("details", "What the rule saw.", details()),
             Described::shown::<Option<Instant>>("used_at", "When the code in it was used."),
         ]
     }
+}
+
+fn rules_or_null() -> Value {
+    let words: Vec<_> = texts::RULES.iter().copied().map(Some).chain([None]).collect();
+    json!({ "enum": words })
+}
+
+/// The fields that [`TextRecord::details`] may have.
+fn details() -> Value {
+    let answer = json!({
+        "type": "object",
+        "properties": {
+            "provider": { "type": "string", "description": "The provider, as sms.providers names it." },
+            "answer": { "enum": SendTextErrorKind::ALL.map(SendTextErrorKind::as_str) },
+            "detail": { "type": "string", "description": "The status and the error code of its response." },
+        },
+    });
+    json!({
+        "type": ["object", "null"],
+        "properties": {
+            "limit": { "type": "integer", "description": "The limit: texts, numbers, or seconds between texts." },
+            "seen": { "type": "integer", "description": "The value that was counted, in the same unit." },
+            "until": { "type": "string", "format": "date-time", "description": "When the limit allows another text." },
+            "texted": { "type": "integer", "description": "Codes texted within the ten minutes before the guard paused the store." },
+            "used": { "type": "integer", "description": "Number of them that were used." },
+            "paused_at": { "type": "string", "format": "date-time", "description": "When the store's texts were paused." },
+            "paused_reason": { "type": "string", "description": "Why they are paused." },
+            "providers": { "type": "array", "items": answer, "description": "The providers that were asked, in that order." },
+        },
+    })
 }
 
 /// `GET texts/conversion`: the conversion of the last 24 hours by country and number range, lowest first.

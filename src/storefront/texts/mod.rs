@@ -1,33 +1,42 @@
 //! The SMS guard: the checks that every text passes before it causes costs (`docs/specification/decisions.md`, section 5).
 //!
-//! Each row of `texts` is a text that the guard allowed, one that no provider took, or one that was refused, with the reason.
-//! Input that cannot be parsed as a phone number is refused and not stored.
+//! Each row of `texts` is a text that the guard allowed, one that no provider took, or one that was refused; the last two with the reason
+//! ([`Refusal`]).
 //!
 //! To allow a text, the guard locks the store's row, counts the texts of the last 24 hours, judges ([`rules`], a pure function)
 //! and inserts a row, all in the transaction that issues the code. Parallel requests therefore cannot pass the limits together,
 //! not even on several instances.
 
 mod queries;
+mod refusal;
 mod rules;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::contact::PhoneNumber;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::Problem;
+use crate::kernel::rate_limit::{self, Rule};
 use crate::storefront::Storefront;
 
 pub(super) use queries::{forget_leavers, forget_texts, give_back, list_conversion, note_code_used};
-pub(super) use rules::{Recipient, Refusal};
+pub(super) use refusal::{RULES, Refusal};
+pub(super) use rules::Recipient;
+
+/// What is no number is written down so often for one store in an hour: there is nobody to be found behind more of it, and it must not fill
+/// the log.
+const UNREADABLE_NUMBERS: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
 
 /// Parses the phone number for a text. While texts are paused, the refusal is `Paused` and not `NumberInvalid`: the first rule
 /// comes first here too.
 pub(super) async fn read_number(storefront: &Storefront, store: StoreId, text: &str) -> Result<PhoneNumber, Problem> {
     let Ok(number) = PhoneNumber::parse(text) else {
-        let is_paused = queries::is_paused(&mut *storefront.pool.acquire().await?, store).await?;
-        return Err(if is_paused { Refusal::Paused } else { Refusal::NumberInvalid }.into());
+        let pause = queries::find_pause(&mut *storefront.pool.acquire().await?, store).await?;
+        let refusal = pause.map_or(Refusal::NumberInvalid, Refusal::Paused);
+        note_refusal(storefront, store, None, &refusal, storefront.clock.now()).await?;
+        return Err(refusal.into());
     };
     Ok(number)
 }
@@ -46,7 +55,7 @@ pub(super) async fn reserve(
     if let Err(refusal) = rules::judge(&limits, &history, recipient, storefront.sms.is_available(), now) {
         return Ok(Err(refusal));
     }
-    queries::insert_text(conn, store, &recipient.number, Some(code), None, now).await?;
+    queries::insert_sent(conn, store, &recipient.number, code, now).await?;
     Ok(Ok(()))
 }
 
@@ -55,7 +64,7 @@ pub(super) async fn reserve(
 pub(super) async fn note_refusal(
     storefront: &Storefront,
     store: StoreId,
-    number: &PhoneNumber,
+    number: Option<&PhoneNumber>,
     refusal: &Refusal,
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
@@ -65,6 +74,8 @@ pub(super) async fn note_refusal(
         tracing::warn!(%store, reason, "the guard paused a store's texts");
         queries::pause(&mut tx, store, &reason, now).await?;
     }
-    queries::insert_text(&mut tx, store, number, None, Some(refusal.name()), now).await?;
+    if number.is_some() || rate_limit::hit(&mut tx, &format!("unreadable numbers:{store}"), UNREADABLE_NUMBERS, now).await?.allowed {
+        queries::insert_refused(&mut tx, store, number, refusal, now).await?;
+    }
     tx.commit().await
 }

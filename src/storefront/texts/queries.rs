@@ -6,33 +6,37 @@ use uuid::Uuid;
 
 use crate::contact::PhoneNumber;
 use crate::kernel::ids::{CompanyId, StoreId, TextId};
+use crate::storefront::texts::refusal::{Pause, Refusal};
 use crate::storefront::texts::rules::{History, Limits, RANGE_WINDOW};
 
-/// Returns whether the store's texts are paused.
-pub(super) async fn is_paused(conn: &mut PgConnection, store: StoreId) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(r#"select texts_paused_at is not null as "is_paused!" from stores where id = $1"#, store.uuid())
-        .fetch_one(conn)
-        .await
+/// Returns the pause of the store's texts, if they are paused.
+pub(super) async fn find_pause(conn: &mut PgConnection, store: StoreId) -> Result<Option<Pause>, sqlx::Error> {
+    let row = sqlx::query!("select texts_paused_at, texts_paused_reason from stores where id = $1", store.uuid()).fetch_one(conn).await?;
+    Ok(pause_of(row.texts_paused_at, row.texts_paused_reason))
+}
+
+fn pause_of(since: Option<DateTime<Utc>>, reason: Option<String>) -> Option<Pause> {
+    Some(Pause { since: since?, reason: reason? })
 }
 
 /// Returns the store's limits and locks them until the transaction ends, so that no other text of the store is judged in the
 /// meantime.
 pub(super) async fn lock_limits(conn: &mut PgConnection, store: StoreId) -> Result<Limits, sqlx::Error> {
     let row = sqlx::query!(
-        r#"select texts_paused_at is not null as "is_paused!", texts_resumed_at, text_countries, seconds_between_texts, texts_per_number_and_hour,
-                  texts_per_number_and_day, numbers_per_range, texts_per_day
-           from stores where id = $1 for no key update"#,
+        "select texts_paused_at, texts_paused_reason, texts_resumed_at, text_countries, seconds_between_texts, texts_per_number_and_hour,
+                texts_per_number_and_day, numbers_per_range, texts_per_day
+         from stores where id = $1 for no key update",
         store.uuid(),
     )
     .fetch_one(conn)
     .await?;
     Ok(Limits {
-        is_paused: row.is_paused,
+        pause: pause_of(row.texts_paused_at, row.texts_paused_reason),
         resumed_at: row.texts_resumed_at,
         countries: row.text_countries,
         between_texts: TimeDelta::seconds(row.seconds_between_texts.into()),
-        per_number_and_hour: usize::try_from(row.texts_per_number_and_hour).unwrap_or(0),
-        per_number_and_day: usize::try_from(row.texts_per_number_and_day).unwrap_or(0),
+        per_number_and_hour: row.texts_per_number_and_hour.into(),
+        per_number_and_day: row.texts_per_number_and_day.into(),
         numbers_per_range: row.numbers_per_range.into(),
         per_day: row.texts_per_day.into(),
     })
@@ -75,25 +79,50 @@ pub(super) async fn count_texts(
     })
 }
 
-/// Inserts a text: as sent, or as refused if there is a reason.
-pub(super) async fn insert_text(
+/// Inserts a text as sent.
+pub(super) async fn insert_sent(
     conn: &mut PgConnection,
     store: StoreId,
     number: &PhoneNumber,
-    code: Option<Uuid>,
-    refusal: Option<&str>,
+    code: Uuid,
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "insert into texts (id, store_id, code_id, number, number_range, country, status, refusal, created_at)
-         values ($1, $2, $3, $4, $5, $6, case when $7::text is null then 'sent' else 'refused' end, $7, $8)",
+        "insert into texts (id, store_id, code_id, number, number_range, country, status, created_at)
+         values ($1, $2, $3, $4, $5, $6, 'sent', $7)",
         TextId::new(now).uuid(),
         store.uuid(),
         code,
         number.as_str(),
         number.range(),
         number.country(),
-        refusal,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Inserts a text as refused, with the reason.
+pub(super) async fn insert_refused(
+    conn: &mut PgConnection,
+    store: StoreId,
+    number: Option<&PhoneNumber>,
+    refusal: &Refusal,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "insert into texts (id, store_id, number, number_range, country, status, refusal, rule, reason, details, created_at)
+         values ($1, $2, $3, $4, $5, 'refused', $6, $7, $8, $9, $10)",
+        TextId::new(now).uuid(),
+        store.uuid(),
+        number.map(PhoneNumber::as_str),
+        number.map(PhoneNumber::range),
+        number.and_then(PhoneNumber::country),
+        refusal.name(),
+        refusal.rule(),
+        refusal.to_string(),
+        refusal.details(),
         now,
     )
     .execute(conn)
@@ -102,8 +131,17 @@ pub(super) async fn insert_text(
 }
 
 /// Takes back the count of a text that no provider took.
-pub(in crate::storefront) async fn give_back(conn: &mut PgConnection, code: Uuid) -> Result<(), sqlx::Error> {
-    sqlx::query!("update texts set status = 'given_back' where code_id = $1 and status = 'sent'", code).execute(conn).await?;
+pub(in crate::storefront) async fn give_back(conn: &mut PgConnection, code: Uuid, refusal: &Refusal) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update texts set status = 'given_back', refusal = $2, rule = $3, reason = $4, details = $5 where code_id = $1 and status = 'sent'",
+        code,
+        refusal.name(),
+        refusal.rule(),
+        refusal.to_string(),
+        refusal.details(),
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 
@@ -145,7 +183,7 @@ pub(in crate::storefront) async fn list_conversion(
 ) -> Result<Vec<Conversion>, sqlx::Error> {
     sqlx::query_as!(
         Conversion,
-        r#"select country, number_range, count(*) as "texted!", count(texts.used_at) as "used!",
+        r#"select country, number_range as "number_range!", count(*) as "texted!", count(texts.used_at) as "used!",
                   count(texts.used_at)::float8 / count(*) as "conversion!"
            from texts join stores on stores.id = texts.store_id
            where stores.company_id = $1 and texts.status = 'sent' and texts.created_at > $2

@@ -3,8 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::contact::{Line, PhoneNumber};
-use crate::kernel::clock::seconds_until;
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::storefront::texts::refusal::{Limit, LimitReached, Pause, Refusal};
 
 /// The period in which texts are counted for the detection of SMS pumping.
 const PUMPING_WINDOW: TimeDelta = TimeDelta::minutes(10);
@@ -14,19 +13,17 @@ pub(super) const RANGE_WINDOW: TimeDelta = TimeDelta::minutes(10);
 const PUMPING_TEXTS: i64 = 50;
 /// The minimum percentage of texted codes that are used in legitimate traffic.
 const PUMPING_PERCENT: i64 = 10;
-/// The `Retry-After` in seconds while texts are paused. The pause itself lasts until an operator ends it.
-const PAUSE_SECONDS: u64 = 600;
 
 /// The limits of one store.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
-    pub(super) is_paused: bool,
+    pub(super) pause: Option<Pause>,
     /// When an operator last ended a pause.
     pub(super) resumed_at: Option<DateTime<Utc>>,
     pub(super) countries: Vec<String>,
     pub(super) between_texts: TimeDelta,
-    pub(super) per_number_and_hour: usize,
-    pub(super) per_number_and_day: usize,
+    pub(super) per_number_and_hour: i64,
+    pub(super) per_number_and_day: i64,
     pub(super) numbers_per_range: i64,
     pub(super) per_day: i64,
 }
@@ -71,62 +68,6 @@ impl Recipient {
     }
 }
 
-/// The reason why a text is not sent.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::storefront) enum Refusal {
-    #[error("texts are paused")]
-    Paused,
-    #[error("{texted} codes texted, {used} used: this looks like SMS pumping")]
-    Pumping { texted: i64, used: i64 },
-    #[error("this is not a number")]
-    NumberInvalid,
-    #[error("no text arrives at this number, or the store does not text its country")]
-    NumberUnreachable,
-    #[error("nobody has proven to own this number")]
-    NumberUnproven,
-    #[error("the number is cooling down")]
-    NumberCooldown { seconds: u64 },
-    #[error("the number's range is cooling down")]
-    RangeCooldown { seconds: u64 },
-    #[error("the store's budget is used")]
-    BudgetUsed { seconds: u64 },
-    #[error("the store has no provider for texts")]
-    Unavailable,
-}
-
-impl Refusal {
-    fn code(&self) -> ProblemCode {
-        match self {
-            Self::Paused | Self::Pumping { .. } => ProblemCode::TextsPaused,
-            Self::NumberInvalid => ProblemCode::NumberInvalid,
-            Self::NumberUnreachable => ProblemCode::NumberUnreachable,
-            Self::NumberUnproven => ProblemCode::NumberUnproven,
-            Self::NumberCooldown { .. } => ProblemCode::NumberCooldown,
-            Self::RangeCooldown { .. } => ProblemCode::RangeCooldown,
-            Self::BudgetUsed { .. } => ProblemCode::TextBudgetUsed,
-            Self::Unavailable => ProblemCode::TextsUnavailable,
-        }
-    }
-
-    /// The code of the problem, as the log stores it.
-    pub(super) fn name(&self) -> &'static str {
-        self.code().as_str()
-    }
-}
-
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
-        let problem = Problem::new(refusal.code());
-        match refusal {
-            Refusal::Paused | Refusal::Pumping { .. } => problem.retry_after(PAUSE_SECONDS),
-            Refusal::NumberCooldown { seconds } | Refusal::RangeCooldown { seconds } | Refusal::BudgetUsed { seconds } => {
-                problem.retry_after(seconds)
-            }
-            Refusal::NumberInvalid | Refusal::NumberUnreachable | Refusal::NumberUnproven | Refusal::Unavailable => problem,
-        }
-    }
-}
-
 /// Judges whether one more text may be sent to the recipient. The first rule that refuses decides.
 pub(super) fn judge(
     limits: &Limits,
@@ -135,28 +76,32 @@ pub(super) fn judge(
     has_provider: bool,
     now: DateTime<Utc>,
 ) -> Result<(), Refusal> {
-    if limits.is_paused {
-        return Err(Refusal::Paused);
+    if let Some(pause) = &limits.pause {
+        return Err(Refusal::Paused(pause.clone()));
     }
     if history.texted >= PUMPING_TEXTS && history.used * 100 < history.texted * PUMPING_PERCENT {
         return Err(Refusal::Pumping { texted: history.texted, used: history.used });
     }
-    if number.line() == Line::NotForTexts || !is_served(&limits.countries, number) {
-        return Err(Refusal::NumberUnreachable);
+    if number.line() == Line::NotForTexts {
+        return Err(Refusal::LineNotForTexts);
+    }
+    if !is_served(&limits.countries, number) {
+        return Err(Refusal::CountryNotServed);
     }
     if *is_unproven {
         return Err(Refusal::NumberUnproven);
     }
-    if let Some(until) = cooling_until(limits, &history.to_number, now).filter(|until| *until > now) {
-        return Err(Refusal::NumberCooldown { seconds: seconds_until(until, now) });
+    if let Some(reached) = limit_of_number(limits, &history.to_number, now) {
+        return Err(Refusal::LimitReached(reached));
     }
     if history.to_number.first().is_none_or(|last| *last <= now - RANGE_WINDOW) && history.others_in_range >= limits.numbers_per_range {
         let until = history.range_since.unwrap_or(now) + RANGE_WINDOW;
-        return Err(Refusal::RangeCooldown { seconds: seconds_until(until, now) });
+        let (allowed, seen) = (limits.numbers_per_range, history.others_in_range);
+        return Err(Refusal::LimitReached(LimitReached::new(Limit::NumbersPerRange, allowed, seen, until, now)));
     }
     if history.today >= limits.per_day {
         let until = history.today_since.unwrap_or(now) + TimeDelta::days(1);
-        return Err(Refusal::BudgetUsed { seconds: seconds_until(until, now) });
+        return Err(Refusal::LimitReached(LimitReached::new(Limit::PerDay, limits.per_day, history.today, until, now)));
     }
     if has_provider { Ok(()) } else { Err(Refusal::Unavailable) }
 }
@@ -165,17 +110,24 @@ fn is_served(countries: &[String], number: &PhoneNumber) -> bool {
     countries.is_empty() || number.country().is_some_and(|country| countries.contains(&country))
 }
 
-/// The latest end of the three cooldowns of a number.
-fn cooling_until(limits: &Limits, texts: &[DateTime<Utc>], now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    // The n-th latest text must leave the window before another one is allowed. A limit of zero never allows one.
-    let room = |per_window: usize, window| match per_window.checked_sub(1) {
-        Some(nth) => texts.get(nth).map(|at| *at + window),
-        None => Some(now + window),
+/// The one of the three limits of a number that lasts longest.
+fn limit_of_number(limits: &Limits, texts: &[DateTime<Utc>], now: DateTime<Utc>) -> Option<LimitReached> {
+    let per_window = |limit, allowed: i64, window| {
+        // The n-th latest text must leave the window before another one is allowed. A limit of zero never allows one.
+        let until = match usize::try_from(allowed).unwrap_or(0).checked_sub(1) {
+            Some(nth) => *texts.get(nth)? + window,
+            None => now + window,
+        };
+        let seen = texts.iter().filter(|at| **at > now - window).count();
+        Some(LimitReached::new(limit, allowed, i64::try_from(seen).unwrap_or(i64::MAX), until, now))
     };
-    let between = texts.first().map(|last| *last + limits.between_texts);
-    let hour = room(limits.per_number_and_hour, TimeDelta::hours(1));
-    let day = room(limits.per_number_and_day, TimeDelta::days(1));
-    [between, hour, day].into_iter().flatten().max()
+    let between = texts.first().map(|last| {
+        let (allowed, seen) = (limits.between_texts.num_seconds(), (now - *last).num_seconds());
+        LimitReached::new(Limit::BetweenTexts, allowed, seen, *last + limits.between_texts, now)
+    });
+    let hour = per_window(Limit::PerNumberAndHour, limits.per_number_and_hour, TimeDelta::hours(1));
+    let day = per_window(Limit::PerNumberAndDay, limits.per_number_and_day, TimeDelta::days(1));
+    [between, hour, day].into_iter().flatten().filter(|reached| reached.until > now).max_by_key(|reached| reached.until)
 }
 
 #[cfg(test)]
@@ -186,7 +138,7 @@ mod tests {
 
     fn limits() -> Limits {
         Limits {
-            is_paused: false,
+            pause: None,
             resumed_at: None,
             countries: Vec::new(),
             between_texts: TimeDelta::seconds(30),
@@ -197,8 +149,17 @@ mod tests {
         }
     }
 
-    fn refusal(limits: &Limits, history: &History, number: &str) -> Option<&'static str> {
-        judge(limits, history, &to(number), true, NOW).err().map(|refusal| refusal.name())
+    fn pause() -> Option<Pause> {
+        Some(Pause { since: NOW, reason: "by hand".to_owned() })
+    }
+
+    /// The answer to the customer, and the rule behind it.
+    fn refusal(limits: &Limits, history: &History, number: &str) -> Option<(&'static str, &'static str)> {
+        judge(limits, history, &to(number), true, NOW).err().map(|refusal| (refusal.name(), refusal.rule()))
+    }
+
+    fn reached(limit: Limit, allowed: i64, seen: i64, seconds: i64) -> Refusal {
+        Refusal::LimitReached(LimitReached::new(limit, allowed, seen, NOW + TimeDelta::seconds(seconds), NOW))
     }
 
     fn to(number: &str) -> Recipient {
@@ -213,38 +174,45 @@ mod tests {
         let ago = |seconds| NOW - TimeDelta::seconds(seconds);
         let to_number = |texts: Vec<DateTime<Utc>>| History { to_number: texts, ..History::default() };
         let none = History::default();
-        let paused = Limits { is_paused: true, ..limits() };
+        let paused = Limits { pause: pause(), ..limits() };
         let british = Limits { countries: vec!["GB".to_owned()], ..limits() };
         let full_range = History { others_in_range: 20, range_since: Some(ago(60)), ..History::default() };
+        let (hour, day) = (Some(("number_cooldown", "texts_per_number_and_hour")), Some(("number_cooldown", "texts_per_number_and_day")));
         let known_in_full_range = History { to_number: vec![ago(60)], ..full_range.clone() };
         for (what, limits, history, number, expected) in [
             ("nothing against it", &limits(), &none, MOBILE, None),
-            ("paused", &paused, &none, FIXED, Some("texts_paused")),
-            ("50 texted, 4 used", &limits(), &History { texted: 50, used: 4, ..none.clone() }, MOBILE, Some("texts_paused")),
+            ("paused", &paused, &none, FIXED, Some(("texts_paused", "texts_paused"))),
+            ("50 texted, 4 used", &limits(), &History { texted: 50, used: 4, ..none.clone() }, MOBILE, Some(("texts_paused", "pumping"))),
             ("50 texted, 5 used", &limits(), &History { texted: 50, used: 5, ..none.clone() }, MOBILE, None),
             ("49 texted, none used", &limits(), &History { texted: 49, ..none.clone() }, MOBILE, None),
-            ("a fixed line", &limits(), &to_number(vec![ago(1)]), FIXED, Some("number_unreachable")),
-            ("another country", &british, &none, MOBILE, Some("number_unreachable")),
-            ("29 s after the last", &limits(), &to_number(vec![ago(29)]), MOBILE, Some("number_cooldown")),
+            ("a fixed line", &limits(), &to_number(vec![ago(1)]), FIXED, Some(("number_unreachable", "line_type"))),
+            ("another country", &british, &none, MOBILE, Some(("number_unreachable", "text_countries"))),
+            ("29 s after the last", &limits(), &to_number(vec![ago(29)]), MOBILE, Some(("number_cooldown", "seconds_between_texts"))),
             ("30 s after the last", &limits(), &to_number(vec![ago(30)]), MOBILE, None),
-            ("six in an hour", &limits(), &to_number((0..6).map(|n| ago(600 + n)).collect()), MOBILE, Some("number_cooldown")),
+            ("six in an hour", &limits(), &to_number((0..6).map(|n| ago(600 + n)).collect()), MOBILE, hour),
             ("five in an hour", &limits(), &to_number((0..5).map(|n| ago(600 + n)).collect()), MOBILE, None),
-            ("twelve in a day", &limits(), &to_number((0..12).map(|n| ago(7_200 + 3_600 * n)).collect()), MOBILE, Some("number_cooldown")),
-            ("a twenty-first number of a range", &limits(), &full_range, MOBILE, Some("range_cooldown")),
+            ("twelve in a day", &limits(), &to_number((0..12).map(|n| ago(7_200 + 3_600 * n)).collect()), MOBILE, day),
+            ("a twenty-first number of a range", &limits(), &full_range, MOBILE, Some(("range_cooldown", "numbers_per_range"))),
             ("a number the range has counted", &limits(), &known_in_full_range, MOBILE, None),
-            ("the budget is used", &limits(), &History { today: 1_000, ..none.clone() }, MOBILE, Some("text_budget_used")),
+            (
+                "the budget is used",
+                &limits(),
+                &History { today: 1_000, ..none.clone() },
+                MOBILE,
+                Some(("text_budget_used", "texts_per_day")),
+            ),
         ] {
             assert_eq!(refusal(limits, history, number), expected, "{what}");
         }
         let nobody = judge(&limits(), &none, &to(MOBILE), false, NOW);
         assert_eq!(nobody, Err(Refusal::Unavailable));
         let unproven = |limits: &Limits| judge(limits, &none, &Recipient { is_unproven: true, ..to(MOBILE) }, true, NOW);
-        assert_eq!((unproven(&limits()), unproven(&paused)), (Err(Refusal::NumberUnproven), Err(Refusal::Paused)));
+        assert_eq!((unproven(&limits()), unproven(&paused)), (Err(Refusal::NumberUnproven), Err(Refusal::Paused(pause().unwrap()))));
     }
 
     #[test]
     fn the_first_rule_that_refuses_decides() {
-        let everything = Limits { is_paused: true, countries: vec!["GB".to_owned()], per_day: 1, ..limits() };
+        let everything = Limits { pause: pause(), countries: vec!["GB".to_owned()], per_day: 1, ..limits() };
         let ago = |seconds| NOW - TimeDelta::seconds(seconds);
         let busy = History {
             to_number: vec![ago(1)],
@@ -261,7 +229,7 @@ mod tests {
             assert_eq!(refused, Err(expected));
             mend(&mut limits, &mut history);
         };
-        next("texts_paused", |limits, _| limits.is_paused = false);
+        next("texts_paused", |limits, _| limits.pause = None);
         next("texts_paused", |_, history| history.used = 50);
         next("number_unreachable", |limits, _| limits.countries.clear());
         next("number_cooldown", |_, history| history.to_number.clear());
@@ -274,10 +242,10 @@ mod tests {
     fn a_limit_of_none_lets_none_through() {
         let none = History::default();
         for (limits, refused) in [
-            (Limits { per_number_and_hour: 0, ..limits() }, Refusal::NumberCooldown { seconds: 3_600 }),
-            (Limits { per_number_and_day: 0, ..limits() }, Refusal::NumberCooldown { seconds: 86_400 }),
-            (Limits { numbers_per_range: 0, ..limits() }, Refusal::RangeCooldown { seconds: 600 }),
-            (Limits { per_day: 0, ..limits() }, Refusal::BudgetUsed { seconds: 86_400 }),
+            (Limits { per_number_and_hour: 0, ..limits() }, reached(Limit::PerNumberAndHour, 0, 0, 3_600)),
+            (Limits { per_number_and_day: 0, ..limits() }, reached(Limit::PerNumberAndDay, 0, 0, 86_400)),
+            (Limits { numbers_per_range: 0, ..limits() }, reached(Limit::NumbersPerRange, 0, 0, 600)),
+            (Limits { per_day: 0, ..limits() }, reached(Limit::PerDay, 0, 0, 86_400)),
         ] {
             assert_eq!(judge(&limits, &none, &to(MOBILE), true, NOW), Err(refused));
         }
@@ -290,9 +258,17 @@ mod tests {
     }
 
     #[test]
-    fn a_cooling_number_is_told_how_long() {
+    fn a_limit_tells_what_it_allows_what_it_saw_and_when_there_is_room_again() {
         let history = History { to_number: vec![NOW - TimeDelta::seconds(12)], ..History::default() };
         let refused = judge(&limits(), &history, &to(MOBILE), true, NOW);
-        assert_eq!(refused, Err(Refusal::NumberCooldown { seconds: 18 }));
+        assert_eq!(refused, Err(reached(Limit::BetweenTexts, 30, 12, 18)));
+        // Of several limits, the one that lasts longest.
+        let history = History { to_number: (0..6).map(|n| NOW - TimeDelta::seconds(12 + n)).collect(), ..History::default() };
+        let refused = judge(&limits(), &history, &to(MOBILE), true, NOW).unwrap_err();
+        assert_eq!(refused, reached(Limit::PerNumberAndHour, 6, 6, 3_583));
+        assert_eq!(
+            refused.to_string(),
+            "6 texts were sent to the number within an hour, and 6 are allowed; there is room again at 1970-01-01T00:59:43.000+00:00."
+        );
     }
 }

@@ -1,14 +1,34 @@
 //! The responses to callbacks, and their consequences.
 
+use std::time::Duration;
+
 use futures::future::join_all;
 use portico::companies::Scope;
 use reqwest::Method;
 use serde_json::json;
+use tokio::time::timeout;
 
 use crate::support::World;
 use crate::support::fleet::id;
 use crate::support::gateways::{SIGNING_SECRET, card_signature, event, paid};
 use crate::support::people::EMAIL;
+
+#[tokio::test]
+async fn an_instance_without_a_worker_forgets_its_callers_too() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let path = gateway["callback_path"].as_str().unwrap();
+    world.request(Method::POST, path).from("203.0.113.77").json(&json!({})).send().await.refused(400, "callback_not_genuine");
+    let remembered = || format!("{:?}", world.state.gateways).contains("203.0.113.77");
+    assert!(remembered());
+    // A caller is forgotten as soon as there is room for all its callbacks again, which is a millisecond for one of 60,000 a minute.
+    let forgetting = async {
+        while remembered() {
+            world.state.sweep().await.unwrap();
+        }
+    };
+    timeout(Duration::from_secs(20), forgetting).await.expect("the caller is forgotten");
+}
 
 #[tokio::test]
 async fn a_callback_becomes_a_payment_of_its_order_and_an_event() {

@@ -1,7 +1,10 @@
 //! The program, started as an operator starts it.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,7 +13,10 @@ use tokio::process::{Child, ChildStderr, Command};
 
 /// `portico …` in production, with these settings.
 pub fn portico(arguments: &[&str], settings: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_portico"));
+    set_up(Command::new(env!("CARGO_BIN_EXE_portico")), arguments, settings)
+}
+
+fn set_up(mut command: Command, arguments: &[&str], settings: &[(&str, &str)]) -> Command {
     command.args(arguments).env_clear().stdin(Stdio::null()).kill_on_drop(true);
     let usual = [("environment", "production"), ("http.listen", "127.0.0.1:0")];
     for (key, value) in usual.iter().chain(settings) {
@@ -32,26 +38,63 @@ pub async fn printed(arguments: &[&str], settings: &[(&str, &str)]) -> String {
 /// A service in its own process, which ends with the story.
 pub struct Service {
     pub address: SocketAddr,
-    /// The log output until the service listened.
-    pub log: String,
+    log: Arc<Mutex<String>>,
     child: Child,
 }
 
 impl Service {
     pub async fn start(settings: &[(&str, &str)]) -> Self {
-        let mut child = portico(&["serve", "--no-worker"], settings).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        Self::started_by(portico(&["serve", "--no-worker"], settings)).await
+    }
+
+    /// A service started with these limits of open files, soft and hard.
+    #[cfg(target_os = "linux")]
+    pub async fn start_with_open_files((soft, hard): (u32, u32), settings: &[(&str, &str)]) -> Self {
+        let mut command = Command::new("prlimit");
+        command.arg(format!("--nofile={soft}:{hard}")).arg(env!("CARGO_BIN_EXE_portico"));
+        Self::started_by(set_up(command, &["serve", "--no-worker"], settings)).await
+    }
+
+    async fn started_by(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
-        let mut log = String::new();
+        let log = Arc::new(Mutex::new(String::new()));
         while let Some(line) = lines.next_line().await.unwrap() {
-            log.push_str(&line);
-            log.push('\n');
+            append(&log, &line);
             if let Some((_, address)) = line.split_once("listening address=") {
                 let address = address.trim().parse().unwrap();
-                drain(lines);
+                keep_reading(lines, Arc::clone(&log));
                 return Self { address, log, child };
             }
         }
-        panic!("the service did not start: {log}");
+        panic!("the service did not start: {}", log.lock().unwrap());
+    }
+
+    /// What it has logged so far.
+    pub fn log(&self) -> String {
+        self.log.lock().unwrap().clone()
+    }
+
+    /// The processor time that all its threads have spent.
+    #[cfg(target_os = "linux")]
+    pub fn processor_time(&self) -> Duration {
+        let spent = self.threads().map(|thread| {
+            let spent = std::fs::read_to_string(thread.join("schedstat")).unwrap_or_default();
+            spent.split(' ').next().and_then(|nanoseconds| nanoseconds.parse().ok()).map_or(Duration::ZERO, Duration::from_nanos)
+        });
+        spent.sum()
+    }
+
+    /// How many of its threads have a name that begins like this.
+    #[cfg(target_os = "linux")]
+    pub fn threads_named(&self, beginning: &str) -> usize {
+        let names = self.threads().map(|thread| std::fs::read_to_string(thread.join("comm")).unwrap_or_default());
+        names.filter(|name| name.starts_with(beginning)).count()
+    }
+
+    #[cfg(target_os = "linux")]
+    fn threads(&self) -> impl Iterator<Item = PathBuf> {
+        std::fs::read_dir(format!("/proc/{}/task", self.child.id().unwrap())).unwrap().map(|entry| entry.unwrap().path())
     }
 
     /// The resident memory, in MiB.
@@ -63,8 +106,18 @@ impl Service {
     }
 }
 
+fn append(log: &Mutex<String>, line: &str) {
+    let mut log = log.lock().unwrap();
+    log.push_str(line);
+    log.push('\n');
+}
+
 /// Drains the log pipe: a process that logs into a full pipe blocks.
-fn drain(mut lines: Lines<BufReader<ChildStderr>>) {
+fn keep_reading(mut lines: Lines<BufReader<ChildStderr>>, log: Arc<Mutex<String>>) {
     #[expect(clippy::disallowed_methods, reason = "it ends with the process it listens to")]
-    tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    tokio::spawn(async move {
+        while let Ok(Some(line)) = lines.next_line().await {
+            append(&log, &line);
+        }
+    });
 }

@@ -85,3 +85,11 @@ impl SmtpSink {
         Some(())
     }
 }
+
+/// The code in a mail: the one word of it that is six digits.
+pub fn code_in(mail: &str) -> String {
+    let text = mail.split_once("\n\n").expect("a mail has a body").1;
+    let words = text.split(|character: char| !character.is_ascii_alphanumeric());
+    let code = words.into_iter().find(|word| word.len() == 6 && word.bytes().all(|byte| byte.is_ascii_digit()));
+    code.expect("there is a code in the mail").to_owned()
+}

@@ -12,7 +12,7 @@ use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database;
 use portico::kernel::ids::{CompanyId, StoreId};
 use portico::kernel::lifecycle::Lifecycle;
-use portico::kernel::listening;
+use portico::kernel::{listening, open_files};
 use portico::providers::mailbox::{Kept, Mailbox};
 use portico::storefront;
 use portico::webhooks::Names;
@@ -114,6 +114,8 @@ impl World {
         tenant: Tenant,
     ) -> Self {
         let application_key = ApplicationKey::parse(&application_key_setting.as_str().into()).unwrap();
+        // Both ends of every connection are in this process.
+        open_files::raise_limit().unwrap();
         let usual = [
             ("environment", "development"),
             // Stories set the client address of a request, as a proxy does.
@@ -138,7 +140,7 @@ impl World {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let answering =
-            listening::answer(listener, app::router(state.clone(), &config), config.http.header_timeout, lifecycle.stopping().clone());
+            listening::answer(listener, app::router(state.clone(), &config), config.http.limits(), lifecycle.stopping().clone());
         lifecycle.spawn(async move { answering.await.unwrap() });
 
         let Tenant { company, store, store_key, api_key } = tenant;

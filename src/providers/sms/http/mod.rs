@@ -14,8 +14,9 @@ use url::Url;
 
 use crate::kernel::settings;
 use crate::providers::sms::exchange::{self, Answer, Receipt};
+use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 use crate::providers::sms::settings::required;
-use crate::providers::sms::{BadSettings, SendTextError, Text};
+use crate::providers::sms::{BadSettings, Text};
 use request::{Placeholder, Shape, Values};
 
 pub use request::Format;
@@ -102,7 +103,8 @@ impl Http {
 
     pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
         let values = Values { to: text.to.as_str(), from: &self.from, text: text.body };
-        let url = self.shape.url(values).map_err(|_| SendTextError::not_taken("no address when filled in"))?;
+        let url = self.shape.url(values);
+        let url = url.map_err(|_| SendTextError::new(SendTextErrorKind::Rejected, "no address when filled in"))?;
         let mut request = self.client.request(self.method.clone(), url);
         if let Some(body) = self.shape.body(values) {
             request = request.header(CONTENT_TYPE, self.content_type).body(body);
@@ -112,12 +114,17 @@ impl Http {
     }
 
     fn judge(&self, answer: &Answer) -> Result<(), SendTextError> {
+        let status = answer.status.as_u16();
         if self.unreachable.is_on(answer) {
-            Err(SendTextError::Unreachable)
+            let detail = match self.unreachable.value_in(answer) {
+                Some(value) => format!("status {status}, {value}"),
+                None => format!("status {status}"),
+            };
+            Err(SendTextError::new(SendTextErrorKind::Unreachable, detail))
         } else if self.taken.is_on(answer) {
             Ok(())
         } else {
-            Err(SendTextError::not_taken(format!("status {}", answer.status)))
+            Err(SendTextError::new(SendTextErrorKind::of_status(answer.status), format!("status {status}")))
         }
     }
 }

@@ -35,9 +35,15 @@ impl Sign {
 
     pub(super) fn is_on(&self, answer: &Answer) -> bool {
         let status = self.statuses.is_empty() || self.statuses.contains(&answer.status);
-        let value = self.pointer.as_ref().is_none_or(|pointer| self.values.iter().any(|value| Some(value) == at(pointer, answer).as_ref()));
+        let value = self.pointer.is_none() || self.value_in(answer).is_some();
         let says_nothing = self.statuses.is_empty() && self.pointer.is_none();
         status && value && !says_nothing
+    }
+
+    /// Which of the values stands in the answer.
+    pub(super) fn value_in(&self, answer: &Answer) -> Option<&str> {
+        let found = at(self.pointer.as_ref()?, answer)?;
+        self.values.iter().map(String::as_str).find(|value| *value == found)
     }
 }
 
