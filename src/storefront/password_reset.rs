@@ -21,7 +21,7 @@ use crate::storefront::{Storefront, customers, passwords};
 
 /// The route of the password reset.
 pub(super) fn routes() -> Routes<Storefront> {
-    let told = told("Set a new password by a sign-in code, and end every other sign-in.", routes::login());
+    let told = told("Set a new password with a verification code, and end all other sessions.", routes::login());
     let told = told.refused(codes::NOT_RIGHT).refused(&[ProblemCode::Overloaded]);
     Routes::none().post("/customers/reset-password", told, reset)
 }
