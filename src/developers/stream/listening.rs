@@ -41,7 +41,7 @@ impl Listening {
 async fn listen(pool: &PgPool, news: &watch::Sender<()>) {
     loop {
         if let Err(error) = hear(pool, news).await {
-            tracing::debug!(error = chain(&error), "not listening for events");
+            tracing::debug!(error = chain(&error), "notifications of new events are not available");
         }
         sleep(PAUSE).await;
     }

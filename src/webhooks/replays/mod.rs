@@ -63,7 +63,7 @@ impl Webhooks {
         }
         let now = edit.now;
         let again = queries::repeat_delivery(edit.conn(), id, now).await?;
-        let again = again.ok_or_else(|| Problem::new(ProblemCode::RecordNotFound).detail("Its event is not kept any more."))?;
+        let again = again.ok_or_else(|| Problem::new(ProblemCode::RecordNotFound).detail("The event of the delivery was deleted."))?;
         let shown = edit.show::<Delivery>(again).await?;
         edit.commit().await?;
         Ok(shown)

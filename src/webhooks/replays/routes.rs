@@ -26,10 +26,10 @@ where
 {
     Extension::new("developers")
         .read_only::<Replay>()
-        .beside(Method::POST, "/webhooks/{uuid}/replay", "Repeat what a webhook was sent.", replay)
-        .beside(Method::POST, "/deliveries/{uuid}/replay", "Repeat a delivery.", replay_delivery)
-        .beside(Method::POST, "/deliveries/{uuid}/cancel", "Call a waiting delivery off.", cancel)
-        .beside(Method::POST, "/events/{uuid}/replay", "Send an event again to every webhook that wants it.", replay_event)
+        .beside(Method::POST, "/webhooks/{uuid}/replay", "Replay deliveries of a webhook.", replay)
+        .beside(Method::POST, "/deliveries/{uuid}/replay", "Replay a delivery.", replay_delivery)
+        .beside(Method::POST, "/deliveries/{uuid}/cancel", "Cancel a delivery.", cancel)
+        .beside(Method::POST, "/events/{uuid}/replay", "Replay an event to every webhook that subscribes to it.", replay_event)
 }
 
 #[derive(Deserialize)]
