@@ -42,7 +42,7 @@ pub async fn answer(listener: TcpListener, router: Router, header_timeout: Durat
     };
     tokio::select! {
         served = serving => served,
-        () = stopped => unreachable!("what stops the server waits for it to end"),
+        () = stopped => unreachable!("the shutdown waits for the server to end"),
     }
 }
 
