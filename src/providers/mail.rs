@@ -26,7 +26,7 @@ pub struct Settings {
 #[derive(Debug, thiserror::Error)]
 pub enum BadSettings {
     /// `mail.smtp_url`
-    #[error("mail.smtp_url is not an SMTP address")]
+    #[error("mail.smtp_url is not an SMTP URL")]
     SmtpUrl(#[source] lettre::transport::smtp::Error),
     /// `mail.from`
     #[error("mail.from is not an address such as \"My Shop <shop@example.com>\"")]
@@ -85,7 +85,7 @@ impl Mail {
         let greeted = self.transport.as_ref()?.test_connection().await;
         Some(match greeted {
             Ok(true) => Ok(()),
-            Ok(false) => Err(SendMailError("the mail server hangs up".into())),
+            Ok(false) => Err(SendMailError("the mail server closed the connection".into())),
             Err(error) => Err(SendMailError(error.into())),
         })
     }
@@ -96,7 +96,7 @@ impl Mail {
             let message = self.message(&letter)?;
             transport.send(message).await.map_err(|error| {
                 // The message of the error may contain the address. The status does not.
-                tracing::warn!(status = ?error.status(), timeout = error.is_timeout(), "the mail server did not take a mail");
+                tracing::warn!(status = ?error.status(), timeout = error.is_timeout(), "the mail server did not accept a mail");
                 SendMailError(error.into())
             })?;
         } else if self.mailbox.is_none() {

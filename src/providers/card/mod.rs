@@ -39,10 +39,10 @@ pub struct Settings {
 #[derive(Debug, thiserror::Error)]
 pub enum BadSettings {
     /// `providers.card.base_url`
-    #[error("providers.card.base_url is not an address of the web")]
+    #[error("providers.card.base_url is not an http or https URL")]
     BaseUrl,
     /// The HTTPS client cannot be built.
-    #[error("no client for providers.card can be built")]
+    #[error("the HTTP client for providers.card cannot be built")]
     Client(#[from] reqwest::Error),
 }
 
@@ -53,10 +53,10 @@ pub enum CardError {
     #[error("the card provider does not know the customer")]
     CustomerUnknown,
     /// The idempotency key was already used for a different request.
-    #[error("the card provider knows the idempotency key from another request")]
+    #[error("the idempotency key was already used for another request to the card provider")]
     KeyReused,
     /// Any other failure: unreachable, timed out, refused, server error, or an invalid response.
-    #[error("the card provider did not do what it was asked: {0}")]
+    #[error("the request to the card provider failed: {0}")]
     Failed(String),
 }
 

@@ -26,7 +26,7 @@ pub(super) fn all_or_none(keys: &[(&str, bool)]) -> Result<bool, BadSettings> {
         return Ok(false);
     }
     match keys.iter().find(|(_, is_set)| !is_set) {
-        Some((missing, _)) => Err(BadSettings::new(missing, "is not set, but others beside it are")),
+        Some((missing, _)) => Err(BadSettings::new(missing, "is not set, but other settings of the provider are")),
         None => Ok(true),
     }
 }
@@ -49,7 +49,7 @@ pub(super) fn address(setting: &str, url: Option<&Url>) -> Result<Url, BadSettin
     match url.scheme() {
         "https" => Ok(url.clone()),
         "http" if on_this_machine => Ok(url.clone()),
-        _ => Err(BadSettings::new(setting, "is not an https:// address")),
+        _ => Err(BadSettings::new(setting, "is not an https:// URL")),
     }
 }
 
@@ -61,7 +61,7 @@ pub(super) fn tell_apart(providers: [(&str, &RouteName); 3]) -> Result<(), BadSe
         let name = name.to_string();
         if name != neutral && taken.contains(&name) {
             let setting = format!("providers.{}.name", neutral.replace('-', "_"));
-            return Err(BadSettings { setting, reason: format!("cannot be \"{name}\", which names another sign-in") });
+            return Err(BadSettings { setting, reason: format!("cannot be \"{name}\", which is the name of another sign-in method") });
         }
         taken.push(name);
     }

@@ -50,7 +50,7 @@ async fn ask(request: RequestBuilder) -> Result<Option<Answer>, SendTextError> {
     let mut response = match request.send().await {
         Ok(response) => response,
         Err(error) if error.is_timeout() && !error.is_connect() => return Ok(None),
-        Err(error) => return Err(SendTextError::not_taken(if error.is_connect() { "no connection" } else { "a broken answer" })),
+        Err(error) => return Err(SendTextError::not_taken(if error.is_connect() { "connection failed" } else { "invalid response" })),
     };
     let (status, mut body) = (response.status(), Vec::new());
     loop {

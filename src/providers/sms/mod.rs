@@ -53,10 +53,10 @@ pub struct Text<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum SendTextError {
     /// The provider knows that the number receives no texts: a fixed line, a blocked or unknown number.
-    #[error("no text arrives at this number")]
+    #[error("the number cannot receive texts")]
     Unreachable,
     /// The provider did not take the text now: unavailable, over its rate limit, or invalid credentials.
-    #[error("the provider did not take the text: {0}")]
+    #[error("the provider did not accept the text: {0}")]
     NotTaken(String),
 }
 
@@ -114,7 +114,7 @@ impl Sms {
             return Err(refusal);
         }
         let first = self.providers.iter().min_by_key(|provider| provider.next_trial());
-        first.expect("a text is handed over only where there are providers").send(text).await
+        first.expect("there is at least one provider").send(text).await
     }
 
     fn keep(&self, text: &Text<'_>) {

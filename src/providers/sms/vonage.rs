@@ -112,7 +112,7 @@ fn judge(answer: &Answer) -> Result<(), SendTextError> {
         Some(Some(code)) if ABOUT_THE_NUMBER.contains(code) => Err(SendTextError::Unreachable),
         Some(Some(code)) => Err(SendTextError::not_taken(format!("error {code}"))),
         None if !statuses.is_empty() && answer.status.is_success() => Ok(()),
-        Some(None) | None => Err(SendTextError::not_taken(format!("status {}, an answer of another form", answer.status))),
+        Some(None) | None => Err(SendTextError::not_taken(format!("status {}, invalid response", answer.status))),
     }
 }
 
