@@ -42,7 +42,7 @@ const EVERY: Duration = Duration::from_secs(60);
 pub(super) async fn watch(webhooks: Webhooks, lifecycle: Lifecycle) {
     let minute = || async {
         if let Err(error) = webhooks.tell_of_failing().await {
-            tracing::warn!(error = chain(&error), "failing webhooks were not looked at; the next minute will do it");
+            tracing::warn!(error = chain(&error), "failing webhooks could not be checked; retrying in a minute");
         }
     };
     lifecycle.every(EVERY, minute).await;
@@ -75,7 +75,7 @@ impl Webhooks {
         let webhook = notice.announce(&mut edit, webhook).await?;
         queries::note_told(edit.conn(), id, notice.percent(), notice.failing_since()).await?;
         edit.commit().await?;
-        tracing::info!(subscription = %id, percent = notice.percent(), "operators were told how a webhook is doing");
+        tracing::info!(subscription = %id, percent = notice.percent(), "operators were notified about the state of a webhook");
         Ok(notice.event().map(|_| (notice, webhook)))
     }
 
@@ -86,7 +86,7 @@ impl Webhooks {
             if let Ok(Some((notice, webhook))) = self.disable_one_gone(gone).await
                 && let Err(error) = self.write_to_operators(&notice, &webhook).await
             {
-                tracing::warn!(error = chain(&error), "operators were not written to about a webhook that was disabled");
+                tracing::warn!(error = chain(&error), "operators could not be mailed about a disabled webhook");
             }
         }
     }
@@ -102,7 +102,7 @@ impl Webhooks {
         let notice = Notice::Gone { since: episode.failing_since.unwrap_or(edit.now) };
         let webhook = notice.announce(&mut edit, webhook).await?;
         edit.commit().await?;
-        tracing::info!(subscription = %webhook.id, "a webhook was disabled: its endpoint answered 410");
+        tracing::info!(subscription = %webhook.id, "a webhook was disabled because its endpoint responded with 410");
         Ok(Some((notice, webhook)))
     }
 
@@ -117,7 +117,7 @@ impl Webhooks {
         for to in addresses {
             let letter = Letter { to: &to, subject: &subject, text: &text, html: None, code: None, at: self.clock.now() };
             if let Err(error) = self.mail.send(letter).await {
-                tracing::warn!(error = chain(&error), "an operator was not written to about a failing webhook");
+                tracing::warn!(error = chain(&error), "an operator could not be mailed about a failing webhook");
             }
         }
         Ok(())

@@ -32,7 +32,7 @@ impl Names {
             Self::System => Ok(tokio::net::lookup_host((name, 0)).await?.map(|address| address.ip()).collect()),
             Self::Table(table) => {
                 let known = table.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
-                known.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the table does not know this name"))
+                known.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name is not in the table"))
             }
         }
     }
