@@ -33,8 +33,8 @@ pub(super) fn routes(name: &RouteName) -> Routes<Storefront> {
     let key = object([("ephemeralKey", text()), ("customerId", text())]);
     let intent = object([("setupIntentId", text()), ("setupIntent", text()), ("customerId", text())]);
     let refused = &[ProblemCode::CardNotConfigured, ProblemCode::CardProviderFailed];
-    let keys = told("Create a key for the card provider's SDK to show the customer's cards.", key).refused(refused);
-    let intents = told("Create an intent for the card provider's SDK to save a card.", intent).refused(refused);
+    let keys = told("Create an ephemeral key for the card provider's SDK to show the customer's cards.", key).refused(refused);
+    let intents = told("Create a setup intent for the card provider's SDK to save a card.", intent).refused(refused);
     let mut names = vec!["card".to_owned(), name.to_string()];
     names.dedup();
     names.iter().fold(Routes::none(), |routes, name| {
@@ -48,7 +48,7 @@ pub(super) fn routes(name: &RouteName) -> Routes<Storefront> {
 enum CardHelperError {
     #[error("the company has no active card gateway")]
     NotConfigured,
-    #[error("the request to the card provider failed")]
+    #[error("the card provider could not be used")]
     Provider(#[from] CardError),
     #[error("the company's card gateway cannot be used")]
     Gateway(#[source] GatewayError),

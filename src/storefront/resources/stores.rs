@@ -12,7 +12,7 @@ use crate::resources::{Announced, Described, Edit, Editable, Instant, Line, Memb
 use crate::storefront::Storefront;
 
 /// The reason that is stored when an operator pauses texts without giving one.
-const PAUSED_BY_HAND: &str = "paused by hand";
+const PAUSED_BY_HAND: &str = "paused manually";
 
 crate::columns! {
     /// A store in the API for operators.

@@ -78,11 +78,11 @@ pub(in crate::storefront) enum Refusal {
     Paused,
     #[error("{texted} codes texted, {used} used: this looks like SMS pumping")]
     Pumping { texted: i64, used: i64 },
-    #[error("this is not a number")]
+    #[error("this is not a valid phone number")]
     NumberInvalid,
-    #[error("no text arrives at this number, or the store does not text its country")]
+    #[error("the number cannot receive texts, or the store does not send texts to its country")]
     NumberUnreachable,
-    #[error("nobody has proven to own this number")]
+    #[error("the number is not verified")]
     NumberUnproven,
     #[error("the number is cooling down")]
     NumberCooldown { seconds: u64 },
