@@ -129,7 +129,7 @@ pub(in crate::fleet) async fn track_many<R: Located>(
 }
 
 fn not_known(field: &str, member: &str) -> Problem {
-    FieldErrors::one(field, format!("{member} is not known here."))
+    FieldErrors::one(field, format!("{member} is not a known field."))
 }
 
 /// Applies the positions in order, each to its record, writes the result and returns the records. `missing` is the error for a
