@@ -149,7 +149,7 @@ pub async fn of_every_resource_with(changes: &[(&str, &str)], story: impl for<'a
     for (namespace, plural, kind) in RESOURCES {
         let world = World::with(changes).await;
         let resource = Resource { world: &world, namespace, plural, kind: *kind };
-        #[expect(clippy::print_stdout, reason = "where a story goes wrong, its last line says of which resource")]
+        #[expect(clippy::print_stdout, reason = "if a test fails, the last line that it printed names the resource")]
         {
             println!("{}", resource.name());
         }

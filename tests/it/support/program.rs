@@ -65,6 +65,6 @@ impl Service {
 
 /// Drains the log pipe: a process that logs into a full pipe blocks.
 fn drain(mut lines: Lines<BufReader<ChildStderr>>) {
-    #[expect(clippy::disallowed_methods, reason = "it ends with the process it listens to")]
+    #[expect(clippy::disallowed_methods, reason = "it ends with the process that writes the log")]
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
 }

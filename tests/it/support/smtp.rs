@@ -20,7 +20,7 @@ impl SmtpSink {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let sink = Self { address: listener.local_addr().unwrap(), mails: Arc::default(), refuses };
         let server = sink.clone();
-        #[expect(clippy::disallowed_methods, reason = "it ends with the story's runtime")]
+        #[expect(clippy::disallowed_methods, reason = "it ends with the runtime of the test")]
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let server = server.clone();
