@@ -25,7 +25,7 @@ pub enum Excess {
     #[error("An API key that is restricted to networks cannot create a key that can be used from other networks.")]
     Networks,
     /// It ends later than the other.
-    #[error("An API key that expires cannot create a key that expires later.")]
+    #[error("An API key that expires cannot create a key that expires later or never.")]
     Lifetime,
 }
 

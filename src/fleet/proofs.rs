@@ -108,7 +108,7 @@ fn stays_as_captured(before: &Proof, after: &Proof) -> Result<(), Problem> {
     let (before, mut wrong) = (before.members(), FieldErrors::default());
     for (name, value) in after.members() {
         if before[&name] != value && !CHANGEABLE.contains(&name.as_str()) {
-            wrong.add(&name, "A proof cannot be changed after it was captured.");
+            wrong.add(&name, "This cannot be changed after the proof was captured.");
         }
     }
     wrong.finish()

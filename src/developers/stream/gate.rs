@@ -33,7 +33,7 @@ impl Gate {
         }
         let of_company = open.entry(company).or_default();
         if *of_company >= OF_ONE_COMPANY {
-            let detail = format!("The company already has {OF_ONE_COMPANY} open streams, which is the maximum.");
+            let detail = format!("The company already has {OF_ONE_COMPANY} open streams on this instance, which is the maximum.");
             return Err(Problem::new(ProblemCode::RateLimited).detail(detail).retry_after(COME_BACK));
         }
         *of_company += 1;
