@@ -71,7 +71,7 @@ impl std::str::FromStr for Environment {
         match text {
             "development" => Ok(Self::Development),
             "production" => Ok(Self::Production),
-            _ => Err("environment is \"development\" or \"production\""),
+            _ => Err("environment must be \"development\" or \"production\""),
         }
     }
 }

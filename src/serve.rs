@@ -61,16 +61,16 @@ pub enum ServeError {
     #[error(transparent)]
     State(#[from] StateError),
     /// The declared extensions do not match the database.
-    #[error("the declared extensions do not suit the database")]
+    #[error("the declared extensions do not match the database")]
     Declared(#[from] Unsuitable),
     /// The certificate authority of development cannot be used.
-    #[error("the certificate authority of development cannot be used")]
+    #[error("the development certificate authority cannot be used")]
     Authority(#[from] AuthorityError),
     /// The demonstration company could not be created.
     #[error("the demonstration company could not be created")]
     Demo(#[from] DemoError),
     /// The server failed.
-    #[error("the server broke off")]
+    #[error("the server failed")]
     Server(#[source] io::Error),
 }
 
@@ -121,7 +121,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
 
     let answered = listening::answer(listener, app::router(state, config), config.http.limits(), lifecycle.stopping().clone()).await;
     if timeout(PATIENCE, lifecycle.stop()).await.is_err() {
-        tracing::warn!("some work did not end in time");
+        tracing::warn!("some tasks did not end in time for the shutdown");
     }
     answered.map_err(ServeError::Server)
 }
@@ -132,7 +132,7 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
     lifecycle.spawn(async move {
         let minute = || async {
             if let Err(error) = state.sweep().await {
-                tracing::warn!(error = chain(&error), "what is over was not swept");
+                tracing::warn!(error = chain(&error), "expired data could not be removed");
             }
         };
         until.every(SWEEP_EVERY, minute).await;
@@ -153,7 +153,7 @@ pub fn asked_to_stop() -> CancellationToken {
             asked.cancel();
         }
     };
-    #[expect(clippy::disallowed_methods, reason = "it must outlive everything that is stopped, to hear the second signal")]
+    #[expect(clippy::disallowed_methods, reason = "it must outlive all stoppable tasks to receive the second signal")]
     tokio::spawn(listening);
     token
 }

@@ -36,16 +36,16 @@ pub enum SetUpError {
     #[error("the private PostgreSQL did not start")]
     PrivatePostgres(#[from] PostgresError),
     /// The data directory of development cannot be used.
-    #[error("the data directory of development cannot be used")]
+    #[error("the development data directory cannot be used")]
     Workspace(#[from] std::io::Error),
     /// The database of a production deployment lacks migrations.
     #[error("the database lacks {0} migrations of this version: run portico migrate")]
     NotMigrated(usize),
     /// A database error.
-    #[error("the database does not answer")]
+    #[error("the database cannot be reached")]
     Database(#[from] sqlx::Error),
     /// A migration failed.
-    #[error("the database could not be brought up to this version")]
+    #[error("the migrations could not be applied")]
     Migration(#[from] sqlx::migrate::MigrateError),
 }
 
@@ -66,7 +66,7 @@ impl SetUp {
         let max_connections = u16::try_from(config.database.max_connections.get()).unwrap_or(u16::MAX).saturating_add(SPARE_CONNECTIONS);
         let settings = Settings { data_dir, durable: true, max_connections };
         let starting = tokio::task::spawn_blocking(move || PrivatePostgres::start(&settings));
-        let private = starting.await.expect("starting does not panic, and a blocking task that runs is not cancelled")?;
+        let private = starting.await.expect("starting does not panic, and a running blocking task is not cancelled")?;
         Ok(Self { pool: database::pool(&parsed(&private.url(DATABASE)), &config.database), private: Some(private) })
     }
 
@@ -120,5 +120,5 @@ pub fn application_key(config: &Config) -> Result<ApplicationKey, SetUpError> {
 }
 
 fn parsed(url: &str) -> DatabaseUrl {
-    url.parse().expect("the private server gives a URL that can be read")
+    url.parse().expect("the private server returns a valid URL")
 }

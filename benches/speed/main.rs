@@ -8,7 +8,7 @@
 //! The service is the built program in its own process, on a private PostgreSQL that writes to disk as in production. The callers
 //! share its processors, as `pgbench` does with PostgreSQL.
 
-#![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark reports, and ends where something fails")]
+#![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark prints results and panics on errors")]
 
 mod backlog;
 mod callbacks;

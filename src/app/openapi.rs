@@ -12,7 +12,7 @@ use crate::kernel::openapi::Description;
 /// The route. The document is built once. It is the same for all clients, and contains nothing beyond this repository and the
 /// deployment's files.
 pub(super) fn routes<S: Clone + Send + Sync + 'static>(description: Description) -> Router<S> {
-    let document = Bytes::from(serde_json::to_vec(&document(description)).expect("a document of JSON is JSON"));
+    let document = Bytes::from(serde_json::to_vec(&document(description)).expect("a JSON value can always be serialized"));
     let show = async move || ([(header::CONTENT_TYPE, "application/json")], document.clone()).into_response();
     Router::new().route("/openapi.json", get(show))
 }
@@ -24,20 +24,20 @@ fn document(description: Description) -> Value {
         "info": {
             "title": "Portico",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "The storefront that a shop's apps ask; and extension resources: five routes for each kind of record, and some \
-                            beside them.",
+            "description": "The storefront API for a shop's apps, and the extension resources: five routes for each type of record, and \
+                            additional routes for some.",
         },
         "security": [{ "api_key": [] }],
         "paths": paths,
         "components": {
             "securitySchemes": {
                 "api_key": { "type": "http", "scheme": "bearer", "description": "An API key of the company: `key_…`." },
-                "store_key": { "type": "http", "scheme": "bearer", "description": "The key of a store, which its apps know: `store_…`." },
+                "store_key": { "type": "http", "scheme": "bearer", "description": "The key of a store, used by the store's apps: `store_…`." },
                 "customer_token": {
                     "type": "apiKey",
                     "in": "header",
                     "name": "Customer-Token",
-                    "description": "What a customer was given when they signed in.",
+                    "description": "The token that the customer received at sign-in.",
                 },
             },
             "schemas": schemas,

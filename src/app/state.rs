@@ -100,31 +100,31 @@ pub struct Outside {
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// `[sms]`
-    #[error("the settings of [sms] are not usable")]
+    #[error("the settings of [sms] are invalid")]
     Sms(#[from] sms::BadSettings),
     /// `[mail]`
-    #[error("the settings of [mail] are not usable")]
+    #[error("the settings of [mail] are invalid")]
     Mail(#[from] mail::BadSettings),
     /// `[messages]`
-    #[error("the settings of [messages] are not usable")]
+    #[error("the settings of [messages] are invalid")]
     Messages(#[from] BadMessages),
     /// `[providers.idp_a]`, `[providers.idp_b]`, `[providers.idp_c]`
-    #[error("the settings of [providers] are not usable")]
+    #[error("the settings of [providers] are invalid")]
     IdentityProviders(#[from] identity::BadSettings),
     /// `[providers.card]`
-    #[error("the settings of [providers.card] are not usable")]
+    #[error("the settings of [providers.card] are invalid")]
     Card(#[from] card::BadSettings),
     /// `[socket]`
-    #[error("the settings of [socket] are not usable")]
+    #[error("the settings of [socket] are invalid")]
     Socket(#[from] realtime::BadSocketKey),
     /// A file in `extensions.directory` is invalid.
-    #[error("a declared extension cannot be used")]
+    #[error("a declared extension is invalid")]
     Declared(#[from] BadDeclaration),
     /// The name of an event declared by an extension is taken.
-    #[error("an event of a declared extension cannot be used")]
+    #[error("an event of a declared extension is invalid")]
     DeclaredName(#[from] NameTaken),
     /// `[webhooks]`
-    #[error("the settings of [webhooks] are not usable")]
+    #[error("the settings of [webhooks] are invalid")]
     Webhooks(#[from] webhooks::BadSettings),
 }
 

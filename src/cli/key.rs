@@ -34,7 +34,7 @@ pub(super) enum KeyCommand {
         #[arg(long, requires = "company")]
         expires_in: Option<humantime::Duration>,
         /// What the API key is for
-        #[arg(long, default_value = "created by hand", value_parser = parse_name)]
+        #[arg(long, default_value = "created on the command line", value_parser = parse_name)]
         name: String,
         /// Print JSON
         #[arg(long)]
@@ -86,7 +86,7 @@ impl KeyCommand {
                 let (id, key) = created.ok_or_else(|| format!("there is no store {store}"))?;
                 return Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }));
             }
-            let company = owner.company.expect("the command line asks for one of the two");
+            let company = owner.company.expect("the command line requires a store or a company");
             let (scopes, networks, expires_at) = (grant.scopes.names(), grant.networks.texts(), grant.until);
             let (id, key) = companies::create_api_key(conn, company, &name, grant, now).await?;
             let mut made = json!({ "id": id, "company": company, "name": name, "scopes": scopes, "key": key.reveal() });
@@ -105,7 +105,7 @@ impl KeyCommand {
 fn grant(scopes: Vec<Scope>, networks: Vec<String>, expires_in: Option<humantime::Duration>) -> Result<Grant, Failure> {
     let lifetime = expires_in.map(|lifetime| TimeDelta::from_std(*lifetime)).transpose()?;
     if lifetime.is_some_and(|lifetime| lifetime < TimeDelta::seconds(1)) {
-        return Err("--expires-in has to be a second at least".into());
+        return Err("--expires-in must be at least one second".into());
     }
     let until = lifetime.map(|lifetime| Clock::System.now() + lifetime);
     Ok(Grant { networks: AllowedNetworks::try_from(networks)?, until, ..Grant::from(Scopes::new(scopes)) })
@@ -133,7 +133,11 @@ async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> 
     record::print_one(config, json, async |pool| {
         let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
         let revoked = companies::revoke_api_key(conn, key, now).await? || storefront::revoke_store_key(conn, key, now).await?;
-        if revoked { Ok(json!({ "key": { "id": key, "revoked": true } })) } else { Err("there is no such key that is not revoked".into()) }
+        if revoked {
+            Ok(json!({ "key": { "id": key, "revoked": true } }))
+        } else {
+            Err("there is no such key, or it is already revoked".into())
+        }
     })
     .await
 }

@@ -102,7 +102,7 @@ pub fn run() -> ExitCode {
 }
 
 fn start(arguments: Arguments) -> Result<ExitCode, Failure> {
-    rustls::crypto::aws_lc_rs::default_provider().install_default().map_err(|_| "two TLS libraries want to be the default")?;
+    rustls::crypto::aws_lc_rs::default_provider().install_default().map_err(|_| "a default TLS library is already installed")?;
     let config = Config::load(arguments.config.as_deref())?;
     telemetry::start(&config.log)?;
     if let Err(error) = open_files::raise_limit() {
@@ -145,16 +145,16 @@ async fn migrate(config: &Config) -> Result<(), Failure> {
     let migrated = migrated.await;
     set_up.stop().await;
     match migrated? {
-        0 => say("The database was of this version already."),
-        1 => say("1 migration was applied; the database is of this version."),
-        applied => say(&format!("{applied} migrations were applied; the database is of this version.")),
+        0 => say("All migrations were already applied."),
+        1 => say("1 migration was applied."),
+        applied => say(&format!("{applied} migrations were applied.")),
     }
     Ok(())
 }
 
 async fn demo(config: &Config, json: bool, shell: bool) -> Result<(), Failure> {
     if config.environment() == Environment::Production {
-        return Err("the demonstration company is for development only".into());
+        return Err("the demonstration company exists in development only".into());
     }
     let set_up = SetUp::new(config).await?;
     set_up

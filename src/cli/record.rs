@@ -35,7 +35,7 @@ pub(super) fn parse_name(text: &str) -> Result<String, String> {
     let name = text.trim();
     match name.chars().count() {
         1..=255 if !name.chars().any(char::is_control) => Ok(name.to_owned()),
-        _ => Err("a name has 1 to 255 characters and no control characters".to_owned()),
+        _ => Err("a name must have 1 to 255 characters and no control characters".to_owned()),
     }
 }
 

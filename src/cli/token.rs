@@ -36,11 +36,11 @@ impl TokenCommand {
                 let revoked = match (target.session, target.customer) {
                     (Some(session), _) => storefront::revoke_session(conn, None, session, now).await?.map(|_| 1),
                     (None, Some(customer)) => storefront::revoke_customer(conn, None, customer, now).await?,
-                    (None, None) => unreachable!("the command line asks for one of the two"),
+                    (None, None) => unreachable!("the command line requires a session or a customer"),
                 };
-                match revoked.ok_or("there is no such sign-in or customer")? {
-                    1 => say("1 sign-in ended."),
-                    revoked => say(&format!("{revoked} sign-ins ended.")),
+                match revoked.ok_or("there is no such session or customer")? {
+                    1 => say("1 session ended."),
+                    revoked => say(&format!("{revoked} sessions ended.")),
                 }
                 Ok(())
             })

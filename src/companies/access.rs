@@ -75,7 +75,7 @@ impl KnownKey {
     /// Returns an error if the stored networks cannot be parsed, so the key is rejected.
     fn read(digest: [u8; 32], row: ApiKeyRow) -> Result<Self, Problem> {
         let networks = AllowedNetworks::try_from(row.allowed_networks).map_err(|error| {
-            tracing::error!(key = %row.id, %error, "the networks of an API key cannot be read");
+            tracing::error!(key = %row.id, %error, "the stored networks of an API key are invalid");
             Problem::new(ProblemCode::Internal)
         })?;
         let until = [row.expires_at, row.revoked_at].into_iter().flatten().min();
@@ -119,7 +119,7 @@ impl Companies {
             let noted = async { queries::note_use(&mut *this.pool.acquire().await?, key, this.clock.now()).await };
             match noted.await {
                 Ok(()) => this.keys.forget(&digest),
-                Err(error) => tracing::warn!(error = chain(&error), "the use of an API key was not written down"),
+                Err(error) => tracing::warn!(error = chain(&error), "the last use of an API key could not be recorded"),
             }
         });
     }

@@ -20,7 +20,7 @@ pub enum NotNetworks {
     #[error("{0:?} is neither an address nor a network such as 203.0.113.0/24.")]
     Unreadable(String),
     /// There are too many.
-    #[error("There may be {MOST} networks at most.")]
+    #[error("At most {MOST} networks are allowed.")]
     TooMany,
 }
 

@@ -19,13 +19,13 @@ pub struct Grant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Excess {
     /// It has a scope that the other lacks.
-    #[error("An API key without the scope {0} cannot give it to another.")]
+    #[error("An API key without the scope {0} cannot give it to another key.")]
     Scope(Scope),
     /// It can be used from networks that the other cannot.
-    #[error("An API key that is bound to networks cannot make one that can be used from elsewhere.")]
+    #[error("An API key that is restricted to networks cannot create a key that can be used from other networks.")]
     Networks,
     /// It ends later than the other.
-    #[error("An API key that ends cannot make one that lives longer.")]
+    #[error("An API key that expires cannot create a key that expires later or never.")]
     Lifetime,
 }
 

@@ -36,7 +36,7 @@ impl Scope {
 
 /// The text is not a scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a scope; scopes are callbacks, events, read, write, admin")]
+#[error("{0:?} is not a scope; the scopes are callbacks, events, read, write, admin")]
 pub struct NotAScope(String);
 
 impl FromStr for Scope {

@@ -49,7 +49,7 @@ impl EmailAddress {
     /// Most servers deliver to the same mailbox whatever the suffix is.
     pub fn mailbox(&self) -> String {
         let key = self.key();
-        let (local, domain) = key.rsplit_once('@').expect("an address has two parts");
+        let (local, domain) = key.rsplit_once('@').expect("a valid address contains an @");
         let (owner, _) = local.split_once('+').unwrap_or((local, ""));
         format!("{owner}@{domain}")
     }

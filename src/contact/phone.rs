@@ -64,7 +64,7 @@ impl PhoneNumber {
     }
 
     fn parsed(&self) -> Parsed {
-        self.0.parse().expect("the number was parsed when it was made")
+        self.0.parse().expect("the number was parsed before")
     }
 }
 

@@ -10,19 +10,19 @@ use crate::kernel::database::missing_migrations;
 #[derive(Debug, thiserror::Error)]
 pub enum Unsuitable {
     /// The schema has changed, but its version has not.
-    #[error("the schema of {0} has changed: give it a version above {1}")]
+    #[error("the schema of {0} has changed: give it a version higher than {1}")]
     VersionMissing(String, i32),
     /// The database has a newer version of the schema, written by another instance.
     #[error("the database has version {1} of the schema of {0}, and the file has {2}")]
     Older(String, i32, i32),
     /// Stored records may not fit the new schema.
-    #[error("records of {0} that fit version {1} of its schema may not fit version {2}")]
+    #[error("records of {0} that are valid under version {1} of its schema may be invalid under version {2}")]
     Incompatible(String, i32, i32, #[source] Incompatible),
     /// The database lacks migrations.
     #[error("the database lacks {0} migrations of this version: run portico migrate")]
     NotMigrated(usize),
     /// A database error.
-    #[error("the database failed")]
+    #[error("the database could not be used")]
     Database(#[from] sqlx::Error),
 }
 

@@ -18,7 +18,7 @@ impl Declared {
     pub async fn start(&self, lifecycle: &Lifecycle) -> Result<(), Unsuitable> {
         let taken = match self.take_schemas().await {
             Err(error) if error.may_pass() => {
-                tracing::warn!(error = chain(&error), "the declared extensions wait for the database");
+                tracing::warn!(error = chain(&error), "the declared extensions are waiting for the database");
                 false
             }
             taken => taken.map(|()| true)?,
@@ -40,13 +40,13 @@ impl Declared {
                 Ok(()) => taken = true,
                 Err(error) if error.may_pass() => {}
                 Err(error) => {
-                    tracing::error!(error = chain(&error), "the declared extensions do not suit the database");
+                    tracing::error!(error = chain(&error), "the declared extensions do not match the database");
                     return stopping.cancel();
                 }
             }
         }
         if let Err(error) = self.make_indexes().await {
-            tracing::warn!(error = chain(&error), "filters of declared extensions lack an index until the next start");
+            tracing::warn!(error = chain(&error), "indexes of declared extensions could not be created; the next start tries again");
         }
     }
 }

@@ -88,7 +88,7 @@ impl Authority {
     /// Returns an [`AuthorityError`] if a name is neither a host name nor an address.
     pub fn issue(&self, names: &[&str], now: DateTime<Utc>) -> Result<IssuedCertificate, AuthorityError> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        let mut parameters = CertificateParams::new(names).map_err(failed("reading the names to vouch for"))?;
+        let mut parameters = CertificateParams::new(names).map_err(failed("reading the host names"))?;
         parameters.distinguished_name = named("Portico development server");
         parameters.not_before = SystemTime::from(now - CLOCK_DIFFERENCE).into();
         parameters.not_after = SystemTime::from(now + VALIDITY).into();
@@ -96,7 +96,7 @@ impl Authority {
         parameters.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
         parameters.use_authority_key_identifier_extension = true;
 
-        let key = KeyPair::generate().map_err(failed("making a server's key"))?;
+        let key = KeyPair::generate().map_err(failed("generating a server's key"))?;
         let certificate = parameters.signed_by(&key, &self.issuer).map_err(failed("signing a certificate"))?;
         Ok(IssuedCertificate { chain_pem: certificate.pem() + &self.certificate_pem, key_pem: key.serialize_pem() })
     }
@@ -130,7 +130,7 @@ fn open_key(path: &Path, certificate_path: &Path) -> Result<KeyPair, AuthorityEr
     let mut pem = String::new();
     file.read_to_string(&mut pem).map_err(refused(path))?;
     if pem.is_empty() {
-        let key = KeyPair::generate().map_err(failed("making its key"))?;
+        let key = KeyPair::generate().map_err(failed("generating its key"))?;
         write_certificate(certificate_path, &key)?;
         file.write_all(key.serialize_pem().as_bytes()).and_then(|()| file.sync_all()).map_err(refused(path))?;
         return Ok(key);
@@ -144,7 +144,7 @@ fn open_key(path: &Path, certificate_path: &Path) -> Result<KeyPair, AuthorityEr
 
 /// Replaces the certificate atomically: a concurrent reader reads either the old or the new one.
 fn write_certificate(path: &Path, key: &KeyPair) -> Result<(), AuthorityError> {
-    let certificate = parameters().self_signed(key).map_err(failed("signing itself"))?;
+    let certificate = parameters().self_signed(key).map_err(failed("signing its own certificate"))?;
     let draft = path.with_extension("draft");
     fs::write(&draft, certificate.pem()).and_then(|()| fs::rename(&draft, path)).map_err(refused(path))
 }

@@ -60,7 +60,7 @@ pub enum DemoError {
         source: io::Error,
     },
     /// A database error.
-    #[error("the database failed")]
+    #[error("the database could not be used")]
     Database(#[from] sqlx::Error),
     /// The API key could not be created.
     #[error("the API key could not be created")]
@@ -88,7 +88,7 @@ impl Demo {
         if let Some(address) = serves_at {
             demo.url = format!("http://{address}");
         }
-        let text = serde_json::to_string_pretty(&demo).expect("the facts of the demonstration are plain texts");
+        let text = serde_json::to_string_pretty(&demo).expect("strings can always be serialized");
         write_secret(&path, &text).map_err(failed)?;
         Ok(demo)
     }
@@ -110,16 +110,16 @@ impl Demo {
     API key     {api_key}
     operator    {email}  {password}
 
-  Ask for a code, as a customer's app would:
+  Request a code, as a customer's app does:
     curl -s {url}/storefront/v1/customers/request-creation-code -H 'Authorization: Bearer {store_key}' --json '{{"identity":"ada@example.com"}}'
 
-  Read it in the mailbox:
+  Read the code in the mailbox:
     curl -s {url}/dev/mailbox
 
-  Place an order, as the shop's own systems would:
+  Place an order, as the shop's own systems do:
     curl -s {url}/fleet/int/v1/orders -H 'Authorization: Bearer {api_key}' --json '{{"payload":{{"pickup":"1 Mill Lane","dropoff":"2 High Street"}}}}'
 
-  The same facts as JSON: portico demo --json. Ctrl-C stops everything; the data stay.
+  The same data as JSON: portico demo --json. Ctrl-C stops everything and keeps the data.
 "#,
             email = operator.email,
             password = operator.password,
@@ -129,10 +129,10 @@ impl Demo {
 
 async fn create(pool: &PgPool, config: &Config, clock: &Clock) -> Result<Demo, DemoError> {
     let now = clock.now();
-    let mut email = EmailAddress::parse("owner@example.com").expect("the demonstration's address is one");
+    let mut email = EmailAddress::parse("owner@example.com").expect("the address is valid");
     if operators::is_operator(&mut *pool.acquire().await?, &email).await? {
         // demo.json was deleted but the database was kept, so the old password is lost.
-        email = EmailAddress::parse(&format!("owner-{}@example.com", random_hex_32())).expect("hex digits are part of an address");
+        email = EmailAddress::parse(&format!("owner-{}@example.com", random_hex_32())).expect("hex digits are valid in an address");
     }
     let operator = DemoOperator { email: email.to_string(), password: random_hex_32() };
     let password = OperatorPassword::parse(SecretString::from(operator.password.clone())).expect("32 digits are long enough");

@@ -31,7 +31,7 @@ pub fn application_key(data_dir: &Path) -> io::Result<SecretString> {
 pub fn trust_loopback(config: &mut Config) -> Result<(), AuthorityError> {
     let authority = Authority::open(&config.data_dir())?;
     config.webhooks.extra_root_certificates.push(authority.certificate_path().to_owned());
-    let loopback = ["127.0.0.0/8", "::1/128"].map(|network| network.parse().expect("both are networks"));
+    let loopback = ["127.0.0.0/8", "::1/128"].map(|network| network.parse().expect("both are valid networks"));
     config.webhooks.allowed_networks.extend::<[IpNet; 2]>(loopback);
     Ok(())
 }

@@ -31,7 +31,7 @@ impl Resource for LoggedEvent {
 
     /// The fields of the envelope, and the record that the event is about.
     fn shown(&self) -> Map<String, Value> {
-        let mut members: Map<String, Value> = serde_json::from_slice(&self.body).expect("events are published as JSON objects");
+        let mut members: Map<String, Value> = serde_json::from_slice(&self.body).expect("the body of an event is always a JSON object");
         members.insert("subject".to_owned(), json!(self.subject_id));
         members.insert("sequence".to_owned(), json!(self.sequence));
         members
@@ -39,11 +39,15 @@ impl Resource for LoggedEvent {
 
     fn shown_beside() -> Vec<Described> {
         vec![
-            Described::formed("api_version", "The version of the API that produced it.", json!({ "type": "string" })),
-            Described::formed("event", "Its name.", json!({ "type": "string" })),
-            Described::formed("data", "What it tells; its form is that of its kind.", json!({ "type": "object" })),
-            Described::formed("subject", "The record it is about.", json!({ "type": ["string", "null"], "format": "uuid" })),
-            Described::formed("sequence", "Its place among the events about that record.", json!({ "type": ["integer", "null"] })),
+            Described::formed("api_version", "The version of the API that produced the event.", json!({ "type": "string" })),
+            Described::formed("event", "The name of the event.", json!({ "type": "string" })),
+            Described::formed("data", "The data of the event. The event type defines its schema.", json!({ "type": "object" })),
+            Described::formed("subject", "The record that the event is about.", json!({ "type": ["string", "null"], "format": "uuid" })),
+            Described::formed(
+                "sequence",
+                "The sequence number among the events about that record.",
+                json!({ "type": ["integer", "null"] }),
+            ),
         ]
     }
 }

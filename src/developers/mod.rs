@@ -80,10 +80,10 @@ where
     let publish = publishing::publish.layer(DefaultBodyLimit::max(publishing::BODY_LIMIT));
     api_keys::extension()
         .read_only::<events::LoggedEvent>()
-        .beside(Method::POST, "/events", "Publish one event, or many.", publish)
-        .beside_asking(Method::GET, "/events/stream", "Read events along, as they happen.", stream::PARAMETERS, stream::stream)
-        .beside_asking(Method::GET, "/event-types", "List the kinds of events.", event_types::PARAMETERS, event_types::list)
-        .beside(Method::GET, "/event-types/{name}", "Find a kind of event.", event_types::find)
+        .beside(Method::POST, "/events", "Publish one or several events.", publish)
+        .beside_asking(Method::GET, "/events/stream", "Stream events as they are published.", stream::PARAMETERS, stream::stream)
+        .beside_asking(Method::GET, "/event-types", "List event types.", event_types::PARAMETERS, event_types::list)
+        .beside(Method::GET, "/event-types/{name}", "Find an event type.", event_types::find)
 }
 
 /// What stands behind the `?` is understood, but cannot be.

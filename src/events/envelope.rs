@@ -30,6 +30,6 @@ pub struct Envelope<'a> {
 impl Envelope<'_> {
     /// The bytes that are stored and signed, and sent on every attempt.
     pub fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec(self).expect("an envelope holds nothing that JSON cannot write")
+        serde_json::to_vec(self).expect("an envelope can always be serialized")
     }
 }

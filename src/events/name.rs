@@ -11,7 +11,7 @@ pub struct EventName(Cow<'static, str>);
 
 /// The text does not have the form `<resource>.<action>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an event name is <resource>.<action>, both of lower-case letters, digits and underscores")]
+#[error("an event name must be <resource>.<action>, both of lower-case letters, digits and underscores")]
 pub struct NotAnEventName;
 
 impl EventName {

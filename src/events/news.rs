@@ -56,7 +56,7 @@ impl News {
             here.mark_unchanged();
             let told = async { queries::notify(&mut *pool.acquire().await?, &self.instance).await };
             if let Err(error) = told.await {
-                tracing::debug!(error = chain(&error), "other instances are not told of events");
+                tracing::debug!(error = chain(&error), "other instances are not notified of new events");
             }
         }
     }

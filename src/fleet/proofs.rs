@@ -95,7 +95,7 @@ impl Ruled for Proof {
             return stays_as_captured(&before.fields, proof);
         }
         if proof.file_url.is_none() && proof.data.is_none() {
-            return Err(FieldErrors::one("file_url", "A proof needs a file_url, or data."));
+            return Err(FieldErrors::one("file_url", "A proof needs a file_url or data."));
         }
         let order = edit.find::<Order>(proof.order_id).await?;
         proof.tracking_number = order.map(|order| order.fields.tracking_number).unwrap_or_default();
@@ -108,7 +108,7 @@ fn stays_as_captured(before: &Proof, after: &Proof) -> Result<(), Problem> {
     let (before, mut wrong) = (before.members(), FieldErrors::default());
     for (name, value) in after.members() {
         if before[&name] != value && !CHANGEABLE.contains(&name.as_str()) {
-            wrong.add(&name, "A proof stays as it was captured.");
+            wrong.add(&name, "This cannot be changed after the proof was captured.");
         }
     }
     wrong.finish()

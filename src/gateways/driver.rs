@@ -68,10 +68,10 @@ pub enum NotGenuine {
     #[error("The signature header is missing.")]
     SignatureMissing,
     /// The signature header does not have the format of the gateway's signatures.
-    #[error("The signature header does not have the form this gateway's signatures have.")]
+    #[error("The signature header does not have the format of this gateway's signatures.")]
     SignatureMalformed,
     /// The signature does not match these bytes and this secret.
-    #[error("The signature is not one of these bytes under the gateway's secret.")]
+    #[error("The signature does not match the body and the gateway's secret.")]
     SignatureWrong,
     /// The signature is too old, or its time lies in the future.
     #[error("The signature was made more than five minutes ago, or in the future.")]
@@ -149,7 +149,7 @@ pub fn try_out(account: &dyn Account, header: &HeaderName, signature: &str, now:
     let value = HeaderValue::from_str(signature).expect("a signature is visible ASCII");
     let headers = HeaderMap::from_iter([(header.clone(), value)]);
     match account.verify(&Incoming { headers: &headers, body: TRIAL, now }) {
-        Ok(()) => Finding::good("signing_secret", format!("Callbacks signed in {header} with this secret will be believed.")),
+        Ok(()) => Finding::good("signing_secret", format!("Callbacks signed in {header} with this secret will be accepted.")),
         Err(refused) => Finding::bad("signing_secret", refused.to_string()),
     }
 }

@@ -20,10 +20,10 @@ pub struct NotACurrency;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnAmount {
     /// It is neither a number nor a numeric text, or it is negative.
-    #[error("is not a number, or below zero")]
+    #[error("is not a number, or is negative")]
     Number,
     /// It has more decimals than the currency.
-    #[error("has more decimals than the currency")]
+    #[error("has more decimal places than the currency")]
     Decimals,
 }
 

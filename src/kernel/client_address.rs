@@ -38,7 +38,7 @@ impl ClientAddress {
     /// a whole /64.
     pub fn network(self) -> IpNet {
         let prefix = if self.0.is_ipv4() { 32 } else { 64 };
-        IpNet::new(self.0, prefix).expect("32 and 64 are prefix lengths of their families").trunc()
+        IpNet::new(self.0, prefix).expect("32 and 64 are valid prefix lengths for their address families").trunc()
     }
 }
 
@@ -47,7 +47,7 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         let address = parts.extensions.get::<Self>().copied();
-        Ok(address.expect("the request layer puts it on every request"))
+        Ok(address.expect("the request layer adds it to every request"))
     }
 }
 

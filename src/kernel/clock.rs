@@ -23,17 +23,17 @@ impl Clock {
     /// The current time in whole microseconds, the precision of Postgres, so that a value read back equals the one written.
     pub fn now(&self) -> DateTime<Utc> {
         let micros = match self {
-            #[expect(clippy::disallowed_methods, reason = "the one place that reads the system's clock")]
+            #[expect(clippy::disallowed_methods, reason = "this is the only place that reads the system clock")]
             Self::System => Utc::now().timestamp_micros(),
             Self::Moved(micros) => micros.load(Ordering::SeqCst),
         };
-        DateTime::from_timestamp_micros(micros).expect("the years chrono can tell outlast this program")
+        DateTime::from_timestamp_micros(micros).expect("the current time is within chrono's range")
     }
 
     /// Advances a clock made by [`Clock::standing_at`]. Has no effect on the system clock.
     pub fn advance(&self, by: TimeDelta) {
         if let Self::Moved(micros) = self {
-            let by = by.num_microseconds().expect("nobody moves a clock by 290,000 years");
+            let by = by.num_microseconds().expect("test clocks move by less than 290,000 years");
             micros.fetch_add(by, Ordering::SeqCst);
         }
     }

@@ -20,12 +20,12 @@ pub struct ApplicationKey(SecretSlice<u8>);
 
 /// The configured application key cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the application key must be base64 of at least 32 random bytes (make one with: openssl rand -base64 32)")]
+#[error("the application key must be base64 of at least 32 random bytes (generate one with: openssl rand -base64 32)")]
 pub struct BadApplicationKey;
 
 /// A sealed secret could not be opened: it is corrupted, belongs to another row, or the application key has changed.
 #[derive(Debug, thiserror::Error)]
-#[error("a stored secret cannot be opened with this application key")]
+#[error("a stored secret cannot be decrypted with this application key")]
 pub struct CannotOpen;
 
 impl ApplicationKey {
@@ -47,7 +47,7 @@ impl ApplicationKey {
         let mut key = [0; 32];
         Hkdf::<Sha256>::new(Some(b"portico"), self.0.expose_secret())
             .expand(purpose.as_bytes(), &mut key)
-            .expect("32 bytes are within what HKDF-SHA256 can give");
+            .expect("32 bytes are within the output limit of HKDF-SHA256");
         key
     }
 
@@ -60,7 +60,7 @@ impl ApplicationKey {
     pub fn seal(&self, context: &str, secret: &[u8]) -> Vec<u8> {
         let nonce = random_bytes::<NONCE_LEN>();
         let payload = Payload { msg: secret, aad: context.as_bytes() };
-        let sealed = self.cipher().encrypt(&XNonce::from(nonce), payload).expect("a secret is far below the cipher's length limit");
+        let sealed = self.cipher().encrypt(&XNonce::from(nonce), payload).expect("secrets are far shorter than the cipher's limit");
         [nonce.as_slice(), &sealed].concat()
     }
 
@@ -94,7 +94,7 @@ pub fn hmac_sha512(key: &[u8], parts: &[&[u8]]) -> SecretDigest {
 }
 
 fn hmac<M: Mac + KeyInit>(key: &[u8], parts: &[&[u8]]) -> SecretDigest {
-    let mut mac = <M as KeyInit>::new_from_slice(key).expect("HMAC takes keys of any length");
+    let mut mac = <M as KeyInit>::new_from_slice(key).expect("HMAC accepts keys of any length");
     for part in parts {
         mac.update(part);
     }

@@ -46,7 +46,7 @@ impl std::str::FromStr for DatabaseUrl {
 impl DatabaseUrl {
     /// The connection options of the URL.
     pub fn options(&self) -> PgConnectOptions {
-        self.0.expose_secret().parse().expect("the URL was parsed when it was read")
+        self.0.expose_secret().parse().expect("the URL was validated when it was read")
     }
 }
 
@@ -114,15 +114,15 @@ pub fn violated_constraint(error: &sqlx::Error) -> Option<&str> {
 impl From<sqlx::Error> for Problem {
     fn from(error: sqlx::Error) -> Self {
         if is_unavailable(&error) {
-            tracing::warn!(error = chain(&error), "the database does not answer");
+            tracing::warn!(error = chain(&error), "the database is unavailable");
             return Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5);
         }
         // 40: Postgres rolled this transaction back because of a conflict with another one. A retry succeeds.
         if matches!(&error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("40"))) {
-            tracing::warn!(error = chain(&error), "two transactions stood in each other's way");
+            tracing::warn!(error = chain(&error), "a transaction was rolled back because of a conflict with another one");
             return ProblemCode::Overloaded.into();
         }
-        tracing::error!(error = chain(&error), "a statement failed");
+        tracing::error!(error = chain(&error), "a database statement failed");
         ProblemCode::Internal.into()
     }
 }

@@ -116,7 +116,7 @@ where
 
     async fn write_one_by_one(&self, group: Vec<Waiting<I, W>>) {
         for Waiting { item, done } in group {
-            let written = (self.write)(vec![item]).await.map(|mut written| written.pop().expect("an answer for each item"));
+            let written = (self.write)(vec![item]).await.map(|mut written| written.pop().expect("the group returns one result per item"));
             let _ = done.send(written.map_err(Problem::from));
         }
     }

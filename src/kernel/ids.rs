@@ -38,7 +38,7 @@ pub trait TypedId:
 
 /// The text is neither a UUID nor a TypeID of the expected kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("is not a UUID or an id that begins with {expected}_")]
+#[error("is neither a UUID nor an id that begins with {expected}_")]
 pub struct NotAnId {
     /// The prefix that was expected.
     pub expected: &'static str,
@@ -46,7 +46,7 @@ pub struct NotAnId {
 
 /// A new UUIDv7 for the instant `now`.
 fn uuid_v7(now: DateTime<Utc>) -> Uuid {
-    let seconds = u64::try_from(now.timestamp()).expect("the service does not run before 1970");
+    let seconds = u64::try_from(now.timestamp()).expect("the clock is after 1970");
     Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, now.timestamp_subsec_nanos()))
 }
 

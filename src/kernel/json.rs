@@ -108,11 +108,11 @@ fn explain(path: &str, error: &serde_json::Error) -> Problem {
         return FieldErrors::one(&field, format!("{field} is required."));
     }
     if let Some(field) = quoted("unknown field `") {
-        return FieldErrors::one(&field, format!("{field} is not known here."));
+        return FieldErrors::one(&field, format!("{field} is not a known field."));
     }
     let reason = text.split(" at line ").next().unwrap_or(&text);
     match path {
-        "." => Problem::new(ProblemCode::BodyInvalid).detail(format!("The body is not what this address takes: {reason}.")),
+        "." => Problem::new(ProblemCode::BodyInvalid).detail(format!("The body does not have the expected form: {reason}.")),
         // Our own types return whole sentences; messages of serde need one around them.
         field if reason.ends_with('.') => FieldErrors::one(field, reason),
         field => FieldErrors::one(field, format!("{field}: {reason}.")),
@@ -126,7 +126,7 @@ fn refuse_nul(bytes: &[u8]) -> Result<(), Problem> {
     for start in memchr::memmem::find_iter(bytes, b"\\u0000") {
         let backslashes = bytes[..start].iter().rev().take_while(|byte| **byte == b'\\').count();
         if backslashes % 2 == 0 {
-            return Err(Problem::new(ProblemCode::BodyInvalid).detail("The body contains a NUL character, which no text may hold."));
+            return Err(Problem::new(ProblemCode::BodyInvalid).detail("The body contains a NUL character, which is not allowed in text."));
         }
     }
     Ok(())
@@ -139,7 +139,7 @@ mod tests {
     #[derive(Debug, serde::Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Body {
-        #[expect(dead_code, reason = "only its parsing is looked at")]
+        #[expect(dead_code, reason = "only parsing is tested")]
         name: String,
     }
 
@@ -152,7 +152,7 @@ mod tests {
         assert_eq!(refused(b"{")["code"], "json_invalid");
         assert_eq!(refused(b"{\"name\":\"a\"} x")["code"], "json_invalid");
         assert_eq!(refused(b"{}")["fields"]["name"][0], "name is required.");
-        assert_eq!(refused(b"{\"name\":\"a\",\"nam\":1}")["fields"]["nam"][0], "nam is not known here.");
+        assert_eq!(refused(b"{\"name\":\"a\",\"nam\":1}")["fields"]["nam"][0], "nam is not a known field.");
         assert_eq!(refused(b"{\"name\":5}")["fields"]["name"][0], "name: invalid type: integer `5`, expected a string.");
     }
 

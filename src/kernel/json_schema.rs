@@ -50,7 +50,7 @@ fn each(error: &ValidationError<'_>) -> Vec<Unfit> {
             vec![Unfit { path: of(property.as_str().unwrap_or_default()), reason: "is required".to_owned() }]
         }
         ValidationErrorKind::AdditionalProperties { unexpected } => {
-            unexpected.iter().map(|name| Unfit { path: of(name), reason: "is not known here".to_owned() }).collect()
+            unexpected.iter().map(|name| Unfit { path: of(name), reason: "is not a known field".to_owned() }).collect()
         }
         _ => vec![whole],
     }

@@ -41,7 +41,7 @@ impl Lifecycle {
             // The receiver may have been dropped; the work is complete all the same.
             let _ = done.send(work.await);
         });
-        async { result.await.expect("the work is not cancelled, and a panic in it goes on here") }
+        async { result.await.expect("the task is not cancelled; if it panics, the panic is propagated here") }
     }
 
     /// Runs `work` at once and then every `period`, with a delay if a run takes longer, until shutdown.

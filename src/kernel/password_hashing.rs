@@ -83,7 +83,7 @@ impl PasswordHashing {
             thread::Builder::new()
                 .name(format!("password-hashing-{number}"))
                 .spawn(move || work(&waiting))
-                .expect("the system has room for a thread per core");
+                .expect("the system can start a thread per core");
         }
         Self { jobs }
     }
@@ -97,9 +97,9 @@ impl PasswordHashing {
             let hash = PasswordHash {
                 algorithm: Algorithm::Argon2id.ident(),
                 version: Some(Version::V0x13.into()),
-                params: ParamsString::try_from(&params).expect("our own parameters make a PHC string"),
-                salt: Some(Salt::new(&salt).expect("16 bytes are a salt")),
-                hash: Some(Output::new(output.as_ref()).expect("32 bytes are an output")),
+                params: ParamsString::try_from(&params).expect("the constant parameters are valid in a PHC string"),
+                salt: Some(Salt::new(&salt).expect("16 bytes are a valid salt length")),
+                hash: Some(Output::new(output.as_ref()).expect("32 bytes are a valid output length")),
             };
             HashedPassword(hash.to_string())
         })
@@ -138,7 +138,7 @@ fn work(waiting: &Mutex<Receiver<Job>>) {
 }
 
 fn today() -> Params {
-    Params::new(MEMORY_KIB, PASSES, 1, Some(32)).expect("our own parameters are within Argon2's limits")
+    Params::new(MEMORY_KIB, PASSES, 1, Some(32)).expect("the constant parameters are within Argon2's limits")
 }
 
 fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut Vec<Block>) -> SecretDigest {

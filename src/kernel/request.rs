@@ -71,13 +71,13 @@ fn finish(mut response: Response, id: &RequestId) -> Response {
         response = Response::from_parts(parts, Body::from(problem.body(&id.0).to_string()));
     }
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    response.headers_mut().insert(REQUEST_ID, HeaderValue::from_str(&id.0).expect("hex digits make a header value"));
+    response.headers_mut().insert(REQUEST_ID, HeaderValue::from_str(&id.0).expect("hex digits are a valid header value"));
     response
 }
 
 fn answer_panic(panic: Box<dyn Any + Send>) -> Response {
     let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    tracing::error!(message = message.unwrap_or("without a message"), "a handler panicked");
+    tracing::error!(message = message.unwrap_or("no message"), "a handler panicked");
     Problem::new(ProblemCode::Internal).into_response()
 }
 

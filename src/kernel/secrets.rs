@@ -10,7 +10,7 @@ const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 /// `N` bytes from the system's random source.
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    SysRng.try_fill_bytes(&mut bytes).expect("a system without random bytes cannot run this program safely");
+    SysRng.try_fill_bytes(&mut bytes).expect("the program cannot run safely without random bytes");
     bytes
 }
 

@@ -24,8 +24,8 @@ const LONGEST: Duration = Duration::from_secs(1_000 * 366 * 24 * 60 * 60);
 /// happens or a timeout always expires.
 pub fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     match humantime_serde::deserialize(deserializer)? {
-        Duration::ZERO => Err(D::Error::custom("a time here is longer than nothing")),
-        time if time > LONGEST => Err(D::Error::custom("a time here is shorter than a thousand years")),
+        Duration::ZERO => Err(D::Error::custom("this duration must be longer than zero")),
+        time if time > LONGEST => Err(D::Error::custom("this duration must be shorter than a thousand years")),
         time => Ok(time),
     }
 }
@@ -33,7 +33,7 @@ pub fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::E
 /// `#[serde(deserialize_with = "settings::seconds")]`: a duration that clients see in whole seconds; at least one second.
 pub fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let time = time(deserializer)?;
-    if time.as_secs() == 0 { Err(D::Error::custom("a time here is a second at least")) } else { Ok(time) }
+    if time.as_secs() == 0 { Err(D::Error::custom("this duration must be at least one second")) } else { Ok(time) }
 }
 
 /// `#[serde(deserialize_with = "settings::list")]`: an array, or comma-separated text for environment variables.

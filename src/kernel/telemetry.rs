@@ -28,7 +28,7 @@ pub enum Format {
 
 /// The log filter is invalid.
 #[derive(Debug, thiserror::Error)]
-#[error("log.filter is not a log filter")]
+#[error("log.filter is not a valid log filter")]
 pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
 
 /// Starts logging to standard error. A second call has no effect.
@@ -41,7 +41,7 @@ pub fn start(settings: &Settings) -> Result<(), BadFilter> {
         Format::Json => registry.with(lines.json().flatten_event(true)).try_init(),
     };
     if let Err(error) = started {
-        tracing::debug!(%error, "the log runs already");
+        tracing::debug!(%error, "the log is already set up");
     }
     Ok(())
 }

@@ -19,7 +19,7 @@ enum Piece<P> {
 
 /// The text contains an unknown placeholder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{{{0}}} is not a placeholder here")]
+#[error("{{{0}}} is not a valid placeholder here")]
 pub struct UnknownPlaceholder(String);
 
 impl<P: Copy + PartialEq + FromStr> Template<P> {
@@ -103,6 +103,6 @@ mod tests {
     #[test]
     fn unknown_placeholders_are_refused_by_name() {
         let refused = Template::<Name>::parse("Hello {nmae}").unwrap_err();
-        assert_eq!(refused.to_string(), "{nmae} is not a placeholder here");
+        assert_eq!(refused.to_string(), "{nmae} is not a valid placeholder here");
     }
 }

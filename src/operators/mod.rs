@@ -38,7 +38,7 @@ pub enum CreateOperatorError {
     #[error("there is no company {0}")]
     CompanyUnknown(CompanyId),
     /// Another operator, perhaps of another company, has this address.
-    #[error("an operator with this email address exists already")]
+    #[error("an operator with this email address already exists")]
     EmailTaken,
     /// The password could not be hashed at this time.
     #[error(transparent)]

@@ -8,7 +8,7 @@ pub struct OperatorPassword(SecretString);
 
 /// The text cannot be an operator's password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an operator's password has 12 to 256 characters")]
+#[error("an operator's password must have 12 to 256 characters")]
 pub struct BadOperatorPassword;
 
 impl OperatorPassword {

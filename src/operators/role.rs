@@ -21,7 +21,7 @@ pub enum Role {
 
 /// The text names no role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("roles are owner, developer, support and viewer")]
+#[error("the role must be owner, developer, support or viewer")]
 pub struct NotARole;
 
 impl FromStr for Role {

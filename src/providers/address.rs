@@ -14,7 +14,7 @@ pub(super) fn is_secure(url: &Url) -> bool {
 }
 
 /// The reason to refuse any other address.
-pub(super) const NOT_SECURE: &str = "is not an https:// address";
+pub(super) const NOT_SECURE: &str = "is not an https:// URL";
 
 #[cfg(test)]
 mod tests {

@@ -8,9 +8,9 @@ pub(super) const LIMIT: usize = 256 * 1024;
 /// Why a body was not read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
-    #[error("the answer broke off")]
+    #[error("the response is incomplete")]
     Interrupted(#[source] reqwest::Error),
-    #[error("the answer is longer than {LIMIT} bytes")]
+    #[error("the response is longer than {LIMIT} bytes")]
     TooLong,
 }
 

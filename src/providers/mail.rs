@@ -36,7 +36,7 @@ pub struct Settings {
 #[derive(Debug, thiserror::Error)]
 pub enum BadSettings {
     /// `mail.smtp_url`
-    #[error("mail.smtp_url is not an SMTP address")]
+    #[error("mail.smtp_url is not an SMTP URL")]
     SmtpUrl(#[source] smtp::Error),
     /// `mail.from`
     #[error("mail.from is not an address such as \"My Shop <shop@example.com>\"")]
@@ -65,8 +65,8 @@ pub enum SendMailError {
     /// The mail server did not take it.
     #[error("the mail was not sent")]
     NotTaken(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// The mail server fell silent, and may have taken it before.
-    #[error("the mail server fell silent")]
+    /// The mail server did not respond in time, and may have accepted the mail.
+    #[error("the mail server did not respond in time")]
     Silence,
 }
 
@@ -108,7 +108,7 @@ impl Mail {
         let greeted = self.answer_to(self.transport.as_ref()?.test_connection()).await;
         Some(match greeted {
             Ok(true) => Ok(()),
-            Ok(false) => Err(SendMailError::not_taken("the mail server hangs up")),
+            Ok(false) => Err(SendMailError::not_taken("the mail server closed the connection")),
             Err(error) => Err(error),
         })
     }
@@ -119,7 +119,7 @@ impl Mail {
         match &sent {
             Ok(()) => self.keep(&letter),
             Err(SendMailError::Silence) => {
-                tracing::warn!("the mail server fell silent over a mail");
+                tracing::warn!("the mail server did not respond in time");
                 self.keep(&letter);
             }
             Err(SendMailError::NotTaken(_)) => {}

@@ -10,7 +10,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 
 /// The service did not respond.
 #[derive(Debug, thiserror::Error)]
-#[error("nobody answers at {origin}")]
+#[error("no response from {origin}")]
 pub struct NobodyThere {
     origin: String,
     source: reqwest::Error,

@@ -10,7 +10,7 @@ pub struct RouteName(String);
 
 /// The text is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the name of a provider has 1 to 40 lower-case letters, digits and hyphens, a letter first")]
+#[error("the name of a provider must have 1 to 40 lower-case letters, digits and hyphens, and begin with a letter")]
 pub struct NotARouteName;
 
 impl TryFrom<String> for RouteName {

@@ -13,10 +13,10 @@ pub(super) struct SocketKey(SecretString);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadSocketKey {
     /// The key is shorter than 32 bytes and could be guessed.
-    #[error("socket.key needs at least 32 bytes (make one with: openssl rand -base64 32)")]
+    #[error("socket.key needs at least 32 bytes (generate one with: openssl rand -base64 32)")]
     TooShort,
     /// The key begins or ends with whitespace. The socket server may or may not count it as part of the key.
-    #[error("socket.key may not begin or end with a blank")]
+    #[error("socket.key must not begin or end with a space")]
     Blank,
 }
 

@@ -93,7 +93,7 @@ where
     Realtime: FromRef<S>,
     Storefront: FromRef<S>,
 {
-    let told = storefront::told("Give the app a token for the socket server.", socket_token::schema());
+    let told = storefront::told("Issue a token for the socket server.", socket_token::schema());
     let told = told.refused(&[ProblemCode::SocketNotConfigured]);
     storefront::Routes::none().post("/customers/socket-token", told, socket_token::socket_token)
 }

@@ -66,7 +66,10 @@ pub(super) enum TokenRefusal {
 pub(super) fn schema() -> Value {
     object([
         ("token", json!({ "type": "string" })),
-        ("expires_in", json!({ "type": "integer", "description": "Seconds; fetch another one a minute before." })),
+        (
+            "expires_in",
+            json!({ "type": "integer", "description": "Seconds until the token expires. Request a new token a minute before." }),
+        ),
         ("expires_at", json!({ "type": "string", "format": "date-time" })),
     ])
 }

@@ -123,7 +123,7 @@ macro_rules! fields {
             }
         }
 
-        #[doc = concat!("What is sent of a [`", stringify!($Name), "`].")]
+        #[doc = concat!("The request body of a [`", stringify!($Name), "`].")]
         #[derive(Debug, Default, ::serde::Deserialize)]
         #[serde(default, deny_unknown_fields)]
         $visible struct $Body { $($(#[serde(rename = $outside)])? $column: $crate::resources::Member<$Type>,)* }

@@ -50,7 +50,7 @@ impl ListParameters {
                 return Err(refused(&name, "may not contain a NUL character"));
             }
             if !seen.insert(name.clone()) {
-                return Err(refused(&name, "may stand there only once"));
+                return Err(refused(&name, "may occur only once"));
             }
             match &*name {
                 "limit" => parameters.limit = limit(&value)?,
@@ -68,10 +68,12 @@ impl ListParameters {
             && !parameters.filters.iter().any(|(column, _)| *column == within)
         {
             let filter = terms.filters.iter().find(|filter| filter.column == within).map_or(within, |filter| filter.name);
-            return Err(refused("query", &format!("is only understood together with {filter}")));
+            return Err(refused("query", &format!("is only supported together with {filter}")));
         }
         match (parameters.after, sort) {
-            (Some(after), Some(sort)) if after.direction != sort => return Err(refused("after", "belongs to a list in another order")),
+            (Some(after), Some(sort)) if after.direction != sort => {
+                return Err(refused("after", "is the cursor of a list in another order"));
+            }
             (Some(after), _) => parameters.direction = after.direction,
             (None, Some(sort)) => parameters.direction = sort,
             (None, None) => {}
@@ -107,7 +109,7 @@ fn filter(terms: &Terms, name: &str, value: &str) -> Result<(&'static str, Opera
 
 /// The error for a parameter that a route does not take.
 pub(super) fn unknown(name: &str) -> Problem {
-    refused(name, "is not known here")
+    refused(name, "is unknown")
 }
 
 fn refused(name: &str, reason: &str) -> Problem {

@@ -58,13 +58,13 @@ impl<R: Resource> Shown<R> {
     /// Presents one record.
     pub(super) async fn one(conn: &mut PgConnection, terms: &Terms, record: Record<R>) -> Result<Self, sqlx::Error> {
         let shown = Self::many(conn, terms, vec![record]).await?.pop();
-        Ok(shown.expect("one record was presented"))
+        Ok(shown.expect("one record was passed in"))
     }
 
     /// Presents many records with one call of [`Resource::present`].
     pub(super) async fn many(conn: &mut PgConnection, terms: &Terms, records: Vec<Record<R>>) -> Result<Vec<Self>, sqlx::Error> {
         let presented = R::present(conn, &records).await?;
-        assert_eq!(presented.len(), records.len(), "{} presents every record", terms.singular);
+        assert_eq!(presented.len(), records.len(), "{} must present every record", terms.singular);
         let singular = terms.singular;
         Ok(records.into_iter().zip(presented).map(|(record, own)| Self { members: members(&record, own), record, singular }).collect())
     }
@@ -104,7 +104,7 @@ macro_rules! members {
     ($($member:tt)*) => {
         match ::serde_json::json!({ $($member)* }) {
             ::serde_json::Value::Object(members) => members,
-            _ => unreachable!("what stands in braces is an object"),
+            _ => unreachable!("the value is an object"),
         }
     };
 }

@@ -21,9 +21,9 @@ use crate::storefront::{Storefront, customers, devices, sending, social};
 
 /// The routes of the account closure.
 pub(super) fn routes() -> Routes<Storefront> {
-    let asking = told("Send a code that closes the account.", routes::sent());
+    let asking = told("Send a verification code to close the account with.", routes::sent());
     let asking = asking.refused(&[ProblemCode::ContactMissing]).refused(codes::NOT_TEXTED);
-    let closing = told("Close the account by that code.", routes::done()).refused(codes::NOT_RIGHT);
+    let closing = told("Close the account with a verification code.", routes::done()).refused(codes::NOT_RIGHT);
     let routes = Routes::none().post("/customers/account-closure", asking, request);
     routes.post("/customers/confirm-account-closure", closing, confirm)
 }

@@ -24,10 +24,10 @@ use crate::storefront::{Storefront, notices, sending, texts};
 pub(super) fn routes() -> Routes<Storefront> {
     let asking = |sentence| told(sentence, routes::sent());
     let saving = |sentence| told(sentence, routes::own_record()).refused(codes::NOT_RIGHT);
-    let to_number = asking("Send a code to the customer's new number.").refused(&[ProblemCode::PhoneTaken]);
-    let to_address = asking("Send a code to the customer's new mail address.").refused(&[ProblemCode::EmailTaken]);
-    let number = saving("Save the number that the code was sent to.").refused(&[ProblemCode::PhoneTaken]);
-    let address = saving("Save the mail address that the code was sent to.").refused(&[ProblemCode::EmailTaken]);
+    let to_number = asking("Send a verification code to the customer's new phone number.").refused(&[ProblemCode::PhoneTaken]);
+    let to_address = asking("Send a verification code to the customer's new email address.").refused(&[ProblemCode::EmailTaken]);
+    let number = saving("Set the phone number that the code was sent to.").refused(&[ProblemCode::PhoneTaken]);
+    let address = saving("Set the email address that the code was sent to.").refused(&[ProblemCode::EmailTaken]);
     Routes::none()
         .post("/customers/request-phone-verification", to_number.refused(codes::NOT_TEXTED), request_phone)
         .post("/customers/verify-phone-number", number, confirm_phone)

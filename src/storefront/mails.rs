@@ -14,7 +14,7 @@ use crate::storefront::Storefront;
 
 /// The mailbox has reached its limit.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the mailbox was sent its mails of a day")]
+#[error("the daily limit of mails to this address is reached")]
 pub(super) struct CoolingDown {
     /// Seconds until another mail can be sent.
     seconds: u64,

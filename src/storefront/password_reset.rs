@@ -23,8 +23,10 @@ use crate::storefront::{Storefront, customers, passwords, social};
 
 /// The route of the password reset.
 pub(super) fn routes() -> Routes<Storefront> {
-    let told =
-        told("Set a new password by a sign-in code, end every other sign-in and drop the links to identity providers.", routes::login());
+    let told = told(
+        "Set a new password with a verification code, end all other sessions and delete the links to identity providers.",
+        routes::login(),
+    );
     let told = told.refused(codes::NOT_RIGHT).refused(&[ProblemCode::Overloaded]);
     Routes::none().post("/customers/reset-password", told, reset)
 }

@@ -26,10 +26,10 @@ const META_MAX_LEN: usize = 16 * 1024;
 
 /// The routes of the profile.
 pub(super) fn routes() -> Routes<Storefront> {
-    let by_id = |told: routes::Told| told.at("id", "The customer's own id, or its UUID.").refused(&[ProblemCode::RecordNotFound]);
-    let finding = by_id(told("Show the customer by their id.", reference("customer")));
-    let changing = by_id(told("Change the members that are sent.", routes::own_record()));
-    let routes = Routes::none().get("/customers/me", told("Show the customer.", reference("customer")), me);
+    let by_id = |told: routes::Told| told.at("id", "The id or the UUID of the signed-in customer.").refused(&[ProblemCode::RecordNotFound]);
+    let finding = by_id(told("Find the signed-in customer by id.", reference("customer")));
+    let changing = by_id(told("Change the fields that are present in the body.", routes::own_record()));
+    let routes = Routes::none().get("/customers/me", told("Find the signed-in customer.", reference("customer")), me);
     routes.get("/customers/{id}", finding, find).put("/customers/{id}", changing, update)
 }
 
@@ -76,7 +76,7 @@ impl TryFrom<Line<2048>> for PictureUrl {
         let text = String::from(line);
         match Url::parse(&text) {
             Ok(url) if matches!(url.scheme(), "https" | "http") => Ok(Self(text)),
-            _ => Err("This must be the address of a picture (https://…)."),
+            _ => Err("This must be the URL of a picture (https://…)."),
         }
     }
 }
@@ -130,7 +130,7 @@ impl ProfileRequest {
         let mut errors = FieldErrors::default();
         for (member, sent) in [("email", self.email), ("phone", self.phone)] {
             if matches!(sent, Member::Sent(_)) {
-                errors.add(member, format!("{member} changes by proving the new one, not here."));
+                errors.add(member, format!("{member} can only be changed by verifying the new one."));
             }
         }
         errors.finish()?;

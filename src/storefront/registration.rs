@@ -27,9 +27,9 @@ use crate::storefront::{Storefront, passwords, sending, texts};
 
 /// The routes of registration.
 pub(super) fn routes() -> Routes<Storefront> {
-    let asking = told("Send a code to somebody who has no account yet.", routes::sent()).refused(&[ProblemCode::AccountExists]);
+    let asking = told("Send a verification code for a new account.", routes::sent()).refused(&[ProblemCode::AccountExists]);
     let asking = asking.refused(codes::NOT_TEXTED).refused(codes::NOT_MAILED);
-    let opening = told("Open an account with that code, and sign in.", routes::login()).with_status(StatusCode::CREATED);
+    let opening = told("Create an account with a verification code, and sign in.", routes::login()).with_status(StatusCode::CREATED);
     let opening = opening.refused(codes::NOT_RIGHT).refused(&[ProblemCode::AccountExists, ProblemCode::Overloaded]);
     let routes = Routes::none().post("/customers/request-creation-code", asking, request_creation_code);
     routes.post("/customers", opening, register)

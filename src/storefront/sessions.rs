@@ -13,13 +13,13 @@ use crate::storefront::tokens::{self, SignedInCustomer};
 
 /// The routes of sessions.
 pub(super) fn routes() -> Routes<Storefront> {
-    let listing = told("List where the customer is signed in, the last used first.", object([("sessions", schema())]));
-    let ending = told("End one of these sign-ins.", routes::done()).at("id", "The sign-in's id.").refused(&[ProblemCode::RecordNotFound]);
+    let listing = told("List the customer's sessions, the last used first.", object([("sessions", schema())]));
+    let ending = told("End a session.", routes::done()).at("id", "The id of the session.").refused(&[ProblemCode::RecordNotFound]);
     Routes::none()
         .get("/customers/sessions", listing, list)
         .delete("/customers/sessions/{id}", ending, revoke)
-        .post("/customers/logout", told("End this sign-in.", routes::done()), logout)
-        .post("/customers/logout-all", told("End every sign-in of the customer.", routes::done()), logout_all)
+        .post("/customers/logout", told("End the session of this request.", routes::done()), logout)
+        .post("/customers/logout-all", told("End all sessions of the customer.", routes::done()), logout_all)
 }
 
 /// The JSON schema of the list.
@@ -28,7 +28,7 @@ fn schema() -> Value {
     let line = json!({ "type": ["string", "null"] });
     let session = object([
         ("id", json!({ "type": "string" })),
-        ("current", json!({ "type": "boolean", "description": "Whether it is the one of this request." })),
+        ("current", json!({ "type": "boolean", "description": "Whether it is the session of this request." })),
         ("created_at", instant.clone()),
         ("last_used_at", instant.clone()),
         ("expires_at", instant),

@@ -29,10 +29,12 @@ const TRIES: usize = 2;
 
 /// The routes of sign-in.
 pub(super) fn routes() -> Routes<Storefront> {
-    let asking = told("Send a sign-in code.", routes::sent()).refused(&[ProblemCode::CustomerNotFound]).refused(codes::NOT_TEXTED);
-    let by_code = told("Sign in by a code.", routes::login()).refused(codes::NOT_RIGHT);
+    let asking = told("Send a verification code to sign in with.", routes::sent())
+        .refused(&[ProblemCode::CustomerNotFound])
+        .refused(codes::NOT_TEXTED);
+    let by_code = told("Sign in with a verification code.", routes::login()).refused(codes::NOT_RIGHT);
     let wrong_password = [ProblemCode::CredentialsInvalid, ProblemCode::PasswordAttemptsExceeded, ProblemCode::Overloaded];
-    let by_password = told("Sign in by identity and password.", routes::login()).refused(&wrong_password);
+    let by_password = told("Sign in with identity and password.", routes::login()).refused(&wrong_password);
     Routes::none().post("/customers/login-with-sms", asking, login_with_sms).post("/customers/verify-code", by_code, verify_code).post(
         "/customers/login",
         by_password,

@@ -108,7 +108,7 @@ impl Taken {
     fn complete(self, endpoints: &Endpoints, bodies: &HashMap<EventId, Bytes>) -> Option<Claimed> {
         let (event, subscription) = (self.event, self.subscription);
         let (Some(body), Some(endpoint)) = (bodies.get(&event), endpoints.get(&subscription)) else {
-            tracing::error!(%event, %subscription, "a delivery has lost its event or its webhook");
+            tracing::error!(%event, %subscription, "the event or the webhook of a delivery is missing");
             return None;
         };
         Some(Claimed {
@@ -175,7 +175,7 @@ impl Webhooks {
         let lost = queries::release_expired(&mut conn, now - LEASE, now + CLOCKS_APART, INTERRUPTIONS, now).await?;
         conn.keep();
         if lost > 0 {
-            tracing::warn!(lost, "deliveries were in flight when their worker died; they are sent again");
+            tracing::warn!(lost, "leases of deliveries expired in flight, probably because their worker died; the deliveries are retried");
         }
         Ok(lost)
     }

@@ -65,7 +65,8 @@ impl Headers {
         for part in ["\"", name, "\":\"", &value, "\"}"] {
             self.logged.push_str(part);
         }
-        self.map.insert(HeaderName::from_static(name), HeaderValue::try_from(value).expect("ids, names, numbers and digests are ASCII"));
+        self.map
+            .insert(HeaderName::from_static(name), HeaderValue::try_from(value).expect("ids, event names, numbers and digests are ASCII"));
     }
 }
 

@@ -41,7 +41,7 @@ impl Webhooks {
         let recorded = queries::record_attempts(&mut conn, &columns, circuit.opens_after(), circuit.cool_down(), now).await?;
         conn.keep();
         if recorded < attempts.len() as u64 {
-            tracing::warn!(lost = attempts.len() as u64 - recorded, "leases ran out before their attempts ended");
+            tracing::warn!(lost = attempts.len() as u64 - recorded, "leases expired before their attempts ended");
         }
         Ok(gone.into_values().collect())
     }

@@ -125,7 +125,7 @@ impl Rounds {
                 Ok(true) => continue,
                 Ok(false) => self.next_look(),
                 Err(error) => {
-                    tracing::warn!(error = chain(&error), "webhooks wait for the database");
+                    tracing::warn!(error = chain(&error), "the webhook worker is waiting for the database");
                     // The work that was not done is still to do.
                     self.next_poll = Instant::now();
                     self.reclaims_from = Instant::now() + WRITING_DOWN;
@@ -212,7 +212,7 @@ impl Rounds {
     }
 
     fn fresh(&mut self) -> &mut LaneState {
-        let place = Lane::ALL.iter().position(|lane| *lane == Lane::Fresh).expect("it is one of them");
+        let place = Lane::ALL.iter().position(|lane| *lane == Lane::Fresh).expect("the list contains the lane");
         &mut self.lanes[place]
     }
 

@@ -51,7 +51,7 @@ mod tests {
     const ID: &str = "event_01h455vb4pex5vsknk084sn02q";
     const BODY: &[u8] = br#"{"event":"order.created"}"#;
 
-    #[expect(clippy::disallowed_methods, reason = "the library under test reads the system's clock")]
+    #[expect(clippy::disallowed_methods, reason = "the library under test reads the system clock")]
     fn now() -> DateTime<Utc> {
         Utc::now()
     }

@@ -134,7 +134,7 @@ async fn record_one_by_one(webhooks: &Webhooks, attempts: &[Attempt]) -> Vec<Gon
         match webhooks.write_down(std::slice::from_ref(attempt)).await {
             Ok(one) => gone.extend(one),
             Err(error) => {
-                tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt stays unrecorded and will be made again");
+                tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt could not be recorded and is repeated");
             }
         }
     }
@@ -152,7 +152,7 @@ async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
     let elsewhere = async {
         loop {
             if let Err(error) = hear(&webhooks, &wake).await {
-                tracing::debug!(error = chain(&error), "not listening for events");
+                tracing::debug!(error = chain(&error), "notifications of new events are not available");
             }
             sleep(PAUSE).await;
         }

@@ -35,13 +35,13 @@ async fn token_revoke_ends_one_sign_in_or_all_of_a_customer() {
     let session: uuid::Uuid =
         sqlx::query_scalar("select uuid from customer_tokens where id = $1").bind(number).fetch_one(&world.pool).await.unwrap();
     let session = session.to_string();
-    assert_eq!(printed(&["token", "revoke", "--session", &session], &database).await, "1 sign-in ended.\n");
+    assert_eq!(printed(&["token", "revoke", "--session", &session], &database).await, "1 session ended.\n");
     assert_eq!((me(&first).await, me(&second).await, me(&third).await), (200, 401, 200));
     let again = portico(&["token", "revoke", "--session", &session], &database).output().await.unwrap();
-    assert!(!again.status.success() && String::from_utf8_lossy(&again.stderr).contains("there is no such sign-in"));
+    assert!(!again.status.success() && String::from_utf8_lossy(&again.stderr).contains("there is no such session"));
 
     let customer = login["customer"]["id"].as_str().unwrap();
-    assert_eq!(printed(&["token", "revoke", "--customer", customer], &database).await, "2 sign-ins ended.\n");
+    assert_eq!(printed(&["token", "revoke", "--customer", customer], &database).await, "2 sessions ended.\n");
     assert_eq!((me(&first).await, me(&third).await), (401, 401));
 }
 
@@ -77,7 +77,7 @@ async fn customer_export_prints_everything_that_is_kept_of_one_customer() {
 #[tokio::test]
 async fn the_start_warns_of_ids_that_are_taken_as_they_come() {
     let world = World::new().await;
-    let warning = "whoever knows somebody's id signs in as them";
+    let warning = "anyone who knows a person's id can sign in as that person";
     let database = ("database.url", world.database.as_str());
     let silent = Service::start(&[database]).await;
     assert!(!silent.log().contains(warning), "{}", silent.log());
@@ -142,7 +142,7 @@ async fn the_doctor_says_of_each_outside_service_whether_it_is_configured_and_an
         ("mail", "configured and answers"),
         ("sign-in by idp-a", "2 of the keys"),
         ("sign-in by idp-b", "2 of the keys"),
-        ("sign-in by idp-c", "knows our app"),
+        ("sign-in by idp-c", "is configured, and accepts the app id and its secret"),
         ("cards", "the keys of 1 gateways can be used"),
     ] {
         assert!(line(&report, what).starts_with("ok") && line(&report, what).contains(words), "{report}");
@@ -153,13 +153,13 @@ async fn the_doctor_says_of_each_outside_service_whether_it_is_configured_and_an
     let (nowhere, nobody) = ("http://127.0.0.1:9", "smtp://127.0.0.1:9");
     let another_key = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
     for (changes, what, words) in [
-        (vec![("sms.twilio.base_url", nowhere)], "texts", "nobody answers at http://127.0.0.1:9"),
+        (vec![("sms.twilio.base_url", nowhere)], "texts", "no response from http://127.0.0.1:9"),
         (vec![("mail.smtp_url", nobody)], "mail", "is configured, but"),
         (vec![("providers.idp_a.jwks_url", nowhere)], "sign-in by idp-a", "its keys cannot be fetched"),
         (vec![("providers.idp_b.jwks_url", texts.uri().as_str())], "sign-in by idp-b", "status 404"),
-        (vec![("providers.idp_c.graph_url", nowhere)], "sign-in by idp-c", "does not know our app"),
-        (vec![("providers.card.base_url", nowhere)], "cards", "nobody answers"),
-        (vec![("application_key", another_key)], "cards", "does not open 1 of 1 gateways"),
+        (vec![("providers.idp_c.graph_url", nowhere)], "sign-in by idp-c", "the app id and its secret could not be verified"),
+        (vec![("providers.card.base_url", nowhere)], "cards", "no response from"),
+        (vec![("application_key", another_key)], "cards", "cannot decrypt the secret keys of 1 of 1 gateways"),
     ] {
         let (healthy, report) = doctor(with(&changes)).await;
         assert!(!healthy && line(&report, what).starts_with("BAD") && line(&report, what).contains(words), "{report}");

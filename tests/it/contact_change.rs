@@ -83,7 +83,7 @@ impl Contact {
 /// Runs a story for both kinds, each in a world of its own.
 async fn of_both(story: impl AsyncFn(&World, Contact)) {
     for contact in [NUMBER, ADDRESS] {
-        #[expect(clippy::print_stdout, reason = "where a story goes wrong, its last line says of which kind")]
+        #[expect(clippy::print_stdout, reason = "if a test fails, the last line that it printed names the kind")]
         {
             println!("{}", contact.member);
         }

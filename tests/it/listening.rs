@@ -83,7 +83,7 @@ async fn portico_listen_forwards_like_the_real_thing_and_prints_the_answers() {
 async fn way_to(service: SocketAddr) -> (SocketAddr, Arc<Notify>) {
     let (listener, cut) = (TcpListener::bind("127.0.0.1:0").await.unwrap(), Arc::<Notify>::default());
     let (address, scissors) = (listener.local_addr().unwrap(), cut.clone());
-    #[expect(clippy::disallowed_methods, reason = "it ends with the story's runtime")]
+    #[expect(clippy::disallowed_methods, reason = "it ends with the runtime of the test")]
     tokio::spawn(async move {
         while let Ok((mut client, _)) = listener.accept().await {
             let mut service = TcpStream::connect(service).await.unwrap();

@@ -1,6 +1,6 @@
 //! Integration tests of the specification: stories that send requests to the real router with a real PostgreSQL.
 
-#![expect(clippy::unwrap_used, reason = "a story that meets what it does not expect ends there")]
+#![expect(clippy::unwrap_used, reason = "a test fails at an unexpected value")]
 
 mod support;
 

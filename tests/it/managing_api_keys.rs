@@ -259,7 +259,7 @@ async fn an_operator_rolls_a_key_by_hand() {
     assert!(sqlx::query_scalar::<_, bool>(ends).bind(uuid(&old)).fetch_one(&world.pool).await.unwrap());
     for (key, overlap, reason) in [
         ("key_01h455vb4pex5vsknk084sn02q", "1h", "there is no API key"),
-        (new["id"].as_str().unwrap(), "31d", "The overlap is at most 2592000 seconds."),
+        (new["id"].as_str().unwrap(), "31d", "The overlap may be at most 2592000 seconds."),
     ] {
         let refused = portico(&["key", "roll", key, "--overlap", overlap], &database).output().await.unwrap();
         assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains(reason), "{refused:?}");

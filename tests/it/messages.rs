@@ -181,7 +181,7 @@ fn files_that_cannot_be_used_are_named_at_the_start() {
         (
             "de.toml",
             format!("[verify_phone]\ntext = \"{{code}} {}\"", "ж".repeat(64)),
-            vec!["de.toml", "verify_phone.text", "71 of the 70"],
+            vec!["de.toml", "verify_phone.text", "71 units; one text holds at most 70"],
         ),
         ("en.toml", "[sign_in]\ntxt = \"{code}\"".to_owned(), vec!["en.toml", "txt", "line 2"]),
         ("fr.toml", without_a_line("adresse"), vec!["fr.toml", "email_changed.mail", "missing"]),

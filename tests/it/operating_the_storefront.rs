@@ -76,7 +76,7 @@ async fn the_guard_pauses_a_store_whose_codes_nobody_uses_and_an_operator_lifts_
     ask(50).await.refused(423, "texts_paused");
     let store = list(&world, "stores").await["stores"][0].clone();
     assert_eq!(store["texts_paused"], true);
-    assert_eq!(store["texts_paused_reason"], "50 codes were texted within ten minutes and only 0 of them used");
+    assert_eq!(store["texts_paused_reason"], "50 codes were texted within ten minutes, and only 0 of them were used");
     let path = format!("/storefront/int/v1/stores/{}", store["id"].as_str().unwrap());
     let lift = || world.api(Method::PUT, &path).json(&json!({ "texts_paused": false })).send();
     let lifted = lift().await.ok(200);
@@ -116,7 +116,7 @@ async fn an_operator_pauses_a_stores_texts_with_a_reason_and_mails_go_on() {
     let world = World::new().await;
     let path = format!("/storefront/int/v1/stores/{}", world.store);
     let put = |body: Value| world.api(Method::PUT, &path).json(&body).send();
-    assert_eq!(put(json!({ "texts_paused": true })).await.ok(200)["store"]["texts_paused_reason"], "paused by hand");
+    assert_eq!(put(json!({ "texts_paused": true })).await.ok(200)["store"]["texts_paused_reason"], "paused manually");
     put(json!({ "texts_paused": true, "texts_paused_reason": "a campaign" })).await.ok(200);
     let store = list(&world, &format!("stores/{}", world.store)).await["store"].clone();
     assert_eq!((&store["texts_paused_reason"], &store["texts_paused_at"]), (&json!("a campaign"), &json!("2026-05-21T10:15:00.000+00:00")));

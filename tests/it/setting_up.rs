@@ -44,7 +44,7 @@ async fn an_empty_database_becomes_a_shop_whose_keys_work() {
 
     assert!(refused(&["company", "create", "My Shop"], &database).await.contains("run portico migrate"));
     assert!(printed(&["migrate"], &database).await.contains("migrations were applied"));
-    assert_eq!(printed(&["migrate"], &database).await, "The database was of this version already.\n");
+    assert_eq!(printed(&["migrate"], &database).await, "All migrations were already applied.\n");
 
     let company = made(&["company", "create", "My Shop"], &database, "company").await;
     let company = company["id"].as_str().unwrap();
@@ -97,13 +97,13 @@ async fn what_cannot_be_made_is_refused_and_nothing_is_stored() {
     let database = [("database.url", world.database.as_str())];
     let (company, nobody) = (world.company.to_string(), "company_01h455vb4pex5vsknk084sn02q");
     for (arguments, words) in [
-        (vec!["company", "create", " "], "a name has 1 to 255 characters"),
+        (vec!["company", "create", " "], "a name must have 1 to 255 characters"),
         (vec!["store", "create", "Shop", "--company", nobody], "there is no company"),
         (vec!["key", "create", "--store", "store_01h455vb4pex5vsknk084sn02q"], "there is no store"),
         (vec!["key", "create", "--company", nobody, "--scopes", "read"], "there is no company"),
         (vec!["key", "create", "--company", &company, "--scopes", "everything"], "everything"),
         (vec!["key", "create", "--company", &company, "--scopes", "read", "--networks", "10.0.0.0/99"], "10.0.0.0/99"),
-        (vec!["key", "create", "--company", &company, "--scopes", "read", "--expires-in", "0s"], "a second at least"),
+        (vec!["key", "create", "--company", &company, "--scopes", "read", "--expires-in", "0s"], "at least one second"),
         (vec!["operator", "remove", "nobody@example.com"], "there is no operator"),
     ] {
         let said = refused(&arguments, &database).await;
@@ -126,7 +126,7 @@ async fn operators_are_created_listed_and_removed() {
     assert!(fed(&create, &database, "too short\n").await.unwrap_err().contains("12 to 256 characters"));
     let lines = fed(&create, &database, "correct horse battery\n").await.unwrap();
     assert!(lines.contains("role     support"), "{lines}");
-    assert!(fed(&create, &database, "correct horse battery\n").await.unwrap_err().contains("exists already"));
+    assert!(fed(&create, &database, "correct horse battery\n").await.unwrap_err().contains("already exists"));
     let elsewhere = ["operator", "create", "bob@example.com", "--company", "company_01h455vb4pex5vsknk084sn02q"];
     assert!(fed(&elsewhere, &database, "correct horse battery\n").await.unwrap_err().contains("there is no company"));
 
@@ -163,7 +163,7 @@ async fn the_demonstration_company_is_for_development_and_says_where_the_service
     let world = World::new().await;
     let database = ("database.url", world.database.as_str());
     let companies = async || sqlx::query_scalar::<_, i64>("select count(*) from companies").fetch_one(&world.pool).await.unwrap();
-    assert!(refused(&["demo"], &[database]).await.contains("for development only"));
+    assert!(refused(&["demo"], &[database]).await.contains("in development only"));
     assert_eq!(companies().await, 1);
 
     let directory = TemporaryDirectory::make("portico-demo").unwrap();

@@ -193,12 +193,12 @@ async fn credentials_numbers_and_codes_do_not_travel_where_others_listen() {
             ];
             Sms::new(&Config::with(&[&known[..], &[(key, url)]].concat()).unwrap().sms, None).err().map(|error| error.to_string())
         };
-        assert_eq!(refused("http://texts.example").unwrap(), format!("{key} is not an https:// address"));
+        assert_eq!(refused("http://texts.example").unwrap(), format!("{key} is not an https:// URL"));
         for good in ["https://texts.example", "http://127.0.0.1:9"] {
             assert_eq!(refused(good), None, "{key} {good}");
         }
     }
     let card = |url: &str| Card::new(&Config::with(&[("providers.card.base_url", url)]).unwrap().providers.card);
-    assert_eq!(card("http://cards.example").unwrap_err().to_string(), "providers.card.base_url is not an https:// address");
+    assert_eq!(card("http://cards.example").unwrap_err().to_string(), "providers.card.base_url is not an https:// URL");
     assert!(card("https://cards.example").is_ok() && card("http://[::1]:9").is_ok());
 }

@@ -6,7 +6,7 @@ use sha2::Sha256;
 pub fn verify(secret: &str, id: &str, timestamp: &str, signatures: &str, body: &[u8], now: u64) -> bool {
     let Ok(sent_at) = timestamp.parse::<u64>() else { return false };
     let Some(Ok(key)) = secret.strip_prefix("whsec_").map(|key| STANDARD.decode(key)) else { return false };
-    let mac = Hmac::<Sha256>::new_from_slice(&key).expect("HMAC takes keys of any length");
+    let mac = Hmac::<Sha256>::new_from_slice(&key).expect("HMAC accepts keys of any length");
     let mac = mac.chain_update(format!("{id}.{timestamp}.")).chain_update(body);
     let mut digests = signatures.split(' ').filter_map(|one| STANDARD.decode(one.strip_prefix("v1,")?).ok());
     // `verify_slice` takes the same time wherever two digests differ.

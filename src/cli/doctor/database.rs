@@ -17,14 +17,14 @@ const CLOCK_TOLERANCE: TimeDelta = TimeDelta::seconds(5);
 pub(super) async fn look(pool: &PgPool) -> Vec<(&'static str, Finding)> {
     let version = match sqlx::query_scalar!(r#"select current_setting('server_version') as "version!""#).fetch_one(pool).await {
         Ok(version) => Good(format!("PostgreSQL {version} answers")),
-        Err(error) => return vec![("database", Bad(format!("does not answer: {}", chain(&error))))],
+        Err(error) => return vec![("database", Bad(format!("cannot be reached: {}", chain(&error))))],
     };
     vec![("database", version), ("migrations", migrations(pool).await), ("clock", clock(pool).await)]
 }
 
 async fn migrations(pool: &PgPool) -> Finding {
     match database::missing_migrations(pool).await {
-        Ok(0) => Good("the database is of this version".to_owned()),
+        Ok(0) => Good("all migrations are applied".to_owned()),
         Ok(missing) => Bad(format!("the database lacks {missing} migrations: run portico migrate")),
         Err(error) => Bad(chain(&error)),
     }

@@ -60,7 +60,7 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
 
 fn key(config: &Config) -> Finding {
     match application_key(config) {
-        Ok(_) => Good("can be used".to_owned()),
+        Ok(_) => Good("is valid".to_owned()),
         Err(error) => Bad(chain(&error)),
     }
 }
@@ -68,6 +68,6 @@ fn key(config: &Config) -> Finding {
 fn messages(config: &Config) -> Finding {
     match Messages::load(&config.messages) {
         Err(error) => Bad(chain(&error)),
-        Ok(messages) => Good(format!("can be said in {}", messages.languages().collect::<Vec<_>>().join(", "))),
+        Ok(messages) => Good(format!("are available in {}", messages.languages().collect::<Vec<_>>().join(", "))),
     }
 }

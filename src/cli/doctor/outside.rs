@@ -17,8 +17,8 @@ use crate::set_up::application_key;
 
 pub(super) fn certificates() -> Finding {
     match reqwest::Client::builder().build() {
-        Ok(_) => Good("the system's authorities can be read".to_owned()),
-        Err(error) => Bad(format!("no authorities to verify HTTPS with ({}): install ca-certificates", chain(&error))),
+        Ok(_) => Good("the root certificates of the system can be read".to_owned()),
+        Err(error) => Bad(format!("no root certificates to verify HTTPS with ({}): install ca-certificates", chain(&error))),
     }
 }
 
@@ -32,7 +32,7 @@ pub(super) async fn texts(config: &Config) -> Vec<Finding> {
     for (name, address) in sms.addresses() {
         let name = name.as_str();
         findings.push(match address {
-            None => Note(format!("{name} sends nothing: the log says that a text would have been sent")),
+            None => Note(format!("{name} sends nothing: it only writes to the log that a text would have been sent")),
             Some(address) => match reach(&address).await {
                 Ok(()) => Good(format!("{name} is configured and answers")),
                 Err(error) => Bad(format!("{name} is configured, but {}", chain(&error))),
@@ -40,7 +40,7 @@ pub(super) async fn texts(config: &Config) -> Vec<Finding> {
         });
     }
     match (findings.is_empty(), config.environment()) {
-        (true, Environment::Development) => vec![Note("no provider: texts go to the mailbox alone".to_owned())],
+        (true, Environment::Development) => vec![Note("no provider: texts go to the mailbox only".to_owned())],
         (true, Environment::Production) => vec![Note("no provider: customers cannot get texts (sms.providers)".to_owned())],
         (false, _) => findings,
     }
@@ -54,7 +54,7 @@ pub(super) async fn mail(config: &Config) -> Finding {
     match (mail.greet().await, config.environment()) {
         (Some(Ok(())), _) => Good("the server is configured and answers".to_owned()),
         (Some(Err(error)), _) => Bad(format!("the server is configured, but {}", chain(&error))),
-        (None, Environment::Development) => Note("no server: mail goes to the mailbox alone".to_owned()),
+        (None, Environment::Development) => Note("no server: mail goes to the mailbox only".to_owned()),
         (None, Environment::Production) => Note("no server: customers cannot get mail (mail.smtp_url)".to_owned()),
     }
 }
@@ -93,9 +93,9 @@ fn keys(counted: Result<usize, NoAnswer>) -> Finding {
 
 fn introduced(answer: Result<Verification, NoAnswer>) -> Finding {
     match answer {
-        Ok(Verification::Graph) => Good("is configured and knows our app".to_owned()),
-        Ok(Verification::None) => Note("ids are taken as they come: whoever knows somebody's id signs in as them".to_owned()),
-        Err(error) => Bad(format!("is configured, but does not know our app: {}", chain(&error))),
+        Ok(Verification::Graph) => Good("is configured, and accepts the app id and its secret".to_owned()),
+        Ok(Verification::None) => Note("ids are not verified: anyone who knows a person's id can sign in as that person".to_owned()),
+        Err(error) => Bad(format!("is configured, but the app id and its secret could not be verified: {}", chain(&error))),
     }
 }
 
@@ -114,6 +114,8 @@ pub(super) async fn cards(config: &Config, pool: &PgPool) -> Finding {
             Ok(()) => Good(format!("the provider answers, and the keys of {active} gateways can be used")),
             Err(error) => Bad(format!("{active} gateways are configured, but {}", chain(&error))),
         },
-        Ok(CardGateways { active, sealed }) => Bad(format!("this application key does not open {sealed} of {active} gateways")),
+        Ok(CardGateways { active, sealed }) => {
+            Bad(format!("this application key cannot decrypt the secret keys of {sealed} of {active} gateways"))
+        }
     }
 }

@@ -96,7 +96,7 @@ impl Listener {
             let before = self.after;
             match self.read().await {
                 Broken::Refused(reason) => return reason,
-                broken => output::complain(&format!("portico listen: {}; coming back", chain(&broken))),
+                broken => output::complain(&format!("portico listen: {}; reconnecting", chain(&broken))),
             }
             pause = if self.after == before { (pause * 2).min(PAUSES.1) } else { PAUSES.0 };
             sleep(pause).await;
@@ -147,7 +147,7 @@ impl Listener {
 
 async fn refusal(status: StatusCode, response: Response) -> Broken {
     let problem: serde_json::Value = response.json().await.unwrap_or_default();
-    let reason = format!("the service answered {status}: {}", problem["detail"].as_str().unwrap_or("without a reason"));
+    let reason = format!("the service responded with {status}: {}", problem["detail"].as_str().unwrap_or("no reason given"));
     match status {
         StatusCode::TOO_MANY_REQUESTS => Broken::Over(reason),
         status if status.is_server_error() => Broken::Over(reason),

@@ -41,7 +41,7 @@ impl Purpose for Signing {
 
 /// The text is not a valid credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("A {0} has 8 to 255 visible ASCII characters.")]
+#[error("A {0} must have 8 to 255 visible ASCII characters.")]
 pub struct BadCredential(&'static str);
 
 impl<K: Purpose> Credential<K> {
@@ -95,7 +95,10 @@ mod tests {
         for bad in ["", "short", "two words here", "kurz\u{fc}berlang", &"x".repeat(256)] {
             assert!(SecretKey::parse(&bad.into()).is_err(), "{bad:?}");
         }
-        assert_eq!(SigningSecret::parse(&"".into()).unwrap_err().to_string(), "A signing secret has 8 to 255 visible ASCII characters.");
+        assert_eq!(
+            SigningSecret::parse(&"".into()).unwrap_err().to_string(),
+            "A signing secret must have 8 to 255 visible ASCII characters."
+        );
         let secret = SecretKey::parse(&" sk_test_12345\n".into()).unwrap();
         let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
         let (mine, other) = (GatewayId::from(Uuid::from_u128(7)), GatewayId::from(Uuid::from_u128(8)));

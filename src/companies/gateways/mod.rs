@@ -31,7 +31,7 @@ pub enum GatewayDriver {
 
 /// The text is not a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("drivers are \"card\"")]
+#[error("the driver must be \"card\"")]
 pub struct NotADriver;
 
 impl FromStr for GatewayDriver {
@@ -61,10 +61,10 @@ pub enum GatewayError {
     #[error("there is no gateway {0}")]
     GatewayUnknown(GatewayId),
     /// The company already has an active card gateway, where cards are saved.
-    #[error("the company has an active card gateway already; rotate its secret key instead")]
+    #[error("the company already has an active card gateway; rotate its secret key instead")]
     CardGatewayExists,
     /// The stored secret cannot be decrypted with this application key.
-    #[error("the secret key of a gateway cannot be used")]
+    #[error("the secret key of a gateway cannot be decrypted")]
     CannotOpen(#[from] CannotOpen),
     /// A database error.
     #[error("the gateway could not be read or stored")]

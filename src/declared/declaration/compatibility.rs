@@ -60,7 +60,7 @@ pub fn compare(before: &Value, after: &Value) -> Result<(), Incompatible> {
 fn schemas(member: &str, before: &Value, after: &Value) -> Result<(), Incompatible> {
     let (Value::Object(before), Value::Object(after)) = (before, after) else {
         let wider = before == after || *before == Value::Bool(false) || *after == Value::Bool(true);
-        return if wider { Ok(()) } else { refuse(member, "its schema is another one") };
+        return if wider { Ok(()) } else { refuse(member, "its schema has changed") };
     };
     properties(member, before, after)?;
     required(member, before, after)?;
@@ -75,12 +75,12 @@ fn schemas(member: &str, before: &Value, after: &Value) -> Result<(), Incompatib
             ("items", Some(was), Some(is)) => schemas(&format!("{member}[]"), was, is)?,
             ("additionalProperties", Some(was), Some(is)) if *was == Value::Bool(false) || *is == Value::Bool(true) => {}
             ("enum", Some(was), Some(is)) if is_wider_list(was, is) => {}
-            ("enum", Some(_), Some(_)) => return refuse(member, "a value that was allowed is not"),
+            ("enum", Some(_), Some(_)) => return refuse(member, "a value that was allowed before is not allowed any more"),
             ("type", Some(was), Some(is)) if is_wider_list(was, is) => {}
-            ("type", Some(_), Some(_)) => return refuse(member, "its type is another one"),
+            ("type", Some(_), Some(_)) => return refuse(member, "its type has changed"),
             (bound, Some(was), Some(is)) if UPPER.contains(&bound) && is_above(is, was) => {}
             (bound, Some(was), Some(is)) if LOWER.contains(&bound) && is_above(was, is) => {}
-            (keyword, ..) => return refuse(member, format!("{keyword} is new, or not known to be wider than before")),
+            (keyword, ..) => return refuse(member, format!("{keyword} was added, or may be stricter than before")),
         }
     }
     Ok(())
@@ -100,13 +100,13 @@ fn properties(member: &str, before: &Map<String, Value>, after: &Map<String, Val
     for (name, schema) in &was {
         match is.get(name) {
             Some(after) => schemas(&within(member, name), schema, after)?,
-            None => return refuse(&within(member, name), "it is gone, and records may have it"),
+            None => return refuse(&within(member, name), "it was removed, and stored records may have it"),
         }
     }
     // If arbitrary fields were allowed before, stored records may have a field of this name with any value.
     let closed = before.get("additionalProperties") == Some(&Value::Bool(false)) && !before.contains_key("patternProperties");
     match is.keys().find(|name| !was.contains_key(*name)) {
-        Some(new) if !closed => refuse(&within(member, new), "it is new where members of any name were allowed"),
+        Some(new) if !closed => refuse(&within(member, new), "it is new, and fields of any name were allowed before"),
         _ => Ok(()),
     }
 }
@@ -116,7 +116,7 @@ fn required(member: &str, before: &Map<String, Value>, after: &Map<String, Value
         schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     };
     match of(after).difference(&of(before)).next() {
-        Some(name) => refuse(&within(member, name), "it is required, and records may lack it"),
+        Some(name) => refuse(&within(member, name), "it is required, and stored records may lack it"),
         None => Ok(()),
     }
 }
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(with("e", json!({ "not": { "type": "string" } })), "e");
         let mut required = before.clone();
         required["required"] = json!(["a", "b"]);
-        assert_eq!(compare(&before, &required).unwrap_err().to_string(), "b: it is required, and records may lack it");
+        assert_eq!(compare(&before, &required).unwrap_err().to_string(), "b: it is required, and stored records may lack it");
         let mut gone = before.clone();
         gone["properties"].as_object_mut().unwrap().remove("b");
         assert_eq!(compare(&before, &gone).unwrap_err().member, "b");

@@ -11,7 +11,7 @@ pub(super) fn put_in_place(mut schema: Map<String, Value>) -> Result<Map<String,
     let definitions = match schema.shift_remove("$defs") {
         None => Map::new(),
         Some(Value::Object(definitions)) => definitions,
-        Some(_) => return Err(BadKey::new("$defs", "it is a table of schemas")),
+        Some(_) => return Err(BadKey::new("$defs", "it must be a table of schemas")),
     };
     each(&mut schema, &definitions, &mut Vec::new())?;
     Ok(schema)
@@ -36,7 +36,7 @@ fn each(members: &mut Map<String, Value>, definitions: &Map<String, Value>, with
         }
         part => match members.entry("allOf").or_insert_with(|| json!([])) {
             Value::Array(all) => all.push(part),
-            _ => return Err(BadKey::new("allOf", "it is a list of schemas")),
+            _ => return Err(BadKey::new("allOf", "it must be a list of schemas")),
         },
     }
     Ok(())
@@ -53,7 +53,7 @@ fn inside(value: &mut Value, definitions: &Map<String, Value>, within: &mut Vec<
 fn find(reference: &Value, definitions: &Map<String, Value>, within: &[String]) -> Result<Value, String> {
     let name = reference.as_str().and_then(|reference| reference.strip_prefix("#/$defs/"));
     match name.and_then(|name| definitions.get(name)) {
-        None => Err(format!("{reference} does not lead to a part under #/$defs/")),
+        None => Err(format!("{reference} does not refer to a schema under #/$defs/")),
         Some(_) if within.contains(&reference.to_string()) => Err(format!("{reference} contains itself")),
         Some(part) => Ok(part.clone()),
     }

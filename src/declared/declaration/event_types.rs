@@ -15,7 +15,7 @@ const SAMPLE: (&str, &str) = ("record_01h455vb4pex5vsknk084sn02q", "01890a5d-ac9
 
 /// `stock_item.created`. The singular name has been validated.
 pub(super) fn name(singular: &str, action: &str) -> EventName {
-    format!("{singular}.{action}").parse().expect("words make the name of an event")
+    format!("{singular}.{action}").parse().expect("lower-case words form a valid event name")
 }
 
 /// `created`, `updated`, `deleted`, and the events that values of fields publish.

@@ -66,26 +66,26 @@ fn files(directory: &Path) -> Result<BTreeSet<PathBuf>, BadDeclaration> {
 fn name(file: &Path, extension: ExtensionFile, before: &[Draft], built_in: &BuiltIn<'_>) -> Result<Vec<Draft>, BadKey> {
     let ExtensionFile { namespace, resources } = extension;
     if !is_path_word(&namespace) {
-        return Err(BadKey::new("namespace", "a namespace is lower-case words joined by -"));
+        return Err(BadKey::new("namespace", "a namespace must be lower-case words joined by -"));
     }
     let of_the_program = |namespace: &str| built_in.kinds.iter().any(|kind| kind.name.split('/').next() == Some(namespace));
     if of_the_program(&namespace) || before.iter().any(|draft| draft.namespace == namespace) {
-        return Err(BadKey::new("namespace", format!("the namespace {namespace} is taken")));
+        return Err(BadKey::new("namespace", format!("the namespace {namespace} is already used")));
     }
     let mut drafts: Vec<Draft> = Vec::new();
     for (plural, table) in resources {
         let key = format!("resources.{plural}");
         // A list response has the key `meta` beside the records.
         if !is_path_word(&plural) || plural == "meta" {
-            return Err(BadKey::new(key, "a resource is lower-case words joined by -, and not meta"));
+            return Err(BadKey::new(key, "a resource must be lower-case words joined by -, and not meta"));
         }
         let singular = &table.singular;
         if !is_member_name(singular) {
-            return Err(BadKey::new(format!("{key}.singular"), "a singular is lower-case words joined by _"));
+            return Err(BadKey::new(format!("{key}.singular"), "a singular must be lower-case words joined by _"));
         }
         // The names of its events start with the singular name.
         if built_in.events.has_group(singular) || before.iter().chain(&drafts).any(|draft| draft.terms.singular == singular) {
-            return Err(BadKey::new(format!("{key}.singular"), format!("the singular {singular} is taken")));
+            return Err(BadKey::new(format!("{key}.singular"), format!("the singular {singular} is already used")));
         }
         let terms = words::names(&namespace, &plural, singular);
         drafts.push(Draft { file: file.to_owned(), namespace: namespace.clone(), terms, table });

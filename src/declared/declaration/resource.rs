@@ -21,7 +21,7 @@ const PARAMETERS: [&str; 6] = ["limit", "after", "sort", "query", "created_after
 /// Builds the kind that `table` declares. Its records may reference the kinds in `referable`.
 pub(super) fn declare(namespace: &str, names: Terms, table: ResourceTable, referable: &[Referable]) -> Result<Declaration, BadKey> {
     if table.version < 1 {
-        return Err(BadKey::new("version", "versions count from 1"));
+        return Err(BadKey::new("version", "the first version is 1"));
     }
     let mut schema = closed(put_in_place(table.schema).map_err(|bad| bad.below("schema"))?, names.singular)?;
     let members = MemberSchemas(schema["properties"].as_object().cloned().unwrap_or_default());
@@ -38,7 +38,7 @@ pub(super) fn declare(namespace: &str, names: Terms, table: ResourceTable, refer
     let unfit = |unfit: Unfit| BadKey::new("sample", unfit.to_string());
     json_schema::check(&validator, &Value::Object(table.sample.clone())).map_err(unfit)?;
     let event_types = event_types::of(namespace, names.singular, &schema, &table.sample, &becomes)
-        .map_err(|error| BadKey::new("schema", format!("its events cannot be described: {error}")))?;
+        .map_err(|error| BadKey::new("schema", format!("its events are invalid: {error}")))?;
     Ok(Declaration {
         kind: format!("{namespace}/{}", names.plural.replace('_', "-")),
         namespace: namespace.to_owned(),
@@ -57,10 +57,10 @@ pub(super) fn declare(namespace: &str, names: Terms, table: ResourceTable, refer
 /// The schema of an object that allows only the declared fields, and `meta` for free-form data of the shop.
 fn closed(mut schema: Map<String, Value>, singular: &str) -> Result<Value, BadKey> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
-        return Err(BadKey::new("schema.type", "a record is an object"));
+        return Err(BadKey::new("schema.type", "the type of a record must be object"));
     }
     let Some(Value::Object(properties)) = schema.get_mut("properties") else {
-        return Err(BadKey::new("schema.properties", "a record has properties"));
+        return Err(BadKey::new("schema.properties", "a record needs properties"));
     };
     for (name, member) in &*properties {
         let key = format!("schema.properties.{name}");
@@ -69,15 +69,12 @@ fn closed(mut schema: Map<String, Value>, singular: &str) -> Result<Value, BadKe
             return Err(BadKey::new(key, "this name is reserved, or not lower-case words joined by _"));
         }
         if !member.is_object() {
-            return Err(BadKey::new(key, "the schema of a member is a table"));
+            return Err(BadKey::new(key, "the schema of a field must be a table"));
         }
     }
     properties.insert("meta".to_owned(), json!({ "type": "object" }));
     if schema.entry("additionalProperties").or_insert(false.into()) != &Value::Bool(false) || schema.contains_key("patternProperties") {
-        return Err(BadKey::new(
-            "schema.additionalProperties",
-            "members that nobody knows are refused everywhere; meta takes what has no name",
-        ));
+        return Err(BadKey::new("schema.additionalProperties", "unknown fields are always refused; meta is the place for free-form data"));
     }
     Ok(Value::Object(schema))
 }
@@ -112,10 +109,10 @@ impl MemberSchemas {
             let bad = |reason: &str| Err(BadKey::new("filters", format!("{member} {reason}")));
             match self.form(&member) {
                 _ if PARAMETERS.contains(&member.as_str()) => bad("is a parameter of every list"),
-                None => bad("is no property with one scalar type"),
+                None => bad("is not a property with exactly one scalar type"),
                 // Ids are always short enough.
                 Some(FieldForm::Text) if !references.contains_key(&member) && !is_short(&self.0[&member]) => {
-                    bad("needs a maxLength of 500 at most, or an enum, to fit into an index")
+                    bad("needs a maxLength of at most 500, or an enum, to fit into an index")
                 }
                 Some(form) => Ok((member, form)),
             }
@@ -125,7 +122,7 @@ impl MemberSchemas {
 
     fn searched(&self, search: &[String]) -> Result<(), BadKey> {
         match search.iter().find(|member| !self.is_text(member)) {
-            Some(member) => Err(BadKey::new("search", format!("{member} is no property with the type string"))),
+            Some(member) => Err(BadKey::new("search", format!("{member} is not a property with the type string"))),
             None => Ok(()),
         }
     }
@@ -153,11 +150,11 @@ impl MemberSchemas {
     fn event(&self, member: &str, value: &str, name: &str, singular: &str) -> Result<EventName, String> {
         let event: EventName = name.parse().map_err(|error: NotAnEventName| error.to_string())?;
         if event.resource() != singular || event_types::ACTIONS.iter().any(|action| event_types::name(singular, action) == event) {
-            return Err(format!("an event of its own begins with {singular}. and is not one that every record has"));
+            return Err(format!("the event must begin with {singular}. and must not be one of the events of every record"));
         }
         let known = self.0[member]["enum"].as_array();
         match known.is_some_and(|known| !known.contains(&Value::from(value))) {
-            true => Err(format!("{member} never becomes {value}")),
+            true => Err(format!("{value} is not a value of {member}")),
             false => Ok(event),
         }
     }

@@ -62,7 +62,7 @@ impl Account {
         let mut way: Vec<&Path> = directory.ancestors().collect();
         way.reverse();
         for door in way {
-            if !may_enter(user, &fs::metadata(door).doing("look at", door)?) {
+            if !may_enter(user, &fs::metadata(door).doing("read the permissions of", door)?) {
                 return Err(PostgresError::ShutOut { account: user.name.clone(), directory: door.to_owned() });
             }
         }

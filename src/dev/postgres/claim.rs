@@ -32,7 +32,7 @@ impl Claim {
             if !told {
                 tracing::info!(
                     data_dir = %data_dir.display(),
-                    "waiting for another Portico to stop"
+                    "waiting for another Portico process on this data directory to stop"
                 );
                 told = true;
             }

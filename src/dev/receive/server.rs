@@ -48,10 +48,10 @@ pub enum ReceiveError {
     #[error("TLS could not be set up")]
     Tls(#[from] rustls::Error),
     /// The issued certificate is not valid PEM.
-    #[error("the certificate could not be read back")]
+    #[error("the generated certificate could not be parsed")]
     Pem(#[from] pem::Error),
     /// The server failed.
-    #[error("the receiver stopped by itself")]
+    #[error("the receiver stopped unexpectedly")]
     Serve(#[source] io::Error),
 }
 
@@ -144,7 +144,7 @@ async fn receive(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Result
             tracing::warn!(
                 limit = BODY_LIMIT,
                 error = %rejection,
-                "a delivery was too large, or broke off"
+                "a delivery was too large or incomplete"
             );
             return rejection.into_response();
         }

@@ -27,7 +27,7 @@ pub struct SigningSecret {
 
 /// The text is not a signing secret.
 #[derive(Debug, thiserror::Error)]
-#[error("a signing secret is `whsec_` followed by base64, as the console shows it")]
+#[error("a signing secret must be `whsec_` followed by base64")]
 pub struct NotASigningSecret;
 
 impl FromStr for SigningSecret {
@@ -63,7 +63,7 @@ impl SigningSecret {
 }
 
 fn keyed(key: &[u8]) -> Hmac<Sha256> {
-    Hmac::new_from_slice(key).expect("HMAC takes keys of every length")
+    Hmac::new_from_slice(key).expect("HMAC accepts keys of any length")
 }
 
 /// The result of checking one signature.

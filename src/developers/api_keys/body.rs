@@ -57,7 +57,7 @@ impl ApiKeyBody {
         if let Member::Sent(Some(end)) = self.expires_at
             && DateTime::from(end) <= now
         {
-            return Err(FieldErrors::one("expires_at", "This must be an instant to come."));
+            return Err(FieldErrors::one("expires_at", "This must be an instant in the future."));
         }
         self.expires_at.put_or_clear(&mut key.expires_at);
         Ok(())
@@ -69,23 +69,23 @@ impl Editable for ApiKeyRecord {
 
     fn documented() -> Vec<Described> {
         vec![
-            Described::sent::<Line<255>>("name", "What its owner calls it."),
+            Described::sent::<Line<255>>("name", "The name that the owner gives the key."),
             Described::formed(
                 "scopes",
-                "What it may do.",
+                "The scopes of the key.",
                 json!({ "type": "array", "minItems": 1, "items": { "enum": Scope::ALL.map(Scope::as_str) } }),
             )
             .and_needed(),
             Described::formed(
                 "allowed_networks",
-                "From where; none is from anywhere.",
+                "The networks that the key may be used from. An empty list means anywhere.",
                 json!({ "type": "array", "items": { "type": "string" } }),
             )
             .and_sent(),
-            Described::sent::<Option<Instant>>("expires_at", "Until when; null is for ever."),
-            Described::shown::<Option<Instant>>("revoked_at", "From when on it is refused."),
-            Described::shown::<Option<Instant>>("last_used_at", "When it was used last, to a few minutes."),
-            Described::shown::<Option<Reference<KeyId>>>("replaces", "The key it was rolled from."),
+            Described::sent::<Option<Instant>>("expires_at", "When the key expires. Null means never."),
+            Described::shown::<Option<Instant>>("revoked_at", "When the key is or was revoked."),
+            Described::shown::<Option<Instant>>("last_used_at", "When the key was last used, accurate to a few minutes."),
+            Described::shown::<Option<Reference<KeyId>>>("replaces", "The key that this key replaced in a rotation."),
         ]
     }
 

@@ -70,7 +70,7 @@ impl Announced for ApiKeyRecord {}
 
 impl ApiKeyRecord {
     fn grant(&self) -> Grant {
-        let networks = AllowedNetworks::try_from(self.allowed_networks.clone()).expect("only networks that could be read were stored");
+        let networks = AllowedNetworks::try_from(self.allowed_networks.clone()).expect("networks are validated before they are stored");
         let until = [self.expires_at, self.revoked_at].into_iter().flatten().min();
         Grant { scopes: Scopes::from_names(&self.scopes), networks, until }
     }
@@ -111,7 +111,7 @@ where
     Extension::new("developers").editable::<ApiKeyRecord>().beside(
         Method::POST,
         "/api-keys/{uuid}/roll",
-        "Replace an API key by a new one.",
+        "Replace an API key with a new one.",
         roll::roll,
     )
 }

@@ -50,7 +50,7 @@ impl Batch {
         let members: BTreeMap<String, Box<RawValue>> = json::parse(body.get().as_bytes())?;
         let (bodies, is_single) = match members.get("events") {
             None => (vec![read_one(body, catalogue)?], true),
-            Some(_) if members.len() > 1 => return Err(FieldErrors::one("events", "Beside events there is nothing else.")),
+            Some(_) if members.len() > 1 => return Err(FieldErrors::one("events", "No other field is allowed beside events.")),
             Some(listed) => (read_many(listed, catalogue)?, false),
         };
         let (mut events, mut keys) = (Vec::with_capacity(bodies.len()), Vec::with_capacity(bodies.len()));
@@ -78,7 +78,7 @@ impl Batch {
         let mut keys = self.keys.iter().enumerate().filter_map(|(index, key)| Some((index, key.as_ref()?)));
         match keys.find(|(_, key)| !seen.insert(&key.text)) {
             None => Ok(()),
-            Some((index, _)) => Err(FieldErrors::one(&self.path(index, "idempotency_key"), "This key stands there twice.")),
+            Some((index, _)) => Err(FieldErrors::one(&self.path(index, "idempotency_key"), "This key occurs twice.")),
         }
     }
 }
@@ -100,7 +100,7 @@ fn read_one(body: &RawValue, catalogue: &Catalogue) -> Result<(EventName, Body),
     let body: Body = json::parse(body.get().as_bytes())?;
     let event_type = catalogue.named(&body.event).map_err(|unknown| FieldErrors::one("event", unknown.to_string()))?;
     if event_type.publisher == Publisher::Service {
-        return Err(FieldErrors::one("event", format!("{} is published by the service alone.", event_type.name)));
+        return Err(FieldErrors::one("event", format!("{} can only be published by the service itself.", event_type.name)));
     }
     let name = event_type.name.clone();
     let data = Value::Object(body.data);
@@ -108,7 +108,7 @@ fn read_one(body: &RawValue, catalogue: &Catalogue) -> Result<(EventName, Body),
         let member = if unfit.path.is_empty() { "data".to_owned() } else { format!("data.{}", unfit.path) };
         return Err(FieldErrors::one(&member, format!("{unfit}.")));
     }
-    let Value::Object(data) = data else { unreachable!("it was an object a moment ago") };
+    let Value::Object(data) = data else { unreachable!("it was created as an object above") };
     Ok((name, Body { data, ..body }))
 }
 

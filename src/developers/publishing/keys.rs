@@ -78,5 +78,5 @@ impl Developers {
 }
 
 fn used_otherwise(path: &str) -> Problem {
-    Problem::new(ProblemCode::IdempotencyKeyUsed).detail(format!("{path}: this key stood for another event in the last 24 hours."))
+    Problem::new(ProblemCode::IdempotencyKeyUsed).detail(format!("{path}: this key was used for another event in the last 24 hours."))
 }

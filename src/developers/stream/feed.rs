@@ -86,7 +86,7 @@ impl Feed {
             while let Some(seen) = self.page.pop_front() {
                 self.position = Position { transaction: seen.transaction, place: seen.place };
                 if let Some(body) = seen.body {
-                    let data = String::from_utf8(body).expect("envelopes are JSON");
+                    let data = String::from_utf8(body).expect("JSON is UTF-8");
                     let event = Event::default().id(seen.id.to_string()).event(seen.name);
                     let event = match seen.sequence {
                         Some(sequence) => event.comment(format!("sequence {sequence}")),
@@ -97,7 +97,7 @@ impl Feed {
             }
             self.wait().await?;
             if let Err(error) = self.read().await {
-                tracing::debug!(error = chain(&error), "a stream waits for the database");
+                tracing::debug!(error = chain(&error), "an event stream is waiting for the database");
                 self.look_in = PAUSE;
             }
         }

@@ -33,7 +33,7 @@ impl Gate {
         }
         let of_company = open.entry(company).or_default();
         if *of_company >= OF_ONE_COMPANY {
-            let detail = format!("There are {OF_ONE_COMPANY} streams open already, which is all that one company can have here.");
+            let detail = format!("The company already has {OF_ONE_COMPANY} open streams on this instance, which is the maximum.");
             return Err(Problem::new(ProblemCode::RateLimited).detail(detail).retry_after(COME_BACK));
         }
         *of_company += 1;

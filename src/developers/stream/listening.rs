@@ -124,7 +124,7 @@ async fn hear(pool: &PgPool, commits: &watch::Sender<()>) {
     };
     loop {
         if let Err(error) = notified().await {
-            tracing::debug!(error = chain(&error), "not listening for events");
+            tracing::debug!(error = chain(&error), "notifications of new events are not available");
         }
         sleep(PAUSE).await;
     }

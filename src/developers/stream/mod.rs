@@ -69,8 +69,8 @@ impl Streams {
 
 /// The query parameters.
 pub(super) const PARAMETERS: Parameters = &[
-    ("events", "Names, groups and `*`, separated by commas; without it, all."),
-    ("after", "What `Last-Event-ID` says, for clients that cannot send it."),
+    ("events", "Event names, groups such as `order.*`, or `*`, separated by commas. Default: all events."),
+    ("after", "The id of the last event received, for clients that cannot send the header `Last-Event-ID`."),
 ];
 
 #[derive(Deserialize)]
@@ -132,6 +132,6 @@ fn last_event_id(headers: &HeaderMap, after: Option<String>) -> Result<Option<Ev
 
 /// An error and not an empty stream, because a client that was away for too long has missed events.
 fn gone(event: EventId) -> Problem {
-    let detail = format!("There is no event {event}, or not any more: begin without it, and look up what was missed in the log of events.");
+    let detail = format!("There is no event {event}, or it was deleted. Start without it, and find missed events in the event log.");
     Problem::new(ProblemCode::RecordNotFound).detail(detail)
 }

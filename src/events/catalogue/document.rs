@@ -55,19 +55,19 @@ pub(super) fn all() -> Vec<EventType> {
 }
 
 fn read<T: serde::de::DeserializeOwned>(document: &str) -> T {
-    serde_json::from_str(document).expect("a test reads every document of the program")
+    serde_json::from_str(document).expect("a test parses all embedded documents")
 }
 
 fn event_types(group: Group, definitions: &Map<String, Value>) -> Vec<EventType> {
     let entries = group.events.iter().map(|(name, entry)| {
-        let entry: Entry = serde_json::from_value(entry.clone()).expect("a test reads every document of the program");
+        let entry: Entry = serde_json::from_value(entry.clone()).expect("a test parses all embedded documents");
         let (mut data, mut sample) = (group.data.clone(), group.sample.clone());
         merge(&mut data, &entry.data);
         sample.extend(entry.sample);
         require_all(&mut data);
         let mut schema = Value::Object(data);
         resolve(&mut schema, definitions);
-        let name = name.parse().expect("a test reads every document of the program");
+        let name = name.parse().expect("a test parses all embedded documents");
         EventType::new(name, &group.namespace, entry.meaning, schema, sample, group.published_by)
     });
     entries.collect()
@@ -84,7 +84,7 @@ fn resolve(schema: &mut Value, definitions: &Map<String, Value>) {
     match schema {
         Value::Object(members) => {
             if let Some(Value::String(reference)) = members.shift_remove("$ref") {
-                let name = reference.strip_prefix(TO_COMMON).expect("documents refer to common.json alone");
+                let name = reference.strip_prefix(TO_COMMON).expect("documents refer to common.json only");
                 for (keyword, value) in definitions[name].as_object().expect("a definition is a schema") {
                     members.entry(keyword).or_insert_with(|| value.clone());
                 }

@@ -42,10 +42,10 @@ pub enum Publisher {
 #[derive(Debug, thiserror::Error)]
 pub enum BadEventType {
     /// The schema is not valid for draft 2020-12, or references something outside of itself.
-    #[error("{0}: the schema cannot be used: {1}")]
+    #[error("{0}: the schema is invalid: {1}")]
     Schema(EventName, String),
     /// The sample violates the schema.
-    #[error("{0}: the sample does not fit the schema: {1}")]
+    #[error("{0}: the sample does not match the schema: {1}")]
     Sample(EventName, #[source] Unfit),
 }
 
@@ -80,7 +80,7 @@ impl EventType {
 
     /// Validates `data` against the schema.
     pub fn check(&self, data: &Value) -> Result<(), Unfit> {
-        let built_in = || json_schema::validator(&self.data_schema).expect("a test builds the schema of every event of the program");
+        let built_in = || json_schema::validator(&self.data_schema).expect("a test builds the schemas of all built-in events");
         json_schema::check(self.validator.get_or_init(built_in), data)
     }
 

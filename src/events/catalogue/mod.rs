@@ -28,7 +28,7 @@ pub struct Catalogue(Arc<[EventType]>);
 
 /// A declared event type has an invalid name: the name is taken, or its group belongs to the service.
 #[derive(Debug, thiserror::Error)]
-#[error("{0} cannot be declared: the name is taken or belongs to a group of the service's own")]
+#[error("{0} cannot be declared: the name is already used, or the group belongs to the service")]
 pub struct NameTaken(pub EventName);
 
 /// The catalogue does not contain this event name or group.

@@ -12,9 +12,9 @@ use crate::resources::{Announced, Change, Edit, NeededBy};
 
 impl Announced for Driver {
     const NEEDED_BY: &'static [NeededBy] = &[
-        NeededBy::each::<Order>("driver_id", "The driver serves an open order, which needs another driver first.")
+        NeededBy::each::<Order>("driver_id", "The driver is assigned to an open order. Assign another driver first.")
             .while_it(orders::IS_OPEN),
-        NeededBy::each::<Vehicle>("driver_id", "The driver has a vehicle, which needs another driver, or none, first."),
+        NeededBy::each::<Vehicle>("driver_id", "The driver is assigned to a vehicle. Assign another driver, or none, first."),
     ];
 
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {

@@ -67,17 +67,17 @@ impl Resource for FleetRecord {
 
     fn shown_beside() -> Vec<Described> {
         vec![
-            Described::shown::<i64>("drivers_count", "Drivers who belong to it."),
-            Described::shown::<i64>("vehicles_count", "Vehicles that belong to it."),
+            Described::shown::<i64>("drivers_count", "The number of drivers in the fleet."),
+            Described::shown::<i64>("vehicles_count", "The number of vehicles in the fleet."),
         ]
     }
 }
 
 impl Announced for FleetRecord {
     const NEEDED_BY: &'static [NeededBy] = &[
-        NeededBy::each::<Driver>("fleet_id", "Drivers belong to the fleet; they need another fleet, or none, first."),
-        NeededBy::each::<Vehicle>("fleet_id", "Vehicles belong to the fleet; they need another fleet, or none, first."),
-        NeededBy::each::<FleetRecord>("parent_id", "Other fleets are parts of this one; they need another parent, or none, first."),
+        NeededBy::each::<Driver>("fleet_id", "Drivers belong to the fleet. Assign them to another fleet, or none, first."),
+        NeededBy::each::<Vehicle>("fleet_id", "Vehicles belong to the fleet. Assign them to another fleet, or none, first."),
+        NeededBy::each::<FleetRecord>("parent_id", "Other fleets are parts of this one. Assign them to another parent, or none, first."),
     ];
 
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {

@@ -96,7 +96,7 @@ pub(in crate::fleet) async fn track<R: Located>(
 ) -> Result<Response, Problem> {
     let named = position.whose(R::SINGULAR).map_err(|member| not_known(member, member))?;
     if named.is_some_and(|named| named != id) {
-        return Err(FieldErrors::one(R::SINGULAR, format!("The address names another {}.", R::SINGULAR)));
+        return Err(FieldErrors::one(R::SINGULAR, format!("The URL names another {}.", R::SINGULAR)));
     }
     let mut edit = Edit::begin(&fleet, caller.company).await?;
     let mut moved = move_all::<R>(&mut edit, vec![(id, position)], |_| ProblemCode::RecordNotFound.into()).await?;
@@ -114,7 +114,7 @@ pub(in crate::fleet) async fn track_many<R: Located>(
     caller.may(Scope::Write)?;
     let Json(Positions { positions }) = body?;
     if positions.len() > MAX_POSITIONS {
-        return Err(FieldErrors::one("positions", format!("There may be {MAX_POSITIONS} positions at most.")));
+        return Err(FieldErrors::one("positions", format!("At most {MAX_POSITIONS} positions are allowed.")));
     }
     let missing = |index| FieldErrors::one(&format!("positions[{index}].{}", R::SINGULAR), format!("There is no such {}.", R::SINGULAR));
     let mut named = Vec::with_capacity(positions.len());
@@ -129,7 +129,7 @@ pub(in crate::fleet) async fn track_many<R: Located>(
 }
 
 fn not_known(field: &str, member: &str) -> Problem {
-    FieldErrors::one(field, format!("{member} is not known here."))
+    FieldErrors::one(field, format!("{member} is not a known field."))
 }
 
 /// Applies the positions in order, each to its record, writes the result and returns the records. `missing` is the error for a

@@ -90,7 +90,7 @@ impl Editable for Order {
         let mut order = Self { tracking_number: tracking::generate_number(), ..Self::default() };
         match body.put(&mut order) {
             Member::Missing | Member::Sent(Status::Created) => {}
-            Member::Sent(_) => return Err(Problem::new(ProblemCode::TransitionInvalid).detail("Every order begins as created.")),
+            Member::Sent(_) => return Err(Problem::new(ProblemCode::TransitionInvalid).detail("A new order must have the status created.")),
         }
         check_driver(edit, None, &order).await?;
         check_vehicle(edit, None, &order).await?;
@@ -118,10 +118,10 @@ async fn check_driver(edit: &mut Edit<Fleet>, before: Option<&Order>, order: &Or
         return Ok(());
     }
     if !order.status.is_open() {
-        return Err(FieldErrors::one("driver", "The order is closed; its driver stays."));
+        return Err(FieldErrors::one("driver", "The order is closed; its driver cannot change."));
     }
     if order.driver_id.is_none() && order.dispatched_at.is_some() {
-        return Err(FieldErrors::one("driver", "The order was dispatched; it can only go to another driver."));
+        return Err(FieldErrors::one("driver", "The order was dispatched; its driver can be replaced but not removed."));
     }
     edit.hold_link::<Driver>("driver", before, order.driver_id).await
 }

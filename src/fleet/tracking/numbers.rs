@@ -53,10 +53,10 @@ impl Ruled for TrackingNumber {
             return Ok(());
         }
         if before.is_some_and(|before| before.fields.order_id != number.order_id) {
-            return Err(FieldErrors::one("order", "A tracking number stays with its order."));
+            return Err(FieldErrors::one("order", "The order of a tracking number cannot change."));
         }
         let Some(order) = edit.lock_all::<Order>(&[number.order_id]).await?.pop() else {
-            return Err(FieldErrors::one("order", "The order was deleted; its number stays as it was."));
+            return Err(FieldErrors::one("order", "The order was deleted; its tracking number cannot change."));
         };
         let renumbered = Order { tracking_number: number.tracking_number.clone(), ..order.fields.clone() };
         edit.update(order, renumbered).await?;

@@ -62,12 +62,12 @@ impl Ruled for TrackingStatus {
     async fn rules(_: &mut Edit<Fleet>, before: Option<&Record<Self>>, status: &mut Self) -> Result<(), Problem> {
         let before = before.map(|before| &before.fields);
         if before.is_some_and(|before| before.order_id != status.order_id) {
-            return Err(FieldErrors::one("order", "A tracking status stays with its order."));
+            return Err(FieldErrors::one("order", "The order of a tracking status cannot change."));
         }
         let by_hand = before.is_none_or(|before| before.status != status.status);
         if by_hand && [Some(&status.status), before.map(|before| &before.status)].into_iter().flatten().any(|word| is_said_by_orders(word))
         {
-            return Err(FieldErrors::one("status", "This status is recorded when the order itself reaches it."));
+            return Err(FieldErrors::one("status", "This status is recorded automatically when the order reaches it."));
         }
         location::check_pair(status.latitude, status.longitude)
     }

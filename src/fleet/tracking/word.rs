@@ -14,7 +14,7 @@ pub struct TrackingWord(String);
 
 /// The text is not a status word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("This must be a word of small letters, digits and underscores, such as at_the_depot.")]
+#[error("This must be a word of lower-case letters, digits and underscores, such as at_the_depot.")]
 pub struct NotATrackingWord;
 
 impl TryFrom<String> for TrackingWord {

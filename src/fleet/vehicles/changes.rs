@@ -11,7 +11,7 @@ use crate::resources::{Announced, Change, Edit, NeededBy};
 
 impl Announced for Vehicle {
     const NEEDED_BY: &'static [NeededBy] =
-        &[NeededBy::each::<Order>("vehicle_id", "The vehicle carries an open order, which needs another vehicle, or none, first.")
+        &[NeededBy::each::<Order>("vehicle_id", "The vehicle carries an open order. Assign another vehicle, or none, first.")
             .while_it(orders::IS_OPEN)];
 
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {

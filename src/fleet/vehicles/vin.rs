@@ -11,7 +11,7 @@ pub struct Vin(String);
 
 /// The text is not a vehicle identification number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("This must be the 17 digits and letters of a vehicle identification number, which has no I, O and Q.")]
+#[error("This must be a vehicle identification number: 17 digits and letters without I, O and Q.")]
 pub struct NotAVin;
 
 impl TryFrom<String> for Vin {

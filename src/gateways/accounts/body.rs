@@ -65,16 +65,21 @@ impl Editable for Gateway {
 
     fn documented() -> Vec<Described> {
         vec![
-            Described::sent::<Line<255>>("name", "What its company calls it."),
-            Described::formed("driver", "How it speaks; it stays.", json!({ "enum": drivers::names() })).and_needed(),
-            Described::sent::<Status>("status", "Whether its callbacks are taken."),
-            Described::formed("settings", "What its driver has to be told.", json!({ "type": "object" })).and_sent(),
-            Described::formed("secret_key", "What calls to it are authenticated with.", json!({ "type": ["string", "null"] }))
-                .never_shown(),
-            Described::formed("signing_secret", "What it signs its callbacks with.", json!({ "type": ["string", "null"] })).never_shown(),
-            Described::formed("has_secret_key", "Whether there is one.", json!({ "type": "boolean" })),
-            Described::formed("has_signing_secret", "Whether there is one.", json!({ "type": "boolean" })),
-            Described::formed("callback_path", "Where it calls back without an API key.", json!({ "type": "string" })),
+            Described::sent::<Line<255>>("name", "The name that the company gives the gateway."),
+            Described::formed("driver", "The driver of the gateway. It cannot be changed.", json!({ "enum": drivers::names() }))
+                .and_needed(),
+            Described::sent::<Status>("status", "Whether callbacks are accepted."),
+            Described::formed("settings", "The settings of the driver.", json!({ "type": "object" })).and_sent(),
+            Described::formed("secret_key", "The API key for calls to the gateway.", json!({ "type": ["string", "null"] })).never_shown(),
+            Described::formed(
+                "signing_secret",
+                "The secret that the gateway signs its callbacks with.",
+                json!({ "type": ["string", "null"] }),
+            )
+            .never_shown(),
+            Described::formed("has_secret_key", "Whether the gateway has a secret key.", json!({ "type": "boolean" })),
+            Described::formed("has_signing_secret", "Whether the gateway has a signing secret.", json!({ "type": "boolean" })),
+            Described::formed("callback_path", "The path for callbacks without an API key.", json!({ "type": "string" })),
         ]
     }
 
@@ -96,11 +101,12 @@ impl Editable for Gateway {
 
     async fn change(edit: &mut Edit<Gateways>, before: &Record<Self>, body: GatewayBody) -> Result<Self, Problem> {
         let mut gateway = before.fields.clone();
-        let driver = drivers::named(&gateway.driver).ok_or_else(|| FieldErrors::one("driver", "This version has no such driver."))?;
+        let driver = drivers::named(&gateway.driver)
+            .ok_or_else(|| FieldErrors::one("driver", "This version of the service does not have this driver."))?;
         if let Member::Sent(KnownDriver(sent)) = body.driver
             && sent.name() != driver.name()
         {
-            return Err(FieldErrors::one("driver", "What a gateway speaks stays; create another gateway."));
+            return Err(FieldErrors::one("driver", "The driver of a gateway cannot change; create another gateway."));
         }
         body.put(edit, before.id, driver, &mut gateway)?;
         Ok(gateway)

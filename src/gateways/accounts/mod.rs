@@ -95,9 +95,13 @@ impl Announced for Gateway {
         Unique {
             constraint: "gateways_active_card",
             member: "driver",
-            sentence: "There is an active gateway with this driver; a company has one.",
+            sentence: "A company can have only one active gateway with this driver.",
         },
-        Unique { constraint: "gateways_card_has_key", member: "secret_key", sentence: "A gateway of the driver card needs a secret_key." },
+        Unique {
+            constraint: "gateways_card_has_key",
+            member: "secret_key",
+            sentence: "A gateway with the driver card needs a secret_key.",
+        },
     ];
 }
 
@@ -116,7 +120,7 @@ where
     Extension::new("ledger").editable::<Gateway>().beside(
         Method::POST,
         "/gateways/{uuid}/test",
-        "See what a gateway still needs, and what a sample would tell.",
+        "Check the configuration of a gateway, and how a sample callback is read.",
         test::test,
     )
 }

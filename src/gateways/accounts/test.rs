@@ -29,7 +29,7 @@ pub(super) async fn test(
     let (mut findings, mut told) = (Vec::new(), None);
     let account = match signing_secret(&gateways.key, id, gateway.signing_secret.as_deref()) {
         Ok(signing_secret) => driver.account(&gateway.settings, signing_secret).map_err(|bad| Finding::bad("settings", bad.to_string())),
-        Err(error) => Err(Finding::bad("signing_secret", format!("The secret has to be set again: {error}."))),
+        Err(error) => Err(Finding::bad("signing_secret", format!("The secret must be set again: {error}."))),
     };
     match account {
         Ok(account) => {
@@ -47,7 +47,7 @@ pub(super) async fn test(
 
 fn read_sample(reading: Reading) -> (Finding, Option<Value>) {
     match reading.told {
-        Ok(Some(telling)) => (Finding::good("sample", "The sample is understood."), Some(show(&telling))),
+        Ok(Some(telling)) => (Finding::good("sample", "The sample can be processed."), Some(show(&telling))),
         Ok(None) => (Finding::bad("sample", "Events of this type are ignored."), None),
         Err(refused) => (Finding::bad("sample", refused.to_string()), None),
     }

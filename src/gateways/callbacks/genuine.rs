@@ -32,7 +32,7 @@ impl Genuine {
         let Reading { id, kind, told } = found.account.read(&value);
         let short = |word: &String| word.len() <= LONGEST_WORD;
         let told = told.and_then(|telling| match telling {
-            Some(telling) if !short(&telling.transaction) => Err(NotUnderstood("The name of the transaction is too long.".to_owned())),
+            Some(telling) if !short(&telling.transaction) => Err(NotUnderstood("The id of the transaction is too long.".to_owned())),
             telling => Ok(telling),
         });
         Self { key: id.filter(short).unwrap_or_else(|| key_of(body)), kind: kind.filter(short), told }

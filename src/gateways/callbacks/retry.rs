@@ -51,7 +51,7 @@ impl From<NotUnderstood> for Failure {
 impl Failure {
     /// The gateway has no usable driver, secret or settings any more.
     fn unreadable() -> Self {
-        let detail = "Its gateway's driver, settings or signing secret cannot be used.".to_owned();
+        let detail = "The driver, settings or signing secret of the gateway cannot be used.".to_owned();
         Self { reason: ProblemCode::GatewayNotConfigured.as_str(), detail }
     }
 
@@ -62,7 +62,7 @@ impl Failure {
             return Err(error);
         }
         tracing::error!(error = chain(&error), "a callback could not be processed");
-        Ok(Self { reason: ProblemCode::Internal.as_str(), detail: "Something went wrong on our side; it is tried again.".to_owned() })
+        Ok(Self { reason: ProblemCode::Internal.as_str(), detail: "Something went wrong on our side. Processing is retried.".to_owned() })
     }
 }
 
@@ -119,7 +119,7 @@ impl Gateways {
         lifecycle.spawn(async move {
             let round = || async {
                 if let Err(error) = this.run_due().await {
-                    tracing::warn!(error = chain(&error), "callbacks wait for the database");
+                    tracing::warn!(error = chain(&error), "callbacks are waiting for the database");
                 }
             };
             until.every(EVERY, round).await;

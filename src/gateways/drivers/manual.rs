@@ -33,10 +33,10 @@ impl Account for Manual {
     }
 
     fn read(&self, _: &Value) -> Reading {
-        Reading { id: None, kind: None, told: Err(NotUnderstood("A manual gateway takes no callbacks.".to_owned())) }
+        Reading { id: None, kind: None, told: Err(NotUnderstood("A manual gateway does not accept callbacks.".to_owned())) }
     }
 
     fn check(&self, _: DateTime<Utc>) -> Vec<Finding> {
-        vec![Finding::good("callbacks", "A manual gateway takes no callbacks; there is nothing to set up.")]
+        vec![Finding::good("callbacks", "A manual gateway does not accept callbacks; no configuration is needed.")]
     }
 }

@@ -57,7 +57,7 @@ impl<'a> Entry<'a> {
                     events.push(NewEvent { company: report.company, name: normalised.event(), subject: Some(payment.uuid()), data });
                 }
                 published = due;
-                let sequence = i32::try_from(known.len()).expect("two thousand million facts fit into no memory");
+                let sequence = i32::try_from(known.len()).expect("two billion facts do not fit into memory");
                 facts.push(NewFact { payment, sequence, report, position, fact });
             }
         }

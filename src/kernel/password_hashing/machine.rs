@@ -10,7 +10,7 @@ use argon2::Block;
 pub(super) fn give_way() {
     #[cfg(target_os = "linux")]
     if let Err(error) = linux::be_the_least_urgent() {
-        tracing::debug!(%error, "hashing competes with everything else");
+        tracing::debug!(%error, "the priority of a hashing thread could not be lowered");
     }
 }
 
@@ -20,7 +20,7 @@ pub(super) fn room_for(blocks: usize) -> Vec<Block> {
     let mut memory = Vec::with_capacity(blocks);
     #[cfg(target_os = "linux")]
     if let Err(error) = linux::ask_for_large_pages(memory.spare_capacity_mut()) {
-        tracing::debug!(%error, "hashing goes without large pages");
+        tracing::debug!(%error, "huge pages for hashing are not available");
     }
     memory.resize_with(blocks, Block::default);
     memory
@@ -45,17 +45,17 @@ mod linux {
 
     pub(super) fn be_the_least_urgent() -> io::Result<()> {
         let wanted = libc::sched_attr {
-            size: size_of::<libc::sched_attr>().try_into().expect("it has a few dozen bytes"),
+            size: size_of::<libc::sched_attr>().try_into().expect("the size of the structure fits into 32 bits"),
             sched_policy: libc::SCHED_BATCH.cast_unsigned(),
             sched_flags: 0,
             sched_nice: NICE,
             sched_priority: 0,
-            sched_runtime: SLICE.as_nanos().try_into().expect("a tenth of a second has few nanoseconds"),
+            sched_runtime: SLICE.as_nanos().try_into().expect("a tenth of a second in nanoseconds fits into 64 bits"),
             sched_deadline: 0,
             sched_period: 0,
         };
         let (this_thread, no_flags): (libc::pid_t, libc::c_uint) = (0, 0);
-        #[expect(unsafe_code, reason = "the system reads as many bytes as the structure says it has, and keeps none")]
+        #[expect(unsafe_code, reason = "the system call reads exactly the declared size of the structure and keeps no pointer to it")]
         let answer = unsafe { libc::syscall(libc::SYS_sched_setattr, this_thread, &raw const wanted, no_flags) };
         if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -67,7 +67,7 @@ mod linux {
         let before_first_page = begin.align_offset(PAGE);
         let Some(pages) = size_of_val(memory).checked_sub(before_first_page).map(|size| size / PAGE * PAGE) else { return Ok(()) };
         let Some(first) = NonNull::new(begin.wrapping_byte_add(before_first_page)) else { return Ok(()) };
-        #[expect(unsafe_code, reason = "advice about memory that is ours, which leaves what is in it as it is")]
+        #[expect(unsafe_code, reason = "the advice covers memory that is owned here, and does not change its contents")]
         let advised = unsafe { madvise(first, pages, MmapAdvise::MADV_HUGEPAGE) };
         Ok(advised?)
     }

@@ -16,7 +16,7 @@ macro_rules! problem_codes {
             pub fn as_str(self) -> &'static str { match self { $(Self::$Code => $code,)* } }
             /// The HTTP status code.
             pub fn status(self) -> StatusCode {
-                StatusCode::from_u16(match self { $(Self::$Code => $status,)* }).expect("the list holds HTTP statuses only")
+                StatusCode::from_u16(match self { $(Self::$Code => $status,)* }).expect("the list contains valid HTTP status codes only")
             }
             /// A title of two or three words.
             pub fn title(self) -> &'static str { match self { $(Self::$Code => $title,)* } }
@@ -47,7 +47,7 @@ problem_codes! {
     ApiKeyInvalid, 401, "api_key_invalid", "API key invalid", "The API key is missing, malformed, unknown or revoked.";
     ScopeMissing, 403, "scope_missing", "Scope missing", "This API key does not have the scope the request needs.";
     AddressForbidden, 403, "address_forbidden", "Address forbidden", "This API key may not be used from this address.";
-    ApiKeyTooStrong, 403, "api_key_too_strong", "API key too strong", "An API key cannot make or change a key into one that may do more than itself.";
+    ApiKeyTooStrong, 403, "api_key_too_strong", "API key too strong", "An API key cannot create or change a key that has more permissions than itself.";
     ApiKeyEnded, 422, "api_key_ended", "API key ended", "This API key is revoked or has expired already.";
     // codes
     CodeInvalid, 422, "code_invalid", "Code invalid", "This code is not valid.";
@@ -95,11 +95,11 @@ problem_codes! {
     CallbackNotUnderstood, 400, "callback_not_understood", "Callback not understood", "The callback does not hold what the gateway's driver needs.";
     CallbackRefused, 422, "callback_refused", "Callback refused", "This callback was refused as not genuine and is never processed.";
     // events
-    IdempotencyKeyUsed, 409, "idempotency_key_used", "Idempotency key used", "This idempotency key stood for something else in the last 24 hours.";
+    IdempotencyKeyUsed, 409, "idempotency_key_used", "Idempotency key used", "This idempotency key was used for something else in the last 24 hours.";
     // webhooks
     EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are sent to public addresses only, and none was found for this endpoint.";
-    DeliveryOpen, 409, "delivery_open", "Delivery open", "This delivery has not ended yet; what failed of it is repeated by itself.";
-    DeliveryClosed, 409, "delivery_closed", "Delivery closed", "This delivery has ended; there is nothing to call off.";
+    DeliveryOpen, 409, "delivery_open", "Delivery open", "This delivery has not ended yet. Failed attempts are retried automatically.";
+    DeliveryClosed, 409, "delivery_closed", "Delivery closed", "This delivery has ended and cannot be cancelled.";
     WebhookDisabled, 422, "webhook_disabled", "Webhook disabled", "This webhook is disabled. Enable it first.";
 }
 

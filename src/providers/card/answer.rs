@@ -12,7 +12,7 @@ pub struct CardCustomerId(String);
 
 /// The text is not a valid id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an id of the card provider has 1 to 255 visible ASCII characters")]
+#[error("an id of the card provider must have 1 to 255 visible ASCII characters")]
 pub struct NotACardCustomerId;
 
 impl CardCustomerId {

@@ -10,7 +10,7 @@ pub struct ApiVersion(String);
 
 /// The text is not an API version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("A version of the card provider's API is a date, such as 2024-06-20.")]
+#[error("The version of the card provider's API must be a date, such as 2024-06-20.")]
 pub struct NotAnApiVersion;
 
 impl ApiVersion {

@@ -61,7 +61,7 @@ impl Card {
         version: Option<&ApiVersion>,
         idempotency_key: &str,
     ) -> Result<T, CardError> {
-        let url = self.base_url.join(path).expect("an address of the web can have any of our paths");
+        let url = self.base_url.join(path).expect("an http or https URL can be joined with any path");
         let request = self
             .client
             .post(url)
@@ -71,7 +71,7 @@ impl Card {
             .form(form);
         let mut tried = 1;
         loop {
-            let again = request.try_clone().expect("a form is held in memory");
+            let again = request.try_clone().expect("the form body is in memory");
             let answer = again.send().await.map_err(|error| failed(describe(&error)))?;
             if tried >= tries(answer.status()) {
                 return read(answer).await;
@@ -118,12 +118,12 @@ fn describe_read_error(error: &ReadError) -> &'static str {
 /// The kind of the error only: its message may quote the response.
 fn describe(error: &reqwest::Error) -> &'static str {
     if error.is_timeout() {
-        "too slow"
+        "timed out"
     } else if error.is_connect() {
-        "no connection"
+        "connection failed"
     } else if error.is_decode() {
         NOT_UNDERSTOOD
     } else {
-        "a broken connection"
+        "connection lost"
     }
 }

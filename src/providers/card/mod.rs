@@ -43,7 +43,7 @@ pub enum BadSettings {
     #[error("providers.card.base_url {NOT_SECURE}")]
     BaseUrl,
     /// The HTTPS client cannot be built.
-    #[error("no client for providers.card can be built")]
+    #[error("the HTTP client for providers.card cannot be built")]
     Client(#[from] reqwest::Error),
 }
 
@@ -54,10 +54,10 @@ pub enum CardError {
     #[error("the card provider does not know the customer")]
     CustomerUnknown,
     /// The idempotency key was already used for a different request.
-    #[error("the card provider knows the idempotency key from another request")]
+    #[error("the idempotency key was already used for another request to the card provider")]
     KeyReused,
     /// Any other failure: unreachable, timed out, refused, server error, or an invalid response.
-    #[error("the card provider did not do what it was asked: {0}")]
+    #[error("the request to the card provider failed: {0}")]
     Failed(String),
 }
 

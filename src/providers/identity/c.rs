@@ -52,7 +52,7 @@ impl std::str::FromStr for Verification {
         match text {
             "graph" => Ok(Self::Graph),
             "none" => Ok(Self::None),
-            _ => Err("verification is \"graph\" or \"none\""),
+            _ => Err("verification must be \"graph\" or \"none\""),
         }
     }
 }
@@ -78,7 +78,7 @@ impl IdpC {
         match settings.verification {
             None => Ok(None),
             Some(Verification::None) => {
-                tracing::warn!("providers.idp_c.verification is \"none\": whoever knows somebody's id signs in as them");
+                tracing::warn!("providers.idp_c.verification is \"none\": anyone who knows a person's id can sign in as that person");
                 Ok(Some(Self { graph: None }))
             }
             Some(Verification::Graph) => {

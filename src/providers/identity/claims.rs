@@ -24,7 +24,7 @@ pub enum Flaw {
     #[error("its key is unknown")]
     Key,
     /// The algorithm is not the one that the key is pinned to.
-    #[error("its algorithm is not its key's")]
+    #[error("its algorithm does not match its key")]
     Algorithm,
     /// The signature was not made with the key.
     #[error("its signature is wrong")]
@@ -51,13 +51,13 @@ pub enum Flaw {
     #[error("it was used before")]
     Used,
     /// The nonce of the token is not that of the request.
-    #[error("its nonce is another one")]
+    #[error("its nonce does not match")]
     Nonce,
     /// The token has no valid subject, or another one than the request.
-    #[error("it is about somebody else")]
+    #[error("its subject does not match")]
     Subject,
     /// A further proof is missing: an authorization code or an access token.
-    #[error("a further proof is missing")]
+    #[error("another required proof is missing")]
     Incomplete,
     /// The provider does not confirm the proof.
     #[error("the provider does not confirm it")]
@@ -151,7 +151,7 @@ impl Claims {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below the 2^53 that a float tells apart")]
+#[expect(clippy::cast_precision_loss, reason = "seconds since 1970 are far below 2^53, the limit of exact integers in a float")]
 fn seconds(at: DateTime<Utc>) -> f64 {
     at.timestamp() as f64
 }

@@ -62,7 +62,7 @@ impl CodeExchange {
             Ok(Ok(tokens)) => Ok(tokens.id_token),
             Ok(Err(OAuthError::InvalidGrant)) => Err(Flaw::NotConfirmed.into()),
             Ok(Err(error)) => {
-                tracing::error!(?error, "an identity provider refuses our client: providers.idp_a.client_id or client_secret is wrong");
+                tracing::error!(?error, "an identity provider refused the client: providers.idp_a.client_id or client_secret is wrong");
                 Err(VerifyError::Unavailable { seconds: ASK_AGAIN_AFTER })
             }
             Err(error) => {

@@ -62,7 +62,7 @@ impl Graph {
             Ok(inspected) if inspected.is_of(&self.app_id, subject.as_str(), self.clock.now()) => Ok(()),
             Ok(_) => Err(Flaw::NotConfirmed.into()),
             Err(error) => {
-                tracing::warn!(error = chain(&error), "an access token could not be shown to its provider");
+                tracing::warn!(error = chain(&error), "an access token could not be verified by its provider");
                 Err(VerifyError::Unavailable { seconds: ASK_AGAIN_AFTER })
             }
         }
@@ -90,7 +90,9 @@ impl Graph {
     async fn inspect(&self, access_token: &SecretString) -> Result<Inspected, NoAnswer> {
         let answer = ask(self.question(access_token)).await?;
         if answer.status == StatusCode::BAD_REQUEST {
-            tracing::warn!("provider C will not look at an access token: it is none, or providers.idp_c.app_id or app_secret is wrong");
+            tracing::warn!(
+                "provider C refused to verify an access token: the token is malformed, or providers.idp_c.app_id or app_secret is wrong"
+            );
             return Ok(Inspected::default());
         }
         Ok(read::<Inspection>(&answer.success()?)?.data)

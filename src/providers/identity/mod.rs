@@ -111,7 +111,7 @@ pub enum VerifyError {
     #[error("the proof is refused")]
     NotVerified(#[from] Flaw),
     /// The provider does not respond. The proof may be valid.
-    #[error("the provider does not answer")]
+    #[error("the provider is unavailable")]
     Unavailable {
         /// Seconds after which a retry may succeed.
         seconds: u64,

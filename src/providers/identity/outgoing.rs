@@ -22,13 +22,13 @@ pub enum NoAnswer {
     #[error("the request failed")]
     Failed(#[source] reqwest::Error),
     /// The response exceeds the size limit.
-    #[error("the answer is longer than {} bytes", body::LIMIT)]
+    #[error("the response is longer than {} bytes", body::LIMIT)]
     TooLong,
     /// The response is a refusal.
-    #[error("the answer has status {0}")]
+    #[error("the response has status {0}")]
     Status(StatusCode),
     /// The response has an unexpected form. The parser's message is dropped, because it may quote a token.
-    #[error("the answer is not what it should be")]
+    #[error("the response is invalid")]
     NotUnderstood,
 }
 

@@ -27,7 +27,7 @@ pub(super) fn all_or_none(keys: &[(&str, bool)]) -> Result<bool, BadSettings> {
         return Ok(false);
     }
     match keys.iter().find(|(_, is_set)| !is_set) {
-        Some((missing, _)) => Err(BadSettings::new(missing, "is not set, but others beside it are")),
+        Some((missing, _)) => Err(BadSettings::new(missing, "is not set, but other settings of the provider are")),
         None => Ok(true),
     }
 }
@@ -52,7 +52,7 @@ pub(super) fn tell_apart(providers: [(&str, &RouteName); 3]) -> Result<(), BadSe
         let name = name.to_string();
         if name != neutral && taken.contains(&name) {
             let setting = format!("providers.{}.name", neutral.replace('-', "_"));
-            return Err(BadSettings { setting, reason: format!("cannot be \"{name}\", which names another sign-in") });
+            return Err(BadSettings { setting, reason: format!("cannot be \"{name}\", which is the name of another sign-in method") });
         }
         taken.push(name);
     }

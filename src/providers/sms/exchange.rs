@@ -52,7 +52,7 @@ async fn ask(request: RequestBuilder) -> Result<Option<Answer>, SendTextError> {
         Ok(response) => response,
         Err(error) if error.is_timeout() && !error.is_connect() => return Ok(None),
         Err(error) => {
-            let detail = if error.is_connect() { "no connection" } else { "a broken answer" };
+            let detail = if error.is_connect() { "connection failed" } else { "invalid response" };
             return Err(SendTextError::new(SendTextErrorKind::Outage, detail));
         }
     };

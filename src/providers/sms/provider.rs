@@ -77,9 +77,9 @@ impl Provider {
 
     fn note_failure(&self, reason: &str, now: DateTime<Utc>) {
         let provider = self.name.as_str();
-        tracing::warn!(provider, reason, "a provider did not take a text");
+        tracing::warn!(provider, reason, "a provider did not accept a text");
         if self.breaker().note_failure(now) {
-            tracing::warn!(provider, "a provider is passed over for a while");
+            tracing::warn!(provider, "the circuit breaker of a provider opened; the provider is skipped for a while");
         }
     }
 

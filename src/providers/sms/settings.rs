@@ -54,7 +54,7 @@ impl std::str::FromStr for ProviderName {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let known = [Self::Twilio, Self::Vonage, Self::Http, Self::Log];
         let named = known.into_iter().find(|name| name.as_str() == text);
-        named.ok_or("providers are \"twilio\", \"vonage\", \"http\" and \"log\"")
+        named.ok_or("a provider must be \"twilio\", \"vonage\", \"http\" or \"log\"")
     }
 }
 

@@ -110,9 +110,9 @@ fn judge(answer: &Answer) -> Result<(), SendTextError> {
         Some(Some(code)) => Err(SendTextError::new(kind(*code), format!("error {code}"))),
         None if !statuses.is_empty() && answer.status.is_success() => Ok(()),
         Some(None) | None => {
-            // A success that says nothing we understand is an answer of something that is out of order.
+            // A success status with an unknown body means that the provider is out of order.
             let kind = if answer.status.is_success() { SendTextErrorKind::Outage } else { SendTextErrorKind::of_status(answer.status) };
-            Err(SendTextError::new(kind, format!("status {}, an answer of another form", answer.status.as_u16())))
+            Err(SendTextError::new(kind, format!("status {}, invalid response", answer.status.as_u16())))
         }
     }
 }

@@ -83,7 +83,7 @@ where
         parameters: Parameters,
         handler: H,
     ) -> Self {
-        let filter = MethodFilter::try_from(method.clone()).expect("the program names methods that can be routed by");
+        let filter = MethodFilter::try_from(method.clone()).expect("all methods in the program can be routed");
         self.router = self.router.route(path, on(filter, Taking { parameters, handler }));
         let operation = operations::beside(&self.namespace, path, sentence, parameters);
         self.add(method, path, operation);

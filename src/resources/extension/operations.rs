@@ -52,7 +52,7 @@ impl Kind {
         if !needed.is_empty() {
             body = json!({ "allOf": [body], "required": needed });
         }
-        operation["requestBody"] = request_body("The record, bare or wrapped in the name of its kind.", body);
+        operation["requestBody"] = request_body("The record, either bare or wrapped in an object under the name of its type.", body);
         operation
     }
 
@@ -66,7 +66,7 @@ impl Kind {
         ];
         let mut operation = self.operation("Change", self.terms.singular, self.writing, 200, self.wrapped(), &refused);
         operation["parameters"] = json!([uuid_parameter(), if_match()]);
-        operation["requestBody"] = request_body("The members that change.", reference(&self.body_name()));
+        operation["requestBody"] = request_body("The fields to change.", reference(&self.body_name()));
         operation
     }
 
@@ -78,13 +78,13 @@ impl Kind {
     }
 
     fn operation(&self, verb: &str, object: &str, scope: Scope, status: u16, answer: Value, refused: &[ProblemCode]) -> Value {
-        let mut responses = Map::from_iter([(status.to_string(), json_content("Done.", answer))]);
+        let mut responses = Map::from_iter([(status.to_string(), json_content("Success.", answer))]);
         responses.extend(problems(refused));
         json!({
             "tags": [self.namespace],
             "operationId": format!("{}_{}_{object}", verb.to_lowercase(), self.namespace),
             "summary": format!("{verb} {}.", object.replace('_', " ")),
-            "description": format!("Needs the scope `{scope}`."),
+            "description": format!("Requires the scope `{scope}`."),
             "responses": responses,
         })
     }
@@ -92,18 +92,26 @@ impl Kind {
     fn list_parameters(&self) -> Vec<Value> {
         let instant = json!({ "type": "string", "format": "date-time" });
         let mut parameters = vec![
-            parameter("limit", "Records a page.", json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 25 })),
-            parameter("after", "Where the last page ended: its `meta.next`.", json!({ "type": "string" })),
-            parameter("sort", "Which end comes first.", json!({ "enum": ["created_at", "-created_at"], "default": "-created_at" })),
-            parameter("created_after", "Only what is younger.", instant.clone()),
-            parameter("created_before", "Only what is older.", instant),
+            parameter(
+                "limit",
+                "The number of records per page.",
+                json!({ "type": "integer", "minimum": 1, "maximum": 100, "default": 25 }),
+            ),
+            parameter("after", "The cursor of the page: `meta.next` of the previous page.", json!({ "type": "string" })),
+            parameter(
+                "sort",
+                "The order: newest first (`-created_at`) or oldest first (`created_at`).",
+                json!({ "enum": ["created_at", "-created_at"], "default": "-created_at" }),
+            ),
+            parameter("created_after", "Only records created after this instant.", instant.clone()),
+            parameter("created_before", "Only records created before this instant.", instant),
         ];
         if !self.terms.searched.is_empty() {
-            let sentence = format!("Only what has this in {}.", self.terms.searched.join(", "));
+            let sentence = format!("Only records that contain this text, ignoring case, in {}.", self.terms.searched.join(" or "));
             parameters.push(parameter("query", &sentence, json!({ "type": "string" })));
         }
         parameters.extend(self.terms.filters.iter().map(|filter| {
-            let sentence = format!("Only what has this {}: {}.", filter.name, filter.expected());
+            let sentence = format!("Only records with this {}: {}.", filter.name, filter.expected());
             parameter(filter.name, &sentence, filter.schema())
         }));
         parameters
@@ -161,7 +169,7 @@ impl Kind {
 /// The operation of a route beside the five, with the query parameters it takes.
 pub(super) fn beside(namespace: &str, path: &str, sentence: &str, asked: Parameters) -> Value {
     let mut operation = json!({ "tags": [namespace], "summary": sentence, "responses": problems(&[ProblemCode::RecordNotFound]) });
-    operation["responses"]["2XX"] = json!({ "description": "Done." });
+    operation["responses"]["2XX"] = json!({ "description": "Success." });
     let mut parameters: Vec<_> = asked.iter().map(|(name, sentence)| parameter(name, sentence, json!({ "type": "string" }))).collect();
     if path.contains("{uuid}") {
         parameters.push(uuid_parameter());
@@ -179,9 +187,9 @@ fn problems(refused: &[ProblemCode]) -> Map<String, Value> {
 }
 
 fn uuid_parameter() -> Value {
-    path_parameter("uuid", "The record's UUID or id.")
+    path_parameter("uuid", "The UUID or the id of the record.")
 }
 
 fn if_match() -> Value {
-    header("If-Match", "The `ETag` of the version that was read; another one is not changed.")
+    header("If-Match", "The `ETag` of the version that was read. The request is refused if the record has changed since.")
 }

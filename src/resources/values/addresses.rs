@@ -13,7 +13,7 @@ pub struct WebAddress(String);
 
 /// The text is not such a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("This must be an address such as https://files.example.com/1.png, without a password in it.")]
+#[error("This must be a URL such as https://files.example.com/1.png, without a password in it.")]
 pub struct NotAWebAddress;
 
 impl TryFrom<String> for WebAddress {

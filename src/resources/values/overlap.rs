@@ -13,7 +13,7 @@ pub struct Overlap(TimeDelta);
 
 /// The number is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("The overlap is at most {LONGEST} seconds.")]
+#[error("The overlap may be at most {LONGEST} seconds.")]
 pub struct NotAnOverlap;
 
 impl Default for Overlap {

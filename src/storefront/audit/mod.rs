@@ -94,7 +94,7 @@ pub(super) async fn audited(
         let written = async { queries::insert_refusal(&mut *storefront.pool.acquire().await?, attempt, problem.code(), now).await };
         if let Err(error) = written.await {
             // The failure to record a refusal does not change the response.
-            tracing::error!(error = chain(&error), "a refused sign-in is missing in the audit");
+            tracing::error!(error = chain(&error), "a refused sign-in could not be recorded in the audit log");
         }
     }
     result

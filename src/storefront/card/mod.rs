@@ -33,8 +33,8 @@ pub(super) fn routes(name: &RouteName) -> Routes<Storefront> {
     let key = object([("ephemeralKey", text()), ("customerId", text())]);
     let intent = object([("setupIntentId", text()), ("setupIntent", text()), ("customerId", text())]);
     let refused = &[ProblemCode::CardNotConfigured, ProblemCode::CardProviderFailed];
-    let keys = told("Let the app's SDK of the card provider show the customer's cards.", key).refused(refused);
-    let intents = told("Let the app's SDK of the card provider save a card.", intent).refused(refused);
+    let keys = told("Create an ephemeral key for the card provider's SDK to show the customer's cards.", key).refused(refused);
+    let intents = told("Create a setup intent for the card provider's SDK to save a card.", intent).refused(refused);
     let mut names = vec!["card".to_owned(), name.to_string()];
     names.dedup();
     names.iter().fold(Routes::none(), |routes, name| {
@@ -48,11 +48,11 @@ pub(super) fn routes(name: &RouteName) -> Routes<Storefront> {
 enum CardHelperError {
     #[error("the company has no active card gateway")]
     NotConfigured,
-    #[error("the card provider did not help")]
+    #[error("the card provider could not be used")]
     Provider(#[from] CardError),
     #[error("the company's card gateway cannot be used")]
     Gateway(#[source] GatewayError),
-    #[error("the customer's record at the card provider could not be kept")]
+    #[error("the customer's id at the card provider could not be stored")]
     Database(#[from] sqlx::Error),
 }
 
@@ -61,12 +61,12 @@ impl From<CardHelperError> for Problem {
         match error {
             CardHelperError::NotConfigured => ProblemCode::CardNotConfigured.into(),
             CardHelperError::Provider(_) => {
-                tracing::warn!(error = chain(&error), "a customer could not be helped with a card");
+                tracing::warn!(error = chain(&error), "a card request of a customer failed");
                 ProblemCode::CardProviderFailed.into()
             }
             CardHelperError::Gateway(GatewayError::Database(error)) | CardHelperError::Database(error) => error.into(),
             CardHelperError::Gateway(_) => {
-                tracing::error!(error = chain(&error), "a customer could not be helped with a card");
+                tracing::error!(error = chain(&error), "a card request of a customer failed");
                 ProblemCode::Internal.into()
             }
         }

@@ -50,7 +50,7 @@ impl From<CheckError> for Problem {
 
 /// A right code. It has no effect until it is consumed.
 #[derive(Debug)]
-#[must_use = "a right code must be consumed in the transaction of what it was for"]
+#[must_use = "a right code must be consumed in the transaction of the action that it authorizes"]
 pub(in crate::storefront) struct RightCode {
     id: Uuid,
     store: StoreId,
@@ -94,7 +94,7 @@ pub(in crate::storefront) async fn check(
             let (identity, proves_identity) = (counted.identity, code.proves_identity);
             Ok(RightCode { id: code.id, store, identity, sent_to: code.sent_to, proves_identity, customer: code.customer })
         }
-        (Verdict::Right, None) => unreachable!("no guess is right without a code"),
+        (Verdict::Right, None) => unreachable!("a guess cannot be right without a code"),
         (Verdict::Wrong { attempts_left }, _) => Err(CheckError::Invalid { attempts_left }),
         (Verdict::Expired, _) => Err(CheckError::Expired),
         (Verdict::Locked, _) => Err(CheckError::Locked),

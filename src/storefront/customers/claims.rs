@@ -12,7 +12,7 @@ use crate::storefront::recent::Recent;
 
 /// The accounts that lost a claim in a transaction that is not yet committed.
 #[derive(Debug)]
-#[must_use = "what is remembered of the accounts has to be forgotten once the transaction is committed"]
+#[must_use = "the accounts must be evicted from the cache after the commit"]
 pub(in crate::storefront) struct LostClaims(Vec<CustomerId>);
 
 impl LostClaims {

@@ -64,7 +64,7 @@ pub(super) use customer;
 pub(super) fn schema() -> Value {
     let (text, instant) = (json!({ "type": "string" }), json!({ "type": "string", "format": "date-time" }));
     let (or_none, is_proven) =
-        (json!({ "type": ["string", "null"] }), json!({ "type": "boolean", "description": "Whether it is proven." }));
+        (json!({ "type": ["string", "null"] }), json!({ "type": "boolean", "description": "Whether it is verified." }));
     object([
         ("id", json!({ "type": "string", "pattern": format!("^{}_", CustomerId::PREFIX) })),
         ("uuid", json!({ "type": "string", "format": "uuid" })),
@@ -75,7 +75,7 @@ pub(super) fn schema() -> Value {
         ("phone_verified", is_proven),
         ("title", or_none.clone()),
         ("photo_url", or_none),
-        ("meta", json!({ "type": "object", "description": "What the app keeps with the customer." })),
+        ("meta", json!({ "type": "object", "description": "Data that the app stores with the customer." })),
         ("created_at", instant.clone()),
         ("updated_at", instant),
     ])

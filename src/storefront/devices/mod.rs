@@ -26,8 +26,8 @@ const TOKEN_MAX_LEN: usize = 4_096;
 /// The routes of push devices.
 pub(super) fn routes() -> Routes<Storefront> {
     let registered = object([("status", json!({ "const": "ok" })), ("device", DeviceId::schema())]);
-    let registering = told("Send the customer's notifications to a device.", registered);
-    let unregistering = told("Send them there no more.", routes::done()).refused(&[ProblemCode::RecordNotFound]);
+    let registering = told("Register a device for the customer's notifications.", registered);
+    let unregistering = told("Unregister a device.", routes::done()).refused(&[ProblemCode::RecordNotFound]);
     let routes = Routes::none().post("/customers/register-device", registering, register);
     routes.post("/customers/unregister-device", unregistering, unregister)
 }

@@ -27,7 +27,7 @@ pub enum BadMessages {
         source: io::Error,
     },
     /// The file is not valid TOML or has an unknown key.
-    #[error("{} is not a file of messages", path.display())]
+    #[error("{} is not a valid file of messages", path.display())]
     Form {
         /// The file.
         path: PathBuf,
@@ -35,7 +35,7 @@ pub enum BadMessages {
         source: Box<toml::de::Error>,
     },
     /// An entry is invalid.
-    #[error("{}: {key} cannot be used", path.display())]
+    #[error("{}: {key} is invalid", path.display())]
     Words {
         /// The file.
         path: PathBuf,
@@ -45,7 +45,7 @@ pub enum BadMessages {
         source: Fault,
     },
     /// The directory contains an unexpected entry, which would otherwise be ignored silently.
-    #[error("{} is neither a language (de.toml), nor layout.html, nor the folder of a store (store_…)", .0.display())]
+    #[error("{} is neither a language (de.toml), nor layout.html, nor the directory of a store (store_…)", .0.display())]
     Stranger(PathBuf),
 }
 
@@ -68,7 +68,7 @@ impl Files {
         let mut languages = BTreeMap::new();
         for (tag, text) in BUILT_IN {
             let path = PathBuf::from(format!("the built-in {tag}.toml"));
-            let tag = LanguageTag::parse(tag).expect("the built-in languages have names");
+            let tag = LanguageTag::parse(tag).expect("the names of the built-in files are language tags");
             languages.insert(tag, Source { content: read_words(&path, text)?, path });
         }
         let layout = Source { path: format!("the built-in {LAYOUT}").into(), content: BUILT_IN_LAYOUT.to_owned() };

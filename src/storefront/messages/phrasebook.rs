@@ -34,7 +34,7 @@ impl Phrasebook {
             let checked = checked.map_err(|(key, source)| BadMessages::Words { path: file.path.clone(), key, source })?;
             languages.insert(tag.clone(), checked);
         }
-        let layout = files.layout.as_ref().expect("a layout is built in");
+        let layout = files.layout.as_ref().expect("there is a built-in layout");
         let bad = |source: Fault| BadMessages::Words { path: layout.path.clone(), key: "the page".to_owned(), source };
         Ok(Self { languages, layout: Layout::check(&layout.content).map_err(bad)? })
     }
@@ -70,6 +70,6 @@ impl Phrasebook {
     /// Selects the language that the client prefers, or English.
     fn choose(&self, accepted: &AcceptedLanguages) -> (&LanguageTag, &Wordings) {
         let find = |tag: &LanguageTag| self.languages.get_key_value(tag);
-        accepted.best_of(find).or_else(|| find(&LanguageTag::english())).expect("English is built in")
+        accepted.best_of(find).or_else(|| find(&LanguageTag::english())).expect("there are built-in messages in English")
     }
 }

@@ -29,13 +29,13 @@ pub enum Fault {
     #[error(transparent)]
     Placeholder(#[from] UnknownPlaceholder),
     /// The entry lacks a required placeholder.
-    #[error("it does not say {{{0}}}")]
+    #[error("it does not contain {{{0}}}")]
     Lacks(&'static str),
     /// A subject has more than one line.
     #[error("it has more than one line")]
     Lines,
     /// The text does not fit into one segment.
-    #[error("with a long store name it takes {length} of the {room} units of a text")]
+    #[error("with a long store name it takes {length} units; one text holds at most {room}")]
     TooLong {
         /// The length of the text with the longest store name, in units of its alphabet.
         length: usize,
@@ -146,15 +146,15 @@ mod tests {
         assert_eq!(refused(&format!("{{code}}{{store}}{}", "x".repeat(114))), None);
         assert_eq!(
             refused(&format!("{{code}}{{store}}{}", "x".repeat(115))).unwrap(),
-            "with a long store name it takes 161 of the 160 units of a text"
+            "with a long store name it takes 161 units; one text holds at most 160"
         );
         assert!(refused(&format!("{{code}}{{store}}{}€", "x".repeat(113))).unwrap().contains("161"));
         assert_eq!(refused(&format!("{{code}}{{minutes}}{}", "ü".repeat(152))), None);
         // 70 units: 6 for the code, 20 for the name.
         assert_eq!(refused(&format!("{{code}}{{store}}{}", "ж".repeat(44))), None);
-        assert!(refused(&format!("{{code}}{{store}}{}", "ж".repeat(45))).unwrap().contains("71 of the 70"));
-        assert!(refused(&format!("{{code}}{{store}}{}ж", "x".repeat(44))).unwrap().contains("71 of the 70"));
-        assert!(refused(&format!("{{code}}{{store}}{}", "👍".repeat(23))).unwrap().contains("72 of the 70"));
+        assert!(refused(&format!("{{code}}{{store}}{}", "ж".repeat(45))).unwrap().contains("71 units; one text holds at most 70"));
+        assert!(refused(&format!("{{code}}{{store}}{}ж", "x".repeat(44))).unwrap().contains("71 units; one text holds at most 70"));
+        assert!(refused(&format!("{{code}}{{store}}{}", "👍".repeat(23))).unwrap().contains("72 units; one text holds at most 70"));
     }
 
     #[test]
@@ -173,8 +173,8 @@ mod tests {
 
     #[test]
     fn words_that_mean_nothing_are_refused() {
-        assert_eq!(refused("Hello from {store}").unwrap(), "it does not say {code}");
-        assert_eq!(refused("{code} {shop}").unwrap(), "{shop} is not a placeholder here");
+        assert_eq!(refused("Hello from {store}").unwrap(), "it does not contain {code}");
+        assert_eq!(refused("{code} {shop}").unwrap(), "{shop} is not a valid placeholder here");
         assert!(matches!(check_subject::<Placeholder>(None), Err(Fault::Missing)));
         assert!(matches!(check_subject::<Placeholder>(Some(" ")), Err(Fault::Missing)));
         assert!(matches!(check_subject::<Placeholder>(Some("Hello\r\nBcc: x")), Err(Fault::Lines)));

@@ -40,7 +40,7 @@ pub(in crate::storefront) async fn count_guess(
     )
     .fetch_all(conn)
     .await?;
-    let counted = rows.first().expect("what was counted is one row");
+    let counted = rows.first().expect("the count returns one row");
     let standing = Standing::of(WRONG_PASSWORDS, counted.hits, counted.oldest, counted.refused, now);
     let listing = rows.into_iter().filter_map(|row| Some(customer!(row, ?)));
     Ok((standing, identity.and_then(|identity| meant_by(identity, listing.collect()))))

@@ -41,10 +41,15 @@ where
     Extension::new("storefront")
         .editable::<stores::StoreRecord>()
         .read_only::<customers::CustomerRecord>()
-        .beside(Method::POST, "/customers/{uuid}/revoke-tokens", "Sign a customer out everywhere.", sessions::revoke_all)
+        .beside(Method::POST, "/customers/{uuid}/revoke-tokens", "End all sessions of a customer.", sessions::revoke_all)
         .read_only::<sessions::SessionRecord>()
-        .beside(Method::DELETE, "/tokens/{uuid}", "Sign a customer out there.", sessions::revoke)
+        .beside(Method::DELETE, "/tokens/{uuid}", "End a session of a customer.", sessions::revoke)
         .read_only::<texts::TextRecord>()
-        .beside(Method::GET, "/texts/conversion", "How many of the codes that were texted were used.", texts::conversion)
+        .beside(
+            Method::GET,
+            "/texts/conversion",
+            "Show how many texted codes were used in the last 24 hours, by country and number range.",
+            texts::conversion,
+        )
         .read_only::<sign_ins::SignInRecord>()
 }

@@ -12,7 +12,7 @@ use crate::resources::{Announced, Described, Edit, Editable, Instant, Line, Memb
 use crate::storefront::Storefront;
 
 /// The reason that is stored when an operator pauses texts without giving one.
-const PAUSED_BY_HAND: &str = "paused by hand";
+const PAUSED_BY_HAND: &str = "paused manually";
 
 crate::columns! {
     /// A store in the API for operators.
@@ -100,7 +100,7 @@ impl TryFrom<String> for Country {
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
         let is_code = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_uppercase());
-        is_code.then_some(Self(text)).ok_or("A country is two capital letters, such as DE.")
+        is_code.then_some(Self(text)).ok_or("A country code consists of two capital letters, such as DE.")
     }
 }
 
@@ -163,21 +163,23 @@ impl Editable for StoreRecord {
 
     fn documented() -> Vec<Described> {
         vec![
-            Described::sent::<Line<255>>("name", "What texts and mails call it."),
+            Described::sent::<Line<255>>("name", "The name of the store in texts and mails."),
             Described::formed(
                 "text_countries",
-                "Where texts go, as ISO 3166 codes; none is everywhere.",
+                "The countries that texts are sent to, as ISO 3166 codes. An empty list means all countries.",
                 json!({ "type": "array", "items": { "type": "string", "pattern": "^[A-Z]{2}$" } }),
             )
             .and_sent(),
-            Described::formed("seconds_between_texts", "At least, to one number.", limit()).and_sent(),
-            Described::formed("texts_per_number_and_hour", "At most.", limit()).and_sent(),
-            Described::formed("texts_per_number_and_day", "At most.", limit()).and_sent(),
-            Described::formed("numbers_per_range", "Different numbers of one range in ten minutes, at most.", limit()).and_sent(),
-            Described::formed("texts_per_day", "At most.", limit()).and_sent(),
+            Described::formed("seconds_between_texts", "The minimum time between two texts to one number, in seconds.", limit()).and_sent(),
+            Described::formed("texts_per_number_and_hour", "The maximum number of texts to one phone number per hour.", limit()).and_sent(),
+            Described::formed("texts_per_number_and_day", "The maximum number of texts to one phone number per day.", limit()).and_sent(),
+            Described::formed("numbers_per_range", "The maximum number of different phone numbers of one range in ten minutes.", limit())
+                .and_sent(),
+            Described::formed("texts_per_day", "The maximum number of texts of the store per day.", limit()).and_sent(),
             Described::formed("texts_paused", "Whether texts are paused.", json!({ "type": "boolean" })).and_sent(),
-            Described::shown::<Option<Instant>>("texts_paused_at", "Since when."),
-            Described::formed("texts_paused_reason", "Why.", json!({ "type": ["string", "null"], "maxLength": 255 })).and_sent(),
+            Described::shown::<Option<Instant>>("texts_paused_at", "When texts were paused."),
+            Described::formed("texts_paused_reason", "Why texts are paused.", json!({ "type": ["string", "null"], "maxLength": 255 }))
+                .and_sent(),
         ]
     }
 

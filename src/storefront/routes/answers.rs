@@ -15,12 +15,12 @@ pub(in crate::storefront) fn done() -> Value {
 
 /// The response of a route that sends a code.
 pub(in crate::storefront) fn sent() -> Value {
-    object([("status", ok()), ("method", json!({ "enum": ["sms", "email"], "description": "How the code travels." }))])
+    object([("status", ok()), ("method", json!({ "enum": ["sms", "email"], "description": "How the code was sent." }))])
 }
 
 /// The login response of interface 1.
 pub(in crate::storefront) fn login() -> Value {
-    let token = json!({ "type": "string", "description": "The `Customer-Token` of later requests." });
+    let token = json!({ "type": "string", "description": "The value of the header `Customer-Token` in later requests." });
     object([("token", token), ("customer", reference("customer"))])
 }
 

@@ -61,7 +61,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     }
 
     fn route<H: Handler<T, S>, T: Parts + 'static>(mut self, method: Method, path: &str, told: Told, handler: H) -> Self {
-        let filter = MethodFilter::try_from(method.clone()).expect("the program names methods that can be routed by");
+        let filter = MethodFilter::try_from(method.clone()).expect("all methods in the program can be routed");
         self.router = self.router.route(path, on(filter, handler));
         let operation = T::tell(told).operation(&method, path);
         self.description.route(method, format!("{PATH}{path}"), operation);

@@ -40,7 +40,7 @@ impl Part for SignedInCustomer {
 
 impl Part for AcceptedLanguages {
     fn tell(told: Told) -> Told {
-        told.taking_header("Accept-Language", "The languages that the message may be in, the best first.")
+        told.taking_header("Accept-Language", "The preferred languages of the message.")
     }
 }
 

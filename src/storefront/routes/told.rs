@@ -9,7 +9,7 @@ use crate::storefront::routes::Body;
 
 /// The description of one route: a summary, the response, and the refusals.
 #[derive(Clone, Debug)]
-#[must_use = "it is told where the route is mounted"]
+#[must_use = "a description takes effect only when it is passed to the route"]
 pub struct Told {
     sentence: &'static str,
     status: StatusCode,
@@ -87,7 +87,7 @@ impl Told {
 
     /// The description as an OpenAPI Operation Object.
     pub(super) fn operation(self, method: &Method, path: &str) -> Value {
-        let mut responses = Map::from_iter([(self.status.as_str().to_owned(), json_content("Done.", self.answer))]);
+        let mut responses = Map::from_iter([(self.status.as_str().to_owned(), json_content("Success.", self.answer))]);
         responses.extend(refusals(self.refused));
         let security = if self.takes_token { json!([{ "store_key": [], "customer_token": [] }]) } else { json!([{ "store_key": [] }]) };
         let words = path.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -100,7 +100,7 @@ impl Told {
             "responses": responses,
         });
         if let Some(body) = self.body {
-            operation["requestBody"] = request_body("What is asked for.", body);
+            operation["requestBody"] = request_body("The request.", body);
         }
         operation
     }

@@ -53,7 +53,7 @@ where
     H: Handler<T, Storefront>,
     T: Parts + 'static,
 {
-    let told = told("Sign in by the word of an identity provider; the first time, this opens an account.", routes::login())
+    let told = told("Sign in with an identity provider. The first sign-in creates an account.", routes::login())
         .reading::<B>()
         .refused(&[ProblemCode::ProviderNotConfigured, ProblemCode::IdentityNotVerified])
         .refused(&[ProblemCode::ProviderUnavailable, ProblemCode::Overloaded]);

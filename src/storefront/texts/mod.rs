@@ -70,8 +70,8 @@ pub(super) async fn note_refusal(
 ) -> Result<(), sqlx::Error> {
     let mut tx = storefront.pool.begin().await?;
     if let Refusal::Pumping { texted, used } = refusal {
-        let reason = format!("{texted} codes were texted within ten minutes and only {used} of them used");
-        tracing::warn!(%store, reason, "the guard paused a store's texts");
+        let reason = format!("{texted} codes were texted within ten minutes, and only {used} of them were used");
+        tracing::warn!(%store, reason, "the SMS guard paused the texts of a store");
         queries::pause(&mut tx, store, &reason, now).await?;
     }
     if number.is_some() || rate_limit::hit(&mut tx, &format!("unreadable numbers:{store}"), UNREADABLE_NUMBERS, now).await?.allowed {

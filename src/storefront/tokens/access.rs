@@ -101,7 +101,7 @@ impl Storefront {
             let noted = async { queries::note_use(&mut *this.pool.acquire().await?, token, now, now + this.token_lifetime()).await };
             match noted.await {
                 Ok(()) => this.recent.sessions.forget(&token),
-                Err(error) => tracing::warn!(error = chain(&error), "the use of a token was not written down"),
+                Err(error) => tracing::warn!(error = chain(&error), "the last use of a token could not be recorded"),
             }
         });
     }

@@ -37,7 +37,7 @@ impl std::fmt::Display for TokenId {
 
 /// The text is not the number of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the number of a token has digits alone, and no zero in front")]
+#[error("the number of a token must consist of digits without leading zeros")]
 pub struct NotATokenId;
 
 impl std::str::FromStr for TokenId {
@@ -81,7 +81,7 @@ impl Storefront {
         now: DateTime<Utc>,
     ) -> Result<SignedIn, sqlx::Error> {
         let token = self.issue_token(conn, attempt, customer.id, None, now).await?;
-        Ok(SignedIn { token: token.expect("no password stands in the way of this token"), customer })
+        Ok(SignedIn { token: token.expect("without a password hash to compare, a token is always issued"), customer })
     }
 
     /// Signs `customer` in after a right password. Returns `None` and issues no token if the password hash has been replaced

@@ -73,7 +73,7 @@ impl Webhooks {
                 Ok(closed) => any |= closed > 0,
                 Err(error) => {
                     let endpoint = called_off.subscription;
-                    tracing::warn!(%endpoint, error = chain(&error), "deliveries that were called off are not closed yet; the next second will do it");
+                    tracing::warn!(%endpoint, error = chain(&error), "cancelled deliveries could not be closed; retrying in a second");
                 }
             }
         }
@@ -101,7 +101,7 @@ pub(super) async fn work_off(webhooks: Webhooks, lifecycle: Lifecycle) {
     };
     let second = || async {
         if let Err(error) = batches().await {
-            tracing::warn!(error = chain(&error), "what is called off cannot be looked up; the next second will do it");
+            tracing::warn!(error = chain(&error), "cancelled deliveries could not be read; retrying in a second");
         }
     };
     lifecycle.every(EVERY, second).await;

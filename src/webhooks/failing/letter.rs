@@ -19,8 +19,8 @@ pub(super) fn write(notice: &Notice, webhook: &Record<Subscription>) -> Words {
         Notice::Failing { since, percent } => (
             "A webhook is failing",
             format!(
-                "Every delivery to it has failed since {}. {percent} percent of the five days have passed after which it is disabled: that \
-                 is at {}, unless a delivery succeeds before.",
+                "All deliveries to it have failed since {}. After five days it is disabled; {percent} percent of this time has passed. It \
+                 will be disabled at {}, unless a delivery succeeds before.",
                 timestamp(since),
                 timestamp(since + PATIENCE)
             ),
@@ -28,21 +28,21 @@ pub(super) fn write(notice: &Notice, webhook: &Record<Subscription>) -> Words {
         Notice::Disabled { since } => (
             "A webhook was disabled",
             format!(
-                "Every delivery to it has failed since {}, for five days, so nothing is sent to it any more. When its endpoint works again, \
-                 enable it and replay what it has missed.",
+                "All deliveries to it have failed for five days, since {}, so nothing is sent to it any more. When its endpoint works \
+                 again, enable the webhook and replay the deliveries that it has missed.",
                 timestamp(since)
             ),
         ),
         Notice::Gone { .. } => (
             "A webhook was disabled",
-            "Its endpoint answered 410, which says that it is gone, so nothing is sent to it any more. When there is one again, enable the \
-             webhook and replay what it has missed."
+            "Its endpoint responded with status 410 (gone), so nothing is sent to it any more. When the endpoint exists again, enable \
+             the webhook and replay the deliveries that it has missed."
                 .to_owned(),
         ),
         Notice::Recovered { since } => {
-            ("A webhook works again", format!("Every delivery to it had failed since {}; now one has succeeded.", timestamp(since)))
+            ("A webhook works again", format!("All deliveries to it had failed since {}. Now one has succeeded.", timestamp(since)))
         }
-        Notice::Over => ("A webhook was enabled", "It begins anew.".to_owned()),
+        Notice::Over => ("A webhook was enabled", "Deliveries are made again.".to_owned()),
     };
     Words { subject: format!("{subject}: {url}"), text: format!("The webhook {id}\n{url}\n\n{what}\n") }
 }

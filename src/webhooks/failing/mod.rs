@@ -43,7 +43,7 @@ const EVERY: Duration = Duration::from_secs(60);
 pub(super) async fn watch(webhooks: Webhooks, lifecycle: Lifecycle) {
     let minute = || async {
         if let Err(error) = webhooks.tell_of_failing().await {
-            tracing::warn!(error = chain(&error), "failing webhooks were not looked at; the next minute will do it");
+            tracing::warn!(error = chain(&error), "failing webhooks could not be checked; retrying in a minute");
         }
     };
     lifecycle.every(EVERY, minute).await;
@@ -74,7 +74,7 @@ impl Webhooks {
         self.announce(&mut edit, &notice, webhook).await?;
         queries::note_told(edit.conn(), id, notice.percent(), notice.failing_since()).await?;
         edit.commit().await?;
-        tracing::info!(subscription = %id, percent = notice.percent(), "operators are told how a webhook is doing");
+        tracing::info!(subscription = %id, percent = notice.percent(), "operators were notified about the state of a webhook");
         Ok(())
     }
 
@@ -97,7 +97,7 @@ impl Webhooks {
         let notice = Notice::Gone { since: episode.failing_since.unwrap_or(edit.now) };
         self.announce(&mut edit, &notice, webhook).await?;
         edit.commit().await?;
-        tracing::info!(subscription = %gone.subscription, "a webhook was disabled: its endpoint answered 410");
+        tracing::info!(subscription = %gone.subscription, "a webhook was disabled because its endpoint responded with 410");
         Ok(())
     }
 

@@ -78,7 +78,7 @@ impl Webhooks {
             return Err(ProblemCode::DeliveryOpen.into());
         }
         if !queries::repeat_delivery(edit.conn(), id, again, now).await? {
-            return Err(Problem::new(ProblemCode::RecordNotFound).detail("Its event is not kept any more."));
+            return Err(Problem::new(ProblemCode::RecordNotFound).detail("The event of the delivery was deleted."));
         }
         let shown = edit.show::<Delivery>(again).await?;
         edit.commit().await?;

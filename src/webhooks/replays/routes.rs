@@ -27,13 +27,13 @@ where
 {
     Extension::new("developers")
         .read_only::<Replay>()
-        .beside(Method::POST, "/webhooks/{uuid}/replay", "Repeat what a webhook was sent, once for each `idempotency_key`.", replay)
-        .beside(Method::POST, "/deliveries/{uuid}/replay", "Repeat a delivery, once for each `idempotency_key`.", replay_delivery)
-        .beside(Method::POST, "/deliveries/{uuid}/cancel", "Call a waiting delivery off.", cancel)
+        .beside(Method::POST, "/webhooks/{uuid}/replay", "Replay deliveries of a webhook, once per `idempotency_key`.", replay)
+        .beside(Method::POST, "/deliveries/{uuid}/replay", "Replay a delivery, once per `idempotency_key`.", replay_delivery)
+        .beside(Method::POST, "/deliveries/{uuid}/cancel", "Cancel a delivery.", cancel)
         .beside(
             Method::POST,
             "/events/{uuid}/replay",
-            "Send an event again to every webhook that wants it, once for each `idempotency_key`.",
+            "Replay an event to every webhook that subscribes to it, once per `idempotency_key`.",
             replay_event,
         )
 }

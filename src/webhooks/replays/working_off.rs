@@ -22,7 +22,7 @@ impl Webhooks {
         for replay in replays {
             match self.make_next(replay).await {
                 Ok(made) => any |= made,
-                Err(error) => tracing::warn!(%replay, error = chain(&error), "a replay does not go on; the next second will try it again"),
+                Err(error) => tracing::warn!(%replay, error = chain(&error), "a replay could not be continued; retrying in a second"),
             }
         }
         Ok(any)
@@ -44,7 +44,7 @@ impl Webhooks {
 pub(in crate::webhooks) async fn work_off(webhooks: Webhooks, lifecycle: Lifecycle) {
     let second = || async {
         if let Err(error) = webhooks.work_off_replays().await {
-            tracing::warn!(error = chain(&error), "replays cannot be looked up; the next second will do it");
+            tracing::warn!(error = chain(&error), "replays could not be read; retrying in a second");
         }
     };
     lifecycle.every(EVERY, second).await;

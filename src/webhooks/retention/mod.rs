@@ -79,7 +79,7 @@ impl Webhooks {
                 let Some(day) = table.day(&partition) else { continue };
                 if beginning_of(day + Days::new(1)) <= kept_since {
                     queries::drop_partition(&mut conn, table, day).await?;
-                    tracing::info!(partition, "a day was forgotten");
+                    tracing::info!(partition, "the expired log partition of a day was dropped");
                 }
             }
         }
@@ -93,7 +93,7 @@ impl Webhooks {
 pub(super) async fn keep_house(webhooks: Webhooks, lifecycle: Lifecycle) {
     let hour = || async {
         if let Err(error) = webhooks.keep_house().await {
-            tracing::warn!(error = chain(&error), "the log of deliveries was not tidied up; the next hour will do it");
+            tracing::warn!(error = chain(&error), "housekeeping of the delivery log failed; retrying in an hour");
         }
     };
     lifecycle.every(EVERY, hour).await;

@@ -10,7 +10,7 @@ pub struct AttemptTimeout(i16);
 
 /// The number is not a valid timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("The timeout is 1 to 30 seconds.")]
+#[error("The timeout must be 1 to 30 seconds.")]
 pub struct NotAnAttemptTimeout;
 
 impl AttemptTimeout {

@@ -38,7 +38,7 @@ impl Webhooks {
         let mut edit = Edit::begin(self, company).await?;
         let shown = edit.show::<Subscription>(id).await?;
         let secret = SigningSecret::open(&self.key, id, &shown.record.fields.sealed_secret).map_err(|error| {
-            tracing::error!(subscription = %id, error = chain(&error), "a signing secret cannot be opened");
+            tracing::error!(subscription = %id, error = chain(&error), "a signing secret cannot be decrypted");
             ProblemCode::Internal
         })?;
         tracing::info!(subscription = %id, "a signing secret was shown");

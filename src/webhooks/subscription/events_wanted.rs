@@ -14,7 +14,7 @@ pub struct EventsWanted(Vec<String>);
 
 /// The list has too many entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("A webhook lists at most {MAX_ENTRIES} events; * is all of them.")]
+#[error("A webhook may list at most {MAX_ENTRIES} events; * means all events.")]
 pub struct TooManyEvents;
 
 impl EventsWanted {

@@ -45,10 +45,10 @@ pub enum NotAnExtraHeader {
     #[error("The value of the header {0} must be at most 1024 printable ASCII characters.")]
     BadValue(String),
     /// The same name occurs twice, in different case.
-    #[error("The header {0} stands there twice.")]
+    #[error("The header {0} occurs twice.")]
     Repeated(String),
     /// There are more than 20 headers.
-    #[error("A webhook has at most 20 headers of its own.")]
+    #[error("A webhook may have at most 20 additional headers.")]
     TooMany,
 }
 
@@ -69,7 +69,7 @@ impl ExtraHeaders {
     }
 
     pub(super) fn seal(&self, key: &ApplicationKey, subscription: SubscriptionId) -> Vec<u8> {
-        let json = serde_json::to_vec(&self.0).expect("texts can be written as JSON");
+        let json = serde_json::to_vec(&self.0).expect("strings can always be serialized");
         key.seal(&context(subscription), &json)
     }
 

@@ -8,7 +8,7 @@ pub struct RateLimit(i16);
 
 /// The number is not a valid rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("The rate_limit is 1 to 1000 attempts a second, or null for none.")]
+#[error("The rate_limit must be 1 to 1000 attempts per second, or null for no limit.")]
 pub struct NotARateLimit;
 
 impl TryFrom<i16> for RateLimit {

@@ -99,7 +99,7 @@ impl Body {
         self.ordering.put(&mut subscription.ordering);
         if let Member::Sent(headers) = self.headers {
             subscription.set_headers(headers, &edit.room.key, id).map_err(|error| {
-                tracing::error!(subscription = %id, error = chain(&error), "the headers of a webhook could not be changed");
+                tracing::error!(subscription = %id, error = chain(&error), "the additional headers of a webhook could not be changed");
                 Problem::from(ProblemCode::Internal)
             })?;
         }

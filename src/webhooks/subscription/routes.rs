@@ -21,10 +21,10 @@ where
 {
     Extension::new("developers")
         .editable::<Subscription>()
-        .beside(Method::POST, "/webhooks/{uuid}/enable", "Send to a webhook again.", enable)
-        .beside(Method::POST, "/webhooks/{uuid}/disable", "Send nothing more to a webhook.", disable)
-        .beside(Method::GET, "/webhooks/{uuid}/secret", "The secret of a webhook.", secret)
-        .beside(Method::POST, "/webhooks/{uuid}/rotate-secret", "Give a webhook another secret.", rotate_secret)
+        .beside(Method::POST, "/webhooks/{uuid}/enable", "Enable a webhook.", enable)
+        .beside(Method::POST, "/webhooks/{uuid}/disable", "Disable a webhook.", disable)
+        .beside(Method::GET, "/webhooks/{uuid}/secret", "Show the signing secret of a webhook.", secret)
+        .beside(Method::POST, "/webhooks/{uuid}/rotate-secret", "Rotate the signing secret of a webhook.", rotate_secret)
         .beside(Method::POST, "/webhooks/{uuid}/test", "Send a test event to a webhook.", test)
 }
 

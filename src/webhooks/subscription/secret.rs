@@ -35,7 +35,7 @@ impl SigningSecret {
     /// The decoded base64 bytes: the key of `webhook-signature`, as Standard Webhooks defines it.
     pub(in crate::webhooks) fn decoded(&self) -> Vec<u8> {
         let encoded = self.reveal().strip_prefix(PREFIX).expect("every secret begins with whsec_");
-        STANDARD.decode(encoded).expect("we encoded it ourselves")
+        STANDARD.decode(encoded).expect("it was encoded by this program")
     }
 
     pub(in crate::webhooks) fn seal(&self, key: &ApplicationKey, subscription: SubscriptionId) -> Vec<u8> {
@@ -51,7 +51,7 @@ impl SigningSecret {
 
 /// The text is not a signing secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a signing secret is whsec_ and base64 behind it")]
+#[error("a signing secret must be whsec_ followed by base64")]
 pub struct NotASigningSecret;
 
 impl FromStr for SigningSecret {

@@ -21,7 +21,7 @@ pub enum NotAnEndpointUrl {
     #[error("This is not a URL.")]
     Malformed,
     /// It is longer than 2048 bytes.
-    #[error("This may have 2048 bytes at most.")]
+    #[error("This may have at most 2048 bytes.")]
     TooLong,
     /// The scheme is not `https`.
     #[error("This must be an https URL.")]
@@ -30,10 +30,10 @@ pub enum NotAnEndpointUrl {
     #[error("The port must be 443 or above 1023.")]
     PortForbidden,
     /// It contains a user name or password, which logs on the way would show.
-    #[error("This may not contain a user name or password; use a header.")]
+    #[error("This must not contain a user name or password; use a header.")]
     HoldsCredentials,
     /// It contains a fragment, which is never sent.
-    #[error("This may not have a #fragment.")]
+    #[error("This must not have a #fragment.")]
     HasFragment,
 }
 
@@ -44,7 +44,7 @@ impl EndpointUrl {
     }
 
     pub(in crate::webhooks) fn url(&self) -> Url {
-        Url::parse(&self.0).expect("it was parsed when it was made")
+        Url::parse(&self.0).expect("the URL was validated at construction")
     }
 
     pub(super) fn host(&self) -> Host<String> {

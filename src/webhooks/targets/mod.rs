@@ -42,7 +42,7 @@ pub enum NotATarget {
     #[error("the endpoint has no address that webhooks may be sent to")]
     Blocked,
     /// Its name has no address, or the lookup failed.
-    #[error("the endpoint's name cannot be resolved")]
+    #[error("the host name of the endpoint cannot be resolved")]
     Unresolved(#[source] io::Error),
 }
 

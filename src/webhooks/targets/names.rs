@@ -45,7 +45,7 @@ impl Names {
             Self::Resolver(look_ups) => look_ups.look_up(name).await,
             Self::Table(table) => {
                 let known = table.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
-                known.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the table does not know this name"))
+                known.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the name is not in the table"))
             }
         }
     }

@@ -97,10 +97,10 @@ async fn bodies_are_what_the_schema_says_and_refusals_name_the_member() {
         (json!({ "name": "x" }), "code", "code is required."),
         (json!({ "name": "x", "code": "ham" }), "code", "code does not match \"^[A-Z0-9-]+$\"."),
         (json!({ "name": 5, "code": "HAM" }), "name", "name is not of type \"string\"."),
-        (json!({ "name": "x", "code": "HAM", "colour": "blue" }), "colour", "colour is not known here."),
+        (json!({ "name": "x", "code": "HAM", "colour": "blue" }), "colour", "colour is not a known field."),
         (json!({ "name": "x", "code": "HAM", "meta": [] }), "meta", "meta is not of type \"object\"."),
-        (json!({ "name": "x", "code": "HAM", "id": "record_1" }), "id", "id is not known here."),
-        (json!({ "name": "x", "code": "HAM", "kind": "support/tickets" }), "kind", "kind is not known here."),
+        (json!({ "name": "x", "code": "HAM", "id": "record_1" }), "id", "id is not a known field."),
+        (json!({ "name": "x", "code": "HAM", "kind": "support/tickets" }), "kind", "kind is not a known field."),
     ] {
         let refused = create(&body).await.refused(422, "body_invalid");
         assert_eq!(refused["fields"][field], json!([sentence]), "{refused}");

@@ -78,9 +78,9 @@ async fn a_changed_schema_needs_a_new_version_that_old_records_fit() {
     newer.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Blue", "glaze": "matt" })).send().await.ok(201);
     // With records, only compatible changes are allowed.
     for (members, required, reason) in [
-        ("glaze = { enum = ['matt'] }", "'label'", "glaze: a value that was allowed is not"),
-        ("glaze = { enum = ['matt', 'raw'], type = 'string' }", "'label'", "glaze: type is new, or not known to be wider than before"),
-        ("glaze = { enum = ['matt', 'raw'] }", "'label', 'glaze'", "glaze: it is required, and records may lack it"),
+        ("glaze = { enum = ['matt'] }", "'label'", "glaze: a value that was allowed before is not allowed any more"),
+        ("glaze = { enum = ['matt', 'raw'], type = 'string' }", "'label'", "glaze: type was added, or may be stricter than before"),
+        ("glaze = { enum = ['matt', 'raw'] }", "'label', 'glaze'", "glaze: it is required, and stored records may lack it"),
     ] {
         let Unsuitable::Incompatible(kind, 2, 3, why) = start(3, members, required).await.unwrap_err() else { panic!("{reason}") };
         assert_eq!((kind.as_str(), why.to_string().as_str()), ("garden/pots", reason));
@@ -101,8 +101,8 @@ async fn the_program_refuses_to_start_with_a_schema_that_records_may_not_fit() {
     world.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Blue" })).send().await.ok(201);
     fs::write(directory.path().join("garden.toml"), file(2, "glaze = { type = 'string' }", "'label', 'size'")).unwrap();
     let settings = [("database.url", world.database.as_str()), ("extensions.directory", directory.path().to_str().unwrap())];
-    let reason =
-        "records of garden/pots that fit version 1 of its schema may not fit version 2: size: it is required, and records may lack it";
+    let reason = "records of garden/pots that are valid under version 1 of its schema may be invalid under version 2: \
+                  size: it is required, and stored records may lack it";
     let serve = portico(&["serve"], &settings).output().await.unwrap();
     assert!(!serve.status.success());
     assert!(String::from_utf8_lossy(&serve.stderr).contains(reason), "{serve:?}");

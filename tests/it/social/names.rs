@@ -58,17 +58,17 @@ async fn settings_that_cannot_be_meant_are_refused_by_name() {
         IdentityProviders::new(&config.providers, &Clock::System, &Lifecycle::default()).unwrap_err().to_string()
     };
     for (key, value, message) in [
-        ("providers.idp_a.issuers", "", "providers.idp_a.issuers is not set, but others beside it are"),
+        ("providers.idp_a.issuers", "", "providers.idp_a.issuers is not set, but other settings of the provider are"),
         ("providers.idp_a.jwks_url", "", "providers.idp_a.jwks_url is not set"),
-        ("providers.idp_a.jwks_url", "http://id.example/keys", "providers.idp_a.jwks_url is not an https:// address"),
+        ("providers.idp_a.jwks_url", "http://id.example/keys", "providers.idp_a.jwks_url is not an https:// URL"),
         ("providers.idp_a.client_id", "shop", "providers.idp_a.client_secret is not set"),
         ("providers.idp_b.client_ids", "", "providers.idp_b.client_ids is not set"),
         ("providers.idp_c.app_secret", "", "providers.idp_c.app_secret is not set"),
-        ("providers.idp_c.graph_url", "http://graph.example", "providers.idp_c.graph_url is not an https:// address"),
+        ("providers.idp_c.graph_url", "http://graph.example", "providers.idp_c.graph_url is not an https:// URL"),
         ("providers.idp_c.verification", "maybe", "\"graph\" or \"none\""),
         ("providers.idp_a.name", "Acme", "lower-case"),
         ("providers.idp_a.name", "sms", "providers.idp_a.name cannot be \"sms\""),
-        ("providers.idp_b.name", "idp-a", "names another sign-in"),
+        ("providers.idp_b.name", "idp-a", "is the name of another sign-in method"),
         ("providers.idp_b.secret", "x", "secret"),
     ] {
         let error = refused(key, value);

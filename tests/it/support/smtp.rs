@@ -28,7 +28,7 @@ impl SmtpSink {
             silent: Arc::default(),
         };
         let server = sink.clone();
-        #[expect(clippy::disallowed_methods, reason = "it ends with the story's runtime")]
+        #[expect(clippy::disallowed_methods, reason = "it ends with the runtime of the test")]
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let server = server.clone();

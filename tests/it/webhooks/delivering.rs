@@ -91,7 +91,7 @@ async fn the_library_of_standard_webhooks_verifies_a_delivery_as_it_is() {
     library.verify(b"{}", &received.headers).unwrap_err();
 }
 
-#[expect(clippy::disallowed_methods, reason = "a library under test reads the system's clock")]
+#[expect(clippy::disallowed_methods, reason = "the library under test reads the system clock")]
 fn today() -> chrono::DateTime<chrono::Utc> {
     chrono::Utc::now()
 }

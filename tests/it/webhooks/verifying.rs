@@ -53,7 +53,7 @@ impl Case {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the verifiers look at the system's clock")]
+#[expect(clippy::disallowed_methods, reason = "the verifiers read the system clock")]
 fn today() -> chrono::DateTime<chrono::Utc> {
     chrono::Utc::now()
 }

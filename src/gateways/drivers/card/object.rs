@@ -14,7 +14,7 @@ pub(super) struct Object<'a> {
 }
 
 pub(super) fn lacks(member: &str) -> NotUnderstood {
-    NotUnderstood(format!("The event has no usable {member}."))
+    NotUnderstood(format!("The event has no valid {member}."))
 }
 
 impl<'a> Object<'a> {

@@ -55,8 +55,8 @@ impl Account for HmacAccount {
         let Settings { signature, events, .. } = &self.settings;
         let signed = driver::try_out(self, &signature.header.0, &signature::sign(signature, key, driver::TRIAL), now);
         let events = match events.is_empty() {
-            true => Finding::bad("events", "No type of event has a meaning yet: every callback will be ignored."),
-            false => Finding::good("events", format!("{} types of events have a meaning.", events.len())),
+            true => Finding::bad("events", "No type of event is mapped yet: every callback will be ignored."),
+            false => Finding::good("events", format!("{} types of events are mapped.", events.len())),
         };
         vec![signed, events]
     }

@@ -33,7 +33,7 @@ fn meaning(settings: &Settings, kind: Option<&str>, body: &Value) -> Result<Opti
 }
 
 fn lacks(member: &str) -> NotUnderstood {
-    NotUnderstood(format!("There is no usable {member} where the settings point to."))
+    NotUnderstood(format!("There is no valid {member} where the settings point to."))
 }
 
 fn telling(settings: &Settings, normalised: Normalised, body: &Value) -> Result<Telling, NotUnderstood> {

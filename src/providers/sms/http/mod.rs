@@ -104,7 +104,7 @@ impl Http {
     pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
         let values = Values { to: text.to.as_str(), from: &self.from, text: text.body };
         let url = self.shape.url(values);
-        let url = url.map_err(|_| SendTextError::new(SendTextErrorKind::Rejected, "no address when filled in"))?;
+        let url = url.map_err(|_| SendTextError::new(SendTextErrorKind::Rejected, "the URL is invalid after filling in the values"))?;
         let mut request = self.client.request(self.method.clone(), url);
         if let Some(body) = self.shape.body(values) {
             request = request.header(CONTENT_TYPE, self.content_type).body(body);

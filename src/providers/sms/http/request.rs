@@ -58,7 +58,7 @@ impl Format {
     fn escape(self, value: &str) -> Cow<'static, str> {
         match self {
             Self::Json => {
-                let quoted = serde_json::to_string(value).expect("any text can be written as JSON");
+                let quoted = serde_json::to_string(value).expect("any text can be serialized as JSON");
                 quoted[1..quoted.len() - 1].to_owned().into()
             }
             Self::Form => percent_encode(value),
@@ -106,13 +106,13 @@ impl Shape {
         address(&url, "sms.http.url")?;
         if let (Format::Json, Some(body)) = (format, shape.body(AWKWARD)) {
             let read = serde_json::from_str::<serde::de::IgnoredAny>(&body);
-            read.map_err(|error| bad("sms.http.body", format!("is not JSON when it is filled in: {error}")))?;
+            read.map_err(|error| bad("sms.http.body", format!("is not valid JSON when it is filled in: {error}")))?;
         }
         if !shape.has(Placeholder::Text) {
-            return Err(bad("sms.http.body", "says nowhere where {text} goes, and sms.http.url neither".to_owned()));
+            return Err(bad("sms.http.body", "does not contain {text}, and sms.http.url does not either".to_owned()));
         }
         if !shape.has(Placeholder::To) && !shape.has(Placeholder::ToDigits) {
-            return Err(bad("sms.http.body", "says nowhere where {to} goes, and sms.http.url neither".to_owned()));
+            return Err(bad("sms.http.body", "does not contain {to}, and sms.http.url does not either".to_owned()));
         }
         Ok(shape)
     }
@@ -151,7 +151,7 @@ fn percent_encode(value: &str) -> Cow<'static, str> {
 
 /// Parses `Name: value` lines. The error omits the value, because it may be a secret.
 pub(super) fn headers(lines: &SecretString) -> Result<HeaderMap, BadSettings> {
-    let bad = |number: usize| BadSettings { setting: "sms.http.headers", reason: format!("has no \"Name: value\" in line {number}") };
+    let bad = |number: usize| BadSettings { setting: "sms.http.headers", reason: format!("is not \"Name: value\" in line {number}") };
     let mut headers = HeaderMap::new();
     for (number, line) in lines.expose_secret().lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let (name, value) = line.split_once(':').ok_or_else(|| bad(number + 1))?;
@@ -200,7 +200,7 @@ mod tests {
         assert!(refused(URL, r#"{"to":"{too}"}"#).contains("{too}"));
         assert!(refused("", r#"{"to":"{to}","text":"{text}"}"#).contains("sms.http.url"));
         for insecure in ["ftp://sms.example.com", "http://sms.example.com"] {
-            assert!(refused(insecure, r#"{"to":"{to}","text":"{text}"}"#).contains("sms.http.url is not an https:// address"));
+            assert!(refused(insecure, r#"{"to":"{to}","text":"{text}"}"#).contains("sms.http.url is not an https:// URL"));
         }
     }
 
