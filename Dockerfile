@@ -1,10 +1,10 @@
-# Portico alone on a small Debian. The classic builder suffices.
+# Portico on a small Debian image. Works with the classic builder.
 
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /portico
 
-# An empty crate needs all the dependencies: this layer is only made anew when they change. Tests and benchmarks stay outside, so the
-# manifest must not name any.
+# Builds all dependencies with an empty crate, so that this layer is only rebuilt when they change. Tests and benchmarks are not
+# part of the image, so the manifest must not name any.
 COPY Cargo.toml Cargo.lock ./
 RUN sed --in-place '/^\[\[/,/^$/d' Cargo.toml \
     && mkdir src \
@@ -12,27 +12,27 @@ RUN sed --in-place '/^\[\[/,/^$/d' Cargo.toml \
     && echo 'fn main() {}' > src/main.rs \
     && cargo build --release --locked
 
-# What PostgreSQL says about the queries lies in .sqlx: no database is needed here.
+# The metadata of the queries is in .sqlx, so the build needs no database.
 COPY .sqlx .sqlx
 COPY config config
 COPY migrations migrations
 COPY src src
-# The copies are as old as in the checkout, and cargo would take them for the empty crate that it has built since.
+# The copied files keep the modification times of the checkout, so cargo would consider the empty crate's build up to date.
 RUN touch src/lib.rs src/main.rs \
     && cargo build --release --locked
 
 FROM debian:bookworm-slim
-# Without certificates of authorities no provider and no subscriber can be reached.
+# TLS connections to providers and subscribers need the CA certificates.
 RUN apt-get update \
     && apt-get install --yes --no-install-recommends ca-certificates \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --system --uid 10001 --user-group --no-create-home --shell /usr/sbin/nologin portico
 COPY --from=build /portico/target/release/portico /usr/local/bin/portico
-# The extensions that ship, where the program looks for them; a directory that is mounted there takes their place.
+# The extensions that ship with Portico, in the default directory. A directory mounted there replaces them.
 WORKDIR /portico
 COPY config/extensions config/extensions
 
-# By number, so that a platform which forbids root need not look it up.
+# A numeric user id, so that a platform that forbids root can check it.
 USER 10001:10001
 ENV PORTICO_HTTP__LISTEN=0.0.0.0:8080
 EXPOSE 8080

@@ -1,4 +1,4 @@
-//! All settings: `config/default.toml`, then a file, then the environment; a key nobody knows is refused.
+//! All settings: `config/default.toml`, then a file, then environment variables. Unknown keys are rejected.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::{declared, developers, gateways, realtime, storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
 
-/// The settings of every part.
+/// The settings of all modules.
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
@@ -54,12 +54,12 @@ pub struct Config {
     pub dev: Dev,
 }
 
-/// Where the service runs.
+/// The mode that the service runs in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Environment {
-    /// On somebody's desk: private PostgreSQL, demonstration data, mailbox, loopback only.
+    /// On a developer's machine: private PostgreSQL, demonstration data, mailbox, loopback only.
     Development,
-    /// In front of customers.
+    /// For real customers.
     Production,
 }
 
@@ -81,18 +81,18 @@ impl std::str::FromStr for Environment {
 pub struct Http {
     /// Address and port to listen on.
     pub listen: SocketAddr,
-    /// How long the head of a request may take to arrive.
+    /// The time in which the head of a request must arrive.
     #[serde(deserialize_with = "settings::time")]
     pub header_timeout: Duration,
-    /// Networks of proxies whose `X-Forwarded-For` is believed.
+    /// Networks of proxies whose `X-Forwarded-For` is trusted.
     #[serde(deserialize_with = "settings::list")]
     pub trusted_proxies: Vec<IpNet>,
-    /// Origins whose browser pages may call the service.
+    /// Origins of web pages that may call the service (CORS).
     #[serde(deserialize_with = "settings::list")]
     pub cors_origins: Vec<Origin>,
 }
 
-/// The origin of a web page: scheme, host and port, nothing more. There is no `*`: a page nobody listed may not hold a customer's token.
+/// The origin of a web page: only scheme, host and port. `*` is not allowed, because an unlisted page must not get a customer's token.
 #[derive(Clone, Debug)]
 pub struct Origin(pub HeaderValue);
 
@@ -118,12 +118,12 @@ pub struct Dev {
 }
 
 impl Config {
-    /// Reads the defaults, `file` if one is given, and the variables `PORTICO_…` of this process.
+    /// Reads the defaults, the given `file` and the environment variables `PORTICO_…`, in this order.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
         Self::read(file, Variables::with_prefix("PORTICO").prefix_separator("_").separator("__"))
     }
 
-    /// The defaults with some keys changed: `("http.listen", "127.0.0.1:0")`. What tests start from.
+    /// The defaults with some keys replaced, for tests: `("http.listen", "127.0.0.1:0")`.
     pub fn with(changes: &[(&str, &str)]) -> Result<Self, ConfigError> {
         let mut builder = config::Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
         for (key, value) in changes {
@@ -140,7 +140,7 @@ impl Config {
         builder.add_source(variables).build()?.try_deserialize()
     }
 
-    /// Development or production; what the build is for, when the setting is silent.
+    /// The configured environment. If unset, debug builds use development and release builds use production.
     pub fn environment(&self) -> Environment {
         let of_the_build = if cfg!(debug_assertions) { Environment::Development } else { Environment::Production };
         self.environment.unwrap_or(of_the_build)
@@ -227,7 +227,7 @@ mod tests {
             let refusal = Config::with(&[(key, nothing)]).unwrap_err().to_string();
             assert!(refusal.contains(key), "{key}: {refusal}");
         }
-        // At once is a time too.
+        // A zero delay is valid for these keys.
         assert!(Config::with(&[("storefront.erase_after", "0s"), ("sms.breaker.cool_down", "0s")]).is_ok());
     }
 }

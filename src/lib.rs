@@ -1,19 +1,19 @@
-//! Portico: storefront sign-in and a webhook hub, one binary on one Postgres.
+//! Portico: storefront sign-in and a webhook hub in one binary on one Postgres database.
 //!
 //! ```text
-//!  8   cli  serve  app  config  dev                                the composition root: knows everyone
+//!  8   cli  serve  app  config  dev                                the composition root: depends on everything
 //!  6   realtime                                                    socket tokens, channel authorization
-//!  5   storefront   fleet   gateways   developers   declared       what the outside can ask for
+//!  5   storefront   fleet   gateways   developers   declared       the public APIs
 //!  4   webhooks                                                    the delivery hub
 //!  3   resources                                                   the five-route convention
-//!  2   events     companies     operators    providers             shared business, the outside world
+//!  2   events     companies     operators    providers             shared business logic, external providers
 //!  1   contact                                                     phone, email, identity
 //!  0   kernel                                                      clock, ids, problems, crypto, database, lifecycle
 //! ```
 //!
-//! A folder is a business capability with its own routes, rules and SQL. It uses folders on lower floors; folders of one floor do not
-//! use each other. Capabilities talk through [`events`]: whoever changes a record publishes an event in the same transaction and has
-//! never heard of [`webhooks`], which delivers it. `tests/it/layers.rs` keeps it so.
+//! A folder is a business capability with its own routes, rules and SQL. It may use folders on lower layers; folders of the same
+//! layer do not use each other. Capabilities communicate through [`events`]: a module that changes a record publishes an event in
+//! the same transaction and does not depend on [`webhooks`], which delivers the event. `tests/it/layers.rs` checks these rules.
 
 pub mod app;
 pub mod cli;

@@ -1,4 +1,4 @@
-//! Serving: bind, start the workers, and stop everything in order, the database last.
+//! The `serve` command: bind, start the workers, and shut everything down in order, the database last.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -24,57 +24,57 @@ use crate::providers::mailbox::Mailbox;
 use crate::set_up::{SetUp, SetUpError, application_key};
 use crate::webhooks::Names;
 
-/// The workers get this long to end what is in flight.
+/// The time that workers get to finish their work during shutdown.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// How often what no longer counts is forgotten.
+/// The interval at which expired data is removed.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 
 /// `portico serve`
 #[derive(Args, Debug, Default)]
 pub struct Arguments {
-    /// Bring the database up to this version first (development always does)
+    /// Apply pending migrations first (development always does)
     #[arg(long)]
     migrate: bool,
-    /// Answer requests only; events wait for an instance that delivers
+    /// Serve requests only; events wait for an instance that delivers them
     #[arg(long)]
     no_worker: bool,
 }
 
-/// Why the service did not start, or broke off.
+/// The reason why the service did not start, or why it stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The database or the application key.
+    /// The database or the application key cannot be used.
     #[error(transparent)]
     SetUp(#[from] SetUpError),
-    /// Development is for one desk.
+    /// Development mode listens on loopback only.
     #[error("development listens on loopback only, not on {0} (environment = \"production\" listens anywhere)")]
     NotLoopback(SocketAddr),
-    /// The address is taken, or not ours.
+    /// The address is in use or does not belong to this machine.
     #[error("cannot listen on {address}")]
     Bind {
-        /// Where.
+        /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// A part cannot work with its settings.
+    /// The settings of a module are invalid.
     #[error(transparent)]
     State(#[from] StateError),
-    /// The declared extensions.
+    /// The declared extensions do not match the database.
     #[error("the declared extensions do not suit the database")]
     Declared(#[from] Unsuitable),
-    /// The authority that development trusts.
+    /// The certificate authority of development cannot be used.
     #[error("the certificate authority of development cannot be used")]
     Authority(#[from] AuthorityError),
-    /// The demonstration company.
+    /// The demonstration company could not be created.
     #[error("the demonstration company could not be created")]
     Demo(#[from] DemoError),
-    /// The server broke off.
+    /// The server failed.
     #[error("the server broke off")]
     Server(#[source] io::Error),
 }
 
-/// Serves until the program is asked to stop.
+/// Serves until shutdown is requested.
 pub async fn run(mut config: Config, arguments: Arguments) -> Result<(), ServeError> {
     let development = config.environment() == Environment::Development;
     if development && !config.http.listen.ip().is_loopback() {
@@ -126,7 +126,7 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
     answered.map_err(ServeError::Server)
 }
 
-/// Forgets, every minute, what no longer counts.
+/// Removes expired data once a minute.
 fn sweep(state: &AppState, lifecycle: &Lifecycle) {
     let (state, until) = (state.clone(), lifecycle.clone());
     lifecycle.spawn(async move {
@@ -141,7 +141,7 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
     });
 }
 
-/// Is cancelled by Ctrl-C and by the signal a container platform sends; a second one ends the program at once.
+/// A token that is cancelled by SIGINT (Ctrl-C) or SIGTERM. A second signal ends the program immediately.
 pub fn asked_to_stop() -> CancellationToken {
     let token = CancellationToken::new();
     let asked = token.clone();

@@ -1,4 +1,4 @@
-//! What every command needs before its own work: a database, by whatever the settings say.
+//! Preparation that every command needs: the configured database, or a private one in development.
 
 use secrecy::SecretString;
 use sqlx::PgPool;
@@ -9,39 +9,39 @@ use crate::dev::workspace;
 use crate::kernel::crypto::{ApplicationKey, BadApplicationKey};
 use crate::kernel::database::{self, DatabaseUrl, MIGRATIONS};
 
-/// Connections of the private server besides the pool: for the worker, whoever listens, and a few visitors.
+/// Connections of the private server beyond the pool: for the workers, LISTEN, and a few other clients.
 const SPARE_CONNECTIONS: u16 = 40;
 
-/// A database to work on, and the private server under it if there is one.
+/// A database pool, and the private server behind it if there is one.
 #[derive(Debug)]
 pub struct SetUp {
-    /// Connects when it is first used.
+    /// The pool. It connects on first use.
     pub pool: PgPool,
     private: Option<PrivatePostgres>,
 }
 
-/// Why a command cannot begin.
+/// The reason why a command cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum SetUpError {
-    /// Production without a database.
+    /// Production has no configured database.
     #[error("production needs database.url (PORTICO_DATABASE__URL=postgres://user:password@host/database)")]
     NoDatabase,
-    /// Production without an application key.
+    /// Production has no configured application key.
     #[error("production needs application_key (PORTICO_APPLICATION_KEY, made with: openssl rand -base64 32)")]
     NoApplicationKey,
-    /// The application key is not one.
+    /// The application key is invalid.
     #[error(transparent)]
     BadApplicationKey(#[from] BadApplicationKey),
-    /// Development's own server.
+    /// The private server of development did not start.
     #[error("the private PostgreSQL did not start")]
     PrivatePostgres(#[from] PostgresError),
-    /// Development's own files.
+    /// The data directory of development cannot be used.
     #[error("the data directory of development cannot be used")]
     Workspace(#[from] std::io::Error),
-    /// Production without the latest migrations.
+    /// The database of a production deployment lacks migrations.
     #[error("the database lacks {0} migrations of this version: run portico migrate")]
     NotMigrated(usize),
-    /// The database failed.
+    /// A database error.
     #[error("the database does not answer")]
     Database(#[from] sqlx::Error),
     /// A migration failed.
@@ -50,7 +50,7 @@ pub enum SetUpError {
 }
 
 impl SetUp {
-    /// Finds the configured database; in development, without one, the private server that runs, or a new one.
+    /// Connects to the configured database. Without one, development uses the private server that is running, or starts a new one.
     pub async fn new(config: &Config) -> Result<Self, SetUpError> {
         if let Some(url) = &config.database.url {
             return Ok(Self { pool: database::pool(url, &config.database), private: None });
@@ -59,7 +59,7 @@ impl SetUp {
             return Err(SetUpError::NoDatabase);
         }
         let data_dir = config.data_dir();
-        // While `portico` serves in another terminal, its server is everybody's.
+        // While `portico serve` runs in another terminal, other commands share its server.
         if let Some(url) = PrivatePostgres::running(&data_dir, DATABASE) {
             return Ok(Self { pool: database::pool(&parsed(&url), &config.database), private: None });
         }
@@ -70,12 +70,13 @@ impl SetUp {
         Ok(Self { pool: database::pool(&parsed(&private.url(DATABASE)), &config.database), private: Some(private) })
     }
 
-    /// Brings the database up to this version.
+    /// Applies pending migrations.
     pub async fn migrate(&self) -> Result<(), SetUpError> {
         Ok(MIGRATIONS.run(&self.pool).await?)
     }
 
-    /// Migrates in development; in production refuses a database that is not of this version, which may serve older instances.
+    /// Migrates in development. In production, returns an error if migrations are missing, because the database may serve older
+    /// instances.
     async fn bring_up_to_date(&self, config: &Config) -> Result<(), SetUpError> {
         if config.environment() == Environment::Development {
             return self.migrate().await;
@@ -86,7 +87,7 @@ impl SetUp {
         }
     }
 
-    /// Does `work` on a database of this version, and ends what was started for it.
+    /// Runs `work` on an up-to-date database, and then stops the private server if one was started.
     pub async fn on_this_version<T, E>(self, config: &Config, work: impl AsyncFnOnce(&PgPool) -> Result<T, E>) -> Result<T, E>
     where
         E: From<SetUpError>,
@@ -108,7 +109,7 @@ impl SetUp {
     }
 }
 
-/// The configured application key; development makes one and keeps it.
+/// The configured application key. Development generates one and stores it.
 pub fn application_key(config: &Config) -> Result<ApplicationKey, SetUpError> {
     let setting: SecretString = match (config.application_key(), config.environment()) {
         (Some(key), _) => key,

@@ -1,5 +1,5 @@
-//! Draining beside much that is not due: with a million deliveries waiting for tomorrow and ten million finished ones in the tables ÷
-//! without them.
+//! Draining next to a large backlog: the rate with a million deliveries that are due tomorrow and ten million finished ones in the
+//! tables ÷ the rate without them.
 
 use serde_json::json;
 
@@ -20,7 +20,7 @@ pub fn measure(figures: &mut Figures) {
     let service = Service::start(&[]);
     let sink = Sink::open(&service, ENDPOINTS);
     hub::subscribe(&service, &sink.urls, "*");
-    // What one drain leaves in the caches and the tables is there for both.
+    // Both measurements follow a drain, so caches and tables are in a comparable state.
     let Drained { service, .. } = drain(service, &sink, due);
     let Drained { service, per_second: without } = drain(service, &sink, due);
     put_aside(&service, &sink, waiting, finished);
@@ -31,14 +31,14 @@ pub fn measure(figures: &mut Figures) {
     figures.show("backlog, memory in MiB", resident_mib(&service), Aim::AtMost(100.0), "the service's process afterwards");
 }
 
-/// Writes what is not due straight into the tables of the hub: making it happen would take hours.
+/// Inserts the backlog directly into the tables of the hub, because producing it would take hours.
 fn put_aside(service: &Service, sink: &Sink, waiting: usize, finished: usize) {
     let key = service.api_key();
     let body = json!({ "url": sink.urls[0], "events": ["fleet.created"] }).to_string();
     let webhook =
         Caller::connect(service.address).ask(201, &request("POST", "/developers/int/v1/webhooks", &[("authorization", &key)], &body));
     let (subscription, company) = (webhook["webhook"]["uuid"].as_str().unwrap(), service.demo.company.uuid());
-    // An id of the instant `at`, as the program makes them.
+    // An id with the timestamp `at`, in the format of the program.
     let id = "overlay(md5(n::text)::uuid::text placing left(uuid_v7_floor(at)::text, 14) || '7' from 1)::uuid";
     let mut database = Database::of(service);
     database.execute(&format!(

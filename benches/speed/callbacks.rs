@@ -1,5 +1,6 @@
-//! `POST /webhooks/{gateway}` against what Postgres itself could write: callbacks/s ÷ `pgbench` single-row inserts/s on the same server, in
-//! turns, with as many connections: a few, and a crowd. Every callback is a new payment: verified, recorded, told, published.
+//! `POST /webhooks/{gateway}` compared with PostgreSQL alone: callbacks/s ÷ `pgbench` single-row inserts/s on the same server,
+//! alternating, with as many connections: a few, and many. Every callback is a new payment that is verified, recorded, processed
+//! and published.
 
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::hmac_sha256;
@@ -12,15 +13,15 @@ use crate::support::load::rate;
 use crate::support::pgbench::Pgbench;
 use crate::support::service::Service;
 
-/// As many as others are measured with, and a crowd.
+/// The number of connections in other benchmarks, and many.
 const CALLERS: [usize; 2] = [16, 64];
 const ROUNDS: usize = 4;
 const SECRET: &str = "whsec_of_the_benchmark";
 
 pub fn measure(figures: &mut Figures) {
-    // The private PostgreSQL has room for as many connections as the service may open; `pgbench` opens a crowd beside them.
+    // The private PostgreSQL allows as many connections as the service may open; `pgbench` needs many more.
     let settings = [("PORTICO_GATEWAYS__CALLBACKS_PER_MINUTE", "4000000000"), ("PORTICO_DATABASE__MAX_CONNECTIONS", "200")];
-    // Only what answers is measured; delivering the events is another figure.
+    // Only the response is measured; delivering the events is measured elsewhere.
     let service = Service::start(&settings).restart(&["--no-worker"]);
     let gateway = json!({ "name": "Cards", "driver": "card", "secret_key": "sk_test_12345678", "signing_secret": SECRET }).to_string();
     let create = request("POST", "/ledger/int/v1/gateways", &[("authorization", &service.api_key())], &gateway);

@@ -1,5 +1,5 @@
-//! Codes: how many customers a second can ask for one by text and sign in with it, where the time goes, and what hammering one identity
-//! does to the others.
+//! Verification codes: the number of customers per second that can request a code by text and sign in with it, where the time is
+//! spent, and how guessing at one identity affects the others.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,10 +14,10 @@ use crate::support::load::load;
 use crate::support::service::Service;
 
 const CALLERS: usize = 8;
-/// Codes under way at once; the guard takes fifty unused ones for pumping.
+/// Codes in flight at once; the guard treats fifty unused ones as pumping.
 const BATCH: usize = 40;
 const CUSTOMERS: usize = 20_000;
-/// More than there are connections to the database.
+/// More than the number of database connections.
 const HAMMERS: usize = 32;
 
 pub fn measure(figures: &mut Figures) {
@@ -32,7 +32,7 @@ pub fn measure(figures: &mut Figures) {
     hammer_one_identity(figures, &service);
 }
 
-/// Asks for codes and signs in with them, by the batch, and tells how many.
+/// Requests codes and signs in with them, batch by batch; returns the number of sign-ins.
 fn sign_in_by_code(figures: &mut Figures, service: &Service) -> usize {
     let key = service.store_key();
     let mut callers: Vec<_> = (0..CALLERS).map(|_| Caller::connect(service.address)).collect();
@@ -71,7 +71,7 @@ fn code_for(mailbox: &Value, number: usize) -> &str {
     text.expect("every text is in the mailbox")["code"].as_str().unwrap()
 }
 
-/// How long the callers take for all of the requests, each of which has to succeed.
+/// The time that the callers need for all requests, each of which must succeed.
 fn each(callers: &mut [Caller], requests: &[Vec<u8>]) -> Duration {
     let begin = Instant::now();
     let share = requests.len().div_ceil(callers.len());
@@ -83,7 +83,7 @@ fn each(callers: &mut [Caller], requests: &[Vec<u8>]) -> Duration {
     begin.elapsed()
 }
 
-/// The first words of the statements that took longest, and their milliseconds, the waiting for the disk at a commit left out.
+/// The beginnings of the slowest statements and their milliseconds, without waiting for the disk at commit.
 fn costliest_statements(database: &mut Database) -> Vec<(String, f64)> {
     let statements = "from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())
                       order by total_exec_time desc limit 8";
@@ -92,7 +92,8 @@ fn costliest_statements(database: &mut Database) -> Vec<(String, f64)> {
     texts.into_iter().zip(times).collect()
 }
 
-/// Guesses of eight callers at many identities, while others guess as fast as they can: first at as many, then all at one.
+/// Guesses of eight callers at many identities, while other callers guess as fast as they can: first at as many identities, then
+/// all at one.
 fn hammer_one_identity(figures: &mut Figures, service: &Service) {
     let (key, time) = (service.store_key(), figures.time(10));
     let guess = |number: usize| check_code(&key, &customers::phone(number), "000000");

@@ -1,5 +1,5 @@
-//! Due deliveries against the bare sender: deliveries/s ÷ requests/s of the same client with equal bytes and no database, and the
-//! processor time of one delivery. Every attempt is logged.
+//! Draining due deliveries compared with the bare sender: deliveries/s ÷ requests/s of the same client with equal bytes and without
+//! a database; and the processor time per delivery. Every attempt is logged.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::support::service::Service;
 use crate::support::sink::Sink;
 use crate::support::usage::{cpu_seconds, resident_mib};
 
-/// `webhooks.endpoint_concurrency`, which the bare sender keeps to as well.
+/// `webhooks.endpoint_concurrency`, which the bare sender uses too.
 const AT_ONCE: usize = 20;
 
 pub fn measure(figures: &mut Figures) {
@@ -41,13 +41,14 @@ fn against_the_bare_sender(figures: &mut Figures, endpoints: usize) {
     figures.show(&format!("{name}, memory in MiB"), resident, Aim::AtMost(100.0), "the service's process afterwards");
 }
 
-/// A service that has delivered everything, and how fast it was.
+/// A service that has delivered everything, and its rate.
 pub struct Drained {
     pub service: Service,
     pub per_second: f64,
 }
 
-/// Publishes until so many deliveries are due, each endpoint of `sink` being subscribed to everything, and then lets the worker begin.
+/// Publishes events until `deliveries` deliveries are due, with each endpoint of `sink` subscribed to all events, and then starts
+/// the worker.
 pub fn drain(service: Service, sink: &Sink, deliveries: usize) -> Drained {
     let service = service.restart(&["--no-worker"]);
     hub::publish(&service, deliveries / sink.urls.len());

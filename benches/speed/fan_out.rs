@@ -1,4 +1,4 @@
-//! One event to a thousand subscriptions: until the last of them has it, and until the publisher is answered.
+//! One event for a thousand subscriptions: the time until the last one has received it, and until the publisher has its response.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

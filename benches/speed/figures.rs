@@ -1,21 +1,21 @@
-//! What was measured: one line each, beside its aim.
+//! Measured figures: one line each, with the aim.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// What a figure should be.
+/// The aim of a figure.
 #[derive(Clone, Copy, Debug)]
 pub enum Aim {
     AtLeast(f64),
     AtMost(f64),
-    /// The same for the slowest of many: one stall of a disk that others use makes it as large as it likes, so missing it by far is no
-    /// mistake of ours.
+    /// The same for a tail latency. A single stall of a shared disk can make it arbitrarily large, so missing it by far is not a
+    /// failure.
     TailAtMost(f64),
-    /// It is only stated.
+    /// No aim; the figure is only printed.
     Stated,
 }
 
-/// A figure this many times off its aim is a mistake, whatever else the machine is doing.
+/// A figure that misses its aim by this factor is a failure, whatever else the machine is doing.
 const ABSURD: f64 = 10.0;
 
 impl Aim {
@@ -39,17 +39,17 @@ impl Figures {
         Self { quick, absurd: Vec::new() }
     }
 
-    /// So many of something; a fraction of it when it should be quick.
+    /// A number of items: `full`, or `quick` in a quick run.
     pub fn many(&self, full: usize, quick: usize) -> usize {
         if self.quick { quick } else { full }
     }
 
-    /// How long to measure one thing.
+    /// The duration of one measurement.
     pub fn time(&self, seconds: u64) -> Duration {
         if self.quick { Duration::from_millis(500) } else { Duration::from_secs(seconds) }
     }
 
-    /// Prints a figure with its aim and what it is made of.
+    /// Prints a figure with its aim and its parts.
     pub fn show(&mut self, name: &str, value: f64, aim: Aim, parts: &str) {
         let missed_by = aim.missed_by(value);
         let verdict = match aim {
@@ -63,7 +63,7 @@ impl Figures {
         }
     }
 
-    /// Whether what was measured can be true.
+    /// Fails if a figure was absurdly far off its aim.
     pub fn end(self) -> ExitCode {
         if self.absurd.is_empty() {
             return ExitCode::SUCCESS;
@@ -73,7 +73,7 @@ impl Figures {
     }
 }
 
-/// Two decimals where they matter.
+/// Two decimals for small values, none for large ones.
 fn short(value: f64) -> String {
     if value.abs() >= 100.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }

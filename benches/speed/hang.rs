@@ -1,5 +1,5 @@
-//! What an endpoint that hangs does to the others: their p99 at 50 events/s while it takes 20 s for an answer and has 2,000 deliveries
-//! waiting ÷ without it.
+//! The effect of a hanging endpoint on the others: their p99 at 50 events/s while it takes 20 s per response and has 2,000
+//! deliveries waiting ÷ their p99 without it.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::support::usage::resident_mib;
 const HEALTHY: usize = 5;
 const PER_SECOND: u32 = 50;
 const WAITING: usize = 2_000;
-/// As many as one request may publish.
+/// The maximum number of events per request.
 const BATCH: usize = 500;
 
 pub fn measure(figures: &mut Figures) {

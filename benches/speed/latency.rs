@@ -1,4 +1,4 @@
-//! From the sending of `POST events` to the event's arrival at its subscriber.
+//! The latency from sending `POST events` to the arrival of the event at its subscriber.
 
 use crate::figures::{Aim, Figures, millis};
 use crate::support::hub;

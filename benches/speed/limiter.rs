@@ -1,4 +1,4 @@
-//! What the limits keep of a million different callers: the general throttle in memory, the others in PostgreSQL.
+//! The memory that the limits use for a million different callers: the general throttle in memory, the others in PostgreSQL.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ use crate::support::service::Service;
 use crate::support::usage::resident_mib;
 
 const CALLERS: usize = 8;
-/// The service forgets every minute.
+/// The service evicts expired entries every minute.
 const UNTIL_SWEPT: Duration = Duration::from_secs(65);
 
 pub fn measure(figures: &mut Figures) {
@@ -32,7 +32,7 @@ fn in_memory(figures: &mut Figures, service: &Service) {
         let headers = [("authorization", key.as_str()), ("x-forwarded-for", &address_of(number))];
         request("GET", "/storefront/v1/customers/me", &headers, "")
     };
-    // Without a token nobody gets in, but everybody is counted.
+    // Requests without a token are refused, but they count.
     rate(service.address, CALLERS, Duration::from_millis(200), 401, &mut next);
     let before = resident_mib(service);
     let begin = Instant::now();
@@ -55,7 +55,7 @@ fn in_postgres(figures: &mut Figures, service: &Service) {
     let keys = figures.many(1_000_000, 50_000);
     let mut database = Database::of(service);
     let now = Clock::System.now();
-    // As `kernel::rate_limit` writes the first hit of each, only faster.
+    // The first hit of each key, as `kernel::rate_limit` writes it, but in one statement.
     let hits = format!(
         "insert into rate_limits (bucket, hits, expires_at)
          select format('sending:{}:%s/32', '10.0.0.0'::inet + n), array[now()], now() + interval '1 minute' from generate_series(1, {keys}) as n",
@@ -67,14 +67,14 @@ fn in_postgres(figures: &mut Figures, service: &Service) {
     let sweep = |database: &mut Database| {
         database.with(async |conn| rate_limit::sweep(conn, now + TimeDelta::hours(1)).await).unwrap();
         assert_eq!(database.number("select count(*) from rate_limits"), 0);
-        // What autovacuum does a moment later.
+        // As autovacuum does a moment later.
         database.execute("vacuum rate_limits");
     };
     let begin = Instant::now();
     sweep(&mut database);
     let swept = begin.elapsed().as_secs_f64();
     let empty = size(&mut database);
-    // The pages of an index are free for others only after the next vacuum.
+    // The pages of an index can be reused only after the next vacuum.
     for _ in 0..2 {
         database.execute(&hits);
         sweep(&mut database);

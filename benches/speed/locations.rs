@@ -1,8 +1,8 @@
-//! `POST drivers/track` against what Postgres itself could write: positions/s ÷ `pgbench`'s updates/s of a single row on the same server,
-//! in turns, with as many connections. Each position is a changed driver and a published event, durable when it is answered.
+//! `POST drivers/track` compared with PostgreSQL alone: positions/s ÷ `pgbench` single-row updates/s on the same server,
+//! alternating, with as many connections. Each position is a changed driver and a published event, durable before the response.
 //!
-//! Ten thousand drivers report by batches of fifty, the way a shop's own gateway would pass them on; the second figure is for drivers who
-//! report one by one.
+//! Ten thousand drivers report in batches of fifty, as a shop's own gateway would forward them. The second figure is for drivers
+//! that report one by one.
 
 use std::cell::Cell;
 use std::fmt::Write;
@@ -16,7 +16,7 @@ use crate::support::service::Service;
 
 const CALLERS: usize = 8;
 const ROUNDS: usize = 3;
-/// Positions in a request.
+/// Positions per request.
 const BATCH: usize = 50;
 
 pub fn measure(figures: &mut Figures) {
@@ -25,7 +25,7 @@ pub fn measure(figures: &mut Figures) {
     let pgbench = Pgbench::prepare(&service, CALLERS);
     let key = service.api_key();
     let post = |path: &str, body: &str| request("POST", path, &[("authorization", &key)], body);
-    // Every position is another place than the last one, whoever's it is.
+    // Every position differs from the one before, for whichever driver.
     let turn = Cell::new(0_usize);
     let position = || {
         let number = turn.replace(turn.get() + 1);
@@ -57,7 +57,7 @@ pub fn measure(figures: &mut Figures) {
     figures.show("locations, one by one", one_by_one / postgres, Aim::Stated, &parts(one_by_one));
 }
 
-/// Puts so many drivers straight into the database; gives their ids.
+/// Inserts drivers directly into the database; returns their ids.
 fn hire(service: &Service, count: usize) -> Vec<String> {
     let mut database = Database::of(service);
     let sql = "insert into drivers (id, company_id, version, created_at, updated_at, name, phone, status, online, meta)

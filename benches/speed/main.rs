@@ -1,12 +1,12 @@
-//! The measured claims of the README: `cargo bench` measures all of them, `cargo bench -- me drain` some, and `-- --quick` takes seconds
-//! and only shows that they still work.
+//! Measures the performance claims of the README. `cargo bench` measures all of them, `cargo bench -- me drain` some; `-- --quick`
+//! takes seconds and only shows that they still work.
 //!
-//! Every figure is a ratio of two things measured in the same run on the same machine, so it says something on another one too. It is
-//! printed with its aim and its parts. What misses its aim tenfold ends the program as failed, and so does a wrong answer or a benchmark
-//! that takes minutes; that is all that a machine shared with others can be held to.
+//! Every figure is a ratio of two measurements of the same run on the same machine, so it is meaningful on other machines too. It
+//! is printed with its aim and its parts. The program fails if a figure misses its aim tenfold, if a response is wrong, or if a
+//! benchmark takes minutes. A machine that is shared with others allows no stricter limits.
 //!
-//! The service is the built program in a process of its own, on a private PostgreSQL that writes to disk as in production; whoever asks
-//! it things shares its processors, as `pgbench` does with PostgreSQL.
+//! The service is the built program in its own process, on a private PostgreSQL that writes to disk as in production. The callers
+//! share its processors, as `pgbench` does with PostgreSQL.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, clippy::print_stderr, reason = "a benchmark reports, and ends where something fails")]
 
@@ -36,7 +36,7 @@ use std::time::Duration;
 use clap::{Parser, ValueEnum};
 use figures::Figures;
 
-/// What the program measures.
+/// The benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Bench {
     Me,
@@ -82,12 +82,12 @@ impl Bench {
 
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// What to measure; everything if nothing is named
+    /// Benchmarks to run; all by default
     names: Vec<Bench>,
-    /// Only see that it works
+    /// Only check that the benchmarks work
     #[arg(long)]
     quick: bool,
-    /// Cargo says it to every benchmark
+    /// Passed by Cargo to every benchmark
     #[arg(long, hide = true)]
     bench: bool,
 }
@@ -105,7 +105,7 @@ fn main() -> ExitCode {
     figures.end()
 }
 
-/// Ends the program, and with it the service, when a benchmark takes longer than it ever should.
+/// Ends the program, and with it the service, if a benchmark exceeds its time limit.
 fn watch(bench: Bench, seconds: u64) -> std::sync::mpsc::Sender<()> {
     let (watched, over) = std::sync::mpsc::channel::<()>();
     thread::spawn(move || {

@@ -1,8 +1,8 @@
-//! `GET customers/me` against what Postgres itself could answer: requests/s ÷ `pgbench -S -M prepared` transactions/s on the same
-//! server, in turns, with as many connections.
+//! `GET customers/me` compared with PostgreSQL alone: requests/s ÷ `pgbench -S -M prepared` transactions/s on the same server,
+//! alternating, with as many connections.
 //!
-//! Five hundred customers whose apps are open ask in turns: what `storefront::recent` is for. The second figure is for customers who ask
-//! once in a long while, each of whom is looked up.
+//! Five hundred customers with open apps take turns, which is the case that `storefront::recent` serves. The second figure is for
+//! customers who ask rarely, each of whom is looked up in the database.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::support::{customers, usage};
 
 const CALLERS: usize = 8;
 const ROUNDS: usize = 4;
-/// Customers whose apps are open.
+/// Customers with open apps.
 const ACTIVE: usize = 500;
 
 pub fn measure(figures: &mut Figures) {

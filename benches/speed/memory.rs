@@ -1,4 +1,4 @@
-//! The service's memory while endpoints answer with more than anybody reads.
+//! The memory of the service while endpoints send response bodies longer than what is kept.
 
 use std::thread::sleep;
 use std::time::Duration;

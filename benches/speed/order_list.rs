@@ -1,5 +1,5 @@
-//! `GET orders` far behind the first page: the time of a page of 25 out of ten million orders, by status and with a cursor in the middle
-//! of them, ÷ that of the first one.
+//! `GET orders` far behind the first page: the time of a page of 25 from the middle of ten million orders, with a status filter and
+//! a cursor, ÷ the time of the first page.
 
 use crate::figures::{Aim, Figures, millis};
 use crate::support::calls::{Caller, request};
@@ -25,7 +25,7 @@ pub fn measure(figures: &mut Figures) {
     figures.show("order list", deep / first, Aim::AtMost(1.5), &parts);
 }
 
-/// Puts orders straight into the database, half of them older than 2026; one of ten is open.
+/// Inserts orders directly into the database, half of them older than 2026; one in ten is open.
 fn place(service: &Service, count: usize) {
     let sql = "set session_replication_role = replica;
         insert into orders (id, company_id, version, created_at, updated_at, status, skip_dispatch, tracking_number, pickup, dropoff, meta)

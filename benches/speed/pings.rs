@@ -1,4 +1,4 @@
-//! Ten thousand drivers who tell every five seconds where they are, and one subscriber who wants to know: 2,000 events a second.
+//! Ten thousand drivers that report their position every five seconds, and one subscriber: 2,000 events per second.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::support::service::Service;
 use crate::support::sink::Sink;
 use crate::support::usage::{cpu_seconds, resident_mib};
 
-/// Positions in one request.
+/// Positions per request.
 const BATCH: usize = 500;
 const PER_SECOND: usize = 2_000;
 const EVENT: &str = "driver.location_changed";

@@ -1,5 +1,5 @@
-//! `POST events` against what Postgres itself could take: events/s, each durable when it is answered, ÷ `pgbench` inserts of a single row
-//! by as many connections; and what a batch gains.
+//! `POST events` compared with PostgreSQL alone: events/s, each durable before its response, ÷ `pgbench` single-row inserts/s with
+//! as many connections; and the gain of a batch.
 
 use crate::figures::{Aim, Figures};
 use crate::support::load::rate;

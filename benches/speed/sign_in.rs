@@ -1,5 +1,5 @@
-//! `POST customers/login` against the hashing alone: sign-ins/s ÷ (cores ÷ seconds of one hash). What a flood of sign-ins leaves to other
-//! routes, and how much memory it takes.
+//! `POST customers/login` compared with the hashing alone: sign-ins/s ÷ (cores ÷ seconds per hash). Also the capacity that a flood
+//! of sign-ins leaves to other routes, and its memory use.
 
 use std::thread::{self, available_parallelism};
 use std::time::{Duration, Instant};
@@ -42,7 +42,7 @@ pub fn measure(figures: &mut Figures) {
     let token = Caller::connect(service.address).ask(200, &login(0))["token"].as_str().unwrap().to_owned();
     let time = figures.time(10);
     let me = || request("GET", "/storefront/v1/customers/me", &[("authorization", &key), ("customer-token", &token)], "");
-    // At the pace of an app, so that what is timed is the answer and not the caller's own crowd.
+    // At the pace of an app, so that the measured time is the response and not contention among the callers.
     let ask = || {
         load(service.address, 1, time, &[200], |_, _| {
             thread::sleep(Duration::from_millis(2));
@@ -67,7 +67,7 @@ pub fn measure(figures: &mut Figures) {
     figures.show("sign-in, p99 of others", busy / quiet, Aim::TailAtMost(3.0), &parts);
 }
 
-/// Seconds one hash takes while every core hashes, as they do under a flood.
+/// Seconds per hash while every core hashes, as under a flood.
 fn seconds_of_a_hash(argon2: &Argon2<'_>, cores: usize, time: Duration) -> f64 {
     let hash = || {
         let (begin, mut hashed) = (Instant::now(), 0.0);

@@ -1,7 +1,7 @@
-//! Whether time tells what an answer does not: two hundred different known identities against unknown ones, asked in turns on one
-//! connection, and compared by rank (Mann–Whitney). A difference that chance makes once in a million runs would be a leak.
+//! Timing attacks: two hundred known identities compared with as many unknown ones, alternating on one connection, by rank
+//! (Mann–Whitney). A difference that occurs by chance once in a million runs would be a leak.
 //!
-//! That the test can see one is shown by planting it: a quarter of the time.
+//! A planted difference of a quarter of the time shows that the test can detect a leak.
 
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use crate::support::customers;
 use crate::support::service::Service;
 
 const SAMPLES: usize = 200;
-/// Standard deviations that chance exceeds, on either side, once in a million.
+/// The number of standard deviations that chance exceeds, on either side, once in a million runs.
 const LEAK: f64 = 4.89;
 
 pub fn measure(figures: &mut Figures) {
@@ -24,7 +24,8 @@ pub fn measure(figures: &mut Figures) {
     customers::insert(&service, SAMPLES, Some(&argon2.hash_password(b"correct horse battery").unwrap().to_string()));
     let key = service.store_key();
 
-    // Each identity once: what has been asked before is counted, and takes another path. Both kinds have names of the same length.
+    // Each identity is used once, because a known attempt is counted and takes another code path. Both kinds have names of the same
+    // length.
     let login = |identity: String| {
         let body = json!({ "identity": identity, "password": "another password" }).to_string();
         (request("POST", "/storefront/v1/customers/login", &[("authorization", &key)], &body), 401)
@@ -56,7 +57,7 @@ fn judge(figures: &mut Figures, name: &str, known: &[Duration], unknown: &[Durat
     assert!(deviations < LEAK, "{name} tells known identities from unknown ones");
 }
 
-/// The times of known and unknown identities, the order within each pair changing.
+/// The times for known and unknown identities; the order within each pair alternates.
 fn in_turns(
     caller: &mut Caller,
     known: impl Fn(usize) -> (Vec<u8>, u16),
@@ -88,7 +89,7 @@ fn median(times: &[Duration]) -> Duration {
     times[times.len() / 2]
 }
 
-/// How far the ranks of the two lie apart, in standard deviations of what chance does (Mann–Whitney, normal approximation).
+/// The difference between the ranks, in standard deviations under the null hypothesis (Mann–Whitney, normal approximation).
 fn deviations(one: &[Duration], other: &[Duration]) -> f64 {
     let wins: f64 =
         one.iter().flat_map(|a| other.iter().map(move |b| f64::from(u8::from(a > b)) + f64::from(u8::from(a == b)) / 2.0)).sum();

@@ -1,4 +1,4 @@
-//! Every extension, those written in Rust and those that files declare.
+//! All extensions: those written in Rust and those declared in files.
 
 use crate::app::AppState;
 use crate::declared::{self, BadDeclaration, BuiltIn, Declaration};
@@ -10,13 +10,13 @@ fn built_in() -> Vec<Extension<AppState>> {
     vec![fleet::extension(), webhooks::extension().merge(developers::extension()), storefront::operator_extension(), gateways::extension()]
 }
 
-/// What the files of `extensions.directory` declare beside.
+/// The declarations in the files of `extensions.directory`.
 pub fn declarations(settings: &declared::Settings) -> Result<Vec<Declaration>, BadDeclaration> {
     let kinds: Vec<Referable> = built_in().iter().flat_map(|extension| extension.kinds().to_vec()).collect();
     settings.load(&BuiltIn { kinds: &kinds, events: &Catalogue::built_in() })
 }
 
-/// All of them.
+/// All extensions.
 pub(super) fn all(state: &AppState) -> Vec<Extension<AppState>> {
     built_in().into_iter().chain(state.declared.extensions(&state.companies)).collect()
 }

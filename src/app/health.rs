@@ -1,4 +1,4 @@
-//! What a container platform asks: is the program alive, may it get requests.
+//! Liveness and readiness checks for container platforms.
 
 use axum::Json;
 use axum::extract::State;
@@ -8,12 +8,12 @@ use sqlx::PgPool;
 use crate::kernel::database;
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// `GET /healthz`: the program answers.
+/// `GET /healthz`: the process responds.
 pub(super) async fn alive() -> Json<Value> {
     Json(json!({ "status": "ok", "version": env!("CARGO_PKG_VERSION") }))
 }
 
-/// `GET /readyz`: the database answers too, and has every migration of this program.
+/// `GET /readyz`: the database responds and has all migrations of this binary.
 pub(super) async fn ready(State(pool): State<PgPool>) -> Result<Json<Value>, Problem> {
     match database::missing_migrations(&pool).await? {
         0 => Ok(Json(json!({ "status": "ok" }))),

@@ -1,4 +1,4 @@
-//! The service put together: its state from the settings, its router from the rooms.
+//! The assembled service: its state from the settings, its router from the modules.
 
 mod extensions;
 mod health;
@@ -22,7 +22,7 @@ use crate::{realtime, storefront};
 pub use extensions::declarations;
 pub use state::{AppState, Outside, StateError};
 
-/// Every route there is.
+/// The router with all routes.
 pub fn router(state: AppState, config: &Config) -> Router {
     let storefront = storefront::routes(&state.storefront, realtime::storefront_routes());
     let mut description = storefront.description();
@@ -50,7 +50,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
     request::layer(router, TrustedProxies::new(&config.http.trusted_proxies))
 }
 
-/// Allows the listed origins; with none listed no header is ever sent, which browsers read as a refusal.
+/// Allows the listed origins. If none are listed, no CORS header is sent, and browsers block cross-origin calls.
 fn cors(origins: &[Origin]) -> Option<CorsLayer> {
     if origins.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! `GET /openapi.json`: what every part tells about its routes, in one document.
+//! `GET /openapi.json`: the descriptions of all modules in one document.
 
 use axum::Router;
 use axum::body::Bytes;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::kernel::openapi::Description;
 
-/// The route. The document is put together once: it is the same for everybody, and says nothing that is not in this repository or in the
+/// The route. The document is built once. It is the same for all clients, and contains nothing beyond this repository and the
 /// deployment's files.
 pub(super) fn routes<S: Clone + Send + Sync + 'static>(description: Description) -> Router<S> {
     let document = Bytes::from(serde_json::to_vec(&document(description)).expect("a document of JSON is JSON"));

@@ -1,4 +1,4 @@
-//! The documentation of refusals, served where a problem's `type` points.
+//! The documentation of problem codes, served at the URLs that a problem's `type` contains.
 
 use axum::Json;
 use axum::extract::Path;

@@ -1,4 +1,4 @@
-//! The state of every room, built from the settings and the few things that come from outside.
+//! The state of every module, built from the settings and a few external dependencies.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -28,10 +28,10 @@ use crate::realtime::{self, Realtime};
 use crate::storefront::{self, BadMessages, Messages, Storefront};
 use crate::webhooks::{self, Names, Webhooks};
 
-/// Writes the struct of the rooms, and lets handlers take each of them out of the state.
+/// Declares the struct of all module states, and implements `FromRef` for each, so that handlers can extract it.
 macro_rules! rooms {
     ($($(#[$doc:meta])* pub $name:ident: $room:ty,)*) => {
-        /// What handlers can ask for, each room by itself.
+        /// The state of each module, as handlers extract it.
         pub struct Rooms {
             $($(#[$doc])* pub $name: $room,)*
         }
@@ -45,29 +45,29 @@ macro_rules! rooms {
 }
 
 rooms! {
-    /// The database, for the routes that look after it.
+    /// The database, for the health routes.
     pub pool: PgPool,
-    /// Who may call for a company.
+    /// Authentication of companies by API key.
     pub companies: Companies,
     /// The storefront.
     pub storefront: Storefront,
-    /// What a socket server asks.
+    /// Token and channel checks for a socket server.
     pub realtime: Realtime,
     /// The fleet.
     pub fleet: Fleet,
-    /// What payment gateways tell.
+    /// Callbacks from payment gateways.
     pub gateways: Gateways,
-    /// The extensions that files declare.
+    /// The extensions declared in files.
     pub declared: Declared,
     /// The delivery hub.
     pub webhooks: Webhooks,
-    /// What developers look up.
+    /// The developer API.
     pub developers: Developers,
-    /// Where texts and mails go in development.
+    /// Receives texts and mails in development.
     pub mailbox: Mailbox,
 }
 
-/// All rooms. The router clones it several times a request, so a clone must cost nothing.
+/// All module states. The router clones it several times per request, so cloning must be cheap.
 #[derive(Clone)]
 pub struct AppState(Arc<Rooms>);
 
@@ -79,24 +79,24 @@ impl Deref for AppState {
     }
 }
 
-/// What the rooms are given from outside: tests give a moved clock and a database of their own.
+/// The external dependencies. Tests pass a moved clock and their own database.
 #[derive(Clone)]
 pub struct Outside {
     /// The database.
     pub pool: PgPool,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
-    /// The key everything secret hangs on.
+    /// The master key for all secrets.
     pub application_key: ApplicationKey,
-    /// Where the names of endpoints turn into addresses.
+    /// The resolver of endpoint host names.
     pub names: Names,
-    /// What has to end before the program may.
+    /// The shutdown token and the tasks to wait for.
     pub lifecycle: Lifecycle,
-    /// Keeps texts and mails in development; `None` in production.
+    /// Stores texts and mails in development; `None` in production.
     pub mailbox: Option<Mailbox>,
 }
 
-/// A part cannot work with its settings.
+/// A module cannot be built from its settings.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// `[sms]`
@@ -117,10 +117,10 @@ pub enum StateError {
     /// `[socket]`
     #[error("the settings of [socket] are not usable")]
     Socket(#[from] realtime::BadSocketKey),
-    /// A file of `extensions.directory`.
+    /// A file in `extensions.directory` is invalid.
     #[error("a declared extension cannot be used")]
     Declared(#[from] BadDeclaration),
-    /// The name of such an event.
+    /// The name of an event declared by an extension is taken.
     #[error("an event of a declared extension cannot be used")]
     DeclaredName(#[from] NameTaken),
     /// `[webhooks]`
@@ -129,7 +129,7 @@ pub enum StateError {
 }
 
 impl AppState {
-    /// Builds every room.
+    /// Builds the state of every module.
     pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
         let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());

@@ -14,7 +14,7 @@ use crate::set_up::application_key;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GatewayCommand {
-    /// Create a gateway; its secret key is read from standard input, where no process list and no shell history shows it
+    /// Create a gateway; its secret key is read from standard input, to keep it out of process lists and shell histories
     Create {
         /// The company that owns it, as an id (company_…) or UUID
         #[arg(long)]
@@ -29,7 +29,7 @@ pub(super) enum GatewayCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Replace a gateway's secret key by the one on standard input; the cards saved there stay
+    /// Replace a gateway's secret key with the one on standard input; saved cards are not affected
     Rotate {
         /// The gateway, as an id (gateway_…) or UUID
         gateway: GatewayId,

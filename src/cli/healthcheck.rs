@@ -1,4 +1,4 @@
-//! `portico healthcheck`: asks the service on this machine whether it is alive, for container images that have no `curl`.
+//! `portico healthcheck`: checks that the service on this machine is alive, for container images without `curl`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
@@ -8,19 +8,19 @@ use reqwest::Client;
 use crate::cli::Failure;
 use crate::config::Config;
 
-/// A service that takes longer to say that it is alive is not.
+/// A service that takes longer to respond is not alive.
 const TIME_LIMIT: Duration = Duration::from_secs(3);
 
 /// Fails unless `GET /healthz` on `http.listen` succeeds.
 pub(super) async fn run(config: &Config) -> Result<(), Failure> {
     let url = format!("http://{}/healthz", as_destination(config.http.listen));
-    // A proxy in the environment is for the way out, not for this machine.
+    // A proxy in the environment is not meant for requests to this machine.
     let client = Client::builder().no_proxy().timeout(TIME_LIMIT).build()?;
     client.get(url).send().await?.error_for_status()?;
     Ok(())
 }
 
-/// Where a client on this machine reaches who listens there: "every address" is not one that can be called.
+/// The address for a client on this machine. The unspecified address ("all addresses") is replaced with loopback.
 fn as_destination(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         ip if !ip.is_unspecified() => ip,

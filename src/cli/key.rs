@@ -1,4 +1,4 @@
-//! `portico key create`, `key roll`, `key revoke`: what stores and companies are known by, from the beginning to the end.
+//! `portico key create`, `key roll` and `key revoke`: store keys and API keys.
 
 use chrono::TimeDelta;
 use clap::{Args, Subcommand};
@@ -24,10 +24,10 @@ pub(super) enum KeyCommand {
     Create {
         #[command(flatten)]
         owner: Owner,
-        /// What the API key may do: callbacks, events, read, write, admin
+        /// Scopes of the API key: callbacks, events, read, write, admin
         #[arg(long, value_delimiter = ',', required_unless_present = "store", conflicts_with = "store")]
         scopes: Vec<Scope>,
-        /// Networks the API key may be used from: 203.0.113.0/24,2001:db8::/32; none means any
+        /// Networks that the API key may be used from: 203.0.113.0/24,2001:db8::/32; any network by default
         #[arg(long, value_delimiter = ',', requires = "company")]
         networks: Vec<String>,
         /// How long the API key is valid: 90d, 12h; without it, until it is revoked
@@ -40,9 +40,9 @@ pub(super) enum KeyCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Replace an API key by a new one; the old one stays valid for a while
+    /// Replace an API key with a new one; the old one stays valid for a while
     Roll {
-        /// The key's id (key_…), not the key
+        /// Id of the key (key_…), not the key itself
         key: KeyId,
         /// How long the old key stays valid: 1h, 7d; at most 30 days
         #[arg(long, default_value = "1d")]
@@ -51,9 +51,9 @@ pub(super) enum KeyCommand {
         #[arg(long)]
         json: bool,
     },
-    /// Revoke a store key or an API key, which may be believed for another second
+    /// Revoke a store key or an API key; it may be accepted for up to another second
     Revoke {
-        /// The key's id (key_…), not the key
+        /// Id of the key (key_…), not the key itself
         key: KeyId,
         /// Print JSON
         #[arg(long)]
@@ -64,10 +64,10 @@ pub(super) enum KeyCommand {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub(super) struct Owner {
-    /// The store whose apps carry the key
+    /// Store whose apps use the key
     #[arg(long)]
     store: Option<StoreId>,
-    /// The company whose systems carry the key
+    /// Company whose systems use the key
     #[arg(long)]
     company: Option<CompanyId>,
 }

@@ -29,11 +29,11 @@ use crate::set_up::{SetUp, SetUpError};
 
 pub(crate) use output::say;
 
-/// Storefront sign-in and a webhook hub, one binary on one Postgres.
+/// Storefront sign-in and a webhook hub in one binary on one Postgres database
 #[derive(Debug, Parser)]
 #[command(name = "portico", version)]
 struct Arguments {
-    /// A TOML file with the settings that differ from the defaults
+    /// TOML file with the settings that differ from the defaults
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
     #[command(subcommand)]
@@ -42,26 +42,26 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Answer requests and deliver events (what happens without a command)
+    /// Serve requests and deliver events (default)
     Serve(serve::Arguments),
-    /// Bring the database up to this version
+    /// Apply pending migrations to the database
     Migrate,
-    /// Show the demonstration company's keys, creating them if need be
+    /// Show the keys of the demonstration company, creating it if needed
     Demo {
-        /// As JSON
+        /// Print as JSON
         #[arg(long)]
         json: bool,
-        /// As variables for a shell: URL, STORE_KEY, API_KEY
+        /// Print as shell variables: URL, STORE_KEY, API_KEY
         #[arg(long, conflicts_with = "json")]
         shell: bool,
     },
-    /// Check database, migrations, clock, certificates, providers and declared extensions, and say what is wrong
+    /// Check database, migrations, clock, certificates, providers and declared extensions, and explain problems
     Doctor,
     /// Fail unless the service on this machine is alive (for container platforms)
     Healthcheck,
     /// Receive deliveries over HTTPS, verify their signatures and print them
     Receive(dev::receive::Arguments),
-    /// Pass the events of a running service on to an address of this machine, signed like deliveries
+    /// Forward the events of a running service to a local URL, signed like deliveries
     Listen(listen::Arguments),
     /// Companies
     #[command(subcommand)]
@@ -81,15 +81,15 @@ enum Command {
     /// Customers
     #[command(subcommand)]
     Customer(customer::CustomerCommand),
-    /// Tokens of customers
+    /// Customer tokens
     #[command(subcommand)]
     Token(token::TokenCommand),
 }
 
-/// A command failed; its causes are the chain of errors.
+/// An error of a command. The causes are its chain of sources.
 type Failure = Box<dyn std::error::Error>;
 
-/// Runs the program and says why when it fails.
+/// Runs the program, and prints the error if it fails.
 pub fn run() -> ExitCode {
     match start(Arguments::parse()) {
         Ok(code) => code,

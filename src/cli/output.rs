@@ -1,13 +1,13 @@
-//! The only place that writes to the terminal.
+//! Terminal output. No other module of the command line writes to the terminal.
 
 use std::io::Write;
 
-/// A paragraph for whoever started the program. That nobody reads it (`| head`) is no reason to fail.
+/// Prints a paragraph to standard output. A closed output (`| head`) is not an error.
 pub(crate) fn say(paragraph: &str) {
     let _ = writeln!(std::io::stdout(), "{paragraph}");
 }
 
-/// Why the program failed.
+/// Prints an error message to standard error.
 pub(super) fn complain(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -18,7 +18,7 @@ pub(super) enum TokenCommand {
 #[derive(Args, Debug)]
 #[group(required = true, multiple = false)]
 pub(super) struct RevokeTarget {
-    /// One sign-in, by the id that storefront/int/v1/tokens shows
+    /// One session, by the id shown by storefront/int/v1/tokens
     #[arg(long)]
     session: Option<SessionId>,
     /// Every sign-in of a customer, by the customer's id (customer_…) or UUID

@@ -1,4 +1,4 @@
-//! The permission to act for a company: a valid API key, as a handler's parameter.
+//! Authentication of a company: a valid API key, as a handler parameter.
 
 use std::sync::Arc;
 
@@ -15,22 +15,22 @@ use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::telemetry::chain;
 
-/// How often a key's use is written down.
+/// How often the last use of a key is recorded.
 const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
 
-/// A request that came with a valid API key, from where that key may be used.
+/// A request with a valid API key, from an address that the key may be used from.
 #[derive(Clone, Debug)]
 pub struct CallingCompany {
-    /// The tenant everything the request touches belongs to.
+    /// The tenant that the request works on.
     pub company: CompanyId,
-    /// The key it came with.
+    /// The API key of the request.
     pub key: KeyId,
-    /// What the key may do, from where and until when.
+    /// The scopes, allowed networks and expiry of the key.
     pub grant: Grant,
 }
 
 impl CallingCompany {
-    /// Refuses with `scope_missing` unless the key has `scope`.
+    /// Returns the error `scope_missing` unless the key has `scope`.
     pub fn may(&self, scope: Scope) -> Result<(), Problem> {
         if self.grant.scopes.allow(scope) {
             return Ok(());
@@ -61,7 +61,7 @@ where
     }
 }
 
-/// An API key that was live when it was looked up.
+/// An API key that was live when it was read.
 #[derive(Debug)]
 pub(super) struct KnownKey {
     id: KeyId,
@@ -72,7 +72,7 @@ pub(super) struct KnownKey {
 }
 
 impl KnownKey {
-    /// A list of networks that cannot be read lets nobody in.
+    /// Returns an error if the stored networks cannot be parsed, so the key is rejected.
     fn read(digest: [u8; 32], row: ApiKeyRow) -> Result<Self, Problem> {
         let networks = AllowedNetworks::try_from(row.allowed_networks).map_err(|error| {
             tracing::error!(key = %row.id, %error, "the networks of an API key cannot be read");
@@ -85,12 +85,12 @@ impl KnownKey {
 }
 
 impl Companies {
-    /// The live key with this digest, from the last second's memory or from the database.
+    /// Returns the live key with this digest, from the cache or the database.
     async fn find_key(&self, digest: [u8; 32]) -> Result<Arc<KnownKey>, Problem> {
         let now = self.clock.now();
         let key = match self.keys.get(&digest, now) {
             Some(key) => key,
-            // Boxed: what a statement needs would else be copied about with every request.
+            // Boxed, because otherwise every request would copy the large future of the query.
             None => Box::pin(self.look_up_key(digest, now)).await?,
         };
         if key.grant.until.is_none_or(|end| end > now) { Ok(key) } else { Err(ProblemCode::ApiKeyInvalid.into()) }
@@ -104,7 +104,7 @@ impl Companies {
         Ok(key)
     }
 
-    /// Writes down that a key was used, off the request's path.
+    /// Records the use of a key, outside of the request path.
     fn note_use(&self, key: KeyId, digest: [u8; 32]) {
         let this = self.clone();
         self.lifecycle.spawn(async move {
@@ -117,7 +117,7 @@ impl Companies {
     }
 }
 
-/// What stands after `Authorization: Bearer`, when there is exactly one such header.
+/// The token of the `Authorization: Bearer` header, if there is exactly one such header.
 pub fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else { return None };

@@ -1,22 +1,22 @@
-//! Where an API key may be used from.
+//! The networks that an API key may be used from.
 
 use std::net::IpAddr;
 
 use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
-/// More than this is a list nobody looks through.
+/// The maximum number of networks, so that the list stays reviewable.
 const MOST: usize = 50;
 
-/// Networks requests may come from; none at all means from anywhere.
+/// The allowed client networks. Empty means all addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct AllowedNetworks(Vec<IpNet>);
 
-/// The texts are no list of networks.
+/// The texts are not a valid list of networks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotNetworks {
-    /// One of them cannot be read.
+    /// One text is not a network.
     #[error("{0:?} is neither an address nor a network such as 203.0.113.0/24.")]
     Unreadable(String),
     /// There are too many.
@@ -25,18 +25,18 @@ pub enum NotNetworks {
 }
 
 impl AllowedNetworks {
-    /// Whether a request from `address` is let in.
+    /// Whether requests from `address` are allowed.
     pub fn admit(&self, address: IpAddr) -> bool {
         self.0.is_empty() || self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// Whether every address these let in is let in by `other` too.
+    /// Whether `other` allows every address that these networks allow.
     pub fn are_within(&self, other: &Self) -> bool {
         let covered = |network: &IpNet| other.0.iter().any(|wider| wider.contains(network));
         other.0.is_empty() || (!self.0.is_empty() && self.0.iter().all(covered))
     }
 
-    /// In CIDR notation, for storage and answers.
+    /// The networks in CIDR notation, for storage and responses.
     pub fn texts(&self) -> Vec<String> {
         self.0.iter().map(IpNet::to_string).collect()
     }

@@ -6,28 +6,28 @@ use crate::kernel::secrets::{random_base62_40, sha256};
 
 const PREFIX: &str = "key_";
 
-/// An API key as its holder sends it.
+/// An API key in plain text, as clients send it.
 #[derive(Clone, Debug)]
 pub struct ApiKey(SecretString);
 
 impl ApiKey {
-    /// A new key of 238 random bits.
+    /// A new key with 238 random bits.
     pub fn generate() -> Self {
         Self(format!("{PREFIX}{}", random_base62_40()).into())
     }
 
-    /// Reads the form alone: whether the key exists only the database knows.
+    /// Checks the format only. Whether the key exists is checked in the database.
     pub(super) fn parse(text: &str) -> Option<Self> {
         let secret = text.strip_prefix(PREFIX)?;
         (secret.len() == 40 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric())).then(|| Self(text.into()))
     }
 
-    /// What is stored of it.
+    /// The digest that is stored.
     pub fn digest(&self) -> [u8; 32] {
         sha256(self.0.expose_secret())
     }
 
-    /// The key itself, to be shown once.
+    /// The key in plain text, to be shown once.
     pub fn reveal(&self) -> &str {
         self.0.expose_secret()
     }

@@ -1,36 +1,36 @@
-//! What an API key may do, from where and until when; and whether one grant goes beyond another.
+//! Grants: the scopes, allowed networks and expiry of an API key, and the comparison of two grants.
 
 use chrono::{DateTime, Utc};
 
 use crate::companies::{AllowedNetworks, Scope, Scopes};
 
-/// Everything that makes one key stronger than another.
+/// Everything that can make one key more powerful than another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// What it may do.
+    /// The scopes.
     pub scopes: Scopes,
-    /// From where.
+    /// The networks that the key may be used from.
     pub networks: AllowedNetworks,
-    /// Until when, be it that it expires or that it was rolled; `None` is for ever.
+    /// When the key ends, because it expires or was rotated; `None` for never.
     pub until: Option<DateTime<Utc>>,
 }
 
-/// How a grant goes beyond another.
+/// How one grant exceeds another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Excess {
-    /// It allows what the other does not.
+    /// It has a scope that the other lacks.
     #[error("An API key without the scope {0} cannot give it to another.")]
     Scope(Scope),
-    /// It can be used from where the other cannot.
+    /// It can be used from networks that the other cannot.
     #[error("An API key that is bound to networks cannot make one that can be used from elsewhere.")]
     Networks,
-    /// It outlives the other.
+    /// It ends later than the other.
     #[error("An API key that ends cannot make one that lives longer.")]
     Lifetime,
 }
 
 impl Grant {
-    /// How this goes beyond `other`, if it does.
+    /// How this grant exceeds `other`, if it does.
     pub fn beyond(&self, other: &Self) -> Option<Excess> {
         let outlives = other.until.is_some_and(|end| self.until.is_none_or(|until| until > end));
         match self.scopes.beyond(&other.scopes) {
@@ -42,7 +42,7 @@ impl Grant {
     }
 }
 
-/// From anywhere and for ever.
+/// These scopes, without restriction of networks or time.
 impl From<Scopes> for Grant {
     fn from(scopes: Scopes) -> Self {
         Self { scopes, networks: AllowedNetworks::default(), until: None }

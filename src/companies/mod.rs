@@ -1,9 +1,9 @@
-//! Companies and their API keys: who may call the extension routes, and what for; and their accounts at payment [`gateways`].
+//! Companies and their API keys, which grant access to the extension routes; and their accounts at payment [`gateways`].
 //!
-//! Writes `companies` and `api_keys`. A [`CallingCompany`] in a handler's parameters is the proof that a valid key came with the
-//! request; [`CallingCompany::may`] is the proof of its scope. Keys are kept as SHA-256 and shown once (decisions, section 2), and a
-//! live one is believed for a second. What a key may do, from where and until when is its [`Grant`]; no key makes one whose grant exceeds
-//! its own.
+//! Writes `companies` and `api_keys`. A [`CallingCompany`] as a handler parameter proves that the request has a valid API key;
+//! [`CallingCompany::may`] checks its scope. Keys are stored as SHA-256 digests and shown only once
+//! (`docs/specification/decisions.md`, section 2). A live key is cached for one second. Scopes, allowed networks and expiry of a
+//! key are its [`Grant`]; a key cannot create another key whose grant exceeds its own.
 
 mod access;
 mod allowed_networks;
@@ -29,39 +29,39 @@ pub use grant::{Excess, Grant};
 pub use queries::{company_of_key, list_companies, revoke_api_key};
 pub use scopes::{NotAScope, Scope, Scopes};
 
-/// API keys remembered at most.
+/// The maximum number of cached API keys.
 const KEYS: usize = 2_000;
 
-/// What the extractor needs.
+/// The state that the extractor needs.
 #[derive(Clone, Debug)]
 pub struct Companies {
     pool: PgPool,
     clock: Clock,
-    /// Keeps track of what is written off the request path.
+    /// Tracks the writes outside of the request path.
     lifecycle: Lifecycle,
-    /// Live keys, by their digests.
+    /// The cache of live keys, by digest.
     keys: Recent<[u8; 32], KnownKey>,
 }
 
 impl Companies {
-    /// Puts the parts together.
+    /// Builds the state.
     pub fn new(pool: PgPool, clock: Clock, lifecycle: Lifecycle) -> Self {
         Self { pool, clock, lifecycle, keys: Recent::new(KEYS) }
     }
 
-    /// API keys were changed by this instance: from now on they are what the database says.
+    /// Evicts all cached API keys, after this instance has changed some of them.
     pub fn forget_keys(&self) {
         self.keys.forget_everything();
     }
 }
 
-/// Why an API key could not be created.
+/// The reason why an API key could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateKeyError {
     /// The company does not exist.
     #[error("there is no company {0}")]
     CompanyUnknown(CompanyId),
-    /// The database failed.
+    /// A database error.
     #[error("the key could not be stored")]
     Database(#[from] sqlx::Error),
 }
@@ -73,12 +73,12 @@ pub async fn create_company(conn: &mut PgConnection, name: &str, now: DateTime<U
     Ok(id)
 }
 
-/// Whether there is such a company.
+/// Whether the company exists.
 pub async fn company_exists(conn: &mut PgConnection, id: CompanyId) -> Result<bool, sqlx::Error> {
     queries::company_exists(conn, id).await
 }
 
-/// Creates an API key of `company`; the key itself is only in the answer.
+/// Creates an API key of `company`. The key itself is only available in the return value.
 pub async fn create_api_key(
     conn: &mut PgConnection,
     company: CompanyId,

@@ -21,7 +21,7 @@ pub(super) async fn company_exists(conn: &mut PgConnection, id: CompanyId) -> Re
     sqlx::query_scalar!(r#"select exists(select from companies where id = $1) as "exists!""#, id.uuid()).fetch_one(conn).await
 }
 
-/// `false` when there is no such company.
+/// Returns `false` if the company does not exist.
 pub(super) async fn insert_api_key(
     conn: &mut PgConnection,
     id: KeyId,
@@ -71,13 +71,13 @@ pub(super) async fn find_api_key(conn: &mut PgConnection, digest: &[u8], now: Da
     .await
 }
 
-/// Whose API key it is.
+/// The company that owns the API key.
 pub async fn company_of_key(conn: &mut PgConnection, id: KeyId) -> Result<Option<CompanyId>, sqlx::Error> {
     let found = sqlx::query_scalar!("select company_id from api_keys where id = $1 and deleted_at is null", id.uuid());
     Ok(found.fetch_optional(conn).await?.map(CompanyId::from))
 }
 
-/// Refuses a key from now on; `false` when there is none like it that is live.
+/// Revokes a key immediately. Returns `false` if there is no live key with this id.
 pub async fn revoke_api_key(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let revoked = sqlx::query!(
         "update api_keys set revoked_at = $2, version = version + 1, updated_at = $2
@@ -90,7 +90,7 @@ pub async fn revoke_api_key(conn: &mut PgConnection, id: KeyId, now: DateTime<Ut
     Ok(revoked.rows_affected() == 1)
 }
 
-/// Writes down that a key was used. It is no change of the record, so its version stays.
+/// Records the use of a key. This does not count as a change of the record, so its version stays.
 pub(super) async fn note_use(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update api_keys set last_used_at = $2

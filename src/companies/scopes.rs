@@ -1,9 +1,9 @@
-//! What an API key may do.
+//! The scopes of API keys.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One permission of an API key.
+/// One scope of an API key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     /// Report payment events to `POST /webhooks`.
@@ -14,7 +14,7 @@ pub enum Scope {
     Read,
     /// Change extension resources.
     Write,
-    /// Everything, keys included.
+    /// Everything, including API keys.
     Admin,
 }
 
@@ -22,7 +22,7 @@ impl Scope {
     /// All scopes.
     pub const ALL: [Self; 5] = [Self::Callbacks, Self::Events, Self::Read, Self::Write, Self::Admin];
 
-    /// The scope as settings and answers write it.
+    /// The scope as settings and responses write it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Callbacks => "callbacks",
@@ -34,7 +34,7 @@ impl Scope {
     }
 }
 
-/// The text names no scope.
+/// The text is not a scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a scope; scopes are callbacks, events, read, write, admin")]
 pub struct NotAScope(String);
@@ -53,7 +53,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// The permissions of one key.
+/// The scopes of one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scopes(Vec<Scope>);
 
@@ -63,29 +63,29 @@ impl Scopes {
         Self(scopes.into_iter().collect())
     }
 
-    /// Every scope there is.
+    /// All scopes.
     pub fn all() -> Self {
         Self::new(Scope::ALL)
     }
 
-    /// Whether a key with these scopes may do what needs `scope`; `admin` may do everything.
+    /// Whether a key with these scopes may do what requires `scope`; `admin` allows everything.
     pub fn allow(&self, scope: Scope) -> bool {
         self.0.contains(&scope) || self.0.contains(&Scope::Admin)
     }
 
-    /// The first of these scopes that a key with the scopes `other` does not have.
+    /// The first of these scopes that a key with the scopes `other` lacks.
     pub fn beyond(&self, other: &Self) -> Option<Scope> {
         self.0.iter().copied().find(|scope| !other.allow(*scope))
     }
 
-    /// The names, for storage and answers.
+    /// The names, for storage and responses.
     pub fn names(&self) -> Vec<String> {
         self.0.iter().map(Scope::to_string).collect()
     }
 
-    /// What was stored with [`Scopes::names`].
+    /// Parses names stored by [`Scopes::names`].
     pub fn from_names(names: &[String]) -> Self {
-        // A name this version does not know gives no permission.
+        // Names that this version does not know are ignored and grant nothing.
         Self::new(names.iter().filter_map(|name| name.parse().ok()))
     }
 }

@@ -1,11 +1,11 @@
-//! What is sent of a declared record.
+//! The request body of a declared record.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Members by their names, each there once. What they may be is the schema's to say.
+/// The fields by name, each at most once. The schema validates them.
 #[derive(Debug, PartialEq)]
 pub struct Members(pub Map<String, Value>);
 

@@ -1,4 +1,4 @@
-//! An index for each filter of each kind, made while others read and write.
+//! Indexes for the filters of each kind, created without blocking reads and writes.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use tokio::time::sleep;
 use crate::declared::{Declaration, Declared, queries};
 use crate::kernel::secrets::sha256;
 
-/// Who makes indexes holds this advisory lock, so that instances that start together make each once.
+/// The advisory lock held while creating indexes, so that instances that start at the same time create each index once.
 const LOCK: i64 = 0x706f_7274_6963_6f01;
-/// How often somebody who waits for it tries again.
+/// The retry interval for the lock.
 const TRY_AGAIN: Duration = Duration::from_millis(200);
 
 impl Declared {
-    /// Makes those that are missing. This may take as long as the longest transaction of others; lists are only slower meanwhile.
+    /// Creates missing indexes. This may take as long as the longest open transaction; until then, lists are slower.
     pub async fn make_indexes(&self) -> Result<(), sqlx::Error> {
         if self.kinds.is_empty() {
             return Ok(());
         }
-        // A connection of its own, with which the lock ends whatever happens.
+        // A dedicated connection, so that the lock is released whenever the connection ends.
         let mut conn = self.pool.acquire().await?.detach();
         while !queries::try_lock(&mut conn, LOCK).await? {
             sleep(TRY_AGAIN).await;

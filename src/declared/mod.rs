@@ -1,24 +1,28 @@
-//! Declared extensions: kinds of records that a deployment describes in files, and that need no Rust (decisions, section 9).
+//! Declared extensions: kinds of records that a deployment defines in files, without Rust code (`docs/specification/decisions.md`,
+//! section 9).
 //!
-//! A file of `extensions.directory` names a namespace and, for each resource, a JSON Schema, what can be searched and filtered, which other
-//! records it refers to, and which values are events of their own. `declaration` reads the files and refuses, by file and key, what could
-//! not be served. `record` makes such a kind a resource like any other: its five routes, list parameters, `ETag`s, events and documentation
-//! come from [`crate::resources`]. At the `start`, `schemas` holds those of the files against those that records were written under, and
-//! `indexes` makes what the filters need.
+//! A file in `extensions.directory` defines a namespace. For each resource it defines a JSON Schema, which fields can be searched
+//! and filtered, which other records it references, and which values of fields publish events of their own. `declaration` parses
+//! the files and rejects, naming the file and key, whatever could not be served. `record` makes such a kind a regular resource: its
+//! five routes, list parameters, `ETag`s, events and documentation come from [`crate::resources`]. At startup, `start` has
+//! `schemas` compare the files with the schemas that stored records were written under, and `indexes` create the indexes of the
+//! filters.
 //!
-//! Writes `declared_records`, one table for all kinds, and `declared_schemas`, every schema that their records may have been written under.
+//! Writes `declared_records`, one table for all kinds, and `declared_schemas`, every schema that stored records may have been
+//! written under.
 //!
 //! # What is guaranteed
 //!
-//! - A record fits the latest schema of its kind, whoever wrote it under an older one: a schema that older records might not fit is refused
-//!   at start. Only where there is no record it takes the place of the others, and a program that knows none but those writes no more.
-//! - Instances that start at once make each index once, and nobody who reads or writes waits for it.
+//! - Every record fits the latest schema of its kind, even if it was written under an older one: a schema that older records might
+//!   not fit is rejected at startup. Only if the kind has no records, such a schema replaces the older ones, and instances that only
+//!   know the older ones cannot write records any more.
+//! - Instances that start at the same time create each index once, without blocking reads or writes.
 //! - A reference names a live record of the same company when it is committed.
 //!
-//! # What is not
+//! # What is not guaranteed
 //!
-//! - A record that others refer to can be deleted: they go on naming it.
-//! - An index that no filter needs any more stays; who dropped it could be an instance beside one that needs it. It refuses no record.
+//! - A record can be deleted while others reference it; their references remain.
+//! - An index that no filter needs any more is not dropped, because another instance may still need it. It does not reject any record.
 
 mod body;
 mod declaration;
@@ -44,20 +48,20 @@ pub use declaration::{BadDeclaration, BuiltIn, Declaration, FieldForm, Incompati
 pub use record::DeclaredRecord;
 pub use schemas::Unsuitable;
 
-/// Looked into where the settings name no directory.
+/// The default directory, if the settings name none.
 const USUAL_DIRECTORY: &str = "config/extensions";
 
 /// `[extensions]`
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Where the files lie. Unset, in `config/extensions` of the working directory, if there is one.
+    /// The directory of the files. If unset, `config/extensions` in the working directory, if it exists.
     #[serde(deserialize_with = "settings::optional")]
     pub directory: Option<PathBuf>,
 }
 
 impl Settings {
-    /// Everything that the files declare beside what is `built_in`.
+    /// Loads all declarations in the files, which are added to the `built_in` extensions.
     pub fn load(&self, built_in: &BuiltIn<'_>) -> Result<Vec<Declaration>, BadDeclaration> {
         match &self.directory {
             Some(directory) => load(directory, built_in),
@@ -67,7 +71,7 @@ impl Settings {
     }
 }
 
-/// Every declared extension.
+/// All declared extensions.
 #[derive(Clone, Debug)]
 pub struct Declared {
     pool: PgPool,
@@ -75,7 +79,7 @@ pub struct Declared {
     kinds: Arc<[Arc<Declaration>]>,
 }
 
-/// The room of one declared kind.
+/// The state of one declared kind.
 #[derive(Clone, Debug)]
 pub struct DeclaredRoom {
     pool: PgPool,
@@ -93,7 +97,7 @@ impl Room for DeclaredRoom {
     }
 }
 
-/// What the routes of one declared kind can ask for.
+/// The state that the routes of one declared kind can extract.
 #[derive(Clone, FromRef)]
 struct KindState {
     room: DeclaredRoom,
@@ -101,17 +105,17 @@ struct KindState {
 }
 
 impl Declared {
-    /// The extensions that `declarations` are about.
+    /// Builds the extensions of these declarations.
     pub fn new(pool: PgPool, clock: Clock, declarations: Vec<Declaration>) -> Self {
         Self { pool, clock, kinds: declarations.into_iter().map(Arc::new).collect() }
     }
 
-    /// The events of every kind, for the catalogue.
+    /// The event types of all kinds, for the catalogue.
     pub fn event_types(&self) -> Vec<EventType> {
         self.kinds.iter().flat_map(|declaration| declaration.event_types.clone()).collect()
     }
 
-    /// The routes and their documentation, an extension for each kind; those of one file share a namespace.
+    /// The routes and their documentation, one extension per kind. The kinds of one file share a namespace.
     pub fn extensions<S>(&self, companies: &Companies) -> Vec<Extension<S>> {
         let extension = |declaration: &Arc<Declaration>| {
             let room = DeclaredRoom { pool: self.pool.clone(), clock: self.clock.clone(), declaration: declaration.clone() };

@@ -1,22 +1,22 @@
-//! The SQL of schemas and indexes. That of the records is every resource's.
+//! The SQL of schemas and indexes. The SQL of the records is that of every resource.
 
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Executor, PgConnection};
 
-/// A schema that was taken before.
+/// The latest stored schema of a kind.
 pub(super) struct Known {
     pub(super) version: i32,
     pub(super) schema: Value,
 }
 
-/// Nobody else takes schemas until the transaction ends. Records go on being written.
+/// Prevents other transactions from storing schemas until this one ends. Records can still be written.
 pub(super) async fn lock_schemas(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query!("lock table declared_schemas in share row exclusive mode").execute(conn).await?;
     Ok(())
 }
 
-/// Whether the lock was free. It is the session's, and who waits for it waits outside of any statement, because making an index waits for
+/// Tries to take a session-level lock. Waiting must happen outside of statements, because creating an index waits for running
 /// statements to end.
 pub(super) async fn try_lock(conn: &mut PgConnection, lock: i64) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(r#"select pg_try_advisory_lock($1) as "got!""#, lock).fetch_one(conn).await
@@ -41,14 +41,14 @@ pub(super) async fn insert_schema(
     Ok(())
 }
 
-/// Gives up every schema of a kind that has no records. Whoever writes one meanwhile waits, and then finds that its schema is gone.
+/// Deletes every schema of a kind that has no records. A concurrent insert of a record waits, and then fails because its schema is gone.
 pub(super) async fn forget_unused(conn: &mut PgConnection, kind: &str) -> Result<bool, sqlx::Error> {
     let forgotten =
         sqlx::query!("delete from declared_schemas where kind = $1 and not exists (select from declared_records where kind = $1)", kind,);
     Ok(forgotten.execute(conn).await?.rows_affected() > 0)
 }
 
-/// Whether an index is there, and of use: one whose making was interrupted is of none.
+/// Whether an index exists, and is valid. An index whose creation was interrupted is invalid.
 pub(super) async fn find_index(conn: &mut PgConnection, name: &str) -> Result<Option<bool>, sqlx::Error> {
     sqlx::query_scalar!("select indisvalid from pg_index where indexrelid = to_regclass($1)", name).fetch_optional(conn).await
 }
@@ -57,7 +57,7 @@ pub(super) async fn drop_index(conn: &mut PgConnection, name: &str) -> Result<()
     run(conn, format!("drop index concurrently {name}")).await
 }
 
-/// By a member of one kind's live records, in the order of lists; made while others read and write.
+/// Creates an index of one kind's live records by a field, in the order of lists, without blocking reads and writes.
 pub(super) async fn create_index(conn: &mut PgConnection, name: &str, kind: &str, expression: &str) -> Result<(), sqlx::Error> {
     let sql = format!(
         "create index concurrently {name} on declared_records (company_id, {expression}, created_at, id)
@@ -66,7 +66,8 @@ pub(super) async fn create_index(conn: &mut PgConnection, name: &str, kind: &str
     run(conn, sql).await
 }
 
-/// Every part was checked to be a word when its file was read. By itself, because making an index is no part of a transaction.
+/// Every part of the statement was validated to be a word when its file was read. Runs outside of a transaction, as concurrent
+/// index creation requires.
 async fn run(conn: &mut PgConnection, sql: String) -> Result<(), sqlx::Error> {
     conn.execute(sqlx::raw_sql(AssertSqlSafe(sql))).await?;
     Ok(())

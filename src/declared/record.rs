@@ -14,13 +14,13 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{Announced, Change, Edit, Editable, New, Record, Resource, Terms};
 
 crate::columns! {
-    /// What is kept of a declared record.
+    /// The columns of a declared record.
     pub struct DeclaredRecord {
-        /// Whose kind it is.
+        /// The kind that the record belongs to.
         pub kind: String,
-        /// The version of the kind's schema that it was last written under.
+        /// The version of the kind's schema under which the record was last written.
         pub schema_version: i32,
-        /// Its members.
+        /// The fields.
         pub data: Json<Map<String, Value>>,
     }
 }
@@ -49,7 +49,7 @@ impl Announced for DeclaredRecord {
             let value = change.newly(|record| record.data.get(member).cloned())?;
             events.get(value.as_str()?).cloned()
         });
-        // Several members may mean the same event.
+        // Several fields may map to the same event.
         let became: BTreeSet<EventName> = became.collect();
         let own = match change {
             Change::Created(_) => "created",
@@ -73,13 +73,14 @@ impl Editable for DeclaredRecord {
         let mut data = before.fields.data.0.clone();
         data.extend(body);
         let after = Self::holding(edit, &before.fields.data, data).await?;
-        // Another schema alone is no change.
+        // A newer schema version alone is not a change.
         Ok(if after.data == before.fields.data { before.fields.clone() } else { after })
     }
 }
 
 impl DeclaredRecord {
-    /// A record with these members, which fit the schema. What they refer to and did not refer to `before` is held.
+    /// Builds a record with these fields after validating them. Takes a shared lock on records that are newly referenced compared
+    /// to `before`.
     async fn holding(edit: &mut Edit<DeclaredRoom>, before: &Map<String, Value>, mut data: Map<String, Value>) -> Result<Self, Problem> {
         let declaration = edit.room.declaration.clone();
         refuse(declaration.check(&data))?;
@@ -99,7 +100,8 @@ fn refuse(unfit: Vec<Unfit>) -> Result<(), Problem> {
     errors.finish()
 }
 
-/// What is newly referred to is there, and stays until the record that refers to it is committed. It is kept as answers show ids.
+/// Checks that newly referenced records exist, and takes shared locks on them until the commit. Stores their ids in the form that
+/// responses show.
 async fn hold_references(
     edit: &mut Edit<DeclaredRoom>,
     declaration: &Declaration,

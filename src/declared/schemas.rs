@@ -1,4 +1,4 @@
-//! The schemas of the files, held against those that records were written under.
+//! Compares the schemas of the files with those that stored records were written under.
 
 use sqlx::{PgConnection, Postgres, Transaction};
 
@@ -6,35 +6,35 @@ use crate::declared::declaration::{Incompatible, compare, is_same};
 use crate::declared::{Declaration, Declared, queries};
 use crate::kernel::database::missing_migrations;
 
-/// Why the files do not suit the database.
+/// The reason why the files do not match the database.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsuitable {
-    /// The schema has changed and its version has not.
+    /// The schema has changed, but its version has not.
     #[error("the schema of {0} has changed: give it a version above {1}")]
     VersionMissing(String, i32),
-    /// Another instance knows a later version.
+    /// The database has a newer version of the schema, written by another instance.
     #[error("the database has version {1} of the schema of {0}, and the file has {2}")]
     Older(String, i32, i32),
-    /// Records that are there might not fit.
+    /// Stored records may not fit the new schema.
     #[error("records of {0} that fit version {1} of its schema may not fit version {2}")]
     Incompatible(String, i32, i32, #[source] Incompatible),
-    /// The tables are not there yet.
+    /// The database lacks migrations.
     #[error("the database lacks {0} migrations of this version: run portico migrate")]
     NotMigrated(usize),
-    /// The database failed.
+    /// A database error.
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
 }
 
 impl Unsuitable {
-    /// The files are not to blame: they may well suit it later.
+    /// Whether the error may be temporary, that is, not caused by the files.
     pub fn may_pass(&self) -> bool {
         matches!(self, Self::NotMigrated(_) | Self::Database(_))
     }
 }
 
 impl Declared {
-    /// Takes the schemas of the files; refuses those that records may not fit. What is refused changes nothing.
+    /// Stores the schemas of the files. Returns an error, and changes nothing, if stored records may not fit one of them.
     pub async fn take_schemas(&self) -> Result<(), Unsuitable> {
         match self.try_schemas().await? {
             Some(transaction) => Ok(transaction.commit().await?),
@@ -42,7 +42,7 @@ impl Declared {
         }
     }
 
-    /// Looks whether the schemas could be taken, and takes none. The kinds that there are.
+    /// Checks whether the schemas can be stored, without storing them. Returns the names of the kinds.
     pub async fn look(&self) -> Result<Vec<&str>, Unsuitable> {
         if let Some(transaction) = self.try_schemas().await? {
             transaction.rollback().await?;
@@ -50,7 +50,7 @@ impl Declared {
         Ok(self.kinds.iter().map(|declaration| declaration.kind.as_str()).collect())
     }
 
-    /// Nothing, where nothing is declared: such a service starts whatever its database is like.
+    /// Returns `None` if nothing is declared, without using the database: such a service starts whatever the state of its database.
     async fn try_schemas(&self) -> Result<Option<Transaction<'static, Postgres>>, Unsuitable> {
         if self.kinds.is_empty() {
             return Ok(None);

@@ -1,4 +1,4 @@
-//! Bringing the database in line with the files, when the service starts.
+//! Brings the database in line with the files at startup.
 
 use std::time::Duration;
 
@@ -9,12 +9,12 @@ use crate::declared::{Declared, Unsuitable};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
 
-/// How often a database that was away is asked again.
+/// The retry interval while the database is unavailable.
 const ASK_AGAIN: Duration = Duration::from_secs(1);
 
 impl Declared {
-    /// Takes the schemas before anything is served, and makes indexes meanwhile. While the database is away the service is there and says
-    /// so; when it is back and turns out not to suit the files, the service stops.
+    /// Stores the schemas before requests are served, and creates indexes in the background. While the database is unavailable, the
+    /// service runs and reports it. If the database then turns out not to match the files, the service shuts down.
     pub async fn start(&self, lifecycle: &Lifecycle) -> Result<(), Unsuitable> {
         let taken = match self.take_schemas().await {
             Err(error) if error.may_pass() => {

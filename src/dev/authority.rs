@@ -1,5 +1,4 @@
-//! A small certificate authority, so that deliveries and the receiver speak HTTPS on a developer's
-//! machine too.
+//! A small certificate authority, so that webhooks use HTTPS on a developer's machine too.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -18,14 +17,12 @@ use super::data_dir::open_data_dir;
 #[cfg(test)]
 mod tests;
 
-/// How long an issued certificate is good: Apple's verifier takes none above 825 days, browsers
-/// none above 398.
+/// The validity of an issued certificate. Apple's verifier accepts at most 825 days, browsers at most 398.
 const VALIDITY: TimeDelta = TimeDelta::days(365);
-/// How far the clock of whoever verifies may be behind.
+/// How far the clock of a verifying client may be behind.
 const CLOCK_DIFFERENCE: TimeDelta = TimeDelta::days(1);
 
-/// The authority of one data directory. Trusting it is harmless: it can vouch for loopback and
-/// `.test` names only.
+/// The certificate authority of one data directory. Trusting it is harmless, because it is restricted to loopback and `.test` names.
 #[derive(Debug)]
 pub struct Authority {
     certificate_path: PathBuf,
@@ -33,64 +30,62 @@ pub struct Authority {
     issuer: Issuer<'static, KeyPair>,
 }
 
-/// A certificate with its private key, as TLS servers take them.
+/// A certificate with its private key, as TLS servers need them.
 #[derive(Clone)]
 pub struct IssuedCertificate {
-    /// The certificate, then the authority's.
+    /// The certificate, followed by that of the authority.
     pub chain_pem: String,
-    /// The private key in PKCS#8. It is never written to a file.
+    /// The private key in PKCS#8. Never written to a file.
     pub key_pem: String,
 }
 
-/// Why there is no authority, or no certificate of it.
+/// The reason why the authority or a certificate is not available.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthorityError {
-    /// The system refused a file.
+    /// A file could not be read or written.
     #[error("could not use the file {} of the certificate authority", path.display())]
     File {
-        /// Which one.
+        /// The file.
         path: PathBuf,
-        /// The system's reason.
+        /// The cause.
         source: io::Error,
     },
-    /// A file is not what we wrote, or a name is none that a certificate can carry.
+    /// A file has unexpected contents, or a name cannot be part of a certificate.
     #[error("the certificate authority failed while {doing}")]
     Certificate {
-        /// What was being done.
+        /// The failed action.
         doing: &'static str,
-        /// The library's reason.
+        /// The error of the library.
         source: rcgen::Error,
     },
 }
 
 impl Authority {
-    /// Opens the authority whose `authority.pem` and `authority.key` (mode 0600) lie in `data_dir`,
-    /// or makes it. Several programs may do so at once and get the same one.
+    /// Opens the authority whose `authority.pem` and `authority.key` (mode 0600) are in `data_dir`, or creates it. Several
+    /// processes may do so at the same time and get the same authority.
     ///
     /// # Errors
-    /// [`AuthorityError`] when a file can be neither read nor made.
+    /// Returns an [`AuthorityError`] if a file can be neither read nor created.
     pub fn open(data_dir: &Path) -> Result<Self, AuthorityError> {
         let data_dir = open_data_dir(data_dir).map_err(refused(data_dir))?;
         let certificate_path = data_dir.join("authority.pem");
         let key = open_key(&data_dir.join("authority.key"), &certificate_path)?;
         let certificate_pem = fs::read_to_string(&certificate_path).map_err(refused(&certificate_path))?;
-        // What an issuer needs to know of its own certificate follows from these parameters and the
-        // key.
+        // These parameters and the key contain all that an issuer needs to know of its own certificate.
         let issuer = Issuer::new(parameters(), key);
         Ok(Self { certificate_path, certificate_pem, issuer })
     }
 
-    /// The file to hand to whoever shall trust this authority.
+    /// The file of the certificate, for clients that should trust this authority.
     #[must_use]
     pub fn certificate_path(&self) -> &Path {
         &self.certificate_path
     }
 
-    /// Issues a certificate for a server with these names and addresses, with a new key, good for a
-    /// year from `now`.
+    /// Issues a certificate for a server with these names and addresses, with a new key, valid for a year from `now`.
     ///
     /// # Errors
-    /// [`AuthorityError`] when a name is neither a host name nor an address.
+    /// Returns an [`AuthorityError`] if a name is neither a host name nor an address.
     pub fn issue(&self, names: &[&str], now: DateTime<Utc>) -> Result<IssuedCertificate, AuthorityError> {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
         let mut parameters = CertificateParams::new(names).map_err(failed("reading the names to vouch for"))?;
@@ -107,7 +102,7 @@ impl Authority {
     }
 }
 
-/// What the authority's certificate says; the same at every start.
+/// The contents of the authority's certificate, the same at every start.
 fn parameters() -> CertificateParams {
     let mut parameters = CertificateParams::default();
     parameters.distinguished_name = named("Portico development authority");
@@ -127,10 +122,10 @@ fn parameters() -> CertificateParams {
     parameters
 }
 
-/// The authority's key. A missing or empty file gets a new one, and a certificate that fits.
+/// The authority's key. If the file is missing or empty, a new key and a matching certificate are created.
 fn open_key(path: &Path, certificate_path: &Path) -> Result<KeyPair, AuthorityError> {
     let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path).map_err(refused(path))?;
-    // Of two programs that start at once, the second waits here and then finds the first one's key.
+    // If two processes start at the same time, the second one waits here and then finds the key of the first.
     file.lock().map_err(refused(path))?;
     let mut pem = String::new();
     file.read_to_string(&mut pem).map_err(refused(path))?;
@@ -147,8 +142,7 @@ fn open_key(path: &Path, certificate_path: &Path) -> Result<KeyPair, AuthorityEr
     Ok(key)
 }
 
-/// Replaces the certificate as a whole: whoever reads it meanwhile reads the old one or the new
-/// one.
+/// Replaces the certificate atomically: a concurrent reader reads either the old or the new one.
 fn write_certificate(path: &Path, key: &KeyPair) -> Result<(), AuthorityError> {
     let certificate = parameters().self_signed(key).map_err(failed("signing itself"))?;
     let draft = path.with_extension("draft");

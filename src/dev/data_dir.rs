@@ -1,5 +1,4 @@
-//! Where a newcomer's data lies: the private PostgreSQL, its programs and the development
-//! certificates.
+//! The location of development data: the private PostgreSQL, its programs and the certificates.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -8,25 +7,23 @@ use std::path::{Path, PathBuf};
 
 use nix::unistd::geteuid;
 
-/// `/var/lib/portico` for root, `.portico` below the current directory for everybody else.
+/// `/var/lib/portico` for root, `.portico` in the current directory for other users.
 ///
-/// PostgreSQL refuses to run as root, so root's server runs as an account that cannot look below
-/// root's closed home.
+/// PostgreSQL refuses to run as root, so for root the server runs under an account that cannot read root's home directory.
 #[must_use]
 pub fn default_data_dir() -> PathBuf {
     PathBuf::from(if geteuid().is_root() { "/var/lib/portico" } else { ".portico" })
 }
 
-/// Makes a data directory if it is missing, and tells its full path, for whoever has another
-/// current directory.
+/// Creates a data directory if it is missing. Returns its absolute path, for processes with another current directory.
 ///
 /// # Errors
-/// The file system's, when it is neither there nor can be made.
+/// Returns the error of the file system if the directory does not exist and cannot be created.
 pub fn open_data_dir(path: &Path) -> io::Result<PathBuf> {
     if !path.exists() {
         fs::create_dir_all(path)?;
-        // Whatever root's umask says: the account of its PostgreSQL has to pass. What is secret in
-        // here is closed by itself.
+        // Independent of root's umask, because PostgreSQL's account needs access. Secret files in the directory have their own
+        // permissions.
         fs::set_permissions(path, Permissions::from_mode(0o755))?;
     }
     fs::canonicalize(path)

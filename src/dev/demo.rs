@@ -1,4 +1,4 @@
-//! The demonstration company: a store, its keys and an operator, created once, so that a newcomer's first commands work when pasted.
+//! The demonstration company: a store, its keys and an operator, created once, so that the example commands work when pasted.
 
 use std::fs;
 use std::io;
@@ -20,60 +20,60 @@ use crate::kernel::secrets::random_hex_32;
 use crate::operators::{self, CreateOperatorError, OperatorPassword, Role};
 use crate::storefront;
 
-/// Everything a newcomer needs to know; also the form of `demo.json`.
+/// The data of the demonstration company; also the format of `demo.json`.
 #[derive(Clone, Deserialize, Serialize)]
 pub struct Demo {
-    /// Where the service answers.
+    /// The URL of the service.
     pub url: String,
     /// The company.
     pub company: CompanyId,
     /// Its store.
     pub store: StoreId,
-    /// For apps of the store.
+    /// The key for apps of the store.
     pub store_key: String,
-    /// For the company's own systems, with every scope.
+    /// The API key for the company's own systems, with all scopes.
     pub api_key: String,
-    /// Who signs in to the console.
+    /// The operator who can sign in to the console.
     pub operator: DemoOperator,
-    /// Where the certificate lies that development trusts.
+    /// The path of the certificate of the development authority.
     pub authority: PathBuf,
 }
 
 /// The demonstration operator.
 #[derive(Clone, Deserialize, Serialize)]
 pub struct DemoOperator {
-    /// What they sign in with.
+    /// The email address.
     pub email: String,
-    /// Random, and only in this file.
+    /// A random password, stored only in this file.
     pub password: String,
 }
 
-/// Why there is no demonstration company.
+/// The reason why there is no demonstration company.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
     /// `demo.json` can be neither read nor written.
     #[error("{path} cannot be used")]
     File {
-        /// Where it is.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
-    /// The database failed.
+    /// A database error.
     #[error("the database failed")]
     Database(#[from] sqlx::Error),
-    /// The API key.
+    /// The API key could not be created.
     #[error("the API key could not be created")]
     Key(#[from] CreateKeyError),
-    /// The operator.
+    /// The operator could not be created.
     #[error("the operator could not be created")]
     Operator(#[from] CreateOperatorError),
 }
 
 impl Demo {
-    /// The demonstration company of this data directory, created if this database has not got it. A service that starts says where it
-    /// answers; otherwise it is where the last one did.
-    pub async fn open(pool: &PgPool, config: &Config, clock: &Clock, answers_at: Option<SocketAddr>) -> Result<Self, DemoError> {
+    /// The demonstration company of this data directory. It is created if this database does not contain it. A starting service passes
+    /// its address; without one, the URL stays that of the last service.
+    pub async fn open(pool: &PgPool, config: &Config, clock: &Clock, serves_at: Option<SocketAddr>) -> Result<Self, DemoError> {
         let path = config.data_dir().join("demo.json");
         let failed = |source| DemoError::File { path: path.clone(), source };
         let known = match fs::read_to_string(&path) {
@@ -85,7 +85,7 @@ impl Demo {
             Some(demo) if companies::company_exists(&mut *pool.acquire().await?, demo.company).await? => demo,
             _ => create(pool, config, clock).await?,
         };
-        if let Some(address) = answers_at {
+        if let Some(address) = serves_at {
             demo.url = format!("http://{address}");
         }
         let text = serde_json::to_string_pretty(&demo).expect("the facts of the demonstration are plain texts");
@@ -93,13 +93,13 @@ impl Demo {
         Ok(demo)
     }
 
-    /// The facts as a shell reads them: `eval "$(portico demo --shell)"`. `portico listen` takes them from the environment.
+    /// The data as shell assignments: `eval "$(portico demo --shell)"`. `portico listen` reads them from the environment.
     pub fn assignments(&self) -> String {
         let Self { url, store_key, api_key, .. } = self;
         format!("export URL={url}\nexport STORE_KEY={store_key}\nexport API_KEY={api_key}")
     }
 
-    /// What greets a newcomer: the facts, and three commands that work when pasted.
+    /// The text shown at startup: the data, and three commands that work when pasted.
     pub fn banner(&self) -> String {
         let Self { url, store_key, api_key, operator, .. } = self;
         format!(
@@ -131,7 +131,7 @@ async fn create(pool: &PgPool, config: &Config, clock: &Clock) -> Result<Demo, D
     let now = clock.now();
     let mut email = EmailAddress::parse("owner@example.com").expect("the demonstration's address is one");
     if operators::is_operator(&mut *pool.acquire().await?, &email).await? {
-        // Somebody deleted demo.json and kept the database: the old password is gone for good.
+        // demo.json was deleted but the database was kept, so the old password is lost.
         email = EmailAddress::parse(&format!("owner-{}@example.com", random_hex_32())).expect("hex digits are part of an address");
     }
     let operator = DemoOperator { email: email.to_string(), password: random_hex_32() };

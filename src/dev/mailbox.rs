@@ -1,4 +1,4 @@
-//! The mailbox of development, as JSON.
+//! The mailbox of development: the texts and mails that would have been sent, as JSON.
 
 use axum::extract::{FromRef, State};
 use axum::routing::get;
@@ -16,7 +16,7 @@ where
     Router::new().route("/dev/mailbox", get(show))
 }
 
-/// Every text and mail, newest first.
+/// All texts and mails, newest first.
 async fn show(State(mailbox): State<Mailbox>) -> Json<Value> {
     Json(json!(mailbox.messages()))
 }

@@ -1,5 +1,5 @@
-//! What lets a newcomer run and test Portico without setting anything up: a private PostgreSQL, the mailbox, a certificate authority for
-//! loopback, and a receiver that shows what a subscriber would get.
+//! Tools to run and test Portico without any setup: a private PostgreSQL, the mailbox, a certificate authority for loopback, and a
+//! webhook receiver that shows what a subscriber would receive.
 
 pub mod authority;
 pub mod data_dir;

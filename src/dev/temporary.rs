@@ -1,5 +1,4 @@
-//! A directory of this process only, gone when it is dropped, or when the next one is made after a
-//! process was killed.
+//! A directory of this process, removed when it is dropped. If the process was killed, it is removed when the next one is created.
 
 use std::env;
 use std::fs;
@@ -14,16 +13,15 @@ use nix::unistd::Pid;
 
 /// `<system's temporary directory>/<purpose>-<process id>-<number>`, removed on drop.
 ///
-/// `cargo test` ends without dropping what is static, so every new directory first removes those of
-/// the same purpose whose process is gone.
+/// `cargo test` exits without dropping statics, so creating a directory first removes those of the same purpose whose process has ended.
 #[derive(Debug)]
 pub struct TemporaryDirectory(PathBuf);
 
 impl TemporaryDirectory {
-    /// Makes a new, empty directory.
+    /// Creates a new, empty directory.
     ///
     /// # Errors
-    /// The file system's, when the directory cannot be made.
+    /// Returns the error of the file system if the directory cannot be created.
     pub fn make(purpose: &str) -> io::Result<Self> {
         let parent = env::temp_dir();
         remove_abandoned(&parent, purpose);
@@ -34,8 +32,7 @@ impl TemporaryDirectory {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
                 Err(error) => return Err(error),
                 Ok(()) => {
-                    // Whatever the umask says: root's PostgreSQL runs as another account and has to
-                    // pass.
+                    // Independent of the umask, because the PostgreSQL of root runs under another account and needs access.
                     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
                     return Ok(Self(path));
                 }
@@ -43,7 +40,7 @@ impl TemporaryDirectory {
         }
     }
 
-    /// Where it is.
+    /// The path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
@@ -62,7 +59,7 @@ impl Drop for TemporaryDirectory {
     }
 }
 
-/// Nothing here is worth failing for: what cannot be removed now is met again by the next process.
+/// Errors are ignored: the next process tries again.
 fn remove_abandoned(parent: &Path, purpose: &str) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
@@ -72,7 +69,7 @@ fn remove_abandoned(parent: &Path, purpose: &str) {
     }
 }
 
-/// The process that made the directory of this name, if the name is of this purpose.
+/// The process that created the directory of this name, if the name has this purpose.
 fn owner(name: &str, purpose: &str) -> Option<Pid> {
     let (process, number) = name.strip_prefix(purpose)?.strip_prefix('-')?.split_once('-')?;
     number.parse::<u32>().ok()?;
@@ -80,7 +77,7 @@ fn owner(name: &str, purpose: &str) -> Option<Pid> {
 }
 
 fn is_alive(process: Pid) -> bool {
-    // Any other refusal (EPERM) means that there is a process, of somebody else.
+    // Any other error (EPERM) means that the process exists and belongs to another user.
     kill(process, None) != Err(Errno::ESRCH)
 }
 

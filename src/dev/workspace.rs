@@ -1,4 +1,4 @@
-//! What development keeps beside its database: an application key of its own, and an authority it trusts on loopback.
+//! Development files beside the database: an application key, and a certificate authority that is trusted for loopback.
 
 use std::fs;
 use std::io::{self, Write};
@@ -13,7 +13,7 @@ use crate::dev::authority::{Authority, AuthorityError};
 use crate::dev::data_dir::open_data_dir;
 use crate::kernel::crypto::ApplicationKey;
 
-/// The key of this data directory, made the first time.
+/// The application key of this data directory, generated on first use.
 pub fn application_key(data_dir: &Path) -> io::Result<SecretString> {
     let path = open_data_dir(data_dir)?.join("application.key");
     match fs::read_to_string(&path) {
@@ -27,7 +27,7 @@ pub fn application_key(data_dir: &Path) -> io::Result<SecretString> {
     }
 }
 
-/// Lets webhooks go to receivers on this machine, with certificates of the authority in the data directory.
+/// Allows webhooks to receivers on this machine, with certificates of the data directory's authority.
 pub fn trust_loopback(config: &mut Config) -> Result<(), AuthorityError> {
     let authority = Authority::open(&config.data_dir())?;
     config.webhooks.extra_root_certificates.push(authority.certificate_path().to_owned());
@@ -36,7 +36,7 @@ pub fn trust_loopback(config: &mut Config) -> Result<(), AuthorityError> {
     Ok(())
 }
 
-/// Writes a file that only this account may read, whole or not at all.
+/// Writes a file that only this account may read, atomically.
 pub(super) fn write_secret(path: &Path, text: &str) -> io::Result<()> {
     let draft = path.with_extension("draft");
     let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&draft)?;

@@ -1,4 +1,4 @@
-//! The catalogue of events, for whoever chooses what to subscribe to or writes the code that takes it.
+//! The event catalogue, for developers who choose subscriptions or write the code that receives events.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -9,7 +9,7 @@ use crate::developers::Developers;
 use crate::events::EventType;
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// `GET event-types`: all of them, in one answer.
+/// `GET event-types`: all event types, without pagination.
 pub(super) async fn list(State(developers): State<Developers>, caller: CallingCompany) -> Result<Json<Value>, Problem> {
     caller.may(Scope::Read)?;
     Ok(Json(json!({ "event_types": developers.catalogue.iter().map(present).collect::<Vec<_>>() })))

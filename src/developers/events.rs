@@ -1,4 +1,4 @@
-//! Published events, as a resource that is only read.
+//! The log of published events, as a read-only resource.
 
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
@@ -9,13 +9,13 @@ use crate::kernel::ids::EventId;
 use crate::resources::{Described, Filter, Resource};
 
 columns! {
-    /// An event as it was published.
+    /// A published event.
     pub struct LoggedEvent {
-        /// The envelope: the bytes every subscriber gets.
+        /// The envelope: the bytes that every subscriber receives.
         pub body: Vec<u8>,
-        /// The record it is about.
+        /// The record that the event is about.
         pub subject_id: Option<Uuid>,
-        /// Its place among the events about that record.
+        /// The sequence number among the events about that record.
         pub sequence: Option<i64>,
     }
 }
@@ -29,7 +29,7 @@ impl Resource for LoggedEvent {
     const TABLE: &'static str = "event_log";
     const FILTERS: &'static [Filter] = &[Filter::text("event"), Filter::any_id("subject").on("subject_id")];
 
-    /// The members of the envelope, and what the event is about.
+    /// The fields of the envelope, and the record that the event is about.
     fn shown(&self) -> Map<String, Value> {
         let mut members: Map<String, Value> = serde_json::from_slice(&self.body).expect("events are published as JSON objects");
         members.insert("subject".to_owned(), json!(self.subject_id));

@@ -1,8 +1,8 @@
-//! Developers: a company's API keys, and what its developers look up (decisions, section 9).
+//! The developer API: a company's API keys, its event log and its event types (`docs/specification/decisions.md`, section 9).
 //!
-//! `api_keys` writes the table of that name, which is [`crate::companies`]'s to believe. [`stream`] tells events as they are committed;
-//! [`publishing`] takes events from outside and writes `publishing_keys`. Webhooks and their deliveries stand below the same path and are
-//! kept by [`crate::webhooks`].
+//! `api_keys` writes the table of that name, which [`crate::companies`] reads to authenticate requests. [`stream`] sends events to
+//! clients as they are committed. [`publishing`] accepts events from clients and writes `publishing_keys`. Webhooks and their
+//! deliveries have the same base path but belong to [`crate::webhooks`].
 
 mod api_keys;
 mod event_types;
@@ -25,22 +25,22 @@ use crate::resources::{Extension, Room};
 
 pub use stream::Settings as StreamsSettings;
 
-/// What the routes need.
+/// The state of the routes.
 #[derive(Clone, Debug)]
 pub struct Developers {
     pool: PgPool,
     clock: Clock,
-    /// Believes the keys that are changed here.
+    /// The cache of API keys, which changes made here must evict.
     companies: Companies,
-    /// Every kind of event.
+    /// All event types.
     pub catalogue: Catalogue,
     streams: Streams,
-    /// Publishes what comes one by one.
+    /// Publishes single events in groups.
     singles: Singles,
 }
 
 impl Developers {
-    /// Streams end when `lifecycle` does.
+    /// Builds the state. Streams end when `lifecycle` ends.
     pub fn new(
         pool: PgPool,
         clock: Clock,

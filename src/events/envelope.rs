@@ -1,4 +1,4 @@
-//! The body a subscriber receives, serialised once.
+//! The body that subscribers receive, serialized once.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -11,24 +11,24 @@ use crate::kernel::ids::EventId;
 /// The version of the event format.
 pub const API_VERSION: &str = "1.0";
 
-/// An event as it is sent; the members stand in this order (decisions, section 7).
+/// An event as it is sent, with the fields in this order. Decisions, section 7.
 #[derive(Debug, Serialize)]
 pub struct Envelope<'a> {
-    /// The subscriber's key for duplicates.
+    /// The event id, which subscribers use to deduplicate.
     pub id: EventId,
-    /// Version of the format.
+    /// The version of the event format.
     pub api_version: &'a str,
-    /// What happened.
+    /// The event name.
     pub event: &'a EventName,
-    /// When it happened.
+    /// When the event happened.
     #[serde(serialize_with = "clock::as_timestamp")]
     pub created_at: DateTime<Utc>,
-    /// The record it happened to.
+    /// The record that the event is about.
     pub data: &'a Map<String, Value>,
 }
 
 impl Envelope<'_> {
-    /// The bytes that are stored, signed and sent, on every attempt.
+    /// The bytes that are stored and signed, and sent on every attempt.
     pub fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("an envelope holds nothing that JSON cannot write")
     }

@@ -1,16 +1,18 @@
-//! Events: what happened, written down in the transaction that made it happen.
+//! Events: facts about records, written in the transaction that causes them.
 //!
-//! [`publish`] is the outbox. It writes the event, its final body bytes included, to `events` and names it in `outbox`, both in the
-//! caller's transaction: a rolled-back change publishes nothing, a committed one cannot lose its event. Whoever delivers events empties
-//! the outbox and is woken by a notification on [`PUBLISHED`], which Postgres sends when the transaction commits. Of transactions that
-//! publish at the same moment one notifies for all; the notification only ever hurries what polling would find. What is published by itself,
-//! many times a second, is told of after the commit ([`News`]): a notification holds commits up.
+//! [`publish`] implements the transactional outbox. It inserts the event, including its final body bytes, into `events` and
+//! references it in `outbox`, both in the caller's transaction: a change that is rolled back publishes nothing, and a committed
+//! change cannot lose its event. The delivering module empties the outbox. It is woken by a notification on [`PUBLISHED`], which
+//! Postgres sends when the transaction commits. Of several concurrent publishing transactions only one notifies. A notification
+//! only speeds up what polling would find. Events that are published alone and at a high rate are announced after the commit
+//! ([`News`]), because a notification delays commits.
 //!
-//! The events about one record are numbered 1, 2, 3 … (`event_sequences`). The number is taken under a lock that holds until the commit,
-//! so events about one record are committed, and leave the outbox, in the order of their numbers.
+//! The events about one record are numbered 1, 2, 3 … (`event_sequences`). The number is taken under a lock that is held until the
+//! commit, so events about one record are committed, and leave the outbox, in the order of their numbers.
 //!
-//! This part knows no receiver. It guarantees that an event's bytes, id and number never change after the commit; it promises nothing
-//! about the order of events about different records. Events are kept in a partition a day, made and dropped by whoever delivers them.
+//! This module does not know the subscribers. It guarantees that an event's bytes, id and number never change after the commit. It
+//! does not guarantee an order of events about different records. Events are stored in daily partitions, which the delivering
+//! module creates and drops.
 
 mod catalogue;
 mod envelope;
@@ -34,17 +36,17 @@ pub use news::News;
 pub use queries::Columns;
 pub(crate) use queries::{NOTIFYING, publishing};
 
-/// The channel on which Postgres tells that events were committed.
+/// The NOTIFY channel for committed events.
 pub const PUBLISHED: &str = "portico_published";
 
-/// Something that happened to a record of a company.
+/// An event about a record of a company.
 #[derive(Clone, Debug)]
 pub struct NewEvent {
-    /// Whose event it is; only this company's subscriptions see it.
+    /// The company that owns the event; only its subscriptions receive it.
     pub company: CompanyId,
-    /// What happened.
+    /// The event name.
     pub name: EventName,
-    /// The record it happened to, where there is one.
+    /// The record that the event is about, if any.
     pub subject: Option<Uuid>,
     /// The `data` of the envelope.
     pub data: Map<String, Value>,
@@ -57,13 +59,13 @@ impl NewEvent {
     }
 }
 
-/// Publishes an event when, and only when, the caller's transaction commits.
+/// Publishes an event if and only if the caller's transaction commits.
 pub async fn publish(conn: &mut PgConnection, event: NewEvent, now: DateTime<Utc>) -> Result<EventId, sqlx::Error> {
     let ids = publish_all(conn, &[event], now).await?;
     Ok(ids[0])
 }
 
-/// Publishes many events in one statement when, and only when, the caller's transaction commits. Answers their ids, in the same order.
+/// Publishes many events in one statement, if and only if the caller's transaction commits. Returns their ids in the same order.
 pub async fn publish_all(
     conn: &mut PgConnection,
     events: &[impl Borrow<NewEvent>],
@@ -72,7 +74,7 @@ pub async fn publish_all(
     enter(conn, events, true, now).await
 }
 
-/// Publishes as [`publish_all`] does, but tells nobody: after the commit the caller does ([`News::committed`]).
+/// Publishes like [`publish_all`], but does not notify. The caller must call [`News::committed`] after the commit.
 pub async fn publish_untold(
     conn: &mut PgConnection,
     events: &[impl Borrow<NewEvent>],

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// A well-formed event name; whether it is known is the catalogue's to say.
+/// A well-formed event name. Whether the event exists is up to the catalogue.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 #[serde(transparent)]
 pub struct EventName(Cow<'static, str>);
 
-/// The text is not of the form `<resource>.<action>`.
+/// The text does not have the form `<resource>.<action>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event name is <resource>.<action>, both of lower-case letters, digits and underscores")]
 pub struct NotAnEventName;
@@ -24,7 +24,7 @@ impl EventName {
         &self.0
     }
 
-    /// The part before the dot: the group a subscription may take whole (`order.*`).
+    /// The part before the dot: the group that a subscription can select as a whole (`order.*`).
     pub fn resource(&self) -> &str {
         self.0.split('.').next().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! News: that events were committed, for whoever waits for them.
+//! News: tells waiting tasks and other instances that events were committed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,15 +12,16 @@ use crate::events::queries;
 use crate::kernel::secrets::random_hex_32;
 use crate::kernel::telemetry::chain;
 
-/// So much later the others hear of it, together with all that was committed meanwhile: here there is more urgent work at that moment.
+/// The delay before other instances are notified, so that one notification covers several commits and does not compete with more
+/// urgent work.
 const GATHERING: Duration = Duration::from_millis(10);
 
-/// Tells of the events that this instance committed without a notification ([`publish_untold`](super::publish_untold)): whoever waits
-/// here at once, other instances by a notification a moment later. Clones tell the same.
+/// Announces events that this instance committed without a notification ([`publish_untold`](super::publish_untold)): to tasks of
+/// this instance immediately, to other instances by a notification shortly after. Clones share the channel.
 #[derive(Clone, Debug)]
 pub struct News {
     here: watch::Sender<()>,
-    /// What the notifications of this instance say.
+    /// The payload of this instance's notifications.
     instance: Arc<str>,
 }
 
@@ -31,22 +32,23 @@ impl Default for News {
 }
 
 impl News {
-    /// Events were committed.
+    /// Announces that events were committed.
     pub fn committed(&self) {
         self.here.send_replace(());
     }
 
-    /// Changes whenever events were committed here.
+    /// A receiver that changes whenever this instance has committed events.
     pub fn follow(&self) -> watch::Receiver<()> {
         self.here.subscribe()
     }
 
-    /// Whether a notification with this payload is one of ours.
+    /// Whether a notification with this payload was sent by this instance.
     pub fn are_ours(&self, payload: &str) -> bool {
         *self.instance == *payload
     }
 
-    /// Tells the others until the program is to stop. A notification only hurries what polling would find, so none is sent twice.
+    /// Notifies the other instances until shutdown. A notification only speeds up what polling would find, so a failed one is not
+    /// repeated.
     pub async fn spread(self, pool: PgPool, stopping: CancellationToken) {
         let mut here = self.follow();
         while stopping.run_until_cancelled(here.changed()).await.is_some() {

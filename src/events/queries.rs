@@ -9,10 +9,10 @@ use uuid::Uuid;
 use crate::events::{NewEvent, PUBLISHED};
 use crate::kernel::ids::EventId;
 
-/// The advisory lock of whoever notifies.
+/// The advisory lock of the transaction that notifies.
 pub(crate) const NOTIFYING: i64 = 0x0070_6f72_7469_636f;
 
-/// Events by column, as one statement takes them.
+/// Events as one array per column, the parameters of one statement.
 #[derive(Debug, Default)]
 pub struct Columns {
     pub(crate) ids: Vec<Uuid>,
@@ -23,7 +23,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Gives events their ids and their final bytes.
+    /// Assigns ids to events and serializes their bodies.
     pub fn of(events: &[impl Borrow<NewEvent>], now: DateTime<Utc>) -> Self {
         let mut columns = Self::default();
         for event in events {
@@ -38,14 +38,14 @@ impl Columns {
     }
 }
 
-/// The statement that inserts events, numbers those that are about a record, and enters them into the outbox; and writes what made them
-/// happen, where that is `$beside` (`name as (insert …),`), whose parameters begin with `$10`.
+/// The statement that inserts events, assigns sequence numbers to those about a record, and adds them to the outbox. `$beside`
+/// (`name as (insert …),`) is a further insert in the same statement; its parameters start at `$10`.
 ///
-/// The place in the outbox is taken after the row of the record's sequence was locked: so it grows with the sequence.
+/// The position in the outbox is taken after the row of the record's sequence was locked, so it grows with the sequence number.
 ///
-/// With `$notifies` whoever listens is told of it. Whoever commits a notification holds a lock of the whole server until it is on disk, one
-/// after another. So only one transaction at a time notifies; those beside it find its advisory lock taken and are silent, and whoever listens
-/// looks again a moment later.
+/// With `$notifies` the transaction notifies the listeners. A commit with a notification holds a server-wide lock until it is on
+/// disk, so such commits run one after another. Therefore only one concurrent transaction notifies. The others find its advisory
+/// lock taken and send nothing, and listeners poll again shortly after a notification.
 macro_rules! publishing {
     ($beside:literal, $events:expr, $notifies:expr, $now:expr $(, $more:expr)*) => {
         sqlx::query!(
@@ -83,7 +83,7 @@ macro_rules! publishing {
 }
 pub(crate) use publishing;
 
-/// Publishes events by themselves.
+/// Publishes events without a further insert.
 pub(super) async fn insert_events(
     conn: &mut PgConnection,
     events: &Columns,
@@ -94,7 +94,7 @@ pub(super) async fn insert_events(
     Ok(())
 }
 
-/// Tells whoever listens, with a word of who tells.
+/// Notifies the listeners, with `word` as the payload.
 pub(super) async fn notify(conn: &mut PgConnection, word: &str) -> Result<(), sqlx::Error> {
     sqlx::query!("select pg_notify($1, $2)", PUBLISHED, word).execute(conn).await?;
     Ok(())

@@ -1,7 +1,7 @@
-//! Issues: what went wrong with an order, a vehicle or a driver, and what has become of it.
+//! Issues: problems with an order, a vehicle or a driver, and their status.
 //!
-//! An issue goes from any status to any other. Going into `resolved` is an event of its own, as often as it happens; what is opened
-//! again is not resolved.
+//! An issue can change from any status to any other. Every change to `resolved` publishes an event of its own. A reopened issue is
+//! no longer resolved.
 
 use serde_json::{Map, Value};
 
@@ -15,29 +15,29 @@ use crate::kernel::problem::Problem;
 use crate::resources::{Announced, Change, Edit, Fields, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Text};
 
 crate::words! {
-    /// How far an issue has come.
+    /// The status of an issue.
     pub enum IssueStatus, initially Open {
-        /// Reported.
+        /// The issue was reported.
         Open = "open",
-        /// Somebody looks after it.
+        /// The issue is being worked on.
         InProgress = "in_progress",
-        /// What was wrong is right again.
+        /// The problem is solved.
         Resolved = "resolved",
-        /// Nobody will look after it any more.
+        /// The issue will not be worked on any more.
         Closed = "closed",
     }
 }
 
 crate::words! {
-    /// How much an issue matters.
+    /// The priority of an issue.
     pub enum IssuePriority, initially Medium {
-        /// It can wait.
+        /// Can wait.
         Low = "low",
-        /// As usual.
+        /// The default priority.
         Medium = "medium",
-        /// It comes before others.
+        /// More urgent than others.
         High = "high",
-        /// It cannot wait.
+        /// Cannot wait.
         Critical = "critical",
     }
 }
@@ -47,29 +47,29 @@ crate::fields! {
     pub struct Issue, sent as IssueBody {
         /// What happened.
         report: Text<5000>,
-        /// The same in a few words.
+        /// A short summary.
         title: Option<Line<200>>,
-        /// What kind of issue it is, in the shop's own words.
+        /// The type of the issue, defined by the shop.
         kind as "type": Option<Line<50>>,
-        /// Where it belongs among those of its kind, in the shop's own words.
+        /// The category of the issue within its type, defined by the shop.
         category: Option<Line<100>>,
-        /// How much it matters.
+        /// The priority.
         priority: IssuePriority,
-        /// How far it has come.
+        /// The status.
         status: IssueStatus,
-        /// Who reported it.
+        /// The person who reported the issue.
         reporter: Option<Line<255>>,
-        /// The driver it is about.
+        /// The driver that the issue is about.
         driver_id as "driver": Option<Link<Driver>>,
-        /// The vehicle it is about.
+        /// The vehicle that the issue is about.
         vehicle_id as "vehicle": Option<Link<Vehicle>>,
-        /// The order it is about.
+        /// The order that the issue is about.
         order_id as "order": Option<Link<Order>>,
-        /// What the shop keeps with it.
+        /// Free-form data of the shop.
         meta: Meta,
     }
     kept {
-        /// When it was resolved last.
+        /// When the issue was last resolved. Null after it was reopened.
         resolved_at: Option<Instant>,
     }
 }

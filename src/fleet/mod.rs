@@ -1,14 +1,14 @@
-//! The fleet: orders, the drivers and vehicles that carry them, what a recipient can follow, and what went wrong (`fleet/int/v1`).
+//! The fleet: orders, the drivers and vehicles that carry them, tracking for recipients, and issues (`fleet/int/v1`).
 //!
-//! Each part writes its own table through [`crate::resources`]: [`orders`], [`drivers`], [`vehicles`], [`fleets`], [`issues`], [`proofs`];
-//! [`tracking`] writes `tracking_numbers` and `tracking_statuses`. An order brings its tracking number with it, and a tracking status
-//! for every status it reaches, in the transaction of the order itself. [`location`] is how drivers and vehicles report where they are.
-//! What happens is told as events; nobody here knows who listens.
+//! Each submodule writes its own table through [`crate::resources`]: [`orders`], [`drivers`], [`vehicles`], [`fleets`], [`issues`],
+//! [`proofs`]. [`tracking`] writes `tracking_numbers` and `tracking_statuses`. Creating an order also creates its tracking number,
+//! and every status the order reaches creates a tracking status, in the transaction of the order. [`location`] implements the
+//! location reports of drivers and vehicles. Changes are published as events; this module does not know the subscribers.
 //!
-//! A record that names another holds it until the change is committed, and what others need is not deleted: no order has a driver who is
-//! gone. Where an order and a driver or vehicle are both needed, the order's row is locked first; a vehicle's before its driver's, and a
-//! member's before its fleet's: so no two changes wait for each other. The one pair that can, two fleets that are made parts of each other
-//! at once, is told apart by Postgres, and one of the two is asked to try again.
+//! A change that references another record holds a lock on it until the commit, and records that others need cannot be deleted: no
+//! order has a deleted driver. Locks are always taken in the same order, so that changes do not deadlock: an order before its
+//! driver or vehicle, a vehicle before its driver, and a driver or vehicle before its fleet. The only exception is two fleets that
+//! are made parts of each other concurrently. Postgres detects that deadlock, and one of the two requests must be retried.
 
 pub mod drivers;
 pub mod fleets;
@@ -34,12 +34,12 @@ use crate::fleet::vehicles::Vehicle;
 use crate::kernel::clock::Clock;
 use crate::resources::{Extension, Operation, Room};
 
-/// What the fleet's routes need.
+/// The state of the fleet's routes.
 #[derive(Clone, Debug)]
 pub struct Fleet {
     /// The database.
     pub pool: PgPool,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
 }
 
@@ -53,7 +53,7 @@ impl Room for Fleet {
     }
 }
 
-/// Everything below `fleet/int/v1`.
+/// The extension `fleet/int/v1`.
 pub fn extension<S>() -> Extension<S>
 where
     Fleet: FromRef<S>,

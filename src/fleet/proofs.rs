@@ -1,8 +1,8 @@
-//! Proofs of delivery: a photo, a signature or a scanned code, captured where the order was handed over.
+//! Proofs of delivery: a photo, a signature or a scanned code, captured at the handover.
 //!
-//! A picture is kept by the shop and named by its address; what is small (the strokes of a signature, the text of a code) may be sent as
-//! `data`, up to 65,536 characters, which only `GET proofs/{uuid}` shows: an event carries no picture. A proof stays as it was captured:
-//! only `remarks` and `meta` can be changed.
+//! A picture is stored by the shop and referenced by its URL. Small data (the strokes of a signature, the text of a code) can be
+//! sent as `data`, up to 65,536 characters. Only `GET proofs/{uuid}` shows `data`; lists and events do not contain it. A proof
+//! cannot be changed, except for its `remarks` and `meta`.
 
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
@@ -16,17 +16,17 @@ use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
 use crate::resources::{Announced, Change, Edit, Fields, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Text, WebAddress};
 
-/// The members that can be changed.
+/// The fields that can be changed.
 const CHANGEABLE: [&str; 2] = ["remarks", "meta"];
 
 crate::words! {
-    /// What a proof is.
+    /// The kind of a proof.
     pub enum ProofKind, initially Photo {
-        /// A picture of what was delivered, and where.
+        /// A picture of the delivered goods at the drop-off.
         Photo = "photo",
-        /// What the recipient signed.
+        /// The recipient's signature.
         Signature = "signature",
-        /// A code that was read.
+        /// A scanned code.
         Scan = "scan",
     }
 }
@@ -36,25 +36,25 @@ crate::fields! {
     pub struct Proof, sent as ProofBody {
         /// The order that was delivered.
         order_id as "order": Link<Order>,
-        /// What the proof is.
+        /// The kind of the proof.
         kind as "type": ProofKind,
-        /// What the driver adds to it.
+        /// Remarks of the driver.
         remarks: Option<Text<2000>>,
-        /// Where the picture is kept.
+        /// The URL of the picture, which the shop stores.
         file_url: Option<WebAddress>,
-        /// What was captured, in the app's own form; only shown of a single proof.
+        /// The captured data, in a format defined by the app. Only shown when a single proof is requested.
         data: Option<Text<65536>>,
-        /// Degrees north, where it was captured.
+        /// Latitude of the handover, in degrees north.
         latitude: Option<Latitude>,
-        /// Degrees east, where it was captured.
+        /// Longitude of the handover, in degrees east.
         longitude: Option<Longitude>,
-        /// When it was captured; now, where nothing is said.
+        /// When the proof was captured. Defaults to now.
         captured_at: Option<Instant>,
-        /// What the shop keeps with it.
+        /// Free-form data of the shop.
         meta: Meta,
     }
     kept {
-        /// The number the order had.
+        /// The tracking number of the order at that time.
         tracking_number: Line<64>,
     }
 }

@@ -1,7 +1,7 @@
-//! What a driver is: how one kind of gateway signs its callbacks, and what they mean.
+//! The driver interface: how one kind of gateway signs its callbacks, and what they mean.
 //!
-//! A driver is synchronous and touches neither network nor database. The traits have no default methods: a driver that forgets to verify
-//! does not compile.
+//! A driver is synchronous and uses neither network nor database. The traits have no default methods, so a driver without
+//! verification does not compile.
 
 use std::fmt;
 
@@ -15,121 +15,121 @@ use crate::gateways::payments::Fact;
 
 /// A kind of gateway.
 pub trait Driver: fmt::Debug + Send + Sync {
-    /// What gateways of this kind name it by.
+    /// The driver name, as the field `driver` of a gateway contains it.
     fn name(&self) -> &'static str;
 
-    /// Reads what a gateway has to be told, once for all its callbacks; refuses settings it cannot work with.
+    /// Parses the settings of a gateway, once for all its callbacks; refuses settings that the driver cannot use.
     fn account(&self, settings: &Map<String, Value>, signing_secret: Option<SigningSecret>) -> Result<Box<dyn Account>, BadSettings>;
 }
 
-/// A gateway, as its driver knows it.
+/// A gateway account, as its driver sees it.
 pub trait Account: fmt::Debug + Send + Sync {
-    /// The header its signatures come in; none when it takes no callbacks.
+    /// The header that contains the signature; `None` if the gateway takes no callbacks.
     fn signature_header(&self) -> Option<&HeaderName>;
 
-    /// Refuses what the gateway has not signed.
+    /// Refuses a callback that the gateway has not signed.
     fn verify(&self, incoming: &Incoming<'_>) -> Result<(), NotGenuine>;
 
-    /// Understands a body that was verified when it came.
+    /// Reads a body that was verified on arrival.
     fn read(&self, body: &Value) -> Reading;
 
-    /// What an operator should know before the first callback comes: one line for each thing that was looked at.
+    /// Checks the configuration before the first callback arrives; returns one finding for each aspect that was checked.
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding>;
 }
 
 /// A callback as it arrived.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
-    /// Its headers.
+    /// The request headers.
     pub headers: &'a HeaderMap,
-    /// Its bytes: what is signed.
+    /// The raw body, over which the signature is computed.
     pub body: &'a [u8],
-    /// When it came.
+    /// When the callback arrived.
     pub now: DateTime<Utc>,
 }
 
-/// Settings that a driver cannot work with.
+/// Settings that a driver cannot use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {reason}")]
 pub struct BadSettings {
-    /// Which of them: `signature.header`.
+    /// The path of the setting: `signature.header`.
     pub path: String,
-    /// What is wrong with it.
+    /// What is wrong with the setting.
     pub reason: String,
 }
 
-/// Why a callback is not believed.
+/// Why a callback is not genuine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotGenuine {
-    /// Nobody has told us what the gateway signs with.
+    /// The gateway has no signing secret.
     #[error("The gateway has no signing secret, so nothing can be verified.")]
     SecretMissing,
-    /// There is no signature.
+    /// The signature header is missing.
     #[error("The signature header is missing.")]
     SignatureMissing,
-    /// There is one, in another form than the gateway's.
+    /// The signature header does not have the format of the gateway's signatures.
     #[error("The signature header does not have the form this gateway's signatures have.")]
     SignatureMalformed,
-    /// It is not the signature of these bytes under this secret.
+    /// The signature does not match these bytes and this secret.
     #[error("The signature is not one of these bytes under the gateway's secret.")]
     SignatureWrong,
-    /// It was made too long ago, or is from the future.
+    /// The signature is too old, or its time lies in the future.
     #[error("The signature was made more than five minutes ago, or in the future.")]
     TimestampOutside,
 }
 
-/// What a body says.
+/// The contents of a body.
 #[derive(Debug)]
 pub struct Reading {
     /// The gateway's id of the event.
     pub id: Option<String>,
-    /// The gateway's word for what happened.
+    /// The gateway's name for the type of event.
     pub kind: Option<String>,
-    /// What it tells; nothing when the driver has no use for such events.
+    /// The facts in the event; `None` if the driver ignores events of this type.
     pub told: Result<Option<Telling>, NotUnderstood>,
 }
 
-/// What a callback tells of one transaction.
+/// The facts of a callback about one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Telling {
-    /// The gateway's name of it.
+    /// The gateway's name of the transaction.
     pub transaction: String,
     /// At least one fact.
     pub facts: Vec<Fact>,
-    /// What the gateway calls the payer, where that is its own name.
+    /// The gateway's own id of the payer, if the event has one.
     pub payer: Option<String>,
 }
 
-/// The body lacks what the driver needs.
+/// The body lacks something the driver needs.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct NotUnderstood(pub String);
 
-/// One thing a check looked at.
+/// The result of one configuration check.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
-    /// What: `signing_secret`.
+    /// The aspect that was checked: `signing_secret`.
     pub subject: &'static str,
-    /// Whether it is as it should be.
+    /// Whether the aspect is in order.
     pub ok: bool,
     /// A sentence for the operator.
     pub detail: String,
 }
 
 impl Finding {
-    /// As it should be.
+    /// A finding that is in order.
     pub fn good(subject: &'static str, detail: impl Into<String>) -> Self {
         Self { subject, ok: true, detail: detail.into() }
     }
 
-    /// To be mended.
+    /// A finding that has to be corrected.
     pub fn bad(subject: &'static str, detail: impl Into<String>) -> Self {
         Self { subject, ok: false, detail: detail.into() }
     }
 }
 
 impl NotGenuine {
-    /// The word for it in the ledger.
+    /// The reason as a word, for the ledger.
     pub fn reason(self) -> &'static str {
         match self {
             Self::SecretMissing => "secret_missing",
@@ -141,10 +141,10 @@ impl NotGenuine {
     }
 }
 
-/// The body of a callback that no gateway sent, to try a signature out.
+/// The body that signature checks use; no gateway sends it.
 pub const TRIAL: &[u8] = b"{}";
 
-/// What an operator is told of a gateway that sends [`TRIAL`] with this signature, which is visible ASCII.
+/// Verifies a callback with the body [`TRIAL`] and this signature. The signature must be visible ASCII.
 pub fn try_out(account: &dyn Account, header: &HeaderName, signature: &str, now: DateTime<Utc>) -> Finding {
     let value = HeaderValue::from_str(signature).expect("a signature is visible ASCII");
     let headers = HeaderMap::from_iter([(header.clone(), value)]);
@@ -154,13 +154,13 @@ pub fn try_out(account: &dyn Account, header: &HeaderName, signature: &str, now:
     }
 }
 
-/// The bytes signatures are keyed with, or the refusal of everything.
+/// The key of the signatures; without a secret, every callback is refused.
 pub fn key(signing_secret: Option<&SigningSecret>) -> Result<&[u8], NotGenuine> {
     signing_secret.map(SigningSecret::bytes).ok_or(NotGenuine::SecretMissing)
 }
 
 impl<'a> Incoming<'a> {
-    /// The only header of this name; two signatures are none.
+    /// The value of the only header of this name. Two signature headers are malformed.
     pub fn header(&self, name: &HeaderName) -> Result<&'a str, NotGenuine> {
         let mut values = self.headers.get_all(name).iter();
         match (values.next(), values.next()) {
@@ -171,7 +171,7 @@ impl<'a> Incoming<'a> {
     }
 }
 
-/// Reads a driver's settings; the refusal names the key.
+/// Parses the settings of a driver; the error names the path of the setting.
 pub fn settings<T: DeserializeOwned>(settings: &Map<String, Value>) -> Result<T, BadSettings> {
     serde_path_to_error::deserialize(Value::Object(settings.clone())).map_err(|error| {
         let path = error.path().to_string();

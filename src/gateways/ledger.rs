@@ -1,9 +1,10 @@
-//! Writing the ledger: callbacks, what they tell, and the events that follow, in one statement and one commit.
+//! Writing the ledger: callbacks, the facts in them, and the events that follow, in one statement and one commit.
 //!
-//! No row is locked while it is worked out what follows. Whoever writes has read what is there ([`crate::gateways::callbacks`]) and what was
-//! told before ([`crate::gateways::payments`]), and writes as if nothing had changed since. Where somebody else was faster, with the same
-//! callback, the same payment or another fact about it, what they wrote has the place of it in a unique key: then nothing is written, and
-//! the reading begins anew ([`unless_crossed`]). All rows are taken in one order, so that nobody waits in a circle.
+//! The ledger uses optimistic concurrency. A writer reads the existing callbacks ([`crate::gateways::callbacks`]) and facts
+//! ([`crate::gateways::payments`]), works out what follows without holding locks, and writes as if nothing had changed since. If a
+//! concurrent writer has recorded the same callback, the same payment or another fact about it meanwhile, a unique constraint is
+//! violated. Then nothing is written, and the writer reads again ([`unless_crossed`]). All rows are written in a fixed order, so no
+//! deadlock occurs.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -15,10 +16,10 @@ use crate::gateways::payments::{Dispute, Entry, FactKind, Kind, Status};
 use crate::kernel::database::{column, violated_constraint};
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
 
-/// How often it is tried. Each time somebody was faster, what they had to write is written, so there are fewer of them.
+/// Maximum number of attempts. Every conflict means that another writer has finished, so the number of competing writers shrinks.
 const TRIES: usize = 20;
 
-/// A callback to be kept.
+/// A callback to insert.
 #[derive(Debug)]
 pub(super) struct NewCallback<'a> {
     pub(super) id: CallbackId,
@@ -35,8 +36,8 @@ pub(super) struct NewCallback<'a> {
     pub(super) due_at: Option<DateTime<Utc>>,
 }
 
-/// Keeps callbacks, brings payments to their states, adds the facts that are told, and publishes what became due. Nobody is told of the
-/// events; after the commit the caller does ([`events::News`]).
+/// Inserts callbacks, updates payments to their states, inserts the new facts, and publishes the events that became due. Sends no
+/// notification; the caller signals the events after the commit ([`events::News`]).
 pub(super) async fn write(
     conn: &mut PgConnection,
     callbacks: &[NewCallback<'_>],
@@ -127,7 +128,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Reads and writes, as often as it takes until nobody else was faster.
+/// Reads and writes repeatedly until no concurrent writer was faster.
 pub(super) async fn unless_crossed<T, F>(attempt: impl Fn() -> F) -> Result<T, sqlx::Error>
 where
     F: Future<Output = Result<T, sqlx::Error>>,
@@ -141,7 +142,7 @@ where
     attempt().await
 }
 
-/// Whether somebody else has written meanwhile what was to be written.
+/// Whether a concurrent writer has already written what was to be written.
 pub(super) fn is_crossed(error: &sqlx::Error) -> bool {
     matches!(violated_constraint(error), Some("callbacks_once" | "payments_transaction_key" | "payment_facts_sequence_key"))
 }

@@ -1,36 +1,40 @@
-//! Gateways: what payment gateways call back about, and the ledger that follows from it (interface 2, `POST /webhooks`; decisions,
-//! section 8).
+//! Gateways: receives the callbacks of payment gateways and keeps the ledger that follows from them (interface 2, `POST /webhooks`;
+//! `docs/specification/decisions.md`, section 8).
 //!
 //! # Who is who
 //!
 //! | who | does | writes |
 //! |---|---|---|
-//! | `accounts` | a company's accounts at gateways, as records of `ledger/int/v1` | `gateways` |
-//! | `driver`, `drivers` | what one kind of gateway signs and means; they verify and read, and touch nothing else | nothing |
-//! | `callbacks` | takes a callback in: which gateway, genuine or not, seen before or not; tries again what could not be processed | `callbacks`, when it is tried again |
-//! | `payments` | what the callbacks tell about each transaction, as facts, and what follows from them | nothing |
-//! | `ledger` | writes all of that down in one statement, or nothing of it when somebody else was faster | `callbacks`, `payments`, `payment_facts` |
+//! | `accounts` | manages a company's accounts at gateways, as records of `ledger/int/v1` | `gateways` |
+//! | `driver`, `drivers` | define how one kind of gateway signs its callbacks and what they mean; they only verify and read | nothing |
+//! | `callbacks` | accepts a callback: resolves its gateway, verifies it, deduplicates it; retries callbacks that could not be processed | `callbacks`, on a retry |
+//! | `payments` | turns callbacks into facts about each transaction, and works out what follows from them | nothing |
+//! | `ledger` | writes all of this in one statement, or nothing if a concurrent writer was faster | `callbacks`, `payments`, `payment_facts` |
 //!
-//! A *callback* comes in; a *gateway* is an account of a company; a *driver* is how its kind speaks; a *transaction* is the gateway's own
-//! name for what we call a *payment*; a *fact* is one thing a callback tells about one payment.
+//! A *callback* is an inbound request; a *gateway* is an account of a company; a *driver* implements the protocol of one kind of
+//! gateway; a *transaction* is the gateway's own name for what this service calls a *payment*; a *fact* is one statement of a
+//! callback about one payment.
 //!
 //! # What is guaranteed
 //!
-//! - Nothing is believed that a driver has not verified with the gateway's signing secret. Without a secret nothing is genuine.
-//! - A genuine callback is recorded once, however often and in how many hands it arrives. Its record, what follows from it and the events
-//!   that tell of it are one statement, which it shares with others of the same moment, or one transaction when it is tried again; one that
-//!   fails takes no other with it.
-//! - The state of a payment follows from the *set* of its facts alone ([`payments::State`]): any order and any repetition of the same
-//!   callbacks ends in the same row and publishes each normalised event once.
-//! - What was genuine but could not be processed is kept, tried again by the worker, and by hand from the ledger.
-//! - Whoever has no key cannot fill the disk: refused callbacks are kept in part, so many an hour, for so many days.
+//! - Every callback is verified by a driver with the gateway's signing secret before it is trusted. Without a secret, no callback
+//!   is genuine.
+//! - A genuine callback is recorded once, however often it arrives and however many instances receive it. Its record, its
+//!   consequences and their events are written by one statement, which is shared with other callbacks of the same moment, or in one
+//!   transaction on a retry. A callback that fails does not make others fail.
+//! - The state of a payment follows from the *set* of its facts alone ([`payments::State`]): any order and any repetition of the
+//!   same callbacks ends in the same row and publishes each normalised event once.
+//! - A genuine callback that could not be processed is kept and retried by the worker. It can also be retried by hand from the
+//!   ledger.
+//! - A client without the key cannot fill the disk: a refused callback is kept in part, rate limited per hour and only for some
+//!   days.
 //!
-//! # What is not
+//! # What is not guaranteed
 //!
-//! - That a gateway changed by another instance is seen at once: what its callbacks are verified with is believed for a second. What this
-//!   instance changes counts for the next callback.
-//! - That an order or customer which a callback names is the right one: only that it is the same company's.
-//! - The gateway's own books. A payment here is what its callbacks told; what they never told is not known.
+//! - That a change to a gateway made by another instance takes effect at once: the data that callbacks are verified with is cached
+//!   for one second. A change made by this instance takes effect for the next callback.
+//! - That an order or customer named by a callback is the right one: only that it belongs to the same company.
+//! - Agreement with the gateway's own books. A payment reflects its callbacks; what they do not report is unknown.
 
 mod accounts;
 mod callbacks;
@@ -64,22 +68,22 @@ pub use payments::Payment;
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Callbacks a minute for one API key or gateway and client address.
+    /// Maximum number of callbacks per minute for one API key or gateway and client address.
     pub callbacks_per_minute: NonZeroU32,
 }
 
-/// What the routes and the worker need.
+/// The state of the routes and the worker.
 #[derive(Clone, Debug)]
 pub struct Gateways {
     pool: PgPool,
     clock: Clock,
     key: ApplicationKey,
     throttle: Throttle<(Uuid, IpNet)>,
-    /// Gateways of the last second.
+    /// The cache of active gateways, with a TTL of one second.
     recent: accounts::Recent,
-    /// Writes callbacks down.
+    /// Records callbacks in batches.
     recording: Recording,
-    /// Tells whoever waits for events.
+    /// Signals events published by this instance.
     news: News,
 }
 
@@ -98,7 +102,7 @@ impl Room for Gateways {
 }
 
 impl Gateways {
-    /// Puts the parts together.
+    /// Creates the state from its parts.
     pub fn new(pool: PgPool, clock: Clock, key: ApplicationKey, news: News, settings: &Settings, lifecycle: &Lifecycle) -> Self {
         let recording = callbacks::recording(&pool, &clock, &news, lifecycle);
         let throttle = Throttle::new(settings.callbacks_per_minute);
@@ -106,7 +110,7 @@ impl Gateways {
     }
 }
 
-/// Where gateways call back: outside of every namespace.
+/// The routes that gateways call, outside of every namespace.
 pub fn callback_routes<S>() -> Router<S>
 where
     Gateways: FromRef<S>,
@@ -116,7 +120,7 @@ where
     callbacks::receiving_routes()
 }
 
-/// Everything below `ledger/int/v1`.
+/// The resources and routes below `ledger/int/v1`.
 pub fn extension<S>() -> Extension<S>
 where
     Gateways: FromRef<S>,

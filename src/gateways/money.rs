@@ -1,45 +1,45 @@
-//! Amounts in minor units, and the currencies that say what a minor unit is (ISO 4217).
+//! Amounts in minor units, and the currencies that define the minor unit (ISO 4217).
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde_json::Value;
 
-/// A currency: three upper-case letters.
+/// A currency code: three upper-case letters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "String", into = "String")]
 #[sqlx(transparent)]
 pub struct Currency(String);
 
-/// The text names no currency.
+/// The text is not a currency code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("A currency has three letters, such as USD.")]
 pub struct NotACurrency;
 
-/// The value is no amount of this currency.
+/// The value is not an amount in this currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnAmount {
-    /// It is neither a number nor a text that reads like one, or below zero.
+    /// It is neither a number nor a numeric text, or it is negative.
     #[error("is not a number, or below zero")]
     Number,
-    /// It has a part that is less than a minor unit.
+    /// It has more decimals than the currency.
     #[error("has more decimals than the currency")]
     Decimals,
 }
 
-/// What the gateway counts in.
+/// The unit of the amounts that a gateway sends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
-    /// Cents: `1250`.
+    /// Minor units, such as cents: `1250`.
     #[default]
     Minor,
-    /// Dollars: `12.50`.
+    /// Major units, such as dollars: `12.50`.
     Major,
 }
 
 impl Currency {
-    /// How many decimals an amount has: most have two.
+    /// The number of decimals of an amount; two for most currencies.
     fn decimals(&self) -> usize {
         match self.0.as_str() {
             "BIF" | "CLP" | "DJF" | "GNF" | "ISK" | "JPY" | "KMF" | "KRW" | "PYG" | "RWF" | "UGX" | "VND" | "VUV" | "XAF" | "XOF"
@@ -49,7 +49,7 @@ impl Currency {
         }
     }
 
-    /// `USD`
+    /// The code: `USD`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -84,7 +84,7 @@ impl fmt::Display for Currency {
     }
 }
 
-/// Reads an amount, given as a number or as text, into minor units. It is read digit by digit: no amount goes through binary fractions.
+/// Converts an amount, given as a number or a text, to minor units. The conversion is decimal; no amount is represented as a float.
 pub fn minor_units(value: &Value, currency: &Currency, unit: Unit) -> Result<i64, NotAnAmount> {
     let text = match value {
         Value::String(text) => text.trim().to_owned(),

@@ -1,4 +1,4 @@
-//! Who is asking: the peer's address, or the one a trusted proxy vouches for. A client can never choose its own.
+//! The client's address: the peer's, or the one a trusted proxy reports. A client cannot choose its own.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -9,12 +9,12 @@ use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use ipnet::IpNet;
 
-/// The networks whose `X-Forwarded-For` is believed (`http.trusted_proxies`).
+/// The networks of proxies whose `X-Forwarded-For` is trusted (`http.trusted_proxies`).
 #[derive(Clone, Debug, Default)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 
 impl TrustedProxies {
-    /// Believes proxies in any of `networks`.
+    /// Trusts proxies in any of `networks`.
     pub fn new(networks: &[IpNet]) -> Self {
         Self(networks.into())
     }
@@ -24,17 +24,18 @@ impl TrustedProxies {
     }
 }
 
-/// The address limits are counted for.
+/// The client address that rate limits are counted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ClientAddress(IpAddr);
 
 impl ClientAddress {
-    /// The whole address, for the audit.
+    /// The full address, for the audit log.
     pub fn ip(self) -> IpAddr {
         self.0
     }
 
-    /// What limits count: an IPv4 address, or the /64 of an IPv6 address, which one household or server owns whole.
+    /// The network that rate limits count by: an IPv4 address, or the /64 of an IPv6 address, because one household or server owns
+    /// a whole /64.
     pub fn network(self) -> IpNet {
         let prefix = if self.0.is_ipv4() { 32 } else { 64 };
         IpNet::new(self.0, prefix).expect("32 and 64 are prefix lengths of their families").trunc()
@@ -50,23 +51,24 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
     }
 }
 
-/// The address behind `request`: the right-most entry of `X-Forwarded-For` that is not itself a trusted proxy, if the peer is one.
+/// The client address of `request`: the right-most entry of `X-Forwarded-For` that is not itself a trusted proxy, if the peer is a
+/// trusted proxy.
 pub fn of(request: &Request, trusted: &TrustedProxies) -> ClientAddress {
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    // Without a peer (a router called directly) everybody is one client: limits are then too strict, never too lax.
+    // Without a peer (a router called directly) all clients count as one: limits are then too strict, never too lax.
     let peer = peer.unwrap_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED)).to_canonical();
     ClientAddress(behind(peer, request.headers(), trusted))
 }
 
 fn behind(peer: IpAddr, headers: &HeaderMap, trusted: &TrustedProxies) -> IpAddr {
     let mut address = peer;
-    // A line nobody can read stands as one entry nobody can read.
+    // An unreadable header line counts as one unreadable entry.
     let lines: Vec<_> = headers.get_all("x-forwarded-for").iter().map(|line| line.to_str().unwrap_or("unreadable")).collect();
     for entry in lines.iter().rev().flat_map(|line| line.rsplit(',')) {
         if !trusted.trusts(address) {
             break;
         }
-        // An entry nobody can read was not written by a proxy we trust: the last good address is the client.
+        // A trusted proxy does not write an unreadable entry, so the last valid address is the client's.
         let Ok(entry) = entry.trim().parse::<IpAddr>() else { break };
         address = entry.to_canonical();
     }

@@ -1,26 +1,26 @@
-//! The time, as an argument: the system's in production, one that tests move by hand.
+//! The time as an argument: the system clock in production, a clock moved by hand in tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 
-/// Tells the time. Cheap to clone; clones of a moved clock move together.
+/// The clock. Cheap to clone; clones of a [`Clock::Moved`] move together.
 #[derive(Clone, Debug)]
 pub enum Clock {
-    /// The system's clock.
+    /// The system clock.
     System,
-    /// Stands still until [`Clock::advance`] moves it (microseconds since 1970).
+    /// A clock that stands still until [`Clock::advance`] moves it. Microseconds since 1970.
     Moved(Arc<AtomicI64>),
 }
 
 impl Clock {
-    /// A clock that stands at `start` until it is moved.
+    /// A clock that stands at `start` until it is advanced.
     pub fn standing_at(start: DateTime<Utc>) -> Self {
         Self::Moved(Arc::new(AtomicI64::new(start.timestamp_micros())))
     }
 
-    /// The time now, in whole microseconds: what Postgres keeps, so that a value read back equals the one written.
+    /// The current time in whole microseconds, the precision of Postgres, so that a value read back equals the one written.
     pub fn now(&self) -> DateTime<Utc> {
         let micros = match self {
             #[expect(clippy::disallowed_methods, reason = "the one place that reads the system's clock")]
@@ -30,7 +30,7 @@ impl Clock {
         DateTime::from_timestamp_micros(micros).expect("the years chrono can tell outlast this program")
     }
 
-    /// Moves a clock made by [`Clock::standing_at`]; the system's clock stays as it is.
+    /// Advances a clock made by [`Clock::standing_at`]. Has no effect on the system clock.
     pub fn advance(&self, by: TimeDelta) {
         if let Self::Moved(micros) = self {
             let by = by.num_microseconds().expect("nobody moves a clock by 290,000 years");
@@ -39,7 +39,7 @@ impl Clock {
     }
 }
 
-/// Writes an instant as every answer and event shows it: `2026-05-21T10:15:00.000+00:00` (decisions, section 1).
+/// Formats an instant as responses and events show it: `2026-05-21T10:15:00.000+00:00`. Decisions, section 1.
 pub fn timestamp(at: DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, false)
 }
@@ -49,7 +49,7 @@ pub fn as_timestamp<S: serde::Serializer>(at: &DateTime<Utc>, serializer: S) -> 
     serializer.collect_str(&timestamp(*at))
 }
 
-/// Whole seconds from `now` to `until`, rounded up: who waits that long is not sent away again.
+/// Whole seconds from `now` to `until`, rounded up, so that a client that waits that long is not rejected again.
 pub fn seconds_until(until: DateTime<Utc>, now: DateTime<Utc>) -> u64 {
     let left = (until - now).to_std().unwrap_or_default();
     left.as_secs() + u64::from(left.subsec_nanos() > 0)

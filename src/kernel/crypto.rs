@@ -1,4 +1,4 @@
-//! The application key and what hangs on it: keyed digests of codes, secrets encrypted at rest.
+//! The application key and its uses: keyed digests of codes, encryption of secrets at rest.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,7 +14,7 @@ use crate::kernel::secrets::random_bytes;
 
 const NONCE_LEN: usize = 24;
 
-/// The deployment's master key; every use works under a key derived for that use alone.
+/// The deployment's master key. Each purpose uses its own derived key.
 #[derive(Clone)]
 pub struct ApplicationKey(SecretSlice<u8>);
 
@@ -23,13 +23,13 @@ pub struct ApplicationKey(SecretSlice<u8>);
 #[error("the application key must be base64 of at least 32 random bytes (make one with: openssl rand -base64 32)")]
 pub struct BadApplicationKey;
 
-/// A sealed secret could not be opened: it is damaged, belongs to another row, or the application key has changed.
+/// A sealed secret could not be opened: it is corrupted, belongs to another row, or the application key has changed.
 #[derive(Debug, thiserror::Error)]
 #[error("a stored secret cannot be opened with this application key")]
 pub struct CannotOpen;
 
 impl ApplicationKey {
-    /// Reads the setting: base64 of at least 32 bytes.
+    /// Parses the setting: base64 of at least 32 bytes.
     pub fn parse(setting: &SecretString) -> Result<Self, BadApplicationKey> {
         let bytes = STANDARD.decode(setting.expose_secret().trim()).map_err(|_| BadApplicationKey)?;
         if bytes.len() < 32 {
@@ -38,7 +38,7 @@ impl ApplicationKey {
         Ok(Self(bytes.into()))
     }
 
-    /// A new key, in the form the setting takes.
+    /// Generates a new key in the format of the setting.
     pub fn generate() -> SecretString {
         STANDARD.encode(random_bytes::<32>()).into()
     }
@@ -56,7 +56,7 @@ impl ApplicationKey {
         hmac_sha256(&self.derive(purpose), &[message])
     }
 
-    /// Encrypts `secret` for the row named by `context`; sealed text moved to another row does not open.
+    /// Encrypts `secret` for the row named by `context`. The result cannot be opened with another context.
     pub fn seal(&self, context: &str, secret: &[u8]) -> Vec<u8> {
         let nonce = random_bytes::<NONCE_LEN>();
         let payload = Payload { msg: secret, aad: context.as_bytes() };
@@ -64,7 +64,7 @@ impl ApplicationKey {
         [nonce.as_slice(), &sealed].concat()
     }
 
-    /// Opens what [`ApplicationKey::seal`] made for the same `context`.
+    /// Decrypts the output of [`ApplicationKey::seal`] for the same `context`.
     pub fn open(&self, context: &str, sealed: &[u8]) -> Result<SecretSlice<u8>, CannotOpen> {
         let (nonce, sealed) = sealed.split_at_checked(NONCE_LEN).ok_or(CannotOpen)?;
         let nonce: [u8; NONCE_LEN] = nonce.try_into().map_err(|_| CannotOpen)?;

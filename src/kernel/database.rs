@@ -1,4 +1,4 @@
-//! Postgres: the pool, the migrations, and what a database that does not answer means for a request.
+//! Postgres: connection pools, migrations, and the mapping of database errors to problems.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -13,24 +13,24 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
 use crate::kernel::telemetry::chain;
 
-/// Everything in `migrations/`, in the program.
+/// Everything in `migrations/`, embedded in the binary.
 pub static MIGRATIONS: Migrator = sqlx::migrate!();
 
 /// `[database]`
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// `postgres://user:password@host/database`. Unset in development: a private server is started.
+    /// `postgres://user:password@host/database`. If unset, development starts a private server.
     #[serde(deserialize_with = "settings::optional")]
     pub url: Option<DatabaseUrl>,
-    /// Connections this instance opens at most.
+    /// The maximum number of pooled connections of this instance.
     pub max_connections: NonZeroU32,
-    /// How long a request waits for a connection before it is answered 503.
+    /// How long a request waits for a connection before it gets status 503.
     #[serde(deserialize_with = "settings::time")]
     pub acquire_timeout: Duration,
 }
 
-/// A connection URL; it may hold a password, so it is never shown.
+/// A connection URL. It may contain a password, so it is never displayed.
 #[derive(Clone, Debug)]
 pub struct DatabaseUrl(SecretString);
 
@@ -44,18 +44,18 @@ impl std::str::FromStr for DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    /// The options the URL stands for.
+    /// The connection options of the URL.
     pub fn options(&self) -> PgConnectOptions {
         self.0.expose_secret().parse().expect("the URL was parsed when it was read")
     }
 }
 
-/// A connection is not asked again whether it is one before this has passed: asking takes as long as a statement.
+/// A connection that was used within this time is not pinged before reuse, because a ping takes as long as a statement.
 pub(super) const SURE_FOR: Duration = Duration::from_secs(1);
 
-/// A pool that connects when it is first used, so that the program starts, and says so, while the database is away.
+/// A pool that connects on first use, so that the program starts, and reports the failure, while the database is unavailable.
 pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
-    // Our statements run for a millisecond; compiling one of them takes three hundred.
+    // `jit` is off because our statements run for about a millisecond, and compiling one of them takes three hundred.
     let options = url.options().application_name("portico").options([("timezone", "UTC"), ("jit", "off")]);
     pool_of(settings.max_connections.get()).acquire_timeout(settings.acquire_timeout).connect_lazy_with(options)
 }
@@ -71,32 +71,33 @@ fn pool_of(connections: u32) -> PgPoolOptions {
     })
 }
 
-/// Up to `connections` more to the same database, for work in the background that runs the same few statements over and over, and does
-/// again what was lost.
+/// A separate pool of up to `connections` to the same database, for background work that repeats the same few statements and can
+/// redo lost work.
 ///
-/// Its commits do not wait for the disk: what a crash of the server loses of them is the very end, so nothing is there without what came
-/// before it. Its statements are planned once, because planning the larger ones takes longer than running them; and planned to use
-/// indexes, because a plan made while a table is empty goes on when it is not.
+/// Its commits do not wait for the disk (`synchronous_commit = off`). A server crash loses only the most recent commits, so a
+/// surviving commit never lacks an earlier one. Its statements use a generic plan, because planning the larger ones takes longer
+/// than running them. Sequential scans are disabled, because a plan made while a table is empty stays in use after the table has
+/// grown.
 pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
     let options = [("synchronous_commit", "off"), ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
     let options = pool.connect_options().as_ref().clone().options(options);
     pool_of(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
 }
 
-/// One more connection to the same database, for what is written group by group. Its statements are planned as those of
-/// [`background_pool`] are: however large the group, the plan is the same. Unlike there, a commit waits for the disk.
+/// A dedicated connection to the same database, for group commits. Its statements are planned like those of [`background_pool`]:
+/// the plan is the same for any group size. Unlike there, a commit waits for the disk.
 pub fn kept_connection(pool: &PgPool) -> KeptConnection {
     let options = [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
     let options = pool.connect_options().as_ref().clone().options(options);
     KeptConnection::of(pool_of(1).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options))
 }
 
-/// Whether the fault is the database being away, rather than what was asked of it.
+/// Whether the error means that the database is unavailable, and not that the statement is wrong.
 pub fn is_unavailable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => true,
         sqlx::Error::WorkerCrashed | sqlx::Error::Protocol(_) => true,
-        // 08: connection exceptions; 53: out of resources; 57P: shut down, crashed, or starting up.
+        // 08: connection exceptions. 53: insufficient resources. 57P: shutting down, crashed, or starting up.
         sqlx::Error::Database(error) => {
             error.code().is_some_and(|code| code.starts_with("08") || code.starts_with("53") || code.starts_with("57P"))
         }
@@ -104,19 +105,19 @@ pub fn is_unavailable(error: &sqlx::Error) -> bool {
     }
 }
 
-/// The name of the unique or check constraint that refused a statement.
+/// The name of the unique or check constraint that a statement violated.
 pub fn violated_constraint(error: &sqlx::Error) -> Option<&str> {
     error.as_database_error()?.constraint()
 }
 
-/// A database fault stops here: logged once with its whole chain, never shown to a client.
+/// A database error is logged once, here, with its whole chain. Clients never see it.
 impl From<sqlx::Error> for Problem {
     fn from(error: sqlx::Error) -> Self {
         if is_unavailable(&error) {
             tracing::warn!(error = chain(&error), "the database does not answer");
             return Problem::new(ProblemCode::DatabaseUnavailable).retry_after(5);
         }
-        // 40: Postgres gave this transaction up for another one that stood in its way; asked again, it goes through.
+        // 40: Postgres rolled this transaction back because of a conflict with another one. A retry succeeds.
         if matches!(&error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("40"))) {
             tracing::warn!(error = chain(&error), "two transactions stood in each other's way");
             return ProblemCode::Overloaded.into();
@@ -126,16 +127,16 @@ impl From<sqlx::Error> for Problem {
     }
 }
 
-/// A column of many rows, as a statement takes it that handles all of them at once (`unnest`).
+/// One column of many rows, as an array for a statement that processes all of them (`unnest`).
 pub fn column<'a, R, V>(rows: &'a [R], of: impl Fn(&'a R) -> V) -> Vec<V> {
     rows.iter().map(of).collect()
 }
 
-/// How many migrations of this program the database has not had.
+/// The number of migrations of this binary that have not been applied to the database.
 pub async fn missing_migrations(pool: &PgPool) -> Result<usize, sqlx::Error> {
     let known = sqlx::query_scalar!(r#"select to_regclass('_sqlx_migrations') is not null as "known!""#).fetch_one(pool).await?;
     let applied: Vec<i64> = match known {
-        // The table is the migrator's own: it is not there when the checked queries are.
+        // The migrator creates this table itself, so it does not exist when the checked queries are compiled.
         true => sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(pool).await?,
         false => Vec::new(),
     };

@@ -1,7 +1,8 @@
-//! Group commit: what many callers want written at the same moment is written by one statement and one commit.
+//! Group commit: concurrent writes are combined into one statement and one commit.
 //!
-//! Nobody waits for company. Who comes while nothing is being written is written at once; those who come meanwhile go together, as soon
-//! as that is done. So a caller alone waits for one commit, as ever, and a crowd waits for two at most, however large it is.
+//! There is no batching delay. An item that arrives while nothing is being written is written immediately. Items that arrive during
+//! a write form the next group. A single caller therefore waits for one commit, and under load a caller whose item fits the next
+//! group waits for at most two.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,15 +17,15 @@ use crate::kernel::database::is_unavailable;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// Writes a group, all of it or nothing, and answers for each item, in the same order.
+/// Writes a group atomically and returns one result per item, in the same order.
 type Write<I, W> = dyn Fn(Vec<I>) -> BoxFuture<'static, Result<Vec<W>, sqlx::Error>> + Send + Sync;
 
-/// Gathers items of type `I`, for each of which something of type `W` was written. Clones share what they gather.
+/// Collects items of type `I`; writing an item returns a `W`. Clones share the queue.
 pub struct GroupCommit<I, W>(Arc<Gathering<I, W>>);
 
 struct Gathering<I, W> {
     queue: Mutex<Queue<I, W>>,
-    /// Items written at once, at most.
+    /// The maximum group size.
     most: usize,
     write: Box<Write<I, W>>,
     lifecycle: Lifecycle,
@@ -32,7 +33,7 @@ struct Gathering<I, W> {
 
 struct Queue<I, W> {
     waiting: VecDeque<Waiting<I, W>>,
-    /// Whether somebody is writing, who will look again when that is done.
+    /// Whether a writer task is running. It checks the queue again after each group.
     is_written: bool,
 }
 
@@ -58,7 +59,7 @@ where
     I: Clone + Send + 'static,
     W: Send + 'static,
 {
-    /// Groups of at most `most` items, written by `write`; `lifecycle` waits for those that are being written.
+    /// Writes groups of at most `most` items with `write`. On shutdown, `lifecycle` waits for the groups being written.
     pub fn new<F>(lifecycle: Lifecycle, most: usize, write: impl Fn(Vec<I>) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Vec<W>, sqlx::Error>> + Send + 'static,
@@ -67,8 +68,8 @@ where
         Self(Arc::new(Gathering { queue, most, write: Box::new(move |items| Box::pin(write(items))), lifecycle }))
     }
 
-    /// Writes an item, together with whatever else waits, and answers when that is committed. It is written even if nobody waits for the
-    /// answer any more. One that cannot be written takes no other with it.
+    /// Writes an item together with the others in the queue, and returns after the commit. The item is written even if the caller
+    /// is dropped. An item that cannot be written does not fail the others of its group.
     pub async fn write(&self, item: I) -> Result<W, Problem> {
         let (done, written) = oneshot::channel();
         let is_written = {
@@ -80,7 +81,7 @@ where
             let gathering = Arc::clone(&self.0);
             self.0.lifecycle.spawn(async move { while gathering.write_next().await {} });
         }
-        // Whoever writes answers, unless it panicked, which was logged.
+        // The writer task always sends a result unless it panicked, and a panic has been logged.
         written.await.unwrap_or_else(|_| Err(ProblemCode::Internal.into()))
     }
 }
@@ -89,11 +90,11 @@ impl<I, W> Gathering<I, W>
 where
     I: Clone,
 {
-    /// Writes a group; `false` when nobody waits.
+    /// Writes one group; `false` if the queue is empty.
     async fn write_next(&self) -> bool {
         let Some(group) = self.next_group() else { return false };
         let items = group.iter().map(|waiting| waiting.item.clone()).collect();
-        // A panic was logged where it happened; those who wait are told, and whoever comes next is written.
+        // A panic has been logged where it happened. The callers of this group get an error, and the next group is written.
         let writing = AssertUnwindSafe(async { (self.write)(items).await }).catch_unwind();
         let Ok(written) = writing.await else { return true };
         match written {
@@ -136,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// Squares numbers, slowly; refuses every group with a seven in it.
+    /// Squares numbers slowly; fails every group that contains a seven.
     fn squares(groups: &Arc<AtomicUsize>) -> GroupCommit<i32, i32> {
         let groups = Arc::clone(groups);
         GroupCommit::new(Lifecycle::default(), 10, move |items: Vec<i32>| {

@@ -1,4 +1,4 @@
-//! Every id has its own type: a UUIDv7 inside, a TypeID (`customer_01h455vb4pex5vsknk084sn02q`) outside.
+//! Typed ids: a UUIDv7 inside, a TypeID (`customer_01h455vb4pex5vsknk084sn02q`) outside.
 
 use std::fmt;
 use std::hash::Hash;
@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use type_safe_id::{DynamicType, StaticType, TypeSafeId};
 use uuid::{NoContext, Timestamp, Uuid};
 
-/// What all ids have in common, for code that serves many kinds of records.
+/// The common interface of all ids, for code that handles many kinds of records.
 pub trait TypedId:
     Copy
     + Eq
@@ -27,10 +27,10 @@ pub trait TypedId:
     + Unpin
     + 'static
 {
-    /// The word before the `_`.
+    /// The prefix before the `_`.
     const PREFIX: &'static str;
 
-    /// A fresh id of the instant `now`; later ids sort after earlier ones.
+    /// A new id for the instant `now`; later ids sort after earlier ones.
     fn fresh(now: DateTime<Utc>) -> Self {
         Self::from(uuid_v7(now))
     }
@@ -44,7 +44,7 @@ pub struct NotAnId {
     pub expected: &'static str,
 }
 
-/// A fresh UUIDv7 of the instant `now`.
+/// A new UUIDv7 for the instant `now`.
 fn uuid_v7(now: DateTime<Utc>) -> Uuid {
     let seconds = u64::try_from(now.timestamp()).expect("the service does not run before 1970");
     Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, now.timestamp_subsec_nanos()))
@@ -63,9 +63,9 @@ macro_rules! typed_ids {
             pub struct $Id(Uuid);
 
             impl $Id {
-                /// A fresh id of the instant `now`; later ids sort after earlier ones.
+                /// A new id for the instant `now`; later ids sort after earlier ones.
                 pub fn new(now: DateTime<Utc>) -> Self { Self(uuid_v7(now)) }
-                /// The UUID inside.
+                /// The UUID.
                 pub fn uuid(self) -> Uuid { self.0 }
             }
             impl TypedId for $Id { const PREFIX: &'static str = $prefix; }
@@ -81,7 +81,7 @@ macro_rules! typed_ids {
             }
             impl std::str::FromStr for $Id {
                 type Err = NotAnId;
-                /// Reads a bare UUID or a TypeID of this kind.
+                /// Parses a bare UUID or a TypeID of this kind.
                 fn from_str(text: &str) -> Result<Self, NotAnId> {
                     Uuid::try_parse(text)
                         .or_else(|_| text.parse::<TypeSafeId<prefix::$Id>>().map(|id| id.uuid()))
@@ -105,25 +105,25 @@ macro_rules! typed_ids {
 }
 
 typed_ids! {
-    /// An organization, the tenant everything belongs to.
+    /// A company, the tenant that owns everything.
     CompanyId, "company";
     /// A shop of a company; customers belong to one.
     StoreId, "store";
     /// A store key or an API key.
     KeyId, "key";
-    /// Somebody who works in the console.
+    /// A user of the console.
     OperatorId, "operator";
     /// An end customer of one store.
     CustomerId, "customer";
-    /// A sign-in of a customer, as operators name it; the number in front of the token is another thing.
+    /// A customer's session, as operators refer to it. It differs from the number at the start of the token.
     SessionId, "session";
-    /// An entry of the audit of sign-ins.
+    /// An entry of the sign-in audit log.
     SignInId, "signin";
     /// A push device of a customer.
     DeviceId, "device";
-    /// A verification code; the digest of its digits covers it.
+    /// A verification code. The digest of its digits includes the id.
     CodeId, "code";
-    /// A text, sent or refused.
+    /// A text message, sent or refused.
     TextId, "text";
     /// An order.
     OrderId, "order";
@@ -143,25 +143,25 @@ typed_ids! {
     TrackingStatusId, "status";
     /// A webhook subscription.
     SubscriptionId, "webhook";
-    /// Something that happened.
+    /// An event.
     EventId, "event";
     /// One event for one subscription.
     DeliveryId, "delivery";
     /// One POST of a delivery.
     AttemptId, "attempt";
-    /// A request to repeat many deliveries.
+    /// A request to replay many deliveries.
     ReplayId, "replay";
-    /// An account of a company at a payment gateway.
+    /// A company's account at a payment gateway.
     GatewayId, "gateway";
-    /// What a payment gateway sent.
+    /// A callback from a payment gateway.
     CallbackId, "callback";
     /// A transaction at a payment gateway.
     PaymentId, "payment";
-    /// A record of a kind that a file declares.
+    /// A record of a kind declared in a file.
     DeclaredId, "record";
 }
 
-/// The id of a record of any kind: its UUID, however it was written.
+/// The id of a record of any kind: its UUID, parsed from any form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "String")]
 pub struct AnyId(Uuid);
@@ -171,11 +171,11 @@ pub struct AnyId(Uuid);
 #[error("This must be the id of a record, such as order_01h455vb4pex5vsknk084sn02q.")]
 pub struct NotAnyId;
 
-/// Prefix, `_` and the UUID.
+/// The prefix, `_` and the encoded UUID.
 const LONGEST_TYPE_ID: usize = 63 + 1 + 26;
 
 impl AnyId {
-    /// The UUID inside.
+    /// The UUID.
     pub fn uuid(self) -> Uuid {
         self.0
     }
@@ -195,7 +195,7 @@ fn type_id(text: &str) -> Option<TypeSafeId<DynamicType>> {
     may_be_one.then(|| text.parse().ok()).flatten()
 }
 
-/// Reads an id of a kind that is known only while the program runs, in any of its forms. Gives it in the form that is shown, too.
+/// Parses an id of a kind that is known only at run time, in any of its forms. Also returns it in the form that responses show.
 pub fn read_id(prefix: &str, text: &str) -> Option<(Uuid, String)> {
     let id = type_id(text).filter(|id| id.type_prefix() == prefix).map(|id| id.uuid());
     let uuid = Uuid::try_parse(text).ok().or(id)?;

@@ -1,4 +1,4 @@
-//! Bodies in JSON, read strictly enough that nothing odd reaches a flow.
+//! JSON request bodies, with strict validation.
 
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 
-/// A JSON body of the form `T`. An empty body reads as `{}`, for routes where every member is optional.
+/// A JSON body of type `T`. An empty body reads as `{}`, for routes on which every field is optional.
 #[derive(Debug)]
 pub struct Json<T>(pub T);
 
@@ -19,7 +19,7 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
         let is_json = takes(request.headers().get(header::CONTENT_TYPE).map(|value| value.as_bytes()));
         let bytes = Bytes::from_request(request, state).await.map_err(|refused| ProblemCode::of_status(refused.status()))?;
         match &*bytes {
-            // Many clients call nothing a form.
+            // Many clients send a form content type with an empty body, so it is not checked.
             [] => parse(b"{}").map(Self),
             _ if !is_json => Err(ProblemCode::MediaTypeUnsupported.into()),
             bytes => parse(bytes).map(Self),
@@ -27,17 +27,17 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
     }
 }
 
-/// No content type at all is taken as JSON; another one is a mistake worth telling.
+/// A missing content type counts as JSON.
 fn takes(content_type: Option<&[u8]>) -> bool {
     let Some(content_type) = content_type else { return true };
     let essence = content_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii().to_ascii_lowercase();
     essence == b"application/json" || essence.ends_with(b"+json")
 }
 
-/// Parses a whole body: syntax errors are `json_invalid`, wrong members and NUL characters `body_invalid`.
+/// Parses a whole body. Syntax errors become `json_invalid`; wrong fields and NUL characters become `body_invalid`.
 pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     refuse_nul(bytes)?;
-    // Where something is wrong is only looked for when something is.
+    // The slower parser, which tracks the path, only runs after an error.
     serde_json::from_slice(bytes).or_else(|_| parse_minding_the_path(bytes))
 }
 
@@ -51,7 +51,7 @@ fn parse_minding_the_path<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Proble
     Ok(value)
 }
 
-/// Reads a value that already is JSON, with the same refusals as [`parse`].
+/// Deserializes a JSON value, with the same errors as [`parse`].
 pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     serde_path_to_error::deserialize(value).map_err(|error| {
         let path = error.path().to_string();
@@ -59,8 +59,8 @@ pub fn from_value<T: DeserializeOwned>(value: Value) -> Result<T, Problem> {
     })
 }
 
-/// The parser calls null in the place of a word broken JSON, and says so where it stands. In a body that is no broken JSON it is a wrong
-/// member.
+/// serde_json reports null in place of an enum word as a syntax error. If the body is valid JSON, this reads it again and reports a
+/// wrong field instead.
 fn misread<T: DeserializeOwned>(error: &serde_json::Error, bytes: &[u8]) -> Option<Problem> {
     let body: Value = serde_json::from_slice(bytes).ok().filter(|_| !error.is_data())?;
     from_value::<T>(body).err()
@@ -71,7 +71,7 @@ fn explain(path: &str, error: &serde_json::Error) -> Problem {
         return Problem::new(ProblemCode::JsonInvalid).detail(format!("The body is not valid JSON: {error}."));
     }
     let text = error.to_string();
-    // serde names a missing or unknown member only in its message, not in the path.
+    // serde names a missing or unknown field only in its message, not in the path.
     let quoted = |start: &str| text.strip_prefix(start)?.split('`').next().map(str::to_owned);
     if let Some(field) = quoted("missing field `") {
         return FieldErrors::one(&field, format!("{field} is required."));
@@ -82,14 +82,15 @@ fn explain(path: &str, error: &serde_json::Error) -> Problem {
     let reason = text.split(" at line ").next().unwrap_or(&text);
     match path {
         "." => Problem::new(ProblemCode::BodyInvalid).detail(format!("The body is not what this address takes: {reason}.")),
-        // Types of our own refuse with a whole sentence; the parser's words need one around them.
+        // Our own types return whole sentences; messages of serde need one around them.
         field if reason.ends_with('.') => FieldErrors::one(field, reason),
         field => FieldErrors::one(field, format!("{field}: {reason}.")),
     }
 }
 
-/// Postgres cannot keep U+0000 in text, and no honest client sends one. Looked for in the bytes, so that no depth hides it: `\u0000` is a
-/// NUL unless the backslash is itself escaped, that is, unless an odd number of them stands in front of it.
+/// Postgres cannot store U+0000 in text, and legitimate clients do not send it. The check works on the raw bytes and so covers any
+/// nesting depth: `\u0000` is a NUL unless its backslash is itself escaped, that is, unless an odd number of backslashes precedes
+/// it.
 fn refuse_nul(bytes: &[u8]) -> Result<(), Problem> {
     for start in memchr::memmem::find_iter(bytes, b"\\u0000") {
         let backslashes = bytes[..start].iter().rev().take_while(|byte| **byte == b'\\').count();

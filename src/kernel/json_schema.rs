@@ -1,21 +1,21 @@
-//! JSON Schemas of draft 2020-12 that deployments write: nothing in them leads outside, and none takes for ever.
+//! JSON Schemas of draft 2020-12 that deployments supply. They cannot fetch external references, and validation time is bounded.
 
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, ValidationError, Validator};
 use serde_json::Value;
 
-/// A value is not what a schema describes: where, and why, without the value itself.
+/// A value violates a schema: the path and the reason, without the value itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", if path.is_empty() { reason.clone() } else { format!("{path}: {reason}") })]
 pub struct Unfit {
-    /// The member, as `payload.pickup`; empty for the whole.
+    /// The path of the field, such as `payload.pickup`; empty for the whole value.
     pub path: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
 impl Unfit {
-    /// The same, for somebody whose body was refused.
+    /// The error as a sentence for a client.
     pub fn sentence(&self) -> String {
         let reason = self.reason.strip_prefix("value ").unwrap_or(&self.reason);
         match self.path.as_str() {
@@ -26,22 +26,22 @@ impl Unfit {
     }
 }
 
-/// Formats are checked, references lead nowhere outside, and a pattern takes no longer than its text is long.
+/// Builds a validator that checks formats, resolves no external references, and matches patterns in time linear in the text.
 pub fn validator(schema: &Value) -> Result<Validator, ValidationError<'static>> {
     jsonschema::draft202012::options().should_validate_formats(true).with_pattern_options(PatternOptions::regex()).offline().build(schema)
 }
 
-/// The first thing that is wrong with `value`.
+/// Returns the first violation.
 pub fn check(validator: &Validator, value: &Value) -> Result<(), Unfit> {
     validator.validate(value).map_err(|error| unfit(&error))
 }
 
-/// Everything that is wrong with `value`.
+/// Returns all violations.
 pub fn check_all(validator: &Validator, value: &Value) -> Vec<Unfit> {
     validator.iter_errors(value).flat_map(|error| each(&error)).collect()
 }
 
-/// A member that is missing or not known is named like one that is wrong.
+/// For missing and unknown fields, the path names the field itself and not its parent object.
 fn each(error: &ValidationError<'_>) -> Vec<Unfit> {
     let whole = unfit(error);
     let of = |member: &str| if whole.path.is_empty() { member.to_owned() } else { format!("{}.{member}", whole.path) };

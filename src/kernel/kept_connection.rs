@@ -1,7 +1,7 @@
-//! A connection that is kept, for a few statements that run one after the other all the time.
+//! A dedicated connection for a few statements that run constantly, one after the other.
 //!
-//! PostgreSQL keeps what it knows of a statement for each connection by itself, so statements that always take the same one find it at
-//! hand. And a pool asks every connection that comes back whether it still lives, which here the next statement would have to wait for.
+//! PostgreSQL caches prepared statements and plans per connection, so statements that always use the same connection find them
+//! cached. A pool also pings every connection that is returned to it, and here the next statement would have to wait for that.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -14,34 +14,34 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::kernel::database::SURE_FOR;
 
-/// One connection, which its users have in turn. Clones share it.
+/// A dedicated connection whose users take turns. Clones share it.
 #[derive(Clone)]
 pub struct KeptConnection(Arc<Kept>);
 
 struct Kept {
     pool: PgPool,
-    /// The connection, and when it was last used.
+    /// The connection and the time of its last use.
     connection: Mutex<Option<(PoolConnection<Postgres>, Instant)>>,
 }
 
-/// The connection, for whoever has it now. It is kept when they say so ([`InUse::keep`]); otherwise something went wrong, or was given up
-/// half-way, and the pool looks at the connection before anybody uses it again.
+/// Exclusive access to the connection. [`InUse::keep`] keeps the connection for the next user. Without it, the operation failed or
+/// was cancelled, and the connection goes back to the pool, which checks it before reuse.
 pub struct InUse<'a> {
     slot: MutexGuard<'a, Option<(PoolConnection<Postgres>, Instant)>>,
     connection: PoolConnection<Postgres>,
 }
 
 impl KeptConnection {
-    /// Keeps a connection of `pool`, which is there for nobody else. It is opened when it is first used.
+    /// Takes a connection from `pool`, which must have no other users. It is opened on first use.
     pub fn of(pool: PgPool) -> Self {
         Self(Arc::new(Kept { pool, connection: Mutex::new(None) }))
     }
 
-    /// Waits until nobody else uses the connection, no longer than the pool would.
+    /// Waits until the connection is free, at most as long as the pool's acquire timeout.
     pub async fn acquire(&self) -> Result<InUse<'_>, sqlx::Error> {
         let patience = self.0.pool.options().get_acquire_timeout();
         let mut slot = tokio::time::timeout(patience, self.0.connection.lock()).await.map_err(|_| sqlx::Error::PoolTimedOut)?;
-        // One that nobody has used for longer goes back to the pool, which asks it.
+        // A connection that has been idle for longer goes back to the pool, which pings it.
         let kept = slot.take().filter(|(_, used)| used.elapsed() < SURE_FOR);
         let connection = match kept {
             Some((connection, _)) => connection,
@@ -52,7 +52,7 @@ impl KeptConnection {
 }
 
 impl InUse<'_> {
-    /// All went well: the next one may have the connection as it is.
+    /// Keeps the connection for the next user, after success.
     pub fn keep(self) {
         let Self { mut slot, connection } = self;
         *slot = Some((connection, Instant::now()));

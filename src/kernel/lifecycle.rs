@@ -1,4 +1,4 @@
-//! Nothing is spawned that cannot be stopped and waited for.
+//! Shutdown: every spawned task can be stopped and waited for.
 
 use std::future::Future;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-/// The program's wish to go on, and the tasks that have to end before it may stop.
+/// The shutdown token and the tasks that must end before the program exits.
 #[derive(Clone, Debug, Default)]
 pub struct Lifecycle {
     stopping: CancellationToken,
@@ -16,13 +16,13 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// A program that goes on until `asked_to_stop` is cancelled: whatever lasts as long as the program is told at once, so that answering
-    /// what is under way waits for nothing that would never end.
+    /// A lifecycle that ends when `asked_to_stop` is cancelled. Tasks that last as long as the program learn of it at once, so that
+    /// requests in flight never wait for a task that would not end.
     pub fn until(asked_to_stop: CancellationToken) -> Self {
         Self { stopping: asked_to_stop, tasks: TaskTracker::new() }
     }
 
-    /// Runs `task` until it ends by itself; it should end soon after [`Lifecycle::stopping`].
+    /// Runs `task` until it ends by itself. It should end soon after [`Lifecycle::stopping`] is cancelled.
     pub fn spawn<F>(&self, task: F)
     where
         F: Future<Output = ()> + Send + 'static,
@@ -30,7 +30,7 @@ impl Lifecycle {
         self.tasks.spawn(task);
     }
 
-    /// Runs `work` to its end even if who waits for it goes away, as a client does that hangs up.
+    /// Runs `work` to completion even if the returned future is dropped, for example because the client disconnects.
     pub fn finish<T, F>(&self, work: F) -> impl Future<Output = T> + Send + use<T, F>
     where
         T: Send + 'static,
@@ -38,13 +38,13 @@ impl Lifecycle {
     {
         let (done, result) = oneshot::channel();
         self.spawn(async move {
-            // That nobody waits any more is what this is for.
+            // The receiver may have been dropped; the work is complete all the same.
             let _ = done.send(work.await);
         });
         async { result.await.expect("the work is not cancelled, and a panic in it goes on here") }
     }
 
-    /// Does `work` at once and then every `period`, later where it takes longer, until the program is asked to stop.
+    /// Runs `work` at once and then every `period`, with a delay if a run takes longer, until shutdown.
     pub async fn every<F>(&self, period: Duration, work: impl Fn() -> F)
     where
         F: Future<Output = ()>,
@@ -56,12 +56,12 @@ impl Lifecycle {
         }
     }
 
-    /// Is cancelled when the program is asked to stop.
+    /// The token that is cancelled on shutdown.
     pub fn stopping(&self) -> &CancellationToken {
         &self.stopping
     }
 
-    /// Asks every task to end and waits for the last of them.
+    /// Requests shutdown and waits until every task has ended.
     pub async fn stop(&self) {
         self.stopping.cancel();
         self.tasks.close();

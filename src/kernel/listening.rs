@@ -1,4 +1,4 @@
-//! Answering connections: a limit on how slowly a request may begin, and an end in order.
+//! The HTTP server: header timeout and size limit, and graceful shutdown.
 
 use std::future::Future;
 use std::io;
@@ -14,18 +14,20 @@ use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-/// Requests under way get this long to end.
+/// The time that requests in flight get to finish during shutdown.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// The shortest method and its blank: `GET `.
+/// The shortest method and its space: `GET `.
 const FIRST_WORD: usize = 4;
-/// The longest head of a request, in bytes: honest ones have a few hundred, and everybody who connects may make us hold as much.
+/// The maximum size of a request head, in bytes. Legitimate heads have a few hundred bytes, and any client can make the server
+/// buffer one.
 const HEAD_LIMIT: usize = 64 * 1024;
-/// How often a connection that has sent less is looked at again.
+/// The poll interval while a new connection has sent less than the first word.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
-/// Answers HTTP/1 on `listener` until `stopping` is cancelled and the requests under way have ended.
+/// Serves HTTP/1 on `listener` until `stopping` is cancelled and the requests in flight have finished.
 ///
-/// Who does not send the whole head of a request within `header_timeout` is hung up on, and who sends too long a one (431); an idle connection is one that has not begun.
+/// A connection is closed if it does not send a whole request head within `header_timeout`. A request head that is too large gets
+/// status 431. An idle connection counts as one that has not sent its head.
 pub async fn answer(listener: TcpListener, router: Router, header_timeout: Duration, stopping: CancellationToken) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let handle = Handle::new();
@@ -44,8 +46,8 @@ pub async fn answer(listener: TcpListener, router: Router, header_timeout: Durat
     }
 }
 
-/// Lets a connection in once its first word is there. The server tells HTTP/1 from HTTP/2 by the first bytes and would wait for them
-/// without any limit; behind this door there is no HTTP/2 to wait for.
+/// Accepts a connection after its first word has arrived. The server tells HTTP/1 from HTTP/2 by the first bytes, and would wait
+/// for them without a timeout. This acceptor applies the timeout and rejects HTTP/2.
 #[derive(Clone, Debug)]
 struct FirstWord {
     within: Duration,

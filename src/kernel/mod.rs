@@ -1,4 +1,4 @@
-//! What every part stands on and that knows no business: time, ids, secrets, refusals, the database, the life of the program.
+//! Infrastructure without business logic, used by every other module: time, ids, secrets, problems, database, lifecycle.
 
 pub mod client_address;
 pub mod clock;

@@ -1,4 +1,4 @@
-//! What is told about routes, in the words of OpenAPI 3.1. Whoever mounts a route tells of it in the same breath.
+//! The OpenAPI 3.1 description of routes. A module that mounts a route also describes it.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde_json::{Map, Value, json};
 
 use crate::kernel::problem::ProblemCode;
 
-/// What is told about some routes.
+/// The description of some routes.
 #[derive(Clone, Debug, Default)]
 pub struct Description {
     routes: Vec<Route>,
-    /// The forms that are told of once, by their names.
+    /// The shared schemas by name.
     schemas: Map<String, Value>,
 }
 
@@ -24,17 +24,17 @@ struct Route {
 }
 
 impl Description {
-    /// Tells of a route by an Operation Object; the path is whole.
+    /// Adds a route with its Operation Object. `path` is the full path.
     pub fn route(&mut self, method: Method, path: String, operation: Value) {
         self.routes.push(Route { method, path, operation });
     }
 
-    /// Tells of forms that [`reference`] names.
+    /// Adds schemas that [`reference`] can refer to.
     pub fn schemas(&mut self, schemas: impl IntoIterator<Item = (String, Value)>) {
         self.schemas.extend(schemas);
     }
 
-    /// Tells of what `other` tells, too.
+    /// Adds everything from `other`.
     pub fn merge(&mut self, other: Self) {
         self.routes.extend(other.routes);
         self.schemas.extend(other.schemas);
@@ -53,7 +53,7 @@ impl Description {
     }
 }
 
-/// The answers of an operation that refuses with these codes, by their status.
+/// The error responses of an operation with these problem codes, by status code.
 pub fn refusals(codes: impl IntoIterator<Item = ProblemCode>) -> Map<String, Value> {
     let mut by_status: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for code in codes {
@@ -64,19 +64,19 @@ pub fn refusals(codes: impl IntoIterator<Item = ProblemCode>) -> Map<String, Val
     by_status.into_iter().map(|(status, sentences)| (status, response(sentences))).collect()
 }
 
-/// A form that is told of under this name.
+/// A reference to the schema with this name.
 pub fn reference(schema: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
-/// An object that has all of these members.
+/// An object schema in which all of these fields are required.
 pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let members: Map<_, _> = members.into_iter().map(|(name, schema)| (name.to_owned(), schema)).collect();
     let names: Vec<_> = members.keys().collect();
     json!({ "type": "object", "properties": members, "required": names })
 }
 
-/// A body in JSON. Where it may be left out, every member may.
+/// A JSON request body. It is optional if the schema has no required fields.
 pub fn request_body(description: &str, schema: Value) -> Value {
     let is_required = schema["required"].as_array().is_some_and(|names| !names.is_empty());
     let mut body = json_content(description, schema);
@@ -84,27 +84,27 @@ pub fn request_body(description: &str, schema: Value) -> Value {
     body
 }
 
-/// An answer in JSON.
+/// A JSON response.
 pub fn json_content(description: &str, schema: Value) -> Value {
     json!({ "description": description, "content": { "application/json": { "schema": schema } } })
 }
 
-/// A parameter in the query.
+/// A query parameter.
 pub fn parameter(name: &str, description: &str, schema: Value) -> Value {
     json!({ "name": name, "in": "query", "description": description, "schema": schema })
 }
 
-/// A part of the path.
+/// A path parameter.
 pub fn path_parameter(name: &str, description: &str) -> Value {
     json!({ "name": name, "in": "path", "required": true, "description": description, "schema": { "type": "string" } })
 }
 
-/// A header that may be sent.
+/// An optional header.
 pub fn header(name: &str, description: &str) -> Value {
     json!({ "name": name, "in": "header", "description": description, "schema": { "type": "string" } })
 }
 
-/// RFC 9457, with the members that every refusal has.
+/// RFC 9457, with the fields of every problem.
 fn problem() -> Value {
     json!({
         "type": "object",

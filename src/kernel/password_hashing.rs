@@ -1,8 +1,8 @@
-//! Argon2id on threads of its own: as many hashes at once as there are cores, memory reused, a queue with an end.
+//! Argon2id on dedicated threads: one hash per core at a time, reused memory, a bounded queue.
 //!
-//! Each thread owns the 19 MiB one hash needs and keeps it, so a flood of sign-ins costs no memory; a request that finds the queue
-//! full is refused at once ([`HashingBusy`]). The threads give way to whoever wakes up, so the other routes do not wait for a hash; when
-//! those leave little time, the queue fills, and sign-ins are refused before anything else is slow.
+//! Each thread keeps the 19 MiB that one hash needs, so a flood of sign-ins allocates no memory. A request that finds the queue
+//! full is rejected immediately ([`HashingBusy`]). The threads run with a low priority, so other requests do not wait for a hash.
+//! If the other requests use most of the processor time, the queue fills and sign-ins are rejected before other routes become slow.
 
 mod machine;
 
@@ -19,13 +19,13 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::secret_digest::SecretDigest;
 use crate::kernel::secrets::random_bytes;
 
-/// m=19456 KiB, t=2, p=1: decisions, section 3.
+/// m=19456 KiB, t=2, p=1. Decisions, section 3.
 const MEMORY_KIB: u32 = 19_456;
 const PASSES: u32 = 2;
-/// Hashes that may wait for a thread; at about 14 ms each on two cores the last of them waits under half a second.
+/// The maximum number of queued hashes. At about 14 ms each on two cores, the last one waits less than half a second.
 const QUEUE: usize = 64;
 
-/// Every thread is busy and the queue is full.
+/// All threads are busy and the queue is full.
 #[derive(Debug, thiserror::Error)]
 #[error("too many passwords are being hashed")]
 pub struct HashingBusy;
@@ -36,7 +36,7 @@ impl From<HashingBusy> for Problem {
     }
 }
 
-/// What is stored of a password: a PHC string. It is shown to nobody.
+/// The stored hash of a password: a PHC string. Never displayed.
 #[derive(Clone, sqlx::Type)]
 #[sqlx(transparent)]
 pub struct HashedPassword(String);
@@ -54,20 +54,20 @@ impl std::fmt::Debug for HashedPassword {
     }
 }
 
-/// What came of comparing a password with a stored hash.
+/// The result of comparing a password with a stored hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Comparison {
-    /// Another password, or nothing to compare with.
+    /// A different password, or no stored hash.
     Wrong,
-    /// The password, hashed with the parameters of today.
+    /// The right password, hashed with the current parameters.
     Right,
-    /// The password, hashed with older parameters: worth hashing again.
+    /// The right password, hashed with older parameters; it should be hashed again.
     RightButOutdated,
 }
 
 type Job = Box<dyn FnOnce(&mut Vec<Block>) + Send>;
 
-/// Hashes and compares passwords. Clones share the threads, which end with the last clone.
+/// Hashes and compares passwords. Clones share the threads, which end when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct PasswordHashing {
     jobs: SyncSender<Job>,
@@ -88,7 +88,7 @@ impl PasswordHashing {
         Self { jobs }
     }
 
-    /// What to store for `password`.
+    /// Returns the hash to store for `password`.
     pub async fn hash(&self, password: SecretString) -> Result<HashedPassword, HashingBusy> {
         self.run(move |memory| {
             let salt = random_bytes::<16>();
@@ -106,8 +106,8 @@ impl PasswordHashing {
         .await
     }
 
-    /// Compares `password` with what is stored. With nothing, it does the same work and says [`Comparison::Wrong`], so that time
-    /// does not tell whether an account was found.
+    /// Compares `password` with the stored hash. Without a stored hash it does the same amount of work and returns
+    /// [`Comparison::Wrong`], so that the response time does not reveal whether an account exists.
     pub async fn compare(&self, password: SecretString, stored: Option<HashedPassword>) -> Result<Comparison, HashingBusy> {
         self.run(move |memory| compare(password.expose_secret().as_bytes(), stored.as_ref().map(HashedPassword::expose), memory)).await
     }
@@ -115,7 +115,7 @@ impl PasswordHashing {
     async fn run<T: Send + 'static>(&self, job: impl FnOnce(&mut Vec<Block>) -> T + Send + 'static) -> Result<T, HashingBusy> {
         let (answer, result) = oneshot::channel();
         let job: Job = Box::new(move |memory| {
-            // Nobody waits any more when the client has gone: then the work is not worth doing.
+            // If the client has disconnected, nothing waits for the result and the work is skipped.
             if !answer.is_closed() {
                 let _ = answer.send(job(memory));
             }
@@ -142,7 +142,7 @@ fn today() -> Params {
 }
 
 fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut Vec<Block>) -> SecretDigest {
-    // A hash stored with larger parameters than today's may need more.
+    // A stored hash with larger parameters than the current ones may need more memory.
     memory.resize_with(memory.len().max(params.block_count()), Block::default);
     let mut output = [0; 32];
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone())
@@ -216,7 +216,7 @@ mod tests {
         let hashing = PasswordHashing::start();
         let flood = futures::future::join_all((0..400).map(|_| hashing.compare("correct horse".into(), None))).await;
         let compared = flood.iter().filter(|result| result.is_ok()).count();
-        // While the flood was poured in, the threads may have finished a few.
+        // The threads may have finished a few hashes while the flood was queued.
         let at_work = thread::available_parallelism().map_or(1, usize::from);
         assert!((QUEUE..=QUEUE + 4 * at_work).contains(&compared), "{compared}");
         assert!(hashing.compare("correct horse".into(), None).await.is_ok(), "when it is over, there is room again");

@@ -1,4 +1,4 @@
-//! Limits over a sliding window, counted in Postgres and so the same for any number of instances.
+//! Rate limits over a sliding window, counted in Postgres and therefore shared by all instances.
 
 use std::time::Duration;
 
@@ -12,27 +12,28 @@ use crate::kernel::problem::{Problem, ProblemCode};
 /// At most `limit` hits in any `window`.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Hits allowed.
+    /// The number of hits allowed.
     pub limit: u32,
-    /// The length of the window that slides.
+    /// The length of the sliding window.
     pub window: TimeDelta,
 }
 
-/// How a caller stands against a [`Rule`].
+/// The state of a caller's limit after a hit.
 #[derive(Clone, Copy, Debug)]
 pub struct Standing {
     /// The rule's limit.
     pub limit: u32,
     /// Hits still allowed in this window.
     pub remaining: u32,
-    /// Until the oldest hit leaves the window.
+    /// The time until the oldest hit leaves the window.
     pub reset: Duration,
-    /// Whether this hit was within the limit. A refused hit is not counted.
+    /// Whether this hit was within the limit. A rejected hit is not counted.
     pub allowed: bool,
 }
 
-/// The statement that counts one hit on a bucket if the rule allows it, so that parallel hits cannot pass together, and goes on with
-/// `$select`. That reads what [`Standing::of`] takes from `counted`, which is one row; its own parameters begin with `$5`.
+/// Counts one hit on a bucket if the rule allows it, in a single statement, so that concurrent hits cannot pass together. `$select`
+/// is appended to the statement. It reads what [`Standing::of`] takes from `counted`, which is one row; its own parameters start at
+/// `$5`.
 macro_rules! count_hit {
     ($select:literal, $bucket:expr, $rule:expr, $now:expr $(, $more:expr)*) => {
         sqlx::query!(
@@ -65,9 +66,9 @@ pub async fn hit(conn: &mut PgConnection, bucket: &str, rule: Rule, now: DateTim
     Ok(Standing::of(rule, counted.hits, counted.oldest, counted.refused, now))
 }
 
-/// Takes a hit made at `at` back: what it was counted for did not happen.
+/// Removes a hit made at `at`, because the action it was counted for did not happen.
 pub async fn give_back(conn: &mut PgConnection, bucket: &str, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    // One of them, should several have been made at the same instant.
+    // Removes only one of several hits made at the same instant.
     sqlx::query!(
         "update rate_limits set hits = hits[:array_position(hits, $2) - 1] || hits[array_position(hits, $2) + 1:]
          where bucket = $1 and $2 = any(hits)",
@@ -79,14 +80,14 @@ pub async fn give_back(conn: &mut PgConnection, bucket: &str, at: DateTime<Utc>)
     Ok(())
 }
 
-/// Drops the buckets whose windows are over.
+/// Deletes the buckets whose windows have ended.
 pub async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from rate_limits where expires_at < $1", now).execute(conn).await?;
     Ok(())
 }
 
 impl Standing {
-    /// The standing after a hit at `now`: so many `hits` are in the window, and this one is not among them if it was `refused`.
+    /// The standing after a hit at `now`: the window contains `hits` hits. A hit that was `refused` is not among them.
     pub fn of(rule: Rule, hits: i32, oldest: DateTime<Utc>, refused: bool, now: DateTime<Utc>) -> Self {
         Self {
             limit: rule.limit,
@@ -96,19 +97,19 @@ impl Standing {
         }
     }
 
-    /// The answer to a hit that was not within the limit.
+    /// The response to a hit that exceeded the limit.
     pub fn refusal(&self) -> Response {
         let mut refusal = Problem::new(ProblemCode::RateLimited).retry_after(self.retry_after()).into_response();
         self.show(&mut refusal);
         refusal
     }
 
-    /// Whole seconds until there is room again, at least 1.
+    /// Whole seconds until another hit is allowed, at least 1.
     pub fn retry_after(&self) -> u64 {
         self.reset.as_secs() + u64::from(self.reset.subsec_nanos() > 0).max(u64::from(self.reset.is_zero()))
     }
 
-    /// Writes `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` (seconds).
+    /// Sets the headers `RateLimit-Limit`, `RateLimit-Remaining` and `RateLimit-Reset` (seconds).
     pub fn show(&self, response: &mut Response) {
         let values = [u64::from(self.limit), u64::from(self.remaining), self.retry_after()];
         for (name, value) in ["ratelimit-limit", "ratelimit-remaining", "ratelimit-reset"].into_iter().zip(values) {

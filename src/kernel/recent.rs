@@ -1,10 +1,10 @@
-//! What was looked up within the last second, so that who asks for the same row over and over is answered without Postgres.
+//! A cache of rows with a TTL of one second, so that repeated lookups of the same row do not reach Postgres.
 //!
-//! What this instance changes it forgets at once, so a revocation made here counts for the very next request; one made elsewhere counts
-//! within [`FRESH_FOR`].
+//! A change made by this instance evicts the row immediately, so a revocation made here applies to the very next request. A change
+//! made by another instance applies within [`FRESH_FOR`].
 //!
-//! A row read before a change must not be remembered after it. So who looks something up takes the [`Epoch`] first, every change begins a
-//! new one, and only what was read in the present epoch is kept.
+//! A row that was read before a change must not be cached after it. A caller therefore takes the [`Epoch`] before it reads, every
+//! change starts a new epoch, and only rows read in the current epoch are cached.
 
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,10 +12,10 @@ use std::sync::{Arc, PoisonError, RwLock};
 use chrono::{DateTime, TimeDelta, Utc};
 use quick_cache::sync::Cache;
 
-/// How long a row is believed without looking again.
+/// The TTL of a cached row.
 pub const FRESH_FOR: TimeDelta = TimeDelta::seconds(1);
 
-/// Remembers rows for a second. Clones share them.
+/// A cache of rows. Clones share it.
 #[derive(Debug)]
 pub struct Recent<K, V>(Arc<Rows<K, V>>);
 
@@ -31,27 +31,27 @@ struct Rows<K, V> {
     rows: Cache<K, (DateTime<Utc>, Arc<V>)>,
 }
 
-/// The time between two changes of this instance.
+/// A counter of the changes made by this instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Epoch(u64);
 
 impl<K: Eq + Hash, V> Recent<K, V> {
-    /// Remembers so many rows at most.
+    /// A cache of at most `rows` rows.
     pub fn new(rows: usize) -> Self {
         Self(Arc::new(Rows { epoch: RwLock::new(Epoch(0)), rows: Cache::new(rows) }))
     }
 
-    /// To be taken before a row is read that will be remembered.
+    /// The current epoch. Must be taken before reading a row that will be cached.
     pub fn epoch(&self) -> Epoch {
         *self.0.epoch.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The row, if it was read within the last second. One from the future, after a clock stepped back, is not believed.
+    /// The cached row, unless it has expired. A row dated in the future, after the clock was set back, counts as expired.
     pub fn get(&self, key: &K, now: DateTime<Utc>) -> Option<Arc<V>> {
         self.0.rows.get(key).filter(|(since, _)| *since <= now && now - *since < FRESH_FOR).map(|(_, row)| row)
     }
 
-    /// Remembers a row that was read in `epoch`, unless that is over.
+    /// Caches a row that was read in `epoch`, unless a newer epoch has started.
     pub fn keep(&self, epoch: Epoch, key: K, row: &Arc<V>, now: DateTime<Utc>) {
         let present = self.0.epoch.read().unwrap_or_else(PoisonError::into_inner);
         if *present == epoch {
@@ -59,19 +59,19 @@ impl<K: Eq + Hash, V> Recent<K, V> {
         }
     }
 
-    /// A row has changed.
+    /// Evicts one row, after it changed.
     pub fn forget(&self, key: &K) {
         self.begin_epoch(|rows| {
             rows.remove(key);
         });
     }
 
-    /// Some rows have changed.
+    /// Evicts the rows for which `is_changed` returns true.
     pub fn forget_where(&self, is_changed: impl Fn(&V) -> bool) {
         self.begin_epoch(|rows| rows.retain(|_, (_, row)| !is_changed(row)));
     }
 
-    /// Any of them may have changed.
+    /// Evicts all rows.
     pub fn forget_everything(&self) {
         self.begin_epoch(Cache::clear);
     }

@@ -1,4 +1,4 @@
-//! What happens around every request: it gets an id, a span and a time limit, and a failing answer gets its problem document.
+//! The middleware around every request: request id, tracing span, timeout, and the problem document of a failed response.
 
 use std::any::Any;
 use std::time::Duration;
@@ -17,13 +17,13 @@ use crate::kernel::client_address::{self, TrustedProxies};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::secrets::random_hex_32;
 
-/// Bodies of ordinary routes: 256 KiB (decisions, section 1).
+/// The maximum body size of ordinary routes: 256 KiB. Decisions, section 1.
 pub const BODY_LIMIT: usize = 256 * 1024;
-/// A request that has no answer by then is given up.
+/// The timeout of a request.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Wraps a whole router. Nothing outside of this layer answers anything.
+/// Wraps a whole router. No response bypasses this layer.
 pub fn layer(router: Router, trusted_proxies: TrustedProxies) -> Router {
     layer_within(TIME_LIMIT, router, trusted_proxies)
 }
@@ -36,7 +36,7 @@ fn layer_within(time_limit: Duration, router: Router, trusted_proxies: TrustedPr
         .layer(middleware::from_fn_with_state(trusted_proxies, accompany))
 }
 
-/// The id of the request being answered, in `X-Request-Id`, every log line and every problem.
+/// The id of the current request, in the `X-Request-Id` header, every log line and every problem.
 #[derive(Clone, Debug)]
 struct RequestId(String);
 
@@ -53,14 +53,14 @@ async fn accompany(State(trusted_proxies): State<TrustedProxies>, mut request: R
     finish(answer.instrument(span).await, &id)
 }
 
-/// Writes the problem of a failing answer, and on every answer the request's id and that nobody on its way may keep it: answers hold
-/// tokens, keys and customers.
+/// Writes the problem document of a failed response. Every response gets the request id and, unless it sets its own,
+/// `Cache-Control: no-store`, because responses contain tokens, keys and customer data.
 fn finish(mut response: Response, id: &RequestId) -> Response {
     let failed = response.status().is_client_error() || response.status().is_server_error();
     if failed {
         let problem = response.extensions_mut().remove::<Problem>();
         let problem = problem.unwrap_or_else(|| Problem::new(ProblemCode::of_status(response.status())));
-        // The refusal's own headers stay (Retry-After, Allow, RateLimit-…); status and body are the problem's.
+        // The other headers of the response stay (Retry-After, Allow, RateLimit-…); the status code and the body come from the problem.
         let (mut parts, _) = response.into_parts();
         parts.status = problem.code().status();
         if let Some(wait) = problem.clone().into_response().headers().get(header::RETRY_AFTER) {
@@ -99,7 +99,7 @@ mod tests {
     use crate::kernel::lifecycle::Lifecycle;
     use crate::kernel::listening;
 
-    /// What was logged.
+    /// The captured log.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
 

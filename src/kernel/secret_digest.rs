@@ -1,14 +1,13 @@
-//! What vouches for a secret, and the one comparison that judges it.
+//! Digests that prove knowledge of a secret, and their comparison in constant time.
 //!
-//! Keys that are found by their digest, in an index or a map, need no comparison: how long the search takes may tell of a digest, but whoever
-//! knows one does not know the key behind it.
+//! Keys that are looked up by their digest, in an index or a map, need no such comparison. The lookup time may reveal parts of a
+//! digest, but a digest does not reveal its key.
 
 use subtle::ConstantTimeEq;
 
-/// Bytes that only somebody can have who knows a secret: its digest, or a digest made with it.
+/// A digest of a secret, or a MAC made with it.
 ///
-/// There is no `==` for them. It would end at the first byte that differs, and whoever measures how long it takes finds the right ones one
-/// after the other.
+/// It does not implement `==`. That comparison ends at the first byte that differs, and a timing attack could find the bytes one by one.
 ///
 /// ```
 /// let digest = portico::kernel::crypto::hmac_sha256(b"key", &[b"message"]);
@@ -23,14 +22,14 @@ use subtle::ConstantTimeEq;
 pub struct SecretDigest(Vec<u8>);
 
 impl SecretDigest {
-    /// Whether `other` is the same, in a time that does not tell where it differs.
+    /// Compares in constant time.
     #[must_use]
     pub fn is(&self, other: impl AsRef<[u8]>) -> bool {
         self.0.ct_eq(other.as_ref()).into()
     }
 }
 
-/// As the database has it.
+/// A digest read from the database.
 impl From<Vec<u8>> for SecretDigest {
     fn from(bytes: Vec<u8>) -> Self {
         Self(bytes)
@@ -43,7 +42,7 @@ impl<const N: usize> From<[u8; N]> for SecretDigest {
     }
 }
 
-/// To be written down or sent.
+/// The bytes, for storing or sending.
 impl AsRef<[u8]> for SecretDigest {
     fn as_ref(&self) -> &[u8] {
         &self.0

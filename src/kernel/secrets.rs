@@ -1,4 +1,4 @@
-//! Chance and digests: the only place that asks the system for random bytes.
+//! Random values and digests. The only module that reads the system's random source.
 
 use rand::TryRng;
 use rand::rngs::SysRng;
@@ -14,9 +14,9 @@ pub fn random_bytes<const N: usize>() -> [u8; N] {
     bytes
 }
 
-/// `len` characters drawn evenly from `alphabet` (at most 256 symbols).
+/// `len` characters drawn uniformly from `alphabet` (at most 256 symbols).
 fn random_text(alphabet: &[u8], len: usize) -> String {
-    // Bytes past the last whole multiple of the alphabet are thrown away, or its first symbols would come more often.
+    // Bytes past the last whole multiple of the alphabet's length are rejected; otherwise its first symbols would be more likely.
     let fair = 256 - 256 % alphabet.len();
     let mut text = String::with_capacity(len);
     while text.len() < len {
@@ -39,12 +39,12 @@ pub fn random_hex_32() -> String {
     hex::encode(random_bytes::<16>())
 }
 
-/// Six digits, leading zeros allowed.
+/// Six random digits, with leading zeros.
 pub fn random_six_digits() -> SecretString {
     random_text(b"0123456789", 6).into()
 }
 
-/// SHA-256, for secrets long enough that nobody can search them: keys and tokens, never codes or passwords.
+/// SHA-256, for secrets with enough entropy to rule out a search: keys and tokens, never codes or passwords.
 pub fn sha256(bytes: impl AsRef<[u8]>) -> [u8; 32] {
     Sha256::digest(bytes).into()
 }
@@ -69,7 +69,7 @@ mod tests {
         for place in 0..6 {
             for digit in b'0'..=b'9' {
                 let often = codes.iter().filter(|code| code.expose_secret().as_bytes()[place] == digit).count();
-                // A thousand times, give or take seven standard deviations of thirty.
+                // The expected count is 1000; the tolerance is seven standard deviations of 30.
                 assert!((790..=1_210).contains(&often), "{often} times {digit} at {place}");
             }
         }

@@ -1,4 +1,4 @@
-//! How settings are read: empty text is "not set", lists are arrays or comma-separated text, times are longer than nothing.
+//! Deserializers for settings: an empty text is "not set", lists are arrays or comma-separated text, durations are positive.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// `#[serde(deserialize_with = "settings::optional")]`: `""` is `None`, so that every key can stand in the defaults and an
+/// `#[serde(deserialize_with = "settings::optional")]`: `""` is `None`, so that every key can be listed in the defaults and an
 /// empty environment variable unsets one.
 pub fn optional<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
 where
@@ -17,11 +17,11 @@ where
     if text.is_empty() { Ok(None) } else { text.parse().map(Some).map_err(D::Error::custom) }
 }
 
-/// Further than any setting means, and within what every clock here can add.
+/// 1000 years: longer than any sensible setting, and short enough to be added to any instant.
 const LONGEST: Duration = Duration::from_secs(1_000 * 366 * 24 * 60 * 60);
 
-/// `#[serde(deserialize_with = "settings::time")]`: "30s", "365d". Nothing at all would mean that what waits this long never waits, or never
-/// ends, which nobody sets on purpose.
+/// `#[serde(deserialize_with = "settings::time")]`: "30s", "365d". Zero is rejected, because it would mean that a wait never
+/// happens or a timeout always expires.
 pub fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     match humantime_serde::deserialize(deserializer)? {
         Duration::ZERO => Err(D::Error::custom("a time here is longer than nothing")),
@@ -30,13 +30,13 @@ pub fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::E
     }
 }
 
-/// `#[serde(deserialize_with = "settings::seconds")]`: a time that others are told in whole seconds.
+/// `#[serde(deserialize_with = "settings::seconds")]`: a duration that clients see in whole seconds; at least one second.
 pub fn seconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let time = time(deserializer)?;
     if time.as_secs() == 0 { Err(D::Error::custom("a time here is a second at least")) } else { Ok(time) }
 }
 
-/// `#[serde(deserialize_with = "settings::list")]`: an array, or text separated by commas as an environment variable has it.
+/// `#[serde(deserialize_with = "settings::list")]`: an array, or comma-separated text for environment variables.
 pub fn list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
 where
     D: Deserializer<'de>,

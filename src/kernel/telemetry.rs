@@ -1,4 +1,4 @@
-//! The log: lines for people in a terminal, JSON for machines elsewhere.
+//! Logging: text lines for people, JSON for machines.
 
 use std::io::IsTerminal;
 
@@ -10,28 +10,28 @@ use tracing_subscriber::util::SubscriberInitExt;
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// What is logged, as a filter of the `tracing` family: `info`, `portico=debug,sqlx=warn`.
+    /// The log filter, in the syntax of `tracing`: `info`, `portico=debug,sqlx=warn`.
     pub filter: String,
-    /// How a line looks.
+    /// The log format.
     pub format: Format,
 }
 
-/// How a line of the log looks.
+/// The format of a log line.
 #[derive(Clone, Copy, Debug, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// One line for people.
+    /// Human-readable text.
     Text,
-    /// One JSON object a line.
+    /// One JSON object per line.
     Json,
 }
 
-/// The log's filter cannot be understood.
+/// The log filter is invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("log.filter is not a log filter")]
 pub struct BadFilter(#[from] tracing_subscriber::filter::ParseError);
 
-/// Starts the log on standard error; a second call changes nothing.
+/// Starts logging to standard error. A second call has no effect.
 pub fn start(settings: &Settings) -> Result<(), BadFilter> {
     let filter = EnvFilter::try_new(&settings.filter)?;
     let registry = tracing_subscriber::registry().with(filter);
@@ -46,7 +46,7 @@ pub fn start(settings: &Settings) -> Result<(), BadFilter> {
     Ok(())
 }
 
-/// An error with everything that caused it, for the one line that logs it.
+/// An error with its chain of sources, for the single line that logs it.
 pub fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,12 +1,13 @@
-//! Texts with placeholders: `{code}` is filled in, every other brace stays what it is.
+//! Texts with placeholders: `{code}` is replaced, all other braces are literal.
 //!
-//! No template engine: nothing here branches or repeats, and one pass over known names cannot be made to read a value as a template.
+//! This is not a template engine: there are no branches or loops, and a single pass over known names never interprets a value as a
+//! template.
 
 use std::borrow::Cow;
 use std::mem;
 use std::str::FromStr;
 
-/// A text with placeholders of the kind `P`, which knows its own names.
+/// A text with placeholders of the enum `P`, which parses their names.
 #[derive(Clone, Debug)]
 pub struct Template<P>(Vec<Piece<P>>);
 
@@ -16,14 +17,14 @@ enum Piece<P> {
     Placeholder(P),
 }
 
-/// The text has a placeholder that nobody fills in.
+/// The text contains an unknown placeholder.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{{{0}}} is not a placeholder here")]
 pub struct UnknownPlaceholder(String);
 
 impl<P: Copy + PartialEq + FromStr> Template<P> {
-    /// Reads a text. A placeholder is a word of lower-case letters and `_` in braces; braces around anything else, as JSON and style
-    /// sheets have them, are ordinary characters.
+    /// Parses a text. A placeholder consists of lower-case letters and `_` in braces. Braces around anything else, as in JSON and
+    /// style sheets, are literal.
     pub fn parse(text: &str) -> Result<Self, UnknownPlaceholder> {
         let (mut pieces, mut words, mut rest) = (Vec::new(), String::new(), text);
         while let Some((before, after)) = rest.split_once('{') {
@@ -42,13 +43,13 @@ impl<P: Copy + PartialEq + FromStr> Template<P> {
         Ok(Self(pieces))
     }
 
-    /// Whether the placeholder occurs.
+    /// Whether the text contains the placeholder.
     pub fn has(&self, placeholder: P) -> bool {
         self.0.iter().any(|piece| matches!(piece, Piece::Placeholder(this) if *this == placeholder))
     }
 
-    /// The text with every placeholder filled in. Values have to be escaped for where the text goes; what looks like a placeholder inside
-    /// of one is not filled in.
+    /// Replaces every placeholder. The caller must escape the values for the context of the text. Placeholders inside a value are
+    /// not replaced.
     pub fn fill<'a>(&self, value: impl Fn(P) -> Cow<'a, str>) -> String {
         let mut text = String::new();
         for piece in &self.0 {
@@ -61,7 +62,7 @@ impl<P: Copy + PartialEq + FromStr> Template<P> {
     }
 }
 
-/// The placeholder's name and what comes behind it, if the text after a `{` is one.
+/// The placeholder's name and the text after it, if the text after a `{` starts with one.
 fn name(text: &str) -> Option<(&str, &str)> {
     let (name, behind) = text.split_once('}')?;
     (!name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')).then_some((name, behind))

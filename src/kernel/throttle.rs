@@ -1,4 +1,4 @@
-//! So many requests a minute, counted by each instance for itself: what keeps one caller from taking the room of all others.
+//! Rate limits per minute, counted in memory by each instance, so that one caller cannot use up the capacity of all others.
 
 use std::hash::Hash;
 use std::num::NonZeroU32;
@@ -14,7 +14,7 @@ use crate::kernel::rate_limit::Standing;
 
 type Limiter<K> = RateLimiter<K, DefaultKeyedStateStore<K>, DefaultClock, StateInformationMiddleware>;
 
-/// A limit for each caller, told apart by `K`. Clones count together.
+/// A rate limit for each caller, identified by `K`. Clones share the counters.
 #[derive(Clone, Debug)]
 pub struct Throttle<K: Hash + Eq + Clone> {
     limiter: Arc<Limiter<K>>,
@@ -22,7 +22,7 @@ pub struct Throttle<K: Hash + Eq + Clone> {
 }
 
 impl<K: Hash + Eq + Clone> Throttle<K> {
-    /// A limit of so many requests a minute, all of which may come at once.
+    /// Allows `requests_per_minute` per caller, in bursts of up to the same number.
     pub fn new(requests_per_minute: NonZeroU32) -> Self {
         let quota = Quota::per_minute(requests_per_minute);
         let limiter = RateLimiter::dashmap(quota).with_middleware::<StateInformationMiddleware>();
@@ -31,7 +31,7 @@ impl<K: Hash + Eq + Clone> Throttle<K> {
 
     /// Counts a request of `caller`.
     pub fn hit(&self, caller: K) -> Standing {
-        // One request is given back every so often; a full bucket takes a minute.
+        // One request is regained per interval; a full bucket takes a minute.
         let one = Duration::from_secs(60) / self.limit.get();
         match self.limiter.check_key(&caller) {
             Ok(state) => {
@@ -46,7 +46,7 @@ impl<K: Hash + Eq + Clone> Throttle<K> {
         }
     }
 
-    /// Forgets the callers whose minute is over, so that memory follows the callers of the last minute alone.
+    /// Removes callers without requests in the last minute, so that memory use depends only on recent callers.
     pub fn sweep(&self) {
         self.limiter.retain_recent();
         self.limiter.shrink_to_fit();

@@ -31,7 +31,7 @@ pub struct Operator {
     pub created_at: DateTime<Utc>,
 }
 
-/// Why an operator could not be created.
+/// The reason why an operator could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateOperatorError {
     /// The company does not exist.
@@ -40,10 +40,10 @@ pub enum CreateOperatorError {
     /// Another operator, perhaps of another company, has this address.
     #[error("an operator with this email address exists already")]
     EmailTaken,
-    /// The password could not be hashed now.
+    /// The password could not be hashed at this time.
     #[error(transparent)]
     Hashing(#[from] HashingBusy),
-    /// The database failed.
+    /// A database error.
     #[error("the operator could not be stored")]
     Database(#[source] sqlx::Error),
 }

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-/// The role of an operator (decisions, section 9).
+/// The role of an operator in the console. Decisions, section 9.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, sqlx::Type)]
 #[serde(rename_all = "snake_case")]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
@@ -13,9 +13,9 @@ pub enum Role {
     Owner,
     /// Endpoints, keys and secrets.
     Developer,
-    /// Customers and deliveries, no secrets.
+    /// Customers and deliveries, but no secrets.
     Support,
-    /// Reads, changes nothing.
+    /// Read-only access.
     Viewer,
 }
 

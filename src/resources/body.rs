@@ -1,4 +1,4 @@
-//! Bodies of `POST` and `PUT`: the record's members, bare or wrapped in the singular.
+//! Request bodies of `POST` and `PUT`: the record's fields, bare or wrapped in the singular name.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::kernel::json;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::Editable;
 
-/// The body of a route that needs nothing said: none, or an object without members.
+/// The body of a route that takes no fields: an empty body or an empty object.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NoMembers {}
@@ -17,7 +17,7 @@ pub struct NoMembers {}
 /// Reads `{…}` or `{"<singular>":{…}}`.
 pub fn read<R: Editable>(singular: &str, body: &RawValue) -> Result<R::Body, Problem> {
     let members = unwrapped(body.get(), singular);
-    // A list would be read as the members in their order.
+    // Serde would read an array as the fields in their order.
     if !is_object(members) {
         return Err(Problem::new(ProblemCode::BodyInvalid).detail("The body must be a JSON object."));
     }
@@ -32,7 +32,7 @@ fn unwrapped<'a>(body: &'a str, singular: &str) -> &'a str {
     }
 }
 
-/// Of a value that is known to be JSON.
+/// `json` must be valid JSON.
 fn is_object(json: &str) -> bool {
     json.trim_start().starts_with('{')
 }

@@ -1,15 +1,15 @@
-//! A resource's own columns, named once: the struct, the statements and the binding of values follow from it.
+//! A resource's own columns, declared once: the struct, the column list and the binding of values are derived from the declaration.
 
 use sqlx::Postgres;
 use sqlx::postgres::PgRow;
 use sqlx::query_builder::Separated;
 
-/// The list of values a statement is given.
+/// The list of values that is bound to a statement.
 pub type Values<'q> = Separated<'q, Postgres, &'static str>;
 
-/// A struct whose fields are columns of a table. Made by [`columns!`](crate::columns).
+/// A struct whose fields are columns of a table. Implemented by [`columns!`](crate::columns).
 pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + Sized + 'static {
-    /// The columns, named like the fields and in their order.
+    /// The column names, equal to the field names and in their order.
     const COLUMNS: &'static [&'static str];
 
     /// Reads the columns from a row.
@@ -19,16 +19,16 @@ pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + S
     fn bind(&self, values: &mut Values<'_>);
 }
 
-/// Declares a struct whose fields are the columns of a table, beside those every resource has.
+/// Declares a struct whose fields are the columns of a table, in addition to the columns that every resource has.
 ///
 /// ```
 /// portico::columns! {
-///     /// A place on the shelf.
+///     /// A shelf in the warehouse.
 ///     #[derive(Default)]
 ///     pub struct Shelf {
-///         /// What is written on it.
+///         /// The label text.
 ///         pub label: String,
-///         /// How much it carries, in kilograms.
+///         /// The maximum load, in kilograms.
 ///         pub load: Option<f64>,
 ///     }
 /// }

@@ -1,4 +1,4 @@
-//! The place where a page ended, as a text that means nothing outside.
+//! The position where a page ended, encoded as an opaque text.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,7 +10,7 @@ use crate::kernel::secrets::sha256;
 const BODY_LEN: usize = 1 + 8 + 16;
 const CHECK_LEN: usize = 4;
 
-/// Which end of a list comes first.
+/// The sort order of a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// `created_at`
@@ -20,7 +20,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// As SQL says it.
+    /// The order as an SQL keyword.
     pub(super) fn order(self) -> &'static str {
         match self {
             Self::OldestFirst => "asc",
@@ -28,7 +28,7 @@ impl Direction {
         }
     }
 
-    /// What is behind a key.
+    /// The SQL operator for keys after a given key.
     pub(super) fn comparison(self) -> &'static str {
         match self {
             Self::OldestFirst => ">",
@@ -36,7 +36,7 @@ impl Direction {
         }
     }
 
-    /// What is before a key, or at it.
+    /// The SQL operator for keys up to and including a given key.
     pub(super) fn comparison_until(self) -> &'static str {
         match self {
             Self::OldestFirst => "<=",
@@ -45,10 +45,10 @@ impl Direction {
     }
 }
 
-/// The last record of a page: the next page begins behind it. Records of one instant are told apart by their id.
+/// The last record of a page; the next page starts after it. The id breaks ties between records with the same `created_at`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// The way the list is read.
+    /// The sort order of the list.
     pub direction: Direction,
     /// The record's `created_at`.
     pub created_at: DateTime<Utc>,
@@ -57,7 +57,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The text that stands in `meta.next`.
+    /// The text that is returned as `meta.next`.
     pub fn encode(&self) -> String {
         let mut bytes = vec![match self.direction {
             Direction::OldestFirst => 0,
@@ -65,13 +65,14 @@ impl Cursor {
         }];
         bytes.extend(self.created_at.timestamp_micros().to_be_bytes());
         bytes.extend(self.id.as_bytes());
-        // Not against forgery, which gains nothing; a cursor cut or mistyped on its way is refused instead of leading elsewhere.
+        // The check does not protect against forgery, which would gain nothing. It rejects a truncated or mistyped cursor instead
+        // of starting at a wrong position.
         let check = sha256(&bytes);
         bytes.extend(&check[..CHECK_LEN]);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Reads what [`Cursor::encode`] wrote; nothing else is a cursor.
+    /// Parses the output of [`Cursor::encode`]; anything else returns `None`.
     pub fn decode(text: &str) -> Option<Self> {
         let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         let (body, check) = bytes.split_at_checked(BODY_LEN)?;
@@ -84,7 +85,7 @@ impl Cursor {
             _ => return None,
         };
         let micros = i64::from_be_bytes(body[1..9].try_into().ok()?);
-        // Postgres and we do not reach the same years; no record was made outside of these.
+        // Postgres and chrono support different ranges of years. No record has a date outside these years.
         let created_at = DateTime::from_timestamp_micros(micros).filter(|at| (1..=9999).contains(&at.year()))?;
         Some(Self { direction, created_at, id: Uuid::from_slice(&body[9..]).ok()? })
     }

@@ -1,4 +1,4 @@
-//! A transaction in which records change, together with what follows from it and the events that tell of it.
+//! A transaction that changes records together with the consequences and the events about the change.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
@@ -10,48 +10,49 @@ use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{Announced, Change, Record, Resource, Room, Shown, no_such, queries, unique};
 
-/// An open transaction on the records of one company. Dropped without [`Edit::commit`], nothing has happened.
+/// An open transaction on the records of one company. Dropping it without [`Edit::commit`] rolls everything back.
 #[derive(Debug)]
 pub struct Edit<M> {
-    /// The state of the room the records belong to.
+    /// The state of the module that the records belong to.
     pub room: M,
-    /// Whose records are changed.
+    /// The company whose records are changed.
     pub company: CompanyId,
-    /// Who asked for it, where somebody did with an API key.
+    /// The caller, if the change was requested with an API key.
     pub caller: Option<CallingCompany>,
-    /// The instant of everything that happens in it.
+    /// The time used for everything in this transaction.
     pub now: DateTime<Utc>,
     transaction: Transaction<'static, Postgres>,
 }
 
 impl<M: Room> Edit<M> {
-    /// Opens the transaction. Nothing may be asked of the network until it ends.
+    /// Opens the transaction. No network request may be made until it ends.
     pub async fn begin(room: &M, company: CompanyId) -> Result<Self, sqlx::Error> {
         let transaction = room.pool().begin().await?;
         Ok(Self { room: room.clone(), company, caller: None, now: room.clock().now(), transaction })
     }
 
-    /// Opens the transaction of a request.
+    /// Opens the transaction for a request.
     pub async fn by(room: &M, caller: &CallingCompany) -> Result<Self, sqlx::Error> {
         Ok(Self { caller: Some(caller.clone()), ..Self::begin(room, caller.company).await? })
     }
 
-    /// The connection, for statements of the room's own.
+    /// The connection, for statements of the resource's own.
     pub fn conn(&mut self) -> &mut PgConnection {
         &mut self.transaction
     }
 
-    /// The record, as it is at this moment.
+    /// Returns the record as it is now, without a lock.
     pub async fn find<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
         queries::find(&mut self.transaction, &R::terms(&self.room), self.company, id).await
     }
 
-    /// The record, as it stays until this transaction ends: what depends on it can rely on it.
+    /// Returns the record with a shared lock: it does not change until this transaction ends, so that dependent changes can rely on it.
     pub async fn hold<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
         queries::hold(&mut self.transaction, &R::terms(&self.room), self.company, id).await
     }
 
-    /// Holds the record that `member` names and did not name before; refuses when it is not there.
+    /// Takes a shared lock on the record that the field `member` newly references. Returns a validation error if the record does
+    /// not exist.
     pub async fn hold_link<R: Resource<Room = M>>(
         &mut self,
         member: &str,
@@ -64,24 +65,24 @@ impl<M: Room> Edit<M> {
         }
     }
 
-    /// The record, as an answer tells it; refuses with `record_not_found`.
+    /// Returns the record as a response shows it, or the error `record_not_found`.
     pub async fn show<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Shown<R>, Problem> {
         let record = self.find(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         Ok(self.present(record).await?)
     }
 
-    /// A record as it was read or written in this transaction, as an answer tells it.
+    /// Presents a record that was read or written in this transaction, as a response shows it.
     pub async fn present<R: Resource<Room = M>>(&mut self, record: Record<R>) -> Result<Shown<R>, sqlx::Error> {
         Shown::one(&mut self.transaction, &R::terms(&self.room), record).await
     }
 
-    /// The record, locked against other changes until this transaction ends; refuses with `record_not_found`.
+    /// Returns the record, locked against other changes until this transaction ends, or the error `record_not_found`.
     pub async fn lock<R: Resource<Room = M>>(&mut self, id: R::Id) -> Result<Record<R>, Problem> {
         let record = self.lock_all(&[id]).await?.pop();
         record.ok_or_else(|| ProblemCode::RecordNotFound.into())
     }
 
-    /// Those of the records that exist, all locked.
+    /// Locks and returns those of the records that exist.
     pub async fn lock_all<R: Resource<Room = M>>(&mut self, ids: &[R::Id]) -> Result<Vec<Record<R>>, sqlx::Error> {
         queries::lock(&mut self.transaction, &R::terms(&self.room), self.company, ids).await
     }
@@ -92,7 +93,7 @@ impl<M: Room> Edit<M> {
         self.announce_change(Change::Created(&record)).await
     }
 
-    /// Changes a record that is locked; what stays as it was is not written and publishes nothing.
+    /// Updates a locked record. An unchanged record is not written and publishes nothing.
     pub async fn update<R: Announced<Room = M>>(&mut self, before: Record<R>, after: R) -> Result<Shown<R>, Problem> {
         if before.fields == after {
             return Ok(self.present(before).await?);
@@ -101,7 +102,7 @@ impl<M: Room> Edit<M> {
         self.announce_change(Change::Updated(&before, &after)).await
     }
 
-    /// Deletes a record that is locked and that no other needs; it is not found any more, but stays in the table.
+    /// Soft-deletes a locked record. Returns an error if other records reference it ([`Announced::NEEDED_BY`]).
     pub async fn delete<R: Announced<Room = M>>(&mut self, record: Record<R>) -> Result<Shown<R>, Problem> {
         for needed_by in R::NEEDED_BY {
             needed_by.check(&mut self.transaction, record.id.into()).await?;
@@ -112,7 +113,7 @@ impl<M: Room> Edit<M> {
 
     async fn announce_change<R: Announced<Room = M>>(&mut self, change: Change<'_, R>) -> Result<Shown<R>, Problem> {
         R::follow_up(self, &change).await?;
-        // Presented after what follows from the change, which may be part of what is shown.
+        // The record is presented after its consequences were applied, because they may be part of what is shown.
         let shown = self.present(change.record().clone()).await?;
         for name in R::events_in(&self.room, &change) {
             self.publish(&shown, name, Map::new()).await?;
@@ -120,7 +121,7 @@ impl<M: Room> Edit<M> {
         Ok(shown)
     }
 
-    /// Publishes an event about a record beside those its own changes publish, with `additional` as its `additionalData`.
+    /// Publishes an event about a record in addition to those its own changes publish, with `additional` as its `additionalData`.
     pub async fn announce<R: Resource<Room = M>>(
         &mut self,
         record: Record<R>,
@@ -131,7 +132,7 @@ impl<M: Room> Edit<M> {
         self.publish(&shown, name, additional).await
     }
 
-    /// Publishes an event about each of the records, all by one statement.
+    /// Publishes an event about each of the records in one statement.
     pub async fn announce_all<R: Resource<Room = M>>(&mut self, records: Vec<Record<R>>, name: &EventName) -> Result<(), sqlx::Error> {
         let (company, shown) = (self.company, Shown::many(&mut self.transaction, &R::terms(&self.room), records).await?);
         let told = |about: Shown<R>| NewEvent {
@@ -158,10 +159,10 @@ impl<M: Room> Edit<M> {
         events::publish(&mut self.transaction, event, self.now).await
     }
 
-    /// Makes it all happen.
+    /// Commits the transaction.
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         let committed = self.transaction.commit().await;
-        // Even after an error: the connection may have broken when all was done.
+        // Also after an error: the connection may have failed after the commit took effect.
         self.room.forget_what_changed();
         committed
     }

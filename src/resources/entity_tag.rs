@@ -1,4 +1,5 @@
-//! `ETag` and `If-Match`: who says which version they have read cannot overwrite a later one (RFC 9110, sections 8.8.3 and 13.1.1).
+//! `ETag` and `If-Match`: a client that states which version it has read cannot overwrite a later one (RFC 9110, sections 8.8.3 and
+//! 13.1.1).
 
 use std::convert::Infallible;
 
@@ -8,21 +9,21 @@ use axum::http::request::Parts;
 
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// The tag of a record's version.
+/// The `ETag` of a record version.
 pub fn of(version: i64) -> String {
     format!("\"{version}\"")
 }
 
-/// The versions a request is willing to change; any, when it does not say.
+/// The versions that a request accepts. Any version, if the request has no `If-Match` header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IfMatch(Option<Vec<String>>);
 
 impl IfMatch {
-    /// Refuses with `record_changed` unless the request is willing to change this version.
+    /// Returns the error `record_changed` unless the request accepts this version.
     pub fn check(&self, version: i64) -> Result<(), Problem> {
         let Some(tags) = &self.0 else { return Ok(()) };
         let tag = of(version);
-        // A weak tag (`W/"3"`) is not the strong one it resembles: the comparison is of the whole text.
+        // The whole text is compared, so a weak tag (`W/"3"`) does not match the strong one.
         match tags.iter().any(|listed| listed == "*" || *listed == tag) {
             true => Ok(()),
             false => Err(ProblemCode::RecordChanged.into()),
@@ -38,7 +39,7 @@ impl<S: Send + Sync> FromRequestParts<S> for IfMatch {
         if lines.iter().next().is_none() {
             return Ok(Self(None));
         }
-        // What cannot be read is no tag of ours, so it matches nothing: the careful reading of a careful request.
+        // An unreadable header value matches no version, so the request is rejected instead of overwriting a later version.
         let lines = lines.iter().filter_map(|line| line.to_str().ok());
         Ok(Self(Some(lines.flat_map(|line| line.split(',')).map(|tag| tag.trim().to_owned()).collect())))
     }

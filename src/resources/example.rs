@@ -1,4 +1,4 @@
-//! The smallest resource there can be, for the tests of the mechanism.
+//! The smallest possible resource, for the tests of this module.
 
 use serde_json::{Map, Value};
 use sqlx::PgPool;
@@ -7,7 +7,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::ids::VehicleId;
 use crate::resources::{Announced, Fields, Filter, Line, Resource, Room, Ruled};
 
-/// A room with nothing but what every room has.
+/// A state with only what [`Room`] requires.
 #[derive(Clone, Debug)]
 pub struct Storage {
     pub(super) pool: PgPool,
@@ -27,9 +27,9 @@ impl Room for Storage {
 crate::fields! {
     /// A shelf with a label.
     pub struct Shelf, sent as ShelfBody {
-        /// What is written on it.
+        /// The label text.
         label: Line<20>,
-        /// Whether there is something on it.
+        /// Whether the shelf holds anything.
         full: Option<bool>,
     }
 }

@@ -1,4 +1,4 @@
-//! A resource's members, told once: the columns, the body, what is shown and how it is described follow from it.
+//! A resource's fields, declared once: the columns, the request body, the response fields and the documentation are derived from them.
 
 use std::borrow::Cow;
 
@@ -10,24 +10,24 @@ use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::Problem;
 use crate::resources::{Columns, Parsed};
 
-/// A struct whose columns are the members of its bodies and answers. Made by [`fields!`](crate::fields).
+/// A struct whose columns are the fields of its request bodies and responses. Implemented by [`fields!`](crate::fields).
 pub trait Fields: Columns {
-    /// What `POST` and `PUT` take.
+    /// The request body of `POST` and `PUT`.
     type Body: DeserializeOwned + Send + Sync;
 
-    /// The members, in the order in which they are shown.
+    /// The documentation of the fields, in the order in which they are shown.
     fn described() -> Vec<Described>;
 
-    /// What is shown.
+    /// The fields as responses show them.
     fn members(&self) -> Map<String, Value>;
 
-    /// What a new record holds; refuses when something that must be sent was not.
+    /// Builds a new record from a request body. Returns a validation error if a required field is missing.
     fn created_by(body: Self::Body) -> Result<Self, Problem>;
 
-    /// What a record holds instead.
+    /// Returns the record with the fields of a request body applied.
     fn changed_by(&self, body: Self::Body) -> Self;
 
-    /// Holds the records that are named and were not named before; refuses when one of them is not there.
+    /// Takes shared locks on the records that are newly referenced. Returns a validation error if one of them does not exist.
     fn hold_links(
         &self,
         before: Option<&Self>,
@@ -36,73 +36,73 @@ pub trait Fields: Columns {
     ) -> impl Future<Output = Result<(), Problem>> + Send;
 }
 
-/// A member of a resource, for its documentation.
+/// The documentation of one field of a resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Described {
-    /// What it is called.
+    /// The name of the field.
     pub name: Cow<'static, str>,
-    /// What it means.
+    /// The description.
     pub sentence: Cow<'static, str>,
-    /// What it may be.
+    /// The JSON Schema.
     pub schema: Value,
-    /// It may be sent; otherwise it is only shown.
+    /// Whether requests may contain the field. Otherwise it is read-only.
     pub sent: bool,
-    /// It must be sent for a new record.
+    /// Whether the field is required to create a record.
     pub needed: bool,
 }
 
 impl Described {
-    /// A member that may be sent.
+    /// A field that requests may contain.
     pub fn sent<T: Parsed>(name: &'static str, sentence: &'static str) -> Self {
         Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), sent: true, needed: T::initial().is_none() }
     }
 
-    /// A member that is only shown, of a form that no type tells.
+    /// A read-only field with an explicit schema, for which there is no type.
     pub fn formed(name: &'static str, sentence: &'static str, schema: Value) -> Self {
         Self { name: name.into(), sentence: sentence.into(), schema, sent: false, needed: false }
     }
 
-    /// The same, where it may be sent, too.
+    /// Makes the field one that requests may contain.
     pub fn and_sent(self) -> Self {
         Self { sent: true, ..self }
     }
 
-    /// The same, where it must be sent for a new record.
+    /// Makes the field required to create a record.
     pub fn and_needed(self) -> Self {
         Self { sent: true, needed: true, ..self }
     }
 
-    /// The same, where it may be sent and is never shown.
+    /// Makes the field write-only: requests may contain it, responses never do.
     pub fn never_shown(mut self) -> Self {
         self.schema["writeOnly"] = true.into();
         self.and_sent()
     }
 
-    /// A member that is only shown.
+    /// A read-only field.
     pub fn shown<T: Parsed>(name: &'static str, sentence: &'static str) -> Self {
         Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), sent: false, needed: false }
     }
 }
 
-/// Declares a struct whose fields are at once the columns of a table and the members of bodies and answers. Each is given the type it is
-/// parsed by ([`Parsed`](crate::resources::Parsed)), and `as` another name outside where it has one. What stands behind `kept` is shown
-/// and cannot be sent.
+/// Declares a struct whose fields are both the columns of a table and the fields of request bodies and responses. Each field has
+/// the type it is parsed by ([`Parsed`](crate::resources::Parsed)). `as` gives it a different name in JSON. The fields in the
+/// `kept` block are read-only.
 ///
 /// ```
 /// use portico::resources::{Instant, Line, Meta};
 ///
 /// portico::fields! {
-///     /// A place on the shelf.
+///     /// A shelf in the warehouse.
 ///     pub struct Shelf, sent as ShelfBody {
-///         /// What is written on it.
+///         /// The label text.
 ///         label: Line<20>,
-///         /// Whether there is something on it.
+///         /// Whether the shelf holds anything.
 ///         is_full as "full": bool,
-///         /// What the shop keeps with it.
+///         /// Data that the shop stores with it.
 ///         meta: Meta,
 ///     }
 ///     kept {
-///         /// When it was last looked at.
+///         /// When it was last inspected.
 ///         looked_at: Option<Instant>,
 ///     }
 /// }

@@ -1,4 +1,4 @@
-//! `<column>=value`: the parameters a list can be narrowed by.
+//! List filters: `<column>=value`.
 
 use serde_json::{Value, json};
 use sqlx::{Postgres, QueryBuilder};
@@ -7,28 +7,28 @@ use uuid::Uuid;
 use crate::kernel::ids::{AnyId, TypedId, read_id};
 use crate::resources::Words;
 
-/// A parameter of a list that a column must equal.
+/// A query parameter of a list that a column must equal.
 #[derive(Clone, Copy, Debug)]
 pub struct Filter {
-    /// The parameter.
+    /// The name of the query parameter.
     pub(super) name: &'static str,
     /// The column it is compared with.
     pub(super) column: &'static str,
     form: Form,
 }
 
-/// What the values of a parameter look like.
+/// The format of a filter's values.
 #[derive(Clone, Copy, Debug)]
 enum Form {
-    /// Whatever this understands, and what that is called.
+    /// The name of the format and the function that parses it.
     Understood(&'static str, fn(&str) -> Option<Operand>),
     /// One of these words.
     Word(&'static [&'static str]),
-    /// An id with this prefix, in any of its forms, which is kept in the form that answers show.
+    /// An id with this prefix, in any of its forms. The column stores it as text, in the form that responses show.
     ShownId(&'static str),
 }
 
-/// A value that was understood.
+/// A parsed filter value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
     /// Text, compared exactly.
@@ -37,7 +37,7 @@ pub enum Operand {
     Id(Uuid),
     /// A number.
     Number(f64),
-    /// A yes or no.
+    /// A boolean.
     Boolean(bool),
 }
 
@@ -47,7 +47,7 @@ impl Filter {
         Self::understood(name, "text", |text| Some(Operand::Text(text.to_owned())))
     }
 
-    /// One of the words of `T`.
+    /// One of the words of the enum `T`.
     pub const fn word<T: Words>(name: &'static str) -> Self {
         Self::one_of(name, T::WORDS)
     }
@@ -77,7 +77,7 @@ impl Filter {
         Self::understood(name, "true or false", |text| text.parse().ok().map(Operand::Boolean))
     }
 
-    /// The id of a record with this prefix, as UUID or TypeID, where the column holds it as text.
+    /// The id of a record with this prefix, as UUID or TypeID, for a column that stores it as text.
     pub const fn shown_id(name: &'static str, prefix: &'static str) -> Self {
         Self { name, column: name, form: Form::ShownId(prefix) }
     }
@@ -86,12 +86,12 @@ impl Filter {
         Self { name, column: name, form: Form::Understood(expected, read) }
     }
 
-    /// Compared with a column that is not named like the parameter.
+    /// Compares with a column whose name differs from the parameter's.
     pub const fn on(self, column: &'static str) -> Self {
         Self { column, ..self }
     }
 
-    /// Understands a value, or does not.
+    /// Parses a value; `None` if it is invalid.
     pub(super) fn read(&self, text: &str) -> Option<Operand> {
         match self.form {
             Form::Understood(_, read) => read(text),
@@ -100,7 +100,7 @@ impl Filter {
         }
     }
 
-    /// What a value must be, for the refusal of one that is not.
+    /// What a value must be, for the error message.
     pub(super) fn expected(&self) -> String {
         match self.form {
             Form::Understood(expected, _) => expected.to_owned(),
@@ -109,7 +109,7 @@ impl Filter {
         }
     }
 
-    /// What a value may be, as a JSON Schema.
+    /// The JSON Schema of a value.
     pub(super) fn schema(&self) -> Value {
         match self.form {
             Form::Word(words) => json!({ "type": "string", "enum": words }),

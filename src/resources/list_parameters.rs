@@ -1,4 +1,4 @@
-//! The parameters of a list: each understood, known once, and at most once there (decisions, section 9).
+//! The query parameters of a list. Unknown, invalid and repeated parameters are rejected (`docs/specification/decisions.md`, section 9).
 
 use std::collections::HashSet;
 
@@ -13,27 +13,27 @@ use crate::resources::{Instant, Resource, Terms};
 const DEFAULT_LIMIT: u8 = 25;
 const MAX_LIMIT: u8 = 100;
 
-/// What part of a list was asked for.
+/// The parsed query parameters of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ListParameters {
-    /// Records a page.
+    /// Maximum number of records on the page.
     pub limit: u8,
-    /// Where the last page ended.
+    /// The position where the previous page ended.
     pub after: Option<Cursor>,
-    /// Which end comes first.
+    /// The sort order.
     pub direction: Direction,
-    /// Words to look for.
+    /// The search text.
     pub query: Option<String>,
-    /// Columns and what they must equal.
+    /// The columns and the values they must equal.
     pub filters: Vec<(&'static str, Operand)>,
-    /// Not before this instant.
+    /// Inclusive lower bound of `created_at`.
     pub created_from: Option<DateTime<Utc>>,
-    /// Before this instant.
+    /// Exclusive upper bound of `created_at`.
     pub created_until: Option<DateTime<Utc>>,
 }
 
 impl ListParameters {
-    /// Reads the part of an address behind the `?`.
+    /// Parses the query string of a request URL.
     pub fn parse<R: Resource>(terms: &Terms, query: &str) -> Result<Self, Problem> {
         let mut parameters = Self {
             limit: DEFAULT_LIMIT,
@@ -56,7 +56,8 @@ impl ListParameters {
                 "limit" => parameters.limit = limit(&value)?,
                 "after" => parameters.after = Some(Cursor::decode(&value).ok_or_else(|| refused("after", "is not a cursor of a list"))?),
                 "sort" => sort = Some(direction(&value)?),
-                // Shown instants have milliseconds, so milliseconds are compared: whoever was shown as that instant is not after it.
+                // Responses show instants with milliseconds, so milliseconds are compared: a record shown with exactly this instant
+                // is not after it.
                 "created_after" => parameters.created_from = Some(instant(&name, &value)? + TimeDelta::milliseconds(1)),
                 "created_before" => parameters.created_until = Some(instant(&name, &value)?),
                 "query" if !terms.search.is_empty() => parameters.query = Some(value.into_owned()).filter(|words| !words.is_empty()),
@@ -93,7 +94,7 @@ fn direction(value: &str) -> Result<Direction, Problem> {
 }
 
 fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Problem> {
-    // In an address a bare `+` means a blank; the instants we show contain one, and are pasted as they are.
+    // In a query string a bare `+` means a space. The instants in responses contain a `+`, and clients paste them unchanged.
     let instant = value.replace(' ', "+").parse::<Instant>();
     instant.map(Into::into).map_err(|_| refused(name, "must be an instant such as 2026-05-21T10:15:00.000+00:00"))
 }
@@ -104,7 +105,7 @@ fn filter(terms: &Terms, name: &str, value: &str) -> Result<(&'static str, Opera
     Ok((filter.column, operand))
 }
 
-/// The refusal of a parameter that a route does not take.
+/// The error for a parameter that a route does not take.
 pub(super) fn unknown(name: &str) -> Problem {
     refused(name, "is not known here")
 }

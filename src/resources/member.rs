@@ -1,13 +1,14 @@
-//! Members of a body that may be missing.
+//! Optional fields of a request body.
 
 use serde::{Deserialize, Deserializer};
 
 use crate::resources::Parsed;
 
-/// A member that was sent or not. `Member<T>` takes a `T` and no null; `Member<Option<T>>` also null, which clears what was there.
+/// A field that is either present or missing. `Member<T>` takes a `T` and rejects null; `Member<Option<T>>` accepts null, which
+/// clears the stored value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Member<T> {
-    /// Not in the body: what was there stays.
+    /// Not in the body: the stored value is kept.
     #[default]
     Missing,
     /// In the body, with this value.
@@ -21,7 +22,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Member<T> {
 }
 
 impl<T> Member<T> {
-    /// The value, if one was sent.
+    /// The value, if the field is present.
     pub fn as_sent(&self) -> Option<&T> {
         match self {
             Self::Missing => None,
@@ -29,7 +30,7 @@ impl<T> Member<T> {
         }
     }
 
-    /// Replaces what is in `column` by the value, if one was sent.
+    /// Replaces `column` with the value, if the field is present.
     pub fn put<C: From<T>>(self, column: &mut C) {
         if let Self::Sent(value) = self {
             *column = value.into();
@@ -38,7 +39,7 @@ impl<T> Member<T> {
 }
 
 impl<T: Parsed> Member<T> {
-    /// What a new record holds; `None` when something that must be sent was not.
+    /// The value for a new record; `None` if a required field is missing.
     pub fn or_initial(self) -> Option<T::Kept> {
         match self {
             Self::Missing => T::initial(),
@@ -46,7 +47,7 @@ impl<T: Parsed> Member<T> {
         }
     }
 
-    /// Replaces what is kept by the value, if one was sent.
+    /// Replaces `kept` with the value, if the field is present.
     pub fn keep_in(self, kept: &mut T::Kept) {
         if let Self::Sent(value) = self {
             *kept = value.keep();
@@ -55,7 +56,7 @@ impl<T: Parsed> Member<T> {
 }
 
 impl<T> Member<Option<T>> {
-    /// Replaces what is in `column` by the value, or clears it if null was sent.
+    /// Replaces `column` with the value, or clears it if the value is null. Does nothing if the field is missing.
     pub fn put_or_clear<C: From<T>>(self, column: &mut Option<C>) {
         if let Self::Sent(value) = self {
             *column = value.map(Into::into);

@@ -1,37 +1,46 @@
-//! Extension resources: the five-route convention, written once (interface 2, Extension resource routes; decisions, section 9).
+//! Extension resources: the five-route convention, written once (interface 2, Extension resource routes;
+//! `docs/specification/decisions.md`, section 9).
 //!
-//! A kind of record is a struct whose members are told once, by [`fields!`](crate::fields): the columns, the bodies, what is shown and how
-//! it is documented follow from it ([`Fields`]). How it is listed is its [`Resource`]; what its changes mean to others is its
-//! [`Announced`]; what its members may be beside each other is its [`Ruled`], which makes it [`Editable`]. A kind whose bodies have
-//! another form than its records declares its columns alone ([`columns!`](crate::columns)) and is [`Editable`] by itself.
+//! A kind of record is a struct whose fields are declared once, by [`fields!`](crate::fields). The columns, the request bodies, the
+//! response fields and the documentation are derived from that declaration ([`Fields`]). A kind implements up to three more traits:
+//! * [`Resource`] defines how records are listed and found.
+//! * [`Announced`] defines which events a change publishes.
+//! * [`Ruled`] validates the fields against each other and makes the kind [`Editable`].
 //!
-//! An [`Extension`] is a namespace of such kinds: from the first trait come `GET` routes, from the last all five, and from the same list the
-//! document that describes them. The statements are put together here from the names the resource gives: a resource has no SQL of its own
-//! for being listed, found, created, changed and deleted. A route beside the five that writes a record begins with [`Writing`].
-//! `example.rs` is the smallest resource there can be, and `docs/extensions.md` adds one from the start to the end.
+//! A kind whose request bodies differ from its records declares only its columns ([`columns!`](crate::columns)) and implements
+//! [`Editable`] itself.
 //!
-//! A type may stand for many kinds, which its room tells apart by their [`Terms`]: so do the kinds that files declare. Whoever learns only
-//! from a file which kind it names asks a [`Referable`].
+//! An [`Extension`] is a namespace of such kinds. A [`Resource`] gets the two `GET` routes, an [`Editable`] gets all five, and the
+//! OpenAPI document is generated from the same list. This module builds the SQL statements from the names that the resource
+//! declares, so a resource contains no SQL of its own for list, find, create, update and delete. A further route that writes a
+//! record starts with [`Writing`]. `example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by
+//! step.
 //!
-//! Every table has the columns `id`, `company_id`, `version`, `created_at`, `updated_at`, `deleted_at` beside the resource's own, and an
-//! index on `(company_id, created_at, id)`; where several kinds share a table, the column that tells them apart stands before `created_at`. So
-//! does, in an index of its own, each column a list can be narrowed by, but for those that `tests/it/lists_at_size.rs` names with a reason. A log that is kept in another form is read through a view that has them.
-//! What stands behind the `?` of another route than a list is refused like a parameter that a list does not know.
+//! One type may serve several kinds, which its state tells apart by their [`Terms`]. The kinds declared in files work this way.
+//! Code that learns the kind only from such a file uses a [`Referable`].
+//!
+//! Every table has the columns `id`, `company_id`, `version`, `created_at`, `updated_at` and `deleted_at` beside the resource's own
+//! columns, and an index on `(company_id, created_at, id)`. If several kinds share a table, the column that tells them apart
+//! precedes `created_at` in the index. Each column that a list can be filtered by has an index of its own, in which it precedes
+//! `created_at`. `tests/it/lists_at_size.rs` names the exceptions with a reason. A log with a different table layout is read
+//! through a view that has these columns. Routes other than lists reject unknown query parameters in the same way as lists do.
 //!
 //! # What is guaranteed
 //!
-//! * Nothing of another company, and nothing deleted, is ever found: the condition stands in every statement.
-//! * A change, what follows from it and the events that tell of it are one transaction, an [`Edit`]: all of it happens or nothing.
-//! * Records are changed under a lock on their row. Who sends `If-Match` changes the version they have read, or nothing.
-//! * A record that is named is there, and of the same company, when the change that names it is committed ([`Link`]).
-//! * What ends unchanged is not written, keeps its version and publishes nothing.
-//! * What an answer and an event show is what the table holds, not what the body said.
-//! * A page continues where the last one ended, whatever was created or deleted in between.
+//! * Records of another company and deleted records are never found: every statement contains the condition.
+//! * A change, its consequences and the events about it are one transaction, an [`Edit`].
+//! * Records are changed under a row lock. A request with `If-Match` only changes the version that the client has read.
+//! * A referenced record exists and belongs to the same company when the change that references it is committed ([`Link`]).
+//! * A change that leaves a record as it was is not written, keeps the version and publishes nothing.
+//! * Responses and events show what the table contains, not what the request body contained.
+//! * A page continues where the previous one ended, whatever was created or deleted in between.
 //!
-//! What is not: an `ETag` is the version of the record itself; what is shown beside it of another record (an order shows its driver's
-//! name) may change without it.
+//! # What is not guaranteed
+//!
+//! An `ETag` is the version of the record itself. Data of another record that is shown with it (an order shows its driver's name)
+//! may change while the `ETag` stays the same.
 
-/// The code of the page that explains this, so that it goes on being true.
+/// The code in this page is compiled as a doc test, so that it stays correct.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/extensions.md")]
 struct Explained;

@@ -1,4 +1,4 @@
-//! Records that others still need are not deleted.
+//! Records that other records still reference cannot be deleted.
 
 use sqlx::{PgConnection, QueryBuilder};
 use uuid::Uuid;
@@ -6,30 +6,30 @@ use uuid::Uuid;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::Resource;
 
-/// Live records that name another one, which therefore stays.
+/// Live records that reference another record and so prevent its deletion.
 #[derive(Clone, Copy, Debug)]
 pub struct NeededBy {
     table: &'static str,
-    /// The column that names the other record.
+    /// The column that references the other record.
     column: &'static str,
-    /// Which of them count.
+    /// The SQL condition that restricts which of them count.
     condition: &'static str,
-    /// The sentence of the refusal.
+    /// The message of the error.
     sentence: &'static str,
 }
 
 impl NeededBy {
-    /// The records of the kind `R` that name the other one in `column`.
+    /// All records of the kind `R` that reference the other record in `column`.
     pub const fn each<R: Resource>(column: &'static str, sentence: &'static str) -> Self {
         Self { table: R::TABLE, column, condition: "true", sentence }
     }
 
-    /// Only those of them for which this condition of SQL holds.
+    /// Restricts it to the records for which this SQL condition holds.
     pub const fn while_it(self, condition: &'static str) -> Self {
         Self { condition, ..self }
     }
 
-    /// Refuses with `record_in_use` while one of them names `id`.
+    /// Returns the error `record_in_use` if one of these records references `id`.
     pub(super) async fn check(&self, conn: &mut PgConnection, id: Uuid) -> Result<(), Problem> {
         let Self { table, column, condition, sentence } = self;
         let mut sql =

@@ -1,4 +1,4 @@
-//! What routes take behind the `?`: what they do not know is refused, never passed over. Lists look for themselves ([`ListParameters`]).
+//! Query parameters of routes: unknown ones are rejected, never ignored. Lists check their own ([`ListParameters`]).
 //!
 //! [`ListParameters`]: crate::resources::list_parameters::ListParameters
 
@@ -13,23 +13,23 @@ use crate::companies::{CallingCompany, Companies};
 use crate::kernel::problem::Problem;
 use crate::resources::list_parameters::unknown;
 
-/// The parameters of a route, each with what it means.
+/// The query parameters of a route, each with its description.
 pub type Parameters = &'static [(&'static str, &'static str)];
 
-/// The handler of a route that takes these parameters alone. A request with another one is refused once its key is known.
+/// The handler of a route that takes only these parameters. Another parameter is rejected after the API key has been verified.
 #[derive(Clone, Debug)]
 pub(super) struct Taking<H> {
     pub(super) parameters: Parameters,
     pub(super) handler: H,
 }
 
-/// The handler of a route that takes no parameters.
+/// Wraps the handler of a route that takes no query parameters.
 pub(super) fn without_parameters<H>(handler: H) -> Taking<H> {
     Taking { parameters: &[], handler }
 }
 
 impl<H> Taking<H> {
-    /// The first that is not known.
+    /// The first unknown parameter.
     fn unknown(&self, query: &str) -> Option<String> {
         let mut names = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
         names.find(|name| self.parameters.iter().all(|(known, _)| known != name)).map(Into::into)

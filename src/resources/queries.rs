@@ -1,5 +1,5 @@
-//! The SQL of every resource. The text is put together from constants of the program alone, the names a [`Resource`] gives; every
-//! value that comes from outside is bound.
+//! The SQL of every resource. The text of a statement consists only of constants of the program, the names that a [`Resource`]
+//! declares. Every value that comes from outside is bound.
 
 use chrono::{DateTime, Utc};
 use sqlx::{PgConnection, Postgres, QueryBuilder};
@@ -14,7 +14,7 @@ fn columns<R: Resource>() -> String {
     format!("id, company_id, version, created_at, updated_at, {}", R::COLUMNS.join(", "))
 }
 
-/// Selects the live records of `company`; conditions may be added behind.
+/// Selects the live records of `company`; further conditions may be appended.
 fn select<R: Resource>(terms: &Terms, company: CompanyId) -> QueryBuilder<Postgres> {
     live(&columns::<R>(), R::TABLE, terms.part, company)
 }
@@ -29,7 +29,7 @@ fn live(columns: &str, table: &str, part: Option<(&str, &str)>, company: Company
     let mut sql = QueryBuilder::new(format!("select {columns} from {table} where deleted_at is null and company_id = "));
     sql.push_bind(company.uuid());
     if let Some((column, word)) = part {
-        // Written out, so that an index on this part alone can be used.
+        // Written as a literal, so that a partial index on this kind can be used.
         sql.push(format!(" and {column} = '{word}'"));
     }
     sql
@@ -44,7 +44,8 @@ pub(super) async fn find<R: Resource>(
     select_one::<R>(terms, company, id).build_query_as().fetch_optional(conn).await
 }
 
-/// The record, its row held: it can be read, and held by others, but neither changed nor deleted until the transaction ends.
+/// Returns the record with a shared row lock: other transactions can read it and share the lock, but neither change nor delete it
+/// until this transaction ends.
 pub(super) async fn hold<R: Resource>(
     conn: &mut PgConnection,
     terms: &Terms,
@@ -54,7 +55,7 @@ pub(super) async fn hold<R: Resource>(
     select_one::<R>(terms, company, id).push(" for share").build_query_as().fetch_optional(conn).await
 }
 
-/// Whether there is such a record; its row held, where records of its kind can be deleted.
+/// Whether the record exists. Takes a shared row lock if records of its kind can be deleted.
 pub(super) async fn hold_referable(conn: &mut PgConnection, kind: &Referable, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
     let mut sql = live("id", kind.table, kind.part, company);
     sql.push(" and id = ").push_bind(id);
@@ -64,8 +65,9 @@ pub(super) async fn hold_referable(conn: &mut PgConnection, kind: &Referable, co
     Ok(sql.build().fetch_optional(conn).await?.is_some())
 }
 
-/// The records with these ids, their rows locked until the transaction ends. Always locked in the order of their ids, so that two
-/// transactions that want the same ones wait for each other instead of blocking each other. The lock leaves foreign keys on the row alone.
+/// Returns the records with these ids and locks their rows until the transaction ends. The rows are always locked in id order, so
+/// that two transactions on the same records wait for each other instead of deadlocking. The lock mode does not block foreign keys
+/// that reference the row.
 pub(super) async fn lock<R: Resource>(
     conn: &mut PgConnection,
     terms: &Terms,
@@ -114,10 +116,10 @@ pub(super) async fn mark_deleted<R: Resource>(conn: &mut PgConnection, id: R::Id
     Ok(())
 }
 
-/// Records that a search looks at for one page, where it has to read them.
+/// How many records an unindexed search reads for one page.
 const SCANNED: i64 = 5000;
 
-/// Selects what `parameters` narrow a list to, but for the words they look for.
+/// Adds the conditions of `parameters` to a statement, except the search text.
 fn narrowed(mut sql: QueryBuilder<Postgres>, parameters: &ListParameters) -> QueryBuilder<Postgres> {
     for (column, operand) in &parameters.filters {
         sql.push(format!(" and {column} = "));
@@ -135,13 +137,13 @@ fn narrowed(mut sql: QueryBuilder<Postgres>, parameters: &ListParameters) -> Que
     sql
 }
 
-/// `and (created_at, id) < (…)`
+/// Appends `and (created_at, id) < (…)`.
 fn push_key(sql: &mut QueryBuilder<Postgres>, comparison: &str, key: Cursor) {
     sql.push(format!(" and (created_at, id) {comparison} (")).push_bind(key.created_at);
     sql.push(", ").push_bind(key.id).push(")");
 }
 
-/// The last record that a search which has to read what it searches looks at for this page; `None` when it can look at all that is left.
+/// The last record that an unindexed search reads for this page; `None` if it can read all remaining records.
 pub(super) async fn find_horizon<R: Resource>(
     conn: &mut PgConnection,
     terms: &Terms,
@@ -158,7 +160,7 @@ pub(super) async fn find_horizon<R: Resource>(
     Ok(row.map(|(created_at, id)| Cursor { direction: parameters.direction, created_at, id }))
 }
 
-/// One record more than a page holds, where there are more before the `horizon`.
+/// Returns up to one record more than a page holds, none of them after the `horizon`.
 pub(super) async fn list<R: Resource>(
     conn: &mut PgConnection,
     terms: &Terms,
@@ -175,7 +177,7 @@ pub(super) async fn list<R: Resource>(
     }
     let order = parameters.direction.order();
     sql.push(format!(" order by created_at {order}, id {order} limit ")).push_bind(i64::from(parameters.limit) + 1);
-    // Whether an index helps depends on the words: a search is planned anew each time.
+    // Whether an index helps depends on the search text, so a search is planned anew each time.
     sql.build_query_as().persistent(parameters.query.is_none()).fetch_all(conn).await
 }
 
@@ -189,7 +191,7 @@ fn push_search(terms: &Terms, sql: &mut QueryBuilder<Postgres>, words: &str) {
     sql.push(")");
 }
 
-/// The pattern of texts that contain `words`, in which `%`, `_` and `\` are themselves.
+/// The `ilike` pattern of texts that contain `words`, with `%`, `_` and `\` escaped.
 fn contains(words: &str) -> String {
     let escaped = words.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
     format!("%{escaped}%")

@@ -1,4 +1,4 @@
-//! A stored record, and the form in which it is told outside.
+//! A stored record, and the form in which responses and events show it.
 
 use axum::Json;
 use axum::http::{StatusCode, header};
@@ -18,15 +18,15 @@ use crate::resources::{Resource, Terms, entity_tag};
 pub struct Record<R: Resource> {
     /// Its primary key.
     pub id: R::Id,
-    /// Whose it is.
+    /// The company that owns the record.
     pub company: CompanyId,
-    /// Counts its changes, from 1.
+    /// The number of changes, starting at 1.
     pub version: i64,
-    /// When it was made.
+    /// When the record was created.
     pub created_at: DateTime<Utc>,
-    /// When it was changed last.
+    /// When the record was last changed.
     pub updated_at: DateTime<Utc>,
-    /// Its own columns.
+    /// The resource's own columns.
     pub fields: R,
 }
 
@@ -43,14 +43,14 @@ impl<R: Resource> FromRow<'_, PgRow> for Record<R> {
     }
 }
 
-/// A record together with what is told of it: in an answer, and as the `data` of its events.
+/// A record together with its JSON fields, as shown in a response and in the `data` of its events.
 #[derive(Clone, Debug)]
 pub struct Shown<R: Resource> {
     /// The record.
     pub record: Record<R>,
-    /// Its members: `id`, `uuid`, the resource's own, `meta`, `created_at`, `updated_at`.
+    /// The JSON fields: `id`, `uuid`, the resource's own, `meta`, `created_at`, `updated_at`.
     pub members: Map<String, Value>,
-    /// What it is called.
+    /// The singular name of the kind.
     singular: &'static str,
 }
 
@@ -61,7 +61,7 @@ impl<R: Resource> Shown<R> {
         Ok(shown.expect("one record was presented"))
     }
 
-    /// Presents many records in one go.
+    /// Presents many records with one call of [`Resource::present`].
     pub(super) async fn many(conn: &mut PgConnection, terms: &Terms, records: Vec<Record<R>>) -> Result<Vec<Self>, sqlx::Error> {
         let presented = R::present(conn, &records).await?;
         assert_eq!(presented.len(), records.len(), "{} presents every record", terms.singular);
@@ -69,13 +69,13 @@ impl<R: Resource> Shown<R> {
         Ok(records.into_iter().zip(presented).map(|(record, own)| Self { members: members(&record, own), record, singular }).collect())
     }
 
-    /// `{"<singular>":{…}}` with the record's `ETag`.
+    /// The response `{"<singular>":{…}}` with the record's `ETag`.
     pub fn answer(self, status: StatusCode) -> Response {
         let tag = entity_tag::of(self.record.version);
         (status, [(header::ETAG, tag)], Json(json!({ self.singular: self.members }))).into_response()
     }
 
-    /// The `data` of an event about the record (decisions, section 7).
+    /// The `data` of an event about the record. Decisions, section 7.
     pub(super) fn event_data(&self, additional: Map<String, Value>) -> Map<String, Value> {
         let mut data =
             Map::from_iter([("id".to_owned(), self.members["id"].clone()), ("public_id".to_owned(), self.members["id"].clone())]);
@@ -98,7 +98,7 @@ fn members<R: Resource>(record: &Record<R>, mut own: Map<String, Value>) -> Map<
     members
 }
 
-/// A JSON object's members, written like one: `members! { "name": driver.name, "phone": driver.phone }`.
+/// The fields of a JSON object, written like one: `members! { "name": driver.name, "phone": driver.phone }`.
 #[macro_export]
 macro_rules! members {
     ($($member:tt)*) => {

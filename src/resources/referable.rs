@@ -1,4 +1,4 @@
-//! Kinds of records that can be named, for those who learn only while the program runs which one they name.
+//! Kinds of records that can be referenced, for code that learns the kind only at run time.
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -6,16 +6,17 @@ use uuid::Uuid;
 use crate::kernel::ids::{CompanyId, TypedId, read_id};
 use crate::resources::{Operation, Resource, Terms, plural_path, queries};
 
-/// A kind of record that others may name.
+/// A kind of record that other records may reference.
 #[derive(Clone, Debug)]
 pub struct Referable {
-    /// Its name among all kinds: `fleet/orders`.
+    /// The name, unique among all kinds: `fleet/orders`.
     pub name: String,
-    /// The word before the `_` of its ids.
+    /// The prefix of its ids, before the `_`.
     pub prefix: &'static str,
     pub(super) table: &'static str,
     pub(super) part: Option<(&'static str, &'static str)>,
-    /// Its records can be deleted, so one that is named has to be held. What only comes and stays is read through views that cannot be locked.
+    /// Whether its records can be deleted; a referenced record must then be locked. Records that cannot be deleted may be read
+    /// through views, which cannot be locked.
     pub(super) deletable: bool,
 }
 
@@ -31,12 +32,12 @@ impl Referable {
         }
     }
 
-    /// Reads an id in any of its forms; gives it in the form that answers show, too.
+    /// Parses an id in any of its forms. Also returns it in the form that responses show.
     pub fn read(&self, text: &str) -> Option<(Uuid, String)> {
         read_id(self.prefix, text)
     }
 
-    /// Whether the company has this record, which then stays until the transaction ends.
+    /// Whether the company has this record. A deletable record is locked until the transaction ends.
     pub async fn hold(&self, conn: &mut PgConnection, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
         queries::hold_referable(conn, self, company, id).await
     }

@@ -1,4 +1,4 @@
-//! What a room says about a kind of record, in three steps: how it is read, what its changes announce, how a body edits it.
+//! The traits of a kind of record, in three steps: how it is read, which events its changes publish, how a request body edits it.
 
 use std::future::{Future, ready};
 
@@ -13,70 +13,70 @@ use crate::kernel::ids::TypedId;
 use crate::kernel::problem::Problem;
 use crate::resources::{Columns, Described, Edit, Fields, Filter, NeededBy, Record, Terms, Unique};
 
-/// The members of records, in the order of the records.
+/// The JSON fields of records, in the order of the records.
 pub type Presented = Result<Vec<Map<String, Value>>, sqlx::Error>;
 
-/// The state of the room a resource belongs to.
+/// The state of the module that a resource belongs to.
 pub trait Room: Clone + Send + Sync + 'static {
-    /// The database.
+    /// The database pool.
     fn pool(&self) -> &PgPool;
-    /// The time.
+    /// The clock.
     fn clock(&self) -> &Clock;
 
-    /// Called once an [`Edit`] has been committed, for what the room remembers of its records. Earlier would be too early: what is
-    /// looked up before the commit is still as it was.
+    /// Called after an [`Edit`] has been committed, to evict cached records. Evicting before the commit would be too early: a
+    /// lookup would cache the old record again.
     fn forget_what_changed(&self) {}
 }
 
-/// A kind of record that is listed and found by `GET`.
+/// A kind of record that has the two `GET` routes.
 pub trait Resource: Columns {
     /// The type of its ids.
     type Id: TypedId;
-    /// The state of its room.
+    /// The state of its module.
     type Room: Room;
 
-    /// One of them, as JSON names it: `tracking_number`.
+    /// The singular name in JSON: `tracking_number`.
     const SINGULAR: &'static str;
-    /// Many of them, as JSON names them: `tracking_numbers`. In the path the words are joined by `-`.
+    /// The plural name in JSON: `tracking_numbers`. In paths `-` replaces `_`.
     const PLURAL: &'static str;
-    /// The table, or the view that gives it the form of one.
+    /// The table, or a view with the same columns.
     const TABLE: &'static str = Self::PLURAL;
-    /// The parameters a list can be narrowed by.
+    /// The query parameters that a list can be filtered by.
     const FILTERS: &'static [Filter] = &[];
-    /// The columns of text that `query` searches.
+    /// The text columns that `query` searches.
     const SEARCH: &'static [&'static str] = &[];
-    /// The column that has to be narrowed before `query` may be asked, where searching reads what it searches: no index helps, so it looks
-    /// at some thousand records a page and goes on in the next.
+    /// The column that must be filtered by before `query` is accepted, for a search that no index supports. Such a search reads a
+    /// limited number of records per page (5000) and continues on the next page.
     const SEARCH_WITHIN: Option<&'static str> = None;
 
-    /// What a key needs to list and find them.
+    /// The scope that an API key needs to list and find records.
     const READING: Scope = Scope::Read;
-    /// What a key needs to create, change and delete them.
+    /// The scope that an API key needs to create, change and delete records.
     const WRITING: Scope = Scope::Write;
 
-    /// What the kind is called in this room. A type that stands for one kind says it above.
+    /// The names of the kind. A type that serves a single kind derives them from the constants above.
     fn terms(_: &Self::Room) -> Terms {
         Terms::of::<Self>()
     }
 
-    /// The resource's own members of a record, where they follow from it alone. `id`, `uuid`, `created_at` and `updated_at` are added to
-    /// them, and `meta` where they have none.
+    /// The resource's own JSON fields, if they depend on this record alone. `id`, `uuid`, `created_at` and `updated_at` are added,
+    /// and an empty `meta` if there is none.
     fn shown(&self) -> Map<String, Value> {
         Map::new()
     }
 
-    /// The same of each record, in the same order; said instead, where other records have to be asked. Takes many, so that what is shown of
-    /// them costs one statement a list.
+    /// The JSON fields of each record, in the same order. Implemented instead of [`Resource::shown`] if other records must be read.
+    /// Takes many records, so that a list costs one statement.
     fn present(_: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
         ready(Ok(records.iter().map(|record| record.fields.shown()).collect()))
     }
 
-    /// The members that are shown and never sent, for the documentation; those of [`Resource::details`] among them.
+    /// The documentation of the read-only fields, including those of [`Resource::details`].
     fn shown_beside() -> Vec<Described> {
         Vec::new()
     }
 
-    /// Members that only the answer to `GET …/{uuid}` has: what would be too much for a list.
+    /// Fields that only the response to `GET …/{uuid}` contains, because they would be too much for a list.
     fn details(
         _: &Self::Room,
         _: &mut PgConnection,
@@ -86,26 +86,26 @@ pub trait Resource: Columns {
     }
 }
 
-/// What happens to a record.
+/// A change of a record.
 #[derive(Debug)]
 pub enum Change<'a, R: Resource> {
-    /// It is new.
+    /// The record was created.
     Created(&'a Record<R>),
-    /// It was the first and is the second, and these differ.
+    /// The record before and after the change; the two differ.
     Updated(&'a Record<R>, &'a Record<R>),
-    /// It is gone; this is what it was.
+    /// The record was deleted; this is its last state.
     Deleted(&'a Record<R>),
 }
 
 impl<R: Resource> Change<'_, R> {
-    /// The record as it is now, or was last.
+    /// The record after the change, or its last state if it was deleted.
     pub fn record(&self) -> &Record<R> {
         match self {
             Self::Created(record) | Self::Updated(_, record) | Self::Deleted(record) => record,
         }
     }
 
-    /// What `column` holds now and did not hold before; nothing of a record that is gone.
+    /// The value that `column` has now and did not have before; `None` for a deleted record.
     pub fn newly<T: PartialEq>(&self, column: impl Fn(&R) -> Option<T>) -> Option<T> {
         match self {
             Self::Created(record) => column(&record.fields),
@@ -115,36 +115,36 @@ impl<R: Resource> Change<'_, R> {
     }
 }
 
-/// A resource whose changes mean something to others. Every change made through an [`Edit`] goes through here, whoever makes it.
+/// A resource whose changes may publish events. Every change made through an [`Edit`] goes through this trait.
 pub trait Announced: Resource {
-    /// The records that keep this one from being deleted while they name it.
+    /// The records that prevent the deletion of this one while they reference it.
     const NEEDED_BY: &'static [NeededBy] = &[];
 
-    /// What no two records have in common.
+    /// The unique constraints of the table.
     const UNIQUE: &'static [Unique] = &[];
 
-    /// The events that tell of `change`, each published once with the record as `data`; none, where it means nothing to others.
+    /// The events about `change`, each published once with the record as `data`. Empty if the change publishes nothing.
     fn events(_: &Change<'_, Self>) -> Vec<EventName> {
         Vec::new()
     }
 
-    /// The same, of a type that stands for many kinds.
+    /// The events of a type that serves several kinds.
     fn events_in(_: &Self::Room, change: &Change<'_, Self>) -> Vec<EventName> {
         Self::events(change)
     }
 
-    /// What else `change` brings about, in the same transaction and before its events are published. A refusal undoes the change.
+    /// Further consequences of `change`, in the same transaction and before its events are published. An error rolls the change back.
     fn follow_up(_: &mut Edit<Self::Room>, _: &Change<'_, Self>) -> impl Future<Output = Result<(), Problem>> + Send {
         ready(Ok(()))
     }
 }
 
-/// What a new record holds.
+/// A new record.
 #[derive(Debug)]
 pub struct New<R> {
     /// The columns.
     pub fields: R,
-    /// Members that the answer to the creation shows and nobody ever sees again, such as a secret.
+    /// Fields that only the response to the creation contains, such as a secret.
     pub shown_once: Map<String, Value>,
 }
 
@@ -154,33 +154,34 @@ impl<R> From<R> for New<R> {
     }
 }
 
-/// A resource that is created, changed and deleted from outside.
+/// A resource that clients can create, change and delete.
 pub trait Editable: Announced {
-    /// What `POST` and `PUT` take. Members are [`Member`](crate::resources::Member)s, so that `PUT` changes those that were sent;
-    /// declared with `#[serde(default, deny_unknown_fields)]`.
+    /// The request body of `POST` and `PUT`. Its fields are [`Member`](crate::resources::Member)s, so that `PUT` only changes those
+    /// that are present. Declared with `#[serde(default, deny_unknown_fields)]`.
     type Body: DeserializeOwned + Send + Sync;
 
-    /// Every member, for the documentation.
+    /// The documentation of every field.
     fn documented() -> Vec<Described> {
         Self::shown_beside()
     }
 
-    /// What has to be asked of the network before anything is written; no transaction is open yet.
+    /// Network requests that must be made before anything is written. No transaction is open yet.
     fn before_transaction(_: &Self::Room, _: &Self::Body) -> impl Future<Output = Result<(), Problem>> + Send {
         ready(Ok(()))
     }
 
-    /// What the new record `id` will hold.
+    /// Builds the new record `id`.
     fn create(edit: &mut Edit<Self::Room>, id: Self::Id, body: Self::Body) -> impl Future<Output = Result<New<Self>, Problem>> + Send;
 
-    /// What the record, whose row is locked, will hold instead.
+    /// Builds the changed record. The row of `before` is locked.
     fn change(edit: &mut Edit<Self::Room>, before: &Record<Self>, body: Self::Body) -> impl Future<Output = Result<Self, Problem>> + Send;
 }
 
-/// A resource whose body is its [`Fields`]: what each member may be is known, what it may be beside the others is said here.
+/// A resource whose request body is derived from its [`Fields`]. Each field is validated by its type; this trait validates the
+/// fields against each other.
 pub trait Ruled: Announced + Fields {
-    /// Judges what a record is about to hold, and completes it with what follows. `before` is what it holds now; nothing, if it is new.
-    /// The records it names are held already.
+    /// Validates the record that is about to be written, and fills in derived fields. `before` is the stored record, `None` for a
+    /// new one. The referenced records are already locked.
     fn rules(
         _: &mut Edit<Self::Room>,
         _before: Option<&Record<Self>>,

@@ -1,4 +1,4 @@
-//! The five routes, for any resource.
+//! The five routes of a resource.
 
 use axum::extract::{FromRef, FromRequestParts, Path, RawQuery, State};
 use axum::http::StatusCode;
@@ -18,7 +18,7 @@ use crate::resources::list_parameters::ListParameters;
 use crate::resources::parameters::without_parameters;
 use crate::resources::{Edit, Editable, IfMatch, Resource, Room, Shown, Writing, body, queries};
 
-/// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods are not allowed.
+/// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods get a 405.
 pub(super) fn read_only_routes<R, S>() -> Router<S>
 where
     R: Resource,
@@ -30,7 +30,7 @@ where
     Router::new().route(&many, get(list::<R>)).route(&one, get(without_parameters(find::<R>)))
 }
 
-/// What can be done with records beside listing and finding them.
+/// The operations on records other than list and find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// `POST /<plural>`
@@ -42,11 +42,11 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// All of them, which make five routes.
+    /// All operations; with the two `GET` routes they make five routes.
     pub const ALL: &'static [Self] = &[Self::Create, Self::Change, Self::Delete];
 }
 
-/// The two `GET` routes, and those of these operations; other methods are not allowed.
+/// The two `GET` routes and the routes of these operations; other methods get a 405.
 pub(super) fn routes<R, S>(plural: &str, operations: &[Operation]) -> Router<S>
 where
     R: Editable,
@@ -66,7 +66,7 @@ where
     Router::new().route(&path_of_many, many).route(&path_of_one, one)
 }
 
-/// The plural, as it stands in a path.
+/// The plural name as it appears in paths.
 pub(super) fn plural_path(plural: &str) -> String {
     plural.replace('_', "-")
 }
@@ -76,7 +76,7 @@ fn paths(plural: &str) -> (String, String) {
     (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
 }
 
-/// The `:uuid` of a path, as a UUID or a TypeID; what is neither is the id of no record.
+/// The `{uuid}` of a path, as a UUID or a TypeID. Anything else gets `record_not_found`.
 #[derive(Clone, Copy, Debug)]
 pub struct PathId<I>(pub I);
 

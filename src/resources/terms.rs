@@ -1,26 +1,26 @@
-//! What a kind of record is called, and what its lists can be asked.
+//! The names of a kind of record and the parameters of its lists.
 
 use crate::resources::{Filter, Resource};
 
-/// The words of a kind of record. They are the program's own, or read once when it starts; so they can stand in statements.
+/// The names of a kind of record. They are constants of the program or read once at startup, so they may be part of SQL statements.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// One of them, as JSON names it.
+    /// The singular name in JSON.
     pub singular: &'static str,
-    /// Many of them, as JSON names them. In the path the words are joined by `-`.
+    /// The plural name in JSON. In paths `-` replaces `_`.
     pub plural: &'static str,
-    /// The parameters a list can be narrowed by.
+    /// The query parameters that a list can be filtered by.
     pub filters: &'static [Filter],
-    /// The members of text that `query` searches.
+    /// The text fields that `query` searches.
     pub searched: &'static [&'static str],
-    /// The columns they are kept in.
+    /// The columns of these fields.
     pub search: &'static [&'static str],
-    /// Which part of the table holds them, where several kinds share one: a column, and the word that it holds.
+    /// The column and value that select this kind's rows, if several kinds share the table.
     pub part: Option<(&'static str, &'static str)>,
 }
 
 impl Terms {
-    /// Those of a kind that is a type of its own.
+    /// The terms of a type that serves a single kind.
     pub const fn of<R: Resource>() -> Self {
         Self { singular: R::SINGULAR, plural: R::PLURAL, filters: R::FILTERS, searched: R::SEARCH, search: R::SEARCH, part: None }
     }

@@ -1,21 +1,21 @@
-//! What no two records have in common.
+//! Unique constraints of resources.
 
 use crate::kernel::database::violated_constraint;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::Announced;
 
-/// A unique constraint, and what its refusal means.
+/// A unique constraint, and the validation error that its violation becomes.
 #[derive(Clone, Copy, Debug)]
 pub struct Unique {
-    /// Its name in the database.
+    /// The constraint's name in the database.
     pub constraint: &'static str,
-    /// The member that is to blame.
+    /// The field that the error is about.
     pub member: &'static str,
-    /// What is wrong with it.
+    /// The message of the error.
     pub sentence: &'static str,
 }
 
-/// What the failure of a statement on records of the kind `R` means to whoever asked for it.
+/// Maps a failed statement on records of the kind `R` to a validation error if it violated one of [`Announced::UNIQUE`].
 pub(super) fn refusal<R: Announced>(error: sqlx::Error) -> Problem {
     let violated = R::UNIQUE.iter().find(|unique| violated_constraint(&error) == Some(unique.constraint));
     match violated {

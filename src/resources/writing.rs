@@ -1,4 +1,4 @@
-//! What a route that writes one record begins with: the permission, and which record.
+//! The extractor of routes that write one record: it checks the scope and parses the id.
 
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
@@ -7,14 +7,14 @@ use crate::companies::{CallingCompany, Companies};
 use crate::kernel::problem::Problem;
 use crate::resources::{PathId, Resource};
 
-/// A request about one record, with a key that may write such records. Nobody has looked yet whether there is such a one.
+/// A request about one record, with an API key that has the required scope. Whether the record exists has not been checked yet.
 #[derive(Debug)]
 pub struct Writing<R: Resource> {
-    /// The state of its room.
+    /// The state of the resource's module.
     pub room: R::Room,
-    /// Who asks.
+    /// The caller.
     pub caller: CallingCompany,
-    /// Which record.
+    /// The id of the record.
     pub id: R::Id,
 }
 

@@ -1,6 +1,6 @@
-//! The endpoints that deliveries go to, at hand: their secrets opened, their headers put together.
+//! The endpoint cache: endpoints with decrypted secrets and prepared headers, kept in memory.
 //!
-//! They are bounded, and an endpoint is read again as soon as its subscription has another version.
+//! The cache is bounded. An endpoint is read again when its subscription has another version.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::webhooks::claim::Taken;
 use crate::webhooks::endpoint::Endpoint;
 use crate::webhooks::queries;
 
-/// Endpoints remembered at most, each about two kilobytes.
+/// Maximum number of cached endpoints; each takes about two kilobytes.
 const ENDPOINTS: usize = 2_000;
 
-/// Remembers endpoints. Clones share them.
+/// The cache of endpoints. Clones share it.
 #[derive(Clone, Debug)]
 pub(super) struct AtHand(Arc<Cache<SubscriptionId, Arc<Endpoint>>>);
 
-/// Those of one claim.
+/// The endpoints of one claim.
 pub(super) type Endpoints = HashMap<SubscriptionId, Arc<Endpoint>>;
 
 impl AtHand {
@@ -30,7 +30,7 @@ impl AtHand {
         Self(Arc::new(Cache::new(ENDPOINTS)))
     }
 
-    /// The endpoints that the deliveries of `taken` go to; those that are not at hand are read.
+    /// Returns the endpoints of the deliveries in `taken`; those that are not cached are read from the database.
     pub(super) async fn gather(&self, conn: &mut PgConnection, key: &ApplicationKey, taken: &[Taken]) -> Result<Endpoints, sqlx::Error> {
         let (mut endpoints, mut unknown) = (Endpoints::new(), BTreeSet::<Uuid>::new());
         for Taken { subscription, version, .. } in taken {

@@ -1,11 +1,11 @@
-//! Claiming: which of the due deliveries this worker sends now.
+//! Claiming: takes leases on the due deliveries that this worker sends now.
 //!
-//! A claim is a lease with a number: claiming counts the attempt, and that count is the fence. Whoever comes to write down the result of
-//! attempt 2 while the delivery is at attempt 3 has lost its lease meanwhile, and is ignored.
+//! A lease is identified by the attempt number: claiming increments it, and the number is the fencing token. A worker that records
+//! the result of attempt 2 while the delivery is at attempt 3 has lost its lease, and its result is ignored.
 //!
-//! Deliveries wait in lanes, so that what waits in one is never in the way of another. Within a lane the endpoints take turns: whoever has the
-//! fewest deliveries in flight is first, whatever waits for the others. What has to wait for another delivery is in none of these lanes before
-//! that one has ended.
+//! Deliveries wait in lanes, so that deliveries in one lane are never in the way of another lane. Within a lane the endpoints take
+//! turns: endpoints with the fewest deliveries in flight come first, whatever waits for the others. A delivery that must wait for
+//! its predecessor enters a lane only after the predecessor has ended.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -22,18 +22,19 @@ use crate::webhooks::delivery::{CLOCKS_APART, INTERRUPTIONS, LEASE};
 use crate::webhooks::endpoint::Endpoint;
 use crate::webhooks::queries::{self, Limits};
 
-/// Endpoints that one claim looks at, at most; the next one begins behind them.
+/// Maximum number of endpoints that one claim examines; the next claim continues behind them.
 const ENDPOINTS: i32 = 200;
 
-/// Where a delivery waits to be claimed. Number 2 is missing: nobody claims what waits there, behind another one of its chain.
+/// Where a delivery waits to be claimed. Number 2 is missing: it is for deliveries behind another one of their chain, which are
+/// never claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i16)]
 pub(super) enum Lane {
-    /// For its first attempt.
+    /// Waits for its first attempt.
     Fresh = 0,
-    /// For another one.
+    /// Waits for a retry.
     Again = 1,
-    /// Because somebody asked for it again, however the endpoint is doing.
+    /// A replay that was requested; it does not wait for the circuit of the endpoint.
     Replay = 3,
 }
 
@@ -41,50 +42,50 @@ impl Lane {
     pub(super) const ALL: [Self; 3] = [Self::Fresh, Self::Again, Self::Replay];
 }
 
-/// A delivery that is ours to send, with all that sending takes.
+/// A claimed delivery, with everything that is needed to send it.
 #[derive(Debug)]
 pub struct Claimed {
-    /// The delivery.
+    /// The delivery id.
     pub delivery: DeliveryId,
-    /// Whose it is.
+    /// The company that owns the delivery.
     pub company: CompanyId,
-    /// Whom it is for.
+    /// The subscription that the delivery is for.
     pub subscription: SubscriptionId,
-    /// What it tells of.
+    /// The event that is delivered.
     pub event: EventId,
-    /// Which attempt this is, from 1; the fence of the lease.
+    /// The attempt number, from 1; the fencing token of the lease.
     pub number: i16,
-    /// Attempts that failed before it.
+    /// Number of failed attempts before this one.
     pub(super) failures: i16,
     pub(super) event_name: String,
-    /// The event's place among those about its record.
+    /// The sequence number among the events about the same record.
     pub(super) sequence: Option<i64>,
-    /// Whether others wait for its end.
+    /// Whether other deliveries wait for this one to end.
     pub(super) in_order: bool,
     pub(super) is_replay: bool,
-    /// One allocation for all deliveries of the event.
+    /// The body; one allocation is shared by all deliveries of the event.
     pub(super) body: Bytes,
     pub(super) endpoint: Arc<Endpoint>,
 }
 
-/// What a claim found, beside the deliveries it brought, and what to expect of the next one.
+/// What a claim learned besides the deliveries it took, to schedule the next one.
 #[derive(Debug)]
 pub(super) struct Found {
-    /// The endpoint after which the next claim begins to look.
+    /// The endpoint behind which the next claim begins.
     pub(super) last: Option<SubscriptionId>,
-    /// Whether as many were taken as were asked for, so that there may be more at once.
+    /// Whether the claim took as many deliveries as it was asked for, so there may be more at once.
     pub(super) more: bool,
-    /// The endpoints for which more may be waiting, to go as soon as one of theirs has ended.
+    /// The endpoints for which more deliveries may be waiting until one in flight has ended.
     pub(super) crowded: Vec<SubscriptionId>,
-    /// Whether there may be endpoints that were not looked at.
+    /// Whether there may be endpoints that were not examined.
     pub(super) unseen: bool,
-    /// Whether another worker was faster with some: there is more at once.
+    /// Whether another worker took some of the deliveries first, so there may be more at once.
     pub(super) missed: bool,
-    /// When the first of the endpoints that are held back may go on.
+    /// When the first of the endpoints that are held back can be claimed from again.
     pub(super) resumes_at: Option<DateTime<Utc>>,
 }
 
-/// A delivery as its row tells, when it is taken into flight.
+/// A delivery row as the claiming statement returns it.
 #[derive(Debug)]
 pub(super) struct Taken {
     pub(super) delivery: DeliveryId,
@@ -97,9 +98,9 @@ pub(super) struct Taken {
     pub(super) failures: i16,
     pub(super) in_order: bool,
     pub(super) is_replay: bool,
-    /// Of the subscription.
+    /// The version of the subscription.
     pub(super) version: i64,
-    /// The event's bytes; one of the deliveries of an event has them.
+    /// The event's bytes; set for one delivery of each event only.
     pub(super) body: Option<Vec<u8>>,
 }
 
@@ -127,15 +128,15 @@ impl Taken {
     }
 }
 
-/// Before every endpoint there is.
+/// A subscription id that sorts before all others.
 pub(super) fn beginning() -> SubscriptionId {
     Uuid::nil().into()
 }
 
 impl Webhooks {
-    /// Claims at most `limit` due deliveries: never more of one endpoint than `webhooks.endpoint_concurrency` in flight, nor than its rate
-    /// limit and its circuit let through, and first those of the endpoints that have the fewest, so that a crowd at one keeps nobody else
-    /// waiting.
+    /// Claims at most `limit` due deliveries. An endpoint never has more deliveries in flight than `webhooks.endpoint_concurrency`,
+    /// its rate limit and its circuit allow. Deliveries of the endpoints with the fewest in flight come first, so a backlog at one
+    /// endpoint does not delay others.
     pub async fn claim(&self, limit: usize) -> Result<Vec<Claimed>, sqlx::Error> {
         let mut claimed = Vec::new();
         for lane in Lane::ALL {
@@ -144,7 +145,7 @@ impl Webhooks {
         Ok(claimed)
     }
 
-    /// Claims at most `limit` deliveries of one lane, looking at the endpoints behind `after` first.
+    /// Claims at most `limit` deliveries of one lane, beginning with the endpoints behind `after`.
     pub(super) async fn claim_from(&self, lane: Lane, limit: usize, after: SubscriptionId) -> Result<(Found, Vec<Claimed>), sqlx::Error> {
         let limits = Limits {
             deliveries: i32::try_from(limit).unwrap_or(i32::MAX),
@@ -159,14 +160,15 @@ impl Webhooks {
         Ok((found, claimed))
     }
 
-    /// Adds to what was taken all that sending takes.
+    /// Adds the endpoints and the bodies that sending needs to claimed rows.
     pub(super) async fn complete(&self, conn: &mut PgConnection, mut taken: Vec<Taken>) -> Result<Vec<Claimed>, sqlx::Error> {
         let endpoints = self.at_hand.gather(conn, &self.key, &taken).await?;
         let bodies = taken.iter_mut().filter_map(|taken| Some((taken.event, Bytes::from(taken.body.take()?)))).collect();
         Ok(taken.into_iter().filter_map(|taken| taken.complete(&endpoints, &bodies)).collect())
     }
 
-    /// Makes deliveries due again whose lease has run out, or cannot be of this time, and logs the attempts that were lost with it.
+    /// Reclaims deliveries whose lease has expired, or begins impossibly far in the future, and logs their lost attempts. Returns
+    /// their number.
     pub async fn reclaim(&self) -> Result<u64, sqlx::Error> {
         let now = self.clock.now();
         let mut conn = self.mover.acquire().await?;

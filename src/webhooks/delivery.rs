@@ -1,70 +1,71 @@
-//! What becomes of a delivery: its states and the schedule of interface 2, as pure functions.
+//! Delivery states and the retry schedule of interface 2, as pure functions.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
 crate::words! {
-    /// How a delivery stands.
+    /// The state of a delivery.
     pub enum State {
-        /// Waits for its first attempt, or is in it.
+        /// Waits for its first attempt, or the first attempt is in flight.
         Pending = "pending",
-        /// An attempt failed; waits for the next one, or is in it.
+        /// An attempt failed; waits for the next attempt, or it is in flight.
         Retrying = "retrying",
-        /// Acknowledged.
+        /// An attempt was acknowledged.
         Delivered = "delivered",
-        /// Given up; kept for inspection.
+        /// All attempts failed; kept for inspection.
         Failed = "failed",
-        /// Called off before it was acknowledged.
+        /// Cancelled before it was acknowledged.
         Cancelled = "cancelled",
     }
 }
 
 impl State {
-    /// Whether something is still to come.
+    /// Whether the delivery can still change: it is not delivered, failed or cancelled.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Pending | Self::Retrying)
     }
 }
 
-/// What the endpoint made of one attempt.
+/// How the endpoint responded to one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It took the event.
+    /// The endpoint accepted the event.
     Acknowledged,
-    /// It did not, and may have asked for patience.
+    /// The endpoint did not accept the event; it may have asked for a longer wait.
     Failed {
-        /// The wait it asked for, from the end of the attempt.
+        /// The requested wait, counted from the end of the attempt.
         retry_after: Option<TimeDelta>,
     },
-    /// It says that it will never take an event again.
+    /// The endpoint will never accept events again (410).
     Gone,
 }
 
-/// What comes after an attempt.
+/// What happens after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Next {
-    /// Nothing: the event has arrived.
+    /// No further attempt: the event is delivered.
     Delivered,
     /// Another attempt, not before this instant.
     Retry(DateTime<Utc>),
-    /// Nothing: the event stays undelivered.
+    /// No further attempt: the delivery failed.
     Failed,
 }
 
 /// The waits before the four retries, each counted from the end of the failed attempt.
 const WAITS: [TimeDelta; 4] = [TimeDelta::minutes(5), TimeDelta::minutes(30), TimeDelta::hours(2), TimeDelta::hours(8)];
-/// An endpoint can ask for more patience than the schedule has, but not for more than this.
+/// The longest wait an endpoint can request. An endpoint can lengthen a scheduled wait, but not beyond this.
 const LONGEST_WAIT: TimeDelta = TimeDelta::hours(8);
 
-/// How long a claim holds. It is longer than the longest attempt and the writing down of its result, so that only a worker that died
-/// loses one.
+/// The duration of a lease. It is longer than the longest attempt plus the recording of its result, so only a worker that died
+/// loses its lease.
 pub(super) const LEASE: TimeDelta = TimeDelta::seconds(60);
-/// No instance's clock is further ahead of another's. A lease that begins later than that was taken before the clock was set back.
+/// Maximum clock skew between instances. A lease that begins further in the future than this was taken before the clock was set
+/// back.
 pub(super) const CLOCKS_APART: TimeDelta = TimeDelta::minutes(5);
-/// Attempts of one delivery that may be lost in crashes before it is given up: a delivery that brings its worker down must not do so
-/// for ever, and one that was in flight when somebody pulled the plug must not lose a retry by it.
+/// Attempts of one delivery lost in crashes after which the delivery fails. A delivery that crashes its worker must not do so
+/// forever, and a delivery that was in flight during a power failure must not lose a retry.
 pub(super) const INTERRUPTIONS: i16 = 5;
 
-/// What comes after an attempt that ended at `ended_at`, when `failures` attempts had failed before it.
+/// Decides what happens after an attempt that ended at `ended_at`, when `failures` attempts failed before it.
 pub(super) fn next(failures: i16, verdict: Verdict, ended_at: DateTime<Utc>) -> Next {
     match verdict {
         Verdict::Acknowledged => Next::Delivered,

@@ -1,4 +1,4 @@
-//! The log of deliveries, as a resource that is only read: what was sent to whom, and each attempt with its answer.
+//! The delivery log as a read-only resource: each delivery with its attempts and their responses.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
@@ -14,21 +14,21 @@ use crate::{columns, members};
 columns! {
     /// A delivery as the log shows it.
     pub struct Delivery {
-        /// Whom it is for.
+        /// The subscription that the delivery is for.
         pub subscription_id: SubscriptionId,
-        /// What it tells of.
+        /// The event that is delivered.
         pub event_id: EventId,
-        /// The name of that.
+        /// The event name.
         pub event: String,
-        /// The event's place among those about its record.
+        /// The sequence number among the events about the same record.
         pub sequence: Option<i64>,
-        /// How it stands.
+        /// The state of the delivery.
         pub state: State,
-        /// Attempts begun.
+        /// Attempts begun, including one in flight.
         pub attempts: i16,
-        /// When the next one may begin.
+        /// When the next attempt may begin.
         pub due_at: Option<DateTime<Utc>>,
-        /// The delivery it repeats.
+        /// The delivery that this one replays.
         pub replay_of: Option<DeliveryId>,
     }
 }
@@ -67,7 +67,7 @@ impl Resource for Delivery {
         let body = queries::find_body(conn, record.fields.event_id).await?;
         let attempts = queries::list_attempts(conn, record.id).await?;
         Ok(members! {
-            // What was delivered may be remembered a little longer than what it told.
+            // A delivery can be kept slightly longer than its event.
             "payload": body.map(|body| read_back(&body)),
             "attempts": attempts.into_iter().map(LoggedAttempt::member).collect::<Vec<_>>(),
         })

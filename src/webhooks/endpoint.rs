@@ -1,4 +1,4 @@
-//! What sending needs to know of a subscription, read once for each of its versions: the secrets opened, the headers put together.
+//! An endpoint as sending needs it, built once per subscription version: decrypted secrets and prepared headers.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use chrono::{DateTime, Utc};
@@ -13,7 +13,7 @@ use crate::webhooks::targets::EndpointUrl;
 
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
 
-/// A subscription as it is stored.
+/// A subscription row.
 #[derive(Debug)]
 pub(super) struct Stored {
     pub(super) subscription: SubscriptionId,
@@ -28,7 +28,7 @@ pub(super) struct Stored {
     pub(super) previous_secret_until: Option<DateTime<Utc>>,
 }
 
-/// Where a subscription's deliveries go, and how.
+/// Where the deliveries of a subscription are sent, and how.
 #[derive(Debug)]
 pub(super) struct Endpoint {
     /// The version of the subscription this was read from.
@@ -44,7 +44,7 @@ pub(super) struct Endpoint {
 #[derive(Debug)]
 struct Secrets {
     alone: SigningSecrets,
-    /// While a rotation overlaps, and until when.
+    /// Both secrets, during the overlap of a rotation, and the end of the overlap.
     overlapping: Option<(SigningSecrets, DateTime<Utc>)>,
 }
 
@@ -68,7 +68,7 @@ impl Endpoint {
         }
     }
 
-    /// The secrets that sign at this moment.
+    /// The secrets that sign at `at`.
     pub(super) fn secrets(&self, at: DateTime<Utc>) -> Result<&SigningSecrets, CannotOpen> {
         match &self.secrets {
             Ok(Secrets { overlapping: Some((both, until)), .. }) if at < *until => Ok(both),
@@ -78,7 +78,8 @@ impl Endpoint {
     }
 }
 
-/// The headers that are the same in every request: `further` ones, whose values the log does not keep, and ours.
+/// The headers that are the same in every request: the `further` headers, whose values the log does not keep, and the service's
+/// own.
 pub(super) fn beginning(further: &ExtraHeaders) -> Headers {
     Headers::beginning_with(ours_and(further), &ours_and(&further.masked()))
 }

@@ -1,26 +1,27 @@
-//! Fan-out: an event in the outbox becomes one delivery for each subscription that wants it.
+//! Fan-out: turns an event in the outbox into one delivery for each matching subscription.
 
 use crate::webhooks::{Claimed, Webhooks, queries};
 
-/// Events that one statement takes out of the outbox at most, and as long as nobody knows how many want them.
+/// Maximum number of events that one statement takes out of the outbox; `FIRST_BATCH` applies while the number of deliveries per
+/// event is unknown.
 const BATCH: u16 = 200;
 pub(super) const FIRST_BATCH: u16 = 20;
-/// Deliveries that one statement should make: enough to be cheap, too few for anything else to wait for it.
+/// Target number of deliveries per statement: large enough to be cheap, small enough not to hold up other statements.
 const DELIVERIES: i64 = 2_000;
 
-/// What one statement did.
+/// The result of one fan-out statement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FannedOut {
-    /// Events taken.
+    /// Events taken from the outbox.
     pub(super) events: i64,
-    /// Deliveries made of them.
+    /// Deliveries created from them.
     pub(super) deliveries: i64,
-    /// Whether any of those wait to be claimed.
+    /// Whether any of these deliveries wait to be claimed.
     pub(super) queued: bool,
 }
 
 impl FannedOut {
-    /// How many events to take next, if as many want each of them.
+    /// The number of events to take next, assuming the same number of deliveries per event.
     pub(super) fn next_batch(self) -> u16 {
         let of_each = self.deliveries / self.events.max(1);
         u16::try_from(DELIVERIES / of_each.max(1)).unwrap_or(BATCH).clamp(1, BATCH)
@@ -28,18 +29,18 @@ impl FannedOut {
 }
 
 impl Webhooks {
-    /// Fans out one batch of events, all of whose deliveries wait, and tells how many events there were. A disabled subscription gets none
-    /// of them, then or later.
+    /// Fans out one batch of events into waiting deliveries and returns the number of events. A disabled subscription gets none of
+    /// them, neither now nor later.
     pub async fn fan_out(&self) -> Result<u64, sqlx::Error> {
         Ok(self.fan_out_and_fly(BATCH, 0).await?.0.events.unsigned_abs())
     }
 
-    /// Fans out one batch of events, and gives up to `limit` of their deliveries, which have been taken into flight.
+    /// Fans out one batch of events and returns up to `limit` of their deliveries, already claimed and in flight.
     pub async fn fly(&self, limit: usize) -> Result<Vec<Claimed>, sqlx::Error> {
         Ok(self.fan_out_and_fly(BATCH, limit).await?.1)
     }
 
-    /// Fans out up to `events` events, and takes up to `flights` of their deliveries into flight.
+    /// Fans out up to `events` events and claims up to `flights` of their deliveries.
     pub(super) async fn fan_out_and_fly(&self, events: u16, flights: usize) -> Result<(FannedOut, Vec<Claimed>), sqlx::Error> {
         let (flights, in_flight) = (i32::try_from(flights).unwrap_or(i32::MAX), self.settings.endpoint_concurrency());
         let mut conn = self.mover.acquire().await?;

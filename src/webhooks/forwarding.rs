@@ -1,4 +1,4 @@
-//! Forwarding: what a delivery says besides its body, for an event that somebody reads along and passes on by themselves.
+//! Forwarding: builds the delivery headers for an event that a caller reads and forwards itself, outside the hub.
 
 use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};
@@ -10,20 +10,20 @@ use crate::webhooks::headers::{Headers, Telling};
 use crate::webhooks::signature::SigningSecrets;
 use crate::webhooks::subscription::{ExtraHeaders, SignatureFormat, SigningSecret};
 
-/// An event that somebody read.
+/// An event to forward.
 #[derive(Debug)]
 pub struct ReadEvent<'a> {
-    /// Its id.
+    /// The event id.
     pub id: EventId,
-    /// What happened.
+    /// The event name.
     pub name: &'a EventName,
-    /// Its place among those about its record, where it is about one.
+    /// The sequence number among the events about the same record; `None` if the event is not about a record.
     pub sequence: Option<i64>,
     /// The bytes that are signed and sent.
     pub body: &'a [u8],
 }
 
-/// Passes events on, signed with a secret of its own.
+/// Forwards events, signed with its own secret.
 #[derive(Debug)]
 pub struct Forwarder {
     secrets: SigningSecrets,
@@ -32,12 +32,12 @@ pub struct Forwarder {
 }
 
 impl Forwarder {
-    /// Signs with `secret`.
+    /// Creates a forwarder that signs with `secret`.
     pub fn new(secret: SigningSecret) -> Self {
         Self { secrets: SigningSecrets { current: secret, previous: None }, headers: endpoint::beginning(&ExtraHeaders::default()) }
     }
 
-    /// The headers of the first attempt of a delivery. No such delivery is in the log.
+    /// Builds the headers of a first attempt. The delivery id is new, and no such delivery is in the log.
     pub fn headers(&self, event: &ReadEvent<'_>, at: DateTime<Utc>) -> HeaderMap {
         let told = Telling {
             delivery: DeliveryId::new(at),

@@ -1,4 +1,4 @@
-//! Headers in two forms at once: as they are sent, and as the log keeps them, which is a JSON object in text.
+//! Headers in two forms: as they are sent, and as the log keeps them, in JSON text.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use chrono::{DateTime, Utc};
@@ -7,18 +7,18 @@ use crate::kernel::ids::{DeliveryId, EventId};
 use crate::webhooks::signature::SigningSecrets;
 use crate::webhooks::subscription::SignatureFormat;
 
-/// Bytes of an answer's headers that are logged at most.
+/// Maximum number of bytes of the response headers that are logged.
 const KEPT: usize = 16 * 1024;
 
-/// One attempt to tell of an event, as far as its headers do.
+/// The facts about one attempt that its headers contain.
 #[derive(Debug)]
 pub(super) struct Telling<'a> {
     pub(super) delivery: DeliveryId,
-    /// Which attempt it is, from 1.
+    /// The attempt number, from 1.
     pub(super) attempt: i16,
     pub(super) event: EventId,
     pub(super) event_name: &'a str,
-    /// The event's place among those about its record, where it is about one.
+    /// The sequence number among the events about the same record; `None` if the event is not about a record.
     pub(super) sequence: Option<i64>,
     /// The bytes that are signed and sent.
     pub(super) body: &'a [u8],
@@ -29,17 +29,17 @@ pub(super) struct Telling<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Headers {
     pub(super) map: HeaderMap,
-    /// A JSON object, complete after every step.
+    /// The headers as a JSON object, complete after every step.
     pub(super) logged: String,
 }
 
 impl Headers {
-    /// Headers that are the same in many requests, and what the log keeps of them; others are inserted into clones.
+    /// Creates the headers that many requests share, and their logged form. The headers of each attempt are added to a clone.
     pub(super) fn beginning_with(map: HeaderMap, logged: &HeaderMap) -> Self {
         Self { logged: as_json(logged), map }
     }
 
-    /// Adds what is said of an attempt, and its signatures; decisions, section 7, Headers.
+    /// Adds the headers about an attempt and its signatures (decisions, section 7, Headers).
     pub(super) fn telling(mut self, told: &Telling<'_>, secrets: &SigningSecrets, format: SignatureFormat) -> Self {
         let event = told.event.to_string();
         self.insert("x-service-signature", secrets.service_signature(format, told.body));
@@ -55,7 +55,7 @@ impl Headers {
         self
     }
 
-    /// Sets a header of our own: `value` is made of letters, digits and signs that mean nothing in JSON.
+    /// Sets a header of the service. `value` must not contain characters that JSON escapes.
     fn insert(&mut self, name: &'static str, value: String) {
         let before_the_end = self.logged.len() - 1;
         self.logged.truncate(before_the_end);
@@ -69,8 +69,8 @@ impl Headers {
     }
 }
 
-/// Headers as a JSON object in text; the values of a repeated one are joined, as HTTP allows. An endpoint that sends more than anybody
-/// reads is cut short, as its body is.
+/// Formats headers as a JSON object. The values of a repeated header are joined, as HTTP allows. Headers that exceed the limit are
+/// cut off, as the body is.
 pub(super) fn as_json(headers: &HeaderMap) -> String {
     let (mut json, mut room) = (String::from("{"), KEPT);
     for name in headers.keys() {

@@ -1,9 +1,9 @@
-//! What the rounds know of a lane: whether looking into it is worth a statement.
+//! The state that the rounds keep for each lane: whether a claim from it is worth a statement.
 //!
-//! A lane is *open* while something may be waiting in it that could go now. Fan-out opens it; so do the end of a delivery to an endpoint
-//! that had all it may have in flight or of one that others wait behind, and the instant at which an endpoint that was held back may go on.
-//! A claim that finds nothing left closes it. The clock opens all lanes every now and then, because retries become due without anybody
-//! saying so, and other instances end deliveries without telling this one.
+//! A lane is *open* while deliveries may be waiting in it that can be claimed now. Three things open a lane: a fan-out that queues
+//! deliveries; the end of a delivery to an endpoint at its in-flight limit, or of one that others wait behind; and the instant at
+//! which a held-back endpoint can go on. A claim that finds nothing left closes the lane. Every poll interval opens all lanes,
+//! because retries become due without a signal, and deliveries that end in other instances send none either.
 
 use std::collections::HashSet;
 
@@ -12,18 +12,18 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::kernel::ids::SubscriptionId;
 use crate::webhooks::claim::{Found, beginning};
 
-/// Before the endpoints behind those that one claim has looked at, when every one of those was held back.
+/// The wait before the next endpoints are examined when all endpoints that one claim examined were held back.
 const BEFORE_LOOKING_ON: TimeDelta = TimeDelta::milliseconds(50);
 
-/// What is known of one lane.
+/// The state of one lane.
 #[derive(Debug)]
 pub(super) struct LaneState {
     open: bool,
-    /// The endpoint behind which the next claim begins to look.
+    /// The endpoint behind which the next claim begins.
     pub(super) after: SubscriptionId,
-    /// The endpoints for which more may be waiting, to go as soon as one of theirs has ended.
+    /// The endpoints for which more deliveries may be waiting until one in flight has ended.
     crowded: HashSet<SubscriptionId>,
-    /// When somebody who was held back may go on.
+    /// When an endpoint that was held back can go on.
     resumes_at: Option<DateTime<Utc>>,
 }
 
@@ -32,12 +32,12 @@ impl LaneState {
         Self { open: true, after: beginning(), crowded: HashSet::new(), resumes_at: None }
     }
 
-    /// Something has come into it, or may have.
+    /// Opens the lane: deliveries have entered it, or may have.
     pub(super) fn open(&mut self) {
         self.open = true;
     }
 
-    /// Deliveries to these endpoints have ended.
+    /// Opens the lane if deliveries to a crowded endpoint have ended.
     pub(super) fn note_ended(&mut self, endpoints: &HashSet<SubscriptionId>) {
         let before = self.crowded.len();
         self.crowded.retain(|endpoint| !endpoints.contains(endpoint));
@@ -49,7 +49,7 @@ impl LaneState {
         self.open
     }
 
-    /// Learns from a claim that took `taken` deliveries at `now`; answers whether the next one is worth making at once.
+    /// Updates the state after a claim that took `taken` deliveries at `now`; returns whether the next claim should follow at once.
     pub(super) fn learn(&mut self, found: Found, taken: usize, now: DateTime<Utc>) -> bool {
         let all_blocked = found.unseen && taken == 0;
         let look_on = all_blocked.then(|| now + BEFORE_LOOKING_ON);
@@ -61,7 +61,7 @@ impl LaneState {
         goes_on
     }
 
-    /// When it opens by itself.
+    /// When the lane opens by itself.
     pub(super) fn resumes_at(&self) -> Option<DateTime<Utc>> {
         self.resumes_at
     }

@@ -1,71 +1,75 @@
-//! The delivery hub: every published event reaches every endpoint that asked for it, signed, at least once.
+//! The webhook delivery hub: delivers every published event to every subscribed endpoint, signed, at least once.
 //!
 //! # Who is who
 //!
 //! | who | does | writes |
 //! |---|---|---|
-//! | publisher ([`crate::events`], another floor) | writes the event, its final bytes included, in the transaction that made it happen | `events`, `outbox` |
-//! | `subscription` | keeps who wants what, where, and signed with which secret | `subscriptions` |
-//! | `fan_out` | turns an event into one delivery for each subscription that wants it | `waiting`, or `in_flight` and `endpoints`; empties `outbox` |
-//! | `claim` | takes leases on due deliveries, endpoint by endpoint; takes them back from workers that died | `waiting` → `in_flight`, `endpoints` |
-//! | `at_hand`, `endpoint` | remember what the deliveries to an endpoint share: opened secrets, headers | nothing |
+//! | publisher ([`crate::events`], on another floor) | writes the event, including its final bytes, in the transaction of the change it reports | `events`, `outbox` |
+//! | `subscription` | stores which events each subscription wants, the endpoint URL and the signing secret | `subscriptions` |
+//! | `fan_out` | turns an event into one delivery for each matching subscription | `waiting`, or `in_flight` and `endpoints`; empties `outbox` |
+//! | `claim` | takes leases on due deliveries, endpoint by endpoint; reclaims the leases of crashed workers | `waiting` → `in_flight`, `endpoints` |
+//! | `at_hand`, `endpoint` | cache what the deliveries to an endpoint share: decrypted secrets, headers | nothing |
 //! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
 //! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
 //! | `replays` | makes closed deliveries again, when somebody asks | `waiting`, `replays` |
 //! | `calling_off` | closes what waits, when somebody asks or its subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
 //! | `failing` | tells operators of endpoints that fail, and disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`; publishes `webhook.*` |
 //! | `health` | shows how an endpoint is doing | nothing |
-//! | `forwarding` | gives what somebody read along the headers of a delivery | nothing |
+//! | `forwarding` | builds the delivery headers for an event that is forwarded outside the hub | nothing |
 //! | `delivery_log` | shows deliveries and their attempts | nothing |
-//! | `retention` | makes the tables of the days to come and drops those of days long past | partitions |
-//! | `worker`, `rounds`, `lanes`, `permits` | do all of this as long as the program runs, in any number of instances | |
+//! | `retention` | creates the partitions of the coming days and drops expired ones | partitions |
+//! | `worker`, `rounds`, `lanes`, `permits` | run all of this while the program runs, in any number of instances | |
 //!
-//! An event is *published*; its envelope is sent to an *endpoint URL*; a *delivery* is one event for one *subscription*; an *attempt* is
-//! one POST.
+//! An event is *published*; its envelope is sent to an *endpoint URL*; a *delivery* is one event for one *subscription*; an
+//! *attempt* is one POST.
 //!
 //! # Where a delivery is
 //!
 //! ```text
-//!    ┌──────fan out, where nothing has to wait──────┐
+//!    ┌──────fan-out, when nothing has to wait───────┐
 //!    │                                              ▼
-//! outbox ──fan out──▶ waiting ──claim──────────▶ in_flight ──record──▶ deliveries   delivered, failed, cancelled
+//! outbox ──fan-out──▶ waiting ──claim──────────▶ in_flight ──record──▶ deliveries   delivered, failed, cancelled
 //!                        ▲                          │
-//!                        └──────── it failed ───────┘
+//!                        └───────── retry ──────────┘
 //! ```
 //!
-//! Most events go the short way: their endpoints have room, and nothing else waits for them. What has to be made in order waits behind the one
-//! before, where nobody claims it, and can be claimed like any other when that one has ended: the database itself sees to that, however it ended.
+//! Most events take the short path: their endpoints have capacity, and nothing else waits for them. A delivery that must be made in
+//! order waits behind its predecessor, where it cannot be claimed. When the predecessor ends, in whatever way, database triggers
+//! make the next one claimable.
 //!
-//! In exactly one table at any time, and `delivery_log` is the sight of all three. What waits and what flies is small and hot; what is
-//! closed is written once and never again, a partition a day, so that a log of any length slows nothing down.
+//! A delivery is in exactly one of the three tables at any time; the view `delivery_log` combines them. `waiting` and `in_flight`
+//! are small and hot. `deliveries` is written once per delivery and partitioned by day, so a log of any length slows nothing down.
 //!
-//! `endpoints` has a row for each subscription: how it is doing, how much is in flight to it, when its rate limit lets the next attempt
-//! begin, whether its circuit is open, how far its deliveries are called off. Whoever moves deliveries of an endpoint locks its row first;
-//! that is all there is to several workers without a leader.
+//! `endpoints` has one row per subscription: its health, the number of deliveries in flight, when its rate limit admits the next
+//! attempt, whether its circuit is open, and how far its deliveries are cancelled. A worker that moves deliveries of an endpoint
+//! locks this row first. These row locks are all the coordination between workers; there is no leader.
 //!
 //! # What is guaranteed
 //!
-//! - A committed event is delivered at least once to every subscription that was enabled when it was fanned out, or its delivery ends as
-//!   `failed` and can be looked at. No crash loses it: the outbox, the lease and the schedule are all rows.
-//! - Every attempt carries the same bytes and the same `webhook-id`, so that a subscriber can tell a repetition.
-//! - While all workers live, no delivery is sent twice. One that died loses its leases; one that was only asleep finds, when it wakes,
-//!   that its number has passed, and changes nothing.
-//! - What was called off is not sent: no attempt of it begins after that commit, however long it takes to close it.
-//! - An attempt connects only to addresses that were looked at for this very connection, over TLS that was verified.
-//! - An endpoint that hangs or refuses costs the others nothing: it has its own cap of deliveries in flight, and a turn like everybody;
-//!   its retries never take the last places; after some failures in a row its circuit opens, and what is for it waits without an attempt.
-//! - A replay neither hurts nor heals the endpoint, and what others did to it holds no replay up: it has the endpoint's cap and pace to keep to,
-//!   but not its circuit.
-//! - A subscription that asks for order gets the deliveries about one record one after another, in the order of the events' sequence.
+//! - A committed event is delivered at least once to every subscription that was enabled at fan-out, or its delivery ends as
+//!   `failed` and can be inspected. A crash loses nothing, because the outbox, the leases and the retry schedule are table rows.
+//! - Every attempt carries the same bytes and the same `webhook-id`, so a subscriber can deduplicate.
+//! - While all workers live, no delivery is sent twice. A worker that dies loses its leases. A worker that was only suspended finds
+//!   on waking that its attempt number has passed, and changes nothing.
+//! - A cancelled delivery is not sent: no attempt of it begins after the cancelling commit, however long closing the rows takes.
+//! - An attempt connects only to addresses that were checked for this very connection, over verified TLS.
+//! - An endpoint that hangs or refuses does not affect the others. It has its own limit of deliveries in flight, and endpoints take
+//!   turns. Retries never take the last permits. After a number of consecutive failures the circuit opens, and its deliveries wait
+//!   without attempts.
+//! - A replay does not change the health of the endpoint, and the circuit does not hold up a replay. The in-flight limit and the
+//!   rate limit of the endpoint apply to replays too.
+//! - A subscription with `ordering: resource` gets the deliveries about one record one after another, in the order of the events'
+//!   sequence numbers.
 //!
-//! # What is not
+//! # What is not guaranteed
 //!
-//! - Order, for those who did not ask: deliveries are made as they become due, at the same time, and a failed one comes later than its
-//!   successors.
-//! - Exactly once: a worker that dies between sending and recording has sent what will be sent again. So has one whose last commits a
-//!   crash of Postgres forgot: they do not wait for the disk, as the publisher's does.
-//! - Room without end: when so many endpoints hang at once that they fill `webhooks.concurrency`, everybody waits for their deadlines.
-//! - Answers: an endpoint's answer is logged, never acted upon, but for its status and `Retry-After`.
+//! - Order, for subscriptions without ordering: deliveries are made concurrently as they become due, and a retry comes later than
+//!   its successors.
+//! - Exactly once: when a worker dies between sending and recording, the delivery is sent again. The same happens when a crash of
+//!   PostgreSQL loses the worker's last commits: they do not wait for the disk, unlike those of the publisher.
+//! - Unlimited capacity: when enough endpoints hang at once to fill `webhooks.concurrency`, all deliveries wait for their
+//!   deadlines.
+//! - Handling of response contents: an endpoint's response is logged, and only its status code and `Retry-After` are acted upon.
 
 mod at_hand;
 mod calling_off;
@@ -125,14 +129,15 @@ use targets::Targets;
 /// Connections of the worker beside the one that moves deliveries: for housekeeping, replays, what is called off, what fails, and its ear.
 const CONNECTIONS: u32 = 5;
 
-/// The hub: what its routes and its worker need.
+/// The hub: the state of its routes and its worker.
 #[derive(Clone, Debug)]
 pub struct Webhooks {
     pool: PgPool,
-    /// The worker's own connections: whatever requests do, it can go on, and the other way round.
+    /// The worker's own connection pool, so that the worker and requests do not starve each other of connections.
     engine: PgPool,
-    /// The one connection that fans out, claims and records. All of them lock the same endpoints, so two connections would only wait for one
-    /// another; and the server has all that the three statements need at hand.
+    /// The dedicated connection for fan-out, claiming and recording. All three lock the same `endpoints` rows, so a second
+    /// connection would only wait for the first. On one connection, the server has the three statements prepared and their plans
+    /// cached.
     mover: KeptConnection,
     clock: Clock,
     key: ApplicationKey,
@@ -145,23 +150,23 @@ pub struct Webhooks {
     mail: Mail,
 }
 
-/// What the hub is built from.
+/// The parts that the hub is built from.
 pub struct Parts {
-    /// The database.
+    /// The database connection pool.
     pub pool: PgPool,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
-    /// What secrets are sealed with.
+    /// The key that secrets are encrypted with.
     pub key: ApplicationKey,
     /// `[webhooks]`
     pub settings: Settings,
     /// Where the names of endpoints turn into addresses: [`Names::System`], except in tests.
     pub names: Names,
-    /// What can be subscribed to.
+    /// The event types that can be subscribed to.
     pub catalogue: Catalogue,
-    /// Of what is published here.
+    /// Signals events published by this instance.
     pub news: News,
-    /// Tells operators of failing webhooks.
+    /// Sends mail to operators about failing webhooks.
     pub mail: Mail,
 }
 
@@ -175,7 +180,7 @@ impl Room for Webhooks {
     }
 }
 
-/// What the outside can ask of the hub, below `developers/int/v1`.
+/// The resources and routes of the hub below `developers/int/v1`.
 pub fn extension<S>() -> Extension<S>
 where
     Webhooks: FromRef<S>,
@@ -191,16 +196,16 @@ pub enum BadSettings {
     /// A file of `webhooks.extra_root_certificates` cannot be read.
     #[error("webhooks.extra_root_certificates: {0} cannot be read")]
     Unreadable(PathBuf, #[source] std::io::Error),
-    /// A file of `webhooks.extra_root_certificates` holds no certificates.
+    /// A file of `webhooks.extra_root_certificates` contains no certificates.
     #[error("webhooks.extra_root_certificates: {0} is not a PEM file of certificates")]
     NotCertificates(PathBuf, #[source] reqwest::Error),
-    /// The client cannot be built; most often the system has no root certificates.
+    /// The HTTP client cannot be built; usually the system has no root certificates.
     #[error("the client for webhooks cannot be built; are the system's root certificates (ca-certificates) installed?")]
     NoClient(#[source] reqwest::Error),
 }
 
 impl Webhooks {
-    /// Reads the root certificates and builds the client.
+    /// Reads the root certificates and builds the HTTP client.
     pub fn new(parts: Parts) -> Result<Self, BadSettings> {
         let Parts { pool, clock, key, settings, names, catalogue, news, mail } = parts;
         let mut roots = Vec::new();
@@ -228,7 +233,7 @@ impl Webhooks {
         })
     }
 
-    /// Sends what was claimed; the result is for [`Webhooks::record`].
+    /// Sends a claimed delivery; pass the result to [`Webhooks::record`].
     pub async fn send(&self, claimed: Claimed) -> Attempt {
         self.sender.send(claimed).await
     }

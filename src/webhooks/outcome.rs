@@ -1,4 +1,4 @@
-//! How one POST ended: the answer, as far as one arrived, and what went wrong, if anything did. Never an error of ours.
+//! The outcome of one POST: the response, as far as one arrived, and the fault, if there was one. It is never an internal error.
 
 use std::error::Error;
 use std::io;
@@ -9,49 +9,49 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::webhooks::delivery::Verdict;
 use crate::webhooks::targets::NotATarget;
 
-/// How one POST ended.
+/// The outcome of one POST.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    /// What arrived.
+    /// The response, as far as it arrived.
     pub(super) answer: Option<Answer>,
-    /// Why nothing did, or not all of it.
+    /// Why no response arrived, or not all of it.
     pub(super) fault: Option<Fault>,
 }
 
-/// What an endpoint answered.
+/// The response of an endpoint.
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: HeaderMap,
-    /// As much of the body as is kept.
+    /// The part of the body that is kept.
     pub(super) body: Vec<u8>,
 }
 
-/// Why an attempt has no answer, or not a whole one. The log of attempts shows these words.
+/// Why an attempt has no response, or an incomplete one. The attempt log shows these words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// None of the endpoint's addresses may be connected to.
     Blocked,
-    /// Its name has no address.
+    /// The host name does not resolve.
     Dns,
-    /// Nobody took the connection, or not soon enough.
+    /// No connection could be made, or not within the connect timeout.
     Connect,
-    /// The certificate cannot be trusted, or what was spoken is not TLS.
+    /// The certificate is not trusted, or the TLS handshake failed.
     Tls,
-    /// No answer before the deadline.
+    /// No response before the deadline.
     Timeout,
-    /// An answer that had not ended by the deadline.
+    /// The response was incomplete at the deadline.
     TooSlow,
-    /// The connection ended before the answer did, or what came is not HTTP.
+    /// The connection was closed before the response was complete, or the response is not HTTP.
     Closed,
-    /// The signing secret cannot be opened, so nothing was sent.
+    /// The signing secret cannot be decrypted, so nothing was sent.
     Unsigned,
-    /// The worker died before it could write down what came of it.
+    /// The worker died before it recorded the result.
     Interrupted,
 }
 
 impl Fault {
-    /// The word for it.
+    /// The word in the log.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Blocked => "blocked",
@@ -92,7 +92,7 @@ impl From<&reqwest::Error> for Fault {
             if error.is::<rustls::Error>() {
                 return Self::Tls;
             }
-            // An io::Error names as its source not what it wraps but the source of that.
+            // The `source` of an `io::Error` is not the error it wraps but the source of that error.
             let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
             cause = wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| error.source());
         }
@@ -101,7 +101,8 @@ impl From<&reqwest::Error> for Fault {
 }
 
 impl Outcome {
-    /// What the endpoint made of the event: any whole 2xx answer takes it, 410 takes leave, everything else fails, redirects included.
+    /// The verdict on the attempt: a complete 2xx response acknowledges, 410 means that the endpoint is gone, and everything else
+    /// fails, including redirects.
     pub(super) fn verdict(&self, ended_at: DateTime<Utc>) -> Verdict {
         match (&self.answer, self.fault) {
             (Some(answer), None) if answer.status.is_success() => Verdict::Acknowledged,
@@ -113,7 +114,7 @@ impl Outcome {
 }
 
 impl Answer {
-    /// The wait that 429 and 503 may ask for, in seconds or as a date.
+    /// The wait that a 429 or 503 response requests, in seconds or as a date.
     fn retry_after(&self, ended_at: DateTime<Utc>) -> Option<TimeDelta> {
         if !matches!(self.status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
             return None;

@@ -1,4 +1,4 @@
-//! Permits: what bounds the deliveries one instance has in flight, and keeps places for first attempts.
+//! Permits: limit the deliveries that one instance has in flight, and reserve capacity for first attempts.
 
 use std::sync::Arc;
 
@@ -6,26 +6,26 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::webhooks::claim::Lane;
 
-/// Deliveries in flight, by this instance: some of them may be repetitions, but never all. However many endpoints fail and are tried again,
-/// there is a place for an event that has just happened.
+/// The permits of this instance. Retries and replays can hold some of them, but never all: however many endpoints fail, there is a
+/// permit for a new event.
 #[derive(Debug)]
 pub(super) struct Permits {
     all: Arc<Semaphore>,
     repetitions: Arc<Semaphore>,
 }
 
-/// One place in flight.
+/// A permit for one delivery in flight.
 #[derive(Debug)]
 pub(super) struct Permit {
     _place: OwnedSemaphorePermit,
     _repetition: Option<OwnedSemaphorePermit>,
 }
 
-/// Counts the deliveries that are in flight or have come back and are not being written down yet. Clones count together.
+/// Counts the deliveries that are in flight, or have ended and are not in the batch that is being recorded. Clones share the count.
 #[derive(Clone, Debug, Default)]
 pub(super) struct InFlight(Arc<()>);
 
-/// A delivery in flight, and the place it takes.
+/// A delivery in flight, with its permit.
 #[derive(Debug)]
 pub(super) struct Flight {
     permit: Permit,
@@ -37,14 +37,14 @@ impl InFlight {
         Flight { permit, _counted: Arc::clone(&self.0) }
     }
 
-    /// The rounds and the recorder, who begin flights and end them, have a clone each.
+    /// The rounds and the recorder hold one clone each; all other clones belong to flights.
     pub(super) fn count(&self) -> usize {
         Arc::strong_count(&self.0).saturating_sub(2)
     }
 }
 
 impl Flight {
-    /// It is about to be written down, and then its place is free.
+    /// Ends the flight before its result is recorded; the permit is released when the returned value is dropped.
     pub(super) fn land(self) -> Permit {
         self.permit
     }
@@ -56,7 +56,7 @@ impl Permits {
         Self { all: Arc::new(Semaphore::new(all)), repetitions: Arc::new(Semaphore::new(repetitions)) }
     }
 
-    /// As many permits as there are for `lane`, `most` at most.
+    /// Takes as many permits as are available for `lane`, at most `most`.
     pub(super) fn take(&self, lane: Lane, most: usize) -> Vec<Permit> {
         let take = || {
             let place = Arc::clone(&self.all).try_acquire_owned().ok()?;

@@ -1,4 +1,4 @@
-//! Recording: what came of a batch of attempts, written down in one round trip.
+//! Recording: writes the results of a batch of attempts in one round trip.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,15 +14,16 @@ use crate::webhooks::targets::EndpointUrl;
 use crate::webhooks::{Webhooks, queries};
 
 impl Webhooks {
-    /// Logs `attempts` and moves their deliveries on, and disables the subscriptions whose endpoints are gone.
+    /// Logs `attempts`, moves their deliveries to the next state, and disables the subscriptions whose endpoints responded with
+    /// 410.
     pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
         let gone = self.write_down(attempts).await?;
         self.disable_gone(gone).await;
         Ok(())
     }
 
-    /// Logs `attempts` and moves their deliveries on; an attempt whose lease was lost meanwhile changes nothing. Answers which endpoints have
-    /// to be taken for gone: whoever writes down waits for nothing else.
+    /// Logs `attempts` and moves their deliveries to the next state. An attempt whose lease was lost changes nothing. Returns the
+    /// endpoints that responded with 410; disabling them is left to the caller, so that recording waits for nothing else.
     pub(super) async fn write_down(&self, attempts: &[Attempt]) -> Result<Vec<Gone>, sqlx::Error> {
         let now = self.clock.now();
         let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
@@ -46,16 +47,16 @@ impl Webhooks {
     }
 }
 
-/// An endpoint that answered 410, though not to a replay.
+/// An endpoint that responded with 410 to an attempt that was not a replay.
 #[derive(Debug)]
 pub(super) struct Gone {
     pub(super) company: CompanyId,
     pub(super) subscription: SubscriptionId,
-    /// Where it was.
+    /// The URL that responded.
     pub(super) url: EndpointUrl,
 }
 
-/// A batch of attempts and of what comes after them, by column, as one statement takes it.
+/// A batch of attempts and their next states, by column, as one statement takes them.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
     pub(super) ids: Vec<Uuid>,
@@ -71,7 +72,7 @@ pub(super) struct Columns {
     pub(super) response_bodies: Vec<Option<Vec<u8>>>,
     pub(super) states: Vec<&'static str>,
     pub(super) due_at: Vec<Option<DateTime<Utc>>>,
-    /// Whose they are, each once.
+    /// The subscriptions of the attempts, without duplicates.
     pub(super) subscriptions: Vec<Uuid>,
 }
 

@@ -1,7 +1,7 @@
-//! Rounds: fan out, claim, and hand over to be sent, whenever there may be something to do.
+//! Rounds: fan out, claim and hand over deliveries to be sent, whenever there may be work.
 //!
-//! What an endpoint can take at once flies with its fan-out; the rest waits in lanes, which are claimed from while they are open. The open
-//! lanes take turns, so none of them starves another.
+//! Fan-out sends at once what an endpoint can take immediately. All other deliveries wait in lanes, which the rounds claim from
+//! while they are open. Open lanes take turns, so no lane starves another.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,52 +21,53 @@ use crate::webhooks::sending::Attempt;
 use crate::webhooks::worker::{BATCH, Ended, PAUSE};
 use crate::webhooks::{Webhooks, fan_out};
 
-/// After the last notification, the outbox is looked at once more when this has passed: whoever committed at the same moment was silent.
+/// The delay after the last notification before the outbox is checked once more. Only one transaction at a time notifies, so one
+/// that committed at the same moment sent no notification.
 const ECHO: Duration = Duration::from_millis(5);
 
-/// When the database has been away, leases that ran out meanwhile are left alone for so long: whoever holds one, here or elsewhere, may know
-/// what came of it and is about to write that down.
+/// How long expired leases are left alone after a database outage. Their holders, in this instance or another, may have results
+/// that they are about to record.
 const WRITING_DOWN: Duration = Duration::from_secs(5);
 
-/// Events that one fan-out took make a crowd from this many on, and the next of a crowd come together: each fan-out is so long after the last
-/// one, and longer the larger the crowd was, up to so many times as long.
+/// A fan-out that took at least this many events delays the next one, so that more events gather in the outbox. The delay is one
+/// `GATHERING` per `CROWD` events taken, and at most `LONGEST_GATHERING` times `GATHERING`.
 const CROWD: i64 = 4;
 const GATHERING: Duration = Duration::from_millis(2);
 const LONGEST_GATHERING: i64 = 4;
 
-/// How long the next events gather, after so many.
+/// The delay after a fan-out that took this many events.
 fn gathering_after(events: i64) -> Option<Duration> {
     let crowds = u32::try_from((events / CROWD).min(LONGEST_GATHERING)).unwrap_or_default();
     (crowds > 0).then(|| GATHERING * crowds)
 }
 
-/// What wakes the rounds.
+/// Wakes the rounds.
 #[derive(Debug, Default)]
 pub(super) struct Wake {
     published: AtomicBool,
-    /// A notification told of them: others, committed at the same moment, may be silent.
+    /// A notification announced the events. Other transactions that committed at the same moment may not have notified.
     notified: AtomicBool,
-    /// The endpoints whose deliveries have ended since they were last asked for.
+    /// The endpoints with deliveries that ended since the last call of `take_ended`.
     ended: Mutex<HashSet<SubscriptionId>>,
-    /// Of those, some in order: the next one after each may go.
+    /// Some of these deliveries were ordered, so the next one of their chain can be claimed.
     ended_in_order: AtomicBool,
     notify: Notify,
 }
 
 impl Wake {
-    /// Events were committed.
+    /// Signals that events were committed.
     pub(super) fn published(&self) {
         self.published.store(true, Ordering::Release);
         self.notify.notify_one();
     }
 
-    /// A notification says that events were committed.
+    /// Signals that a notification announced committed events.
     pub(super) fn notified(&self) {
         self.notified.store(true, Ordering::Release);
         self.published();
     }
 
-    /// These have ended and are written down, so there is room for others.
+    /// Signals that these attempts have ended and are recorded, so there is capacity for other deliveries.
     pub(super) fn ended(&self, attempts: &[Attempt]) {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend(attempts.iter().map(|attempt| attempt.subscription));
         self.ended_in_order.fetch_or(attempts.iter().any(|attempt| attempt.in_order), Ordering::Release);
@@ -85,17 +86,17 @@ pub(super) struct Rounds {
     permits: Permits,
     in_flight: InFlight,
     ended: mpsc::Sender<Ended>,
-    /// Events that are fanned out at once.
+    /// The number of events for the next fan-out.
     events: u16,
     lanes: [LaneState; Lane::ALL.len()],
     /// The lane that is claimed from first.
     turn: usize,
     next_poll: Instant,
-    /// From when on leases that have run out are taken back.
+    /// Expired leases are reclaimed from this instant on.
     reclaims_from: Instant,
-    /// A further look at the outbox.
+    /// When to check the outbox once more.
     echo: Option<Instant>,
-    /// Until when events gather in the outbox.
+    /// No fan-out happens before this instant, so that events gather in the outbox.
     gathering: Option<Instant>,
 }
 
@@ -125,7 +126,7 @@ impl Rounds {
                 Ok(false) => self.next_look(),
                 Err(error) => {
                     tracing::warn!(error = chain(&error), "webhooks wait for the database");
-                    // Whatever was not done stays to be done.
+                    // The work that was not done is still to do.
                     self.next_poll = Instant::now();
                     self.reclaims_from = Instant::now() + WRITING_DOWN;
                     Instant::now() + PAUSE
@@ -139,7 +140,7 @@ impl Rounds {
         }
     }
 
-    /// Whether there may be more to do at once.
+    /// Does one round and returns whether there may be more to do at once.
     async fn round(&mut self) -> Result<bool, sqlx::Error> {
         let now = Instant::now();
         let polls = now >= self.next_poll;
@@ -215,7 +216,7 @@ impl Rounds {
         &mut self.lanes[place]
     }
 
-    /// Sends what was claimed; there is a permit for each, and those that are left are free again.
+    /// Sends claimed deliveries. There is a permit for each; unused permits are released.
     fn send_all(&self, claimed: Vec<Claimed>, permits: Vec<Permit>) {
         for (claimed, permit) in claimed.into_iter().zip(permits) {
             self.send(claimed, permit);
@@ -226,12 +227,12 @@ impl Rounds {
         let (webhooks, ended, flight) = (self.webhooks.clone(), self.ended.clone(), self.in_flight.begin(permit));
         self.lifecycle.spawn(async move {
             let attempt = webhooks.send(claimed).await;
-            // A recorder that is gone has given up on the database; then the lease runs out.
+            // The channel is closed when the recorder has given up on the database; the lease then expires.
             let _ = ended.send((attempt, flight)).await;
         });
     }
 
-    /// When to look again if nobody calls.
+    /// When to begin the next round if nothing wakes it.
     fn next_look(&self) -> Instant {
         let resumes = self.lanes.iter().filter_map(LaneState::resumes_at).min().map(|at| {
             let wait = (at - self.webhooks.clock.now()).to_std().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Sending: one signed POST to one endpoint, within one deadline.
 //!
-//! No transaction is open here. Whatever happens is an [`Outcome`]; sending itself cannot fail. The body is the event's own bytes, shared
-//! by all its deliveries; an answer's are read as they come, never unpacked, and no further than is kept.
+//! No transaction is open here. Every failure is an [`Outcome`]; sending itself cannot fail. The body is the event's own bytes,
+//! shared by all its deliveries. The response body is read as a stream, without decompression, and no further than it is kept.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,12 +21,12 @@ use crate::webhooks::outcome::{Answer, Fault, Outcome};
 use crate::webhooks::targets::Targets;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Many servers close a connection that was silent for five seconds; a POST must not meet that moment.
+/// Many servers close a connection that was idle for five seconds; a POST must not run into that.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
-/// Bytes of an answer's body that are kept; the rest is not even read. Of its headers no more are kept either.
+/// Bytes of the response body that are kept; the rest is not read. Response headers are limited to the same size.
 pub(super) const KEPT: usize = 16 * 1024;
 
-/// Posts what was claimed.
+/// Posts claimed deliveries.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
     client: Client,
@@ -34,24 +34,24 @@ pub(super) struct Sender {
     clock: Clock,
 }
 
-/// One POST that was made, and how it ended.
+/// One POST that was made, and its outcome.
 #[derive(Debug)]
 pub struct Attempt {
     pub(super) delivery: DeliveryId,
     pub(super) company: CompanyId,
     pub(super) subscription: SubscriptionId,
-    /// Where it went.
+    /// The endpoint that it was sent to.
     pub(super) endpoint: Arc<Endpoint>,
     pub(super) number: i16,
-    /// Attempts that failed before this one.
+    /// Number of failed attempts before this one.
     pub(super) failures: i16,
-    /// Whether others wait for the end of the delivery.
+    /// Whether other deliveries wait for this one to end.
     pub(super) in_order: bool,
     pub(super) is_replay: bool,
     pub(super) started_at: DateTime<Utc>,
     pub(super) ended_at: DateTime<Utc>,
     pub(super) took: Duration,
-    /// What was said besides the body, as the log keeps it.
+    /// The request headers as the log keeps them, in JSON.
     pub(super) request_headers: String,
     pub(super) outcome: Outcome,
 }
@@ -71,7 +71,7 @@ impl Sender {
         Ok(Self { client, targets, clock })
     }
 
-    /// Sends `claimed` and waits for the answer, at most as long as the subscription says.
+    /// Sends a claimed delivery and waits for the response, at most as long as the timeout of the subscription.
     pub(super) async fn send(&self, claimed: Claimed) -> Attempt {
         let (started, started_at) = (Instant::now(), self.clock.now());
         let (request_headers, outcome) = match headers(&claimed, started_at) {
@@ -114,7 +114,7 @@ impl Sender {
     }
 }
 
-/// Everything the request says besides its body.
+/// Builds the request headers.
 fn headers(claimed: &Claimed, at: DateTime<Utc>) -> Result<Headers, CannotOpen> {
     let endpoint = &claimed.endpoint;
     let told = Telling {
@@ -129,7 +129,7 @@ fn headers(claimed: &Claimed, at: DateTime<Utc>) -> Result<Headers, CannotOpen> 
     Ok(endpoint.headers.clone().telling(&told, endpoint.secrets(at)?, endpoint.signature_format))
 }
 
-/// Sends the request and puts into `answer` what arrives of the answer, so that a deadline leaves behind what there was by then.
+/// Sends the request and stores the response in `answer` as it arrives, so that a deadline keeps what has arrived by then.
 async fn exchange(request: reqwest::RequestBuilder, answer: &mut Option<Answer>) -> Result<(), reqwest::Error> {
     let mut response = request.send().await?;
     let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));

@@ -1,4 +1,4 @@
-//! `[webhooks]`: how much is sent at once, and where to.
+//! The settings `[webhooks]`: concurrency limits, allowed targets, retention and the circuit breaker.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -14,15 +14,15 @@ use crate::kernel::settings;
 #[derive(Clone, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// Networks that webhooks may be sent to although they are not the public internet: `["10.20.0.0/16"]`.
+    /// Non-public networks that webhooks may be sent to: `["10.20.0.0/16"]`.
     #[serde(deserialize_with = "settings::list")]
     pub allowed_networks: Vec<IpNet>,
-    /// PEM files with certificates of private authorities to trust besides the system's.
+    /// PEM files with certificates of private authorities to trust in addition to the system's.
     #[serde(deserialize_with = "settings::list")]
     pub extra_root_certificates: Vec<PathBuf>,
-    /// Deliveries one instance has in flight at most.
+    /// Maximum number of deliveries that one instance has in flight.
     pub concurrency: NonZeroU32,
-    /// Deliveries in flight to one endpoint at most, by all instances together.
+    /// Maximum number of deliveries in flight to one endpoint, over all instances.
     pub endpoint_concurrency: NonZeroU32,
     /// How often an instance looks for due deliveries when nothing wakes it.
     #[serde(deserialize_with = "settings::time")]
@@ -30,20 +30,20 @@ pub struct Settings {
     /// How long events, deliveries and attempts are kept.
     #[serde(deserialize_with = "settings::time")]
     pub retention: Duration,
-    /// How long deliveries that failed are kept, with their events and attempts.
+    /// How long failed deliveries are kept, with their events and attempts.
     #[serde(deserialize_with = "settings::time")]
     pub failed_retention: Duration,
-    /// When an endpoint that fails is left alone.
+    /// The circuit breaker of an endpoint.
     pub circuit: Circuit,
 }
 
 impl Settings {
-    /// As a semaphore counts.
+    /// `concurrency` as the permit count of a semaphore.
     pub(super) fn concurrency(&self) -> usize {
         usize::try_from(self.concurrency.get()).unwrap_or(usize::MAX).min(Semaphore::MAX_PERMITS)
     }
 
-    /// As the database counts.
+    /// `endpoint_concurrency` as an SQL integer.
     pub(super) fn endpoint_concurrency(&self) -> i32 {
         i32::try_from(self.endpoint_concurrency.get()).unwrap_or(i32::MAX)
     }
@@ -53,20 +53,20 @@ impl Settings {
 #[derive(Clone, Copy, Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Circuit {
-    /// Failures in a row after which it opens.
+    /// Consecutive failures after which the circuit opens.
     pub opens_after: NonZeroU32,
-    /// How long it stays open before one attempt is made on trial.
+    /// How long the circuit stays open before one trial attempt is made (half-open).
     #[serde(deserialize_with = "settings::time")]
     pub cool_down: Duration,
 }
 
 impl Circuit {
-    /// As the database counts.
+    /// `opens_after` as an SQL integer.
     pub(super) fn opens_after(&self) -> i32 {
         i32::try_from(self.opens_after.get()).unwrap_or(i32::MAX)
     }
 
-    /// As the database reckons.
+    /// `cool_down` as an SQL interval; one day if it is out of range.
     pub(super) fn cool_down(&self) -> TimeDelta {
         TimeDelta::from_std(self.cool_down).unwrap_or(TimeDelta::days(1))
     }

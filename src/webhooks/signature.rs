@@ -1,9 +1,10 @@
-//! Signatures: what a subscriber verifies to know that a delivery is ours and unchanged.
+//! Signatures that let a subscriber verify that a delivery is authentic and unchanged.
 //!
-//! Every delivery is signed in two ways (decisions, section 7): `X-Service-Signature` as interface 2 has it, an HMAC-SHA256 over the body
-//! alone, keyed with the whole `whsec_…` text; and `webhook-signature` as Standard Webhooks has it, over `id.timestamp.body`, keyed with
-//! the bytes behind the base64. While a rotation overlaps, the older secret still makes the first, which holds only one signature, and
-//! both secrets make the second, which holds any number.
+//! Every delivery is signed in two ways (`docs/specification/decisions.md`, section 7). `X-Service-Signature` follows interface 2:
+//! an HMAC-SHA256 over the body alone, keyed with the whole `whsec_…` text. `webhook-signature` follows Standard Webhooks: an
+//! HMAC-SHA256 over `id.timestamp.body`, keyed with the decoded base64 bytes. During the overlap of a rotation,
+//! `X-Service-Signature` uses the previous secret, because it holds only one signature. `webhook-signature` holds one signature for
+//! each of the two secrets.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,12 +13,12 @@ use chrono::{DateTime, Utc};
 use crate::kernel::crypto::hmac_sha256;
 use crate::webhooks::subscription::{SignatureFormat, SigningSecret};
 
-/// The secrets of a subscription at one moment.
+/// The signing secrets of a subscription at one moment.
 #[derive(Debug)]
 pub(super) struct SigningSecrets {
-    /// The newest.
+    /// The newest secret.
     pub(super) current: SigningSecret,
-    /// The one before it, while a rotation overlaps.
+    /// The previous secret, during the overlap of a rotation.
     pub(super) previous: Option<SigningSecret>,
 }
 
@@ -32,7 +33,7 @@ impl SigningSecrets {
         }
     }
 
-    /// The value of `webhook-signature`, when `webhook-id` is `id` and `webhook-timestamp` the second of `at`.
+    /// The value of `webhook-signature`, for the `webhook-id` given by `id` and the `webhook-timestamp` of `at` in seconds.
     pub(super) fn standard_signature(&self, id: &str, at: DateTime<Utc>, body: &[u8]) -> String {
         let start = format!("{id}.{}.", at.timestamp());
         let secrets = std::iter::once(&self.current).chain(&self.previous);

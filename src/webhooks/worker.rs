@@ -1,12 +1,13 @@
 //! The worker: fans out, claims, sends and records for as long as the program runs.
 //!
-//! Three kinds of tasks. The *rounds* fan out and claim, never more than the permits they hold already; each claimed delivery is a task
-//! of its own, so a slow endpoint holds up nobody; the *recorder* writes down what comes back, as many at once as have come back since
-//! it last wrote or are about to, and only then gives the permits back. So a database that goes away stops the claiming by itself, and
-//! what was sent meanwhile waits in memory to be written down.
+//! The worker has three kinds of tasks. The *rounds* fan out and claim, never more deliveries than they hold permits for. Each
+//! claimed delivery is sent by a task of its own, so a slow endpoint does not delay others. The *recorder* records finished
+//! attempts in batches: all that have finished since the last write or are about to finish. It releases the permits only after the
+//! write. A database outage therefore stops claiming by itself, and the results of attempts made meanwhile wait in memory to be
+//! recorded.
 //!
-//! A round is woken by what is published here ([`events::News`]), by a notification of Postgres ([`events::PUBLISHED`]), by the recorder, or
-//! by the clock; the notifications only hurry what polling would find.
+//! A round is woken by events published in this instance ([`events::News`]), by a PostgreSQL notification ([`events::PUBLISHED`]),
+//! by the recorder, or by a timer. Notifications only speed up what polling would find.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,22 +26,22 @@ use crate::webhooks::rounds::{Rounds, Wake};
 use crate::webhooks::sending::Attempt;
 use crate::webhooks::{Claimed, Webhooks, calling_off, failing, replays, retention};
 
-/// How long an attempt that has ended waits for others that are still in flight, to be written down with them: most of what a statement
-/// costs, it costs once.
+/// The batching window of the recorder: how long a finished attempt waits for others in flight to be recorded with it. Most of the
+/// cost of the statement does not depend on the batch size.
 const COMPANY: Duration = Duration::from_millis(2);
-/// Deliveries that one statement claims, and attempts that one statement records.
+/// Maximum number of deliveries that one statement claims, and of attempts that one statement records.
 pub(super) const BATCH: usize = 100;
-/// Before something that failed is tried again.
+/// The pause before a failed operation is retried.
 pub(super) const PAUSE: Duration = Duration::from_secs(1);
-/// How often a batch is tried that the database refuses to record. After that each attempt is tried by itself; the lease of one that is
-/// refused even so runs out, and it is made again.
+/// How often recording a batch is tried when the database refuses it. After that, each attempt is recorded individually. If an
+/// individual attempt is refused too, its lease expires and the delivery is sent again.
 const RECORDING_TRIES: u32 = 3;
 
-/// An attempt that has ended, with the permit it goes on holding until it is written down.
+/// A finished attempt, with the permit it holds until it is recorded.
 pub(super) type Ended = (Attempt, Flight);
 
 impl Webhooks {
-    /// Starts the worker. When the program is asked to stop it claims nothing more, finishes what is in flight, and ends.
+    /// Starts the worker. On shutdown it stops claiming, finishes the deliveries in flight and ends.
     pub fn start_worker(&self, lifecycle: &Lifecycle) {
         let (wake, in_flight) = (Arc::new(Wake::default()), InFlight::default());
         let (ended, results) = mpsc::channel(self.settings.concurrency());
@@ -53,7 +54,7 @@ impl Webhooks {
         lifecycle.spawn(Rounds::new(self.clone(), lifecycle.clone(), wake, in_flight, ended).run());
     }
 
-    /// Does everything that is due now, once: what a test has instead of a running worker. Answers the attempts made.
+    /// Does everything that is due now, once, and returns the number of attempts made. Tests use this instead of a running worker.
     pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
         let mut made = 0;
         loop {
@@ -76,7 +77,7 @@ impl Webhooks {
         }
     }
 
-    /// Sends what was claimed, all at once, and writes down what came of it. Answers how many there were.
+    /// Sends claimed deliveries concurrently, records the results, and returns the number of attempts.
     pub async fn send_and_record(&self, claimed: Vec<Claimed>) -> Result<usize, sqlx::Error> {
         let attempts = futures::future::join_all(claimed.into_iter().map(|claimed| self.send(claimed))).await;
         self.record(&attempts).await?;
@@ -84,7 +85,7 @@ impl Webhooks {
     }
 }
 
-/// Writes down what has ended until nothing more can come.
+/// Records finished attempts until the channel is closed.
 async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_flight: InFlight, mut results: mpsc::Receiver<Ended>) {
     let mut ended = Vec::with_capacity(BATCH);
     while results.recv_many(&mut ended, BATCH).await > 0 {
@@ -112,7 +113,7 @@ async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_fl
     }
 }
 
-/// Waits until a batch is full, or nothing else is in flight, or for as long as [`COMPANY`] is worth waiting for.
+/// Collects finished attempts until the batch is full, nothing else is in flight, or [`COMPANY`] has passed.
 async fn await_company(ended: &mut Vec<Ended>, in_flight: &InFlight, results: &mut mpsc::Receiver<Ended>) {
     let until = Instant::now() + COMPANY;
     while ended.len() < BATCH && ended.len() < in_flight.count() {
@@ -124,7 +125,8 @@ async fn await_company(ended: &mut Vec<Ended>, in_flight: &InFlight, results: &m
     }
 }
 
-/// The last try, in which one that cannot be recorded does not take the others with it.
+/// Records attempts individually after the batch failed repeatedly, so that one bad attempt does not prevent the others from being
+/// recorded.
 async fn record_one_by_one(webhooks: &Webhooks, attempts: &[Attempt]) -> Vec<Gone> {
     let mut gone = Vec::new();
     for attempt in attempts {
@@ -138,7 +140,7 @@ async fn record_one_by_one(webhooks: &Webhooks, attempts: &[Attempt]) -> Vec<Gon
     gone
 }
 
-/// Turns news, and notifications of Postgres, into wake-ups.
+/// Turns news of this instance and PostgreSQL notifications into wake-ups.
 async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
     let mut news = webhooks.news.follow();
     let here = async {
@@ -164,9 +166,10 @@ async fn hear(webhooks: &Webhooks, wake: &Wake) -> Result<(), sqlx::Error> {
     let mut listener = PgListener::connect_with(&webhooks.engine).await?;
     listener.listen(events::PUBLISHED).await?;
     loop {
-        // What was published while nobody listened, before the first notification and between two connections.
+        // Events can be published before `listen` takes effect or between two connections, so wake once before the first
+        // notification.
         wake.notified();
-        // Of our own we know.
+        // Skips notifications that this instance sent: the rounds already know of these events.
         while listener.try_recv().await?.is_some_and(|heard| webhooks.news.are_ours(heard.payload())) {}
     }
 }

@@ -1,4 +1,4 @@
-//! API keys: decisions, section 2. Every route below `…/int/v1` refuses without one, and without the scope it needs.
+//! API keys: decisions, section 2. Every route below `…/int/v1` refuses requests without a key or without the scope it requires.
 
 use std::fs;
 use std::path::Path;
@@ -8,16 +8,16 @@ use reqwest::Method;
 
 use crate::support::World;
 
-/// What may be done with a kind of record.
+/// The operations that a kind of record supports.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Kind {
-    /// It is read.
+    /// Read only.
     Log,
-    /// It is read and changed.
+    /// Read and update.
     Changeable,
-    /// It is read, written down and changed, and never deleted.
+    /// Read, create and update, but not delete.
     Recorded,
-    /// Everything.
+    /// All operations.
     Editable,
 }
 use Kind::{Changeable, Editable, Log, Recorded};
@@ -50,7 +50,7 @@ pub const RESOURCES: &[(&str, &str, Kind)] = &[
     ("support", "tickets", Editable),
 ];
 
-/// Every route beside the five.
+/// Every route besides the five conventional ones.
 pub const BESIDE: &[(Method, &str, &str)] = &[
     (Method::POST, "developers", "/events"),
     (Method::GET, "developers", "/events/stream"),
@@ -77,13 +77,13 @@ pub const BESIDE: &[(Method, &str, &str)] = &[
     (Method::POST, "storefront", "/customers/{uuid}/revoke-tokens"),
 ];
 
-/// Where payment gateways call back with a key of a scope of its own.
+/// The route that payment gateways call with a key; it has a scope of its own.
 const CALLBACKS: &str = "/webhooks";
 
-/// The id of nothing.
+/// An id without a record.
 pub const NOBODY: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
 
-/// All of them, with an id where one belongs.
+/// All routes, with `id` in place of the record id.
 pub fn all_routes(id: &str) -> Vec<(Method, String)> {
     let mut routes = Vec::new();
     for (namespace, plural, kind) in RESOURCES {
@@ -146,8 +146,8 @@ async fn every_route_refuses_without_its_scope() {
     world.request(Method::POST, CALLBACKS).key(&reader).body("{}").send().await.refused(403, "scope_missing");
 }
 
-/// The router cannot be asked for its routes, but its source and the extensions that ship can: what is new has to be put into one of the
-/// two tables.
+/// The routes cannot be read from the router, so this test reads them from its source and from the bundled extensions. A new route
+/// must be added to one of the two tables.
 #[test]
 fn no_api_route_is_forgotten() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

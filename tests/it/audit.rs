@@ -1,4 +1,4 @@
-//! The audit of sign-ins and the tokens it tells of: there is never one without the other.
+//! The audit log of sign-ins and the tokens: a token never exists without its entry, nor an entry without its token.
 
 use serde_json::{Value, json};
 
@@ -10,13 +10,13 @@ const TOKENS: &str = "select count(*) from customer_tokens";
 const SIGNED_IN: &str = "select count(*) from sign_ins where outcome = 'signed_in'";
 const GUESSES: &str = "select coalesce(sum(cardinality(hits)), 0)::bigint from rate_limits where bucket like 'passwords:%'";
 
-/// A code that signs in whoever has this address.
+/// Requests a sign-in code for this address.
 async fn code(world: &World, address: &str) -> String {
     world.storefront("customers/login-with-sms").json(&json!({ "identity": address })).send().await.ok(200);
     world.last_code()
 }
 
-/// A right request for each way of signing in.
+/// A valid request for each way of signing in.
 async fn every_way(world: &World) -> Vec<(&'static str, Value)> {
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     world.register("bob@example.com").await;
@@ -49,7 +49,7 @@ async fn nobody_is_signed_in_of_whom_the_audit_cannot_tell() {
     assert_eq!(world.count(GUESSES).await, 1, "the password was right, but signed nobody in");
     assert_eq!(world.count("select count(*) from sign_ins where outcome = 'internal_error'").await, 6);
 
-    // Nothing was used up by that.
+    // The failed attempts consumed nothing.
     sqlx::query("alter table sign_ins drop constraint full_disk").execute(&world.pool).await.unwrap();
     for (path, body) in &ways {
         let answer = world.storefront(path).json(body).send().await;

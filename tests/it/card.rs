@@ -15,7 +15,7 @@ use crate::support::{Answer, World};
 const KEY: &str = "customers/card-ephemeral-key";
 const INTENT: &str = "customers/card-setup-intent";
 
-/// Ada, signed in.
+/// Signs Ada in; returns her token.
 async fn ada(world: &World) -> String {
     token(&world.register_with(EMAIL, json!({ "phone": "+12015550123" })).await)
 }
@@ -24,7 +24,7 @@ async fn ask(world: &World, path: &str, ada: &str) -> Answer {
     world.storefront(path).token(ada).send().await
 }
 
-/// The refusal of a failing provider, which says nothing of what the provider said.
+/// Asserts that the response reports a failing provider without its message.
 #[track_caller]
 fn failed(answer: Answer) {
     let body = answer.refused(502, "card_provider_failed").to_string();
@@ -73,7 +73,7 @@ async fn a_customer_is_created_at_the_provider_once() {
         assert_eq!(ask(&world, path, &token(&login)).await.ok(200)["customerId"], "cus_0");
     }
     assert_eq!(provider.requests("/v1/customers").await.len(), 1);
-    // The number was merely typed: the provider must not text it.
+    // The number is not verified, so the provider must not send texts to it.
     let created = provider.customers().pop().unwrap();
     assert_eq!((created["name"].as_str(), created["email"].as_str(), created.get("phone")), ("Ada", EMAIL, None));
     assert_eq!(created["metadata[customer]"], login["customer"]["id"].as_str().unwrap());
@@ -101,7 +101,7 @@ async fn a_busy_or_stumbling_provider_is_asked_a_second_time() {
         ask(&world, KEY, &ada).await.ok(200);
     }
     assert_eq!(provider.customers().len(), 1);
-    // Repeated with the same words under the same key, each call with a key of its own.
+    // A retry has the same body and idempotency key as the first request; each call has a key of its own.
     let requests = provider.requests("/v1/ephemeral_keys").await;
     let keys: Vec<_> = requests.iter().map(|request| header(request, "idempotency-key")).collect();
     assert_eq!(keys.len(), 5);
@@ -128,7 +128,7 @@ async fn a_failing_provider_is_502_and_nothing_of_its_text_leaks() {
         failed(ask(&world, KEY, &ada).await);
     }
     assert_eq!(provider.customers().len(), 0);
-    // It is remembered that nobody was created: the next call creates them.
+    // The failed attempts are recorded as having created no customer, so the next call creates one.
     ask(&world, KEY, &ada).await.ok(200);
     provider.answer_next(twice(refusal(500, "api_error", json!({}))));
     failed(ask(&world, INTENT, &ada).await);
@@ -209,11 +209,11 @@ async fn a_creation_whose_answer_was_lost_does_not_stand_in_the_way_of_a_new_nam
     let provider = CardProvider::start().await;
     let world = provider.world(&[("providers.card.timeout", "200ms")]).await;
     let ada = ada(&world).await;
-    // Created there, but the answer takes longer than we wait.
+    // The provider creates the customer, but its response exceeds the timeout.
     failed(ask(&world, KEY, &ada).await);
     assert_eq!(provider.customers().len(), 1);
     sqlx::query("update customers set name = 'Ada King'").execute(&world.pool).await.unwrap();
-    // What was looked up a moment ago is believed for a second.
+    // Looked-up rows are cached for one second.
     world.pass(TimeDelta::seconds(1));
     let slow = provider.requests("/v1/customers").await.len();
     failed(ask(&world, KEY, &ada).await);
@@ -245,7 +245,7 @@ async fn a_secret_key_is_sealed_at_rest_and_a_company_has_one_card_gateway() {
     );
     let refused = another.execute(&world.pool).await.unwrap_err();
     assert_eq!(refused.as_database_error().unwrap().constraint(), Some("gateways_active_card"));
-    // A key sealed for one row opens no other.
+    // A key encrypted for one row does not decrypt in another.
     sqlx::query("update gateways set id = gen_random_uuid()").execute(&world.pool).await.unwrap();
     let ada = ada(&world).await;
     ask(&world, KEY, &ada).await.refused(500, "internal_error");

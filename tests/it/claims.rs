@@ -1,4 +1,5 @@
-//! Claims: an identity that was merely typed gives way to whoever proves it, and gains nobody anything (decisions, section 3, Proof).
+//! Unverified identities: a customer who proves an identity takes it over from one who merely typed it, and typing it gives no
+//! access (decisions, section 3, Proof).
 
 use chrono::TimeDelta;
 use futures::future::join;
@@ -42,12 +43,12 @@ async fn a_right_code_for_a_claim_does_not_forgive_the_wrong_ones_for_the_number
     let world = World::new().await;
     let eve = world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
     world.pass(TimeDelta::minutes(2));
-    // Eve guesses at the code of whoever owns the number ...
+    // Eve guesses the owner's code ...
     let code = world.creation_code(PHONE).await;
     for _ in 0..5 {
         world.open_account(PHONE, &wrong(&code)).await;
     }
-    // ... and between, signs in with a code that was mailed to her because she typed that number once.
+    // ... and in between signs in with a code mailed to her, because she once typed that number.
     world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
     let login = world.verify(PHONE, world.last_code()).await.ok(200);
     assert_eq!(login["customer"]["id"], eve["customer"]["id"]);
@@ -91,7 +92,7 @@ async fn a_right_code_for_a_claim_at_the_edge_of_the_lock_out_counts_for_nothing
     for _ in 0..4 {
         world.open_account(PHONE, &wrong(&code)).await.refused(422, "code_invalid");
     }
-    // The tenth guess is right, and no wrong one: the owner of the number is not locked out by it.
+    // The tenth guess is correct and does not count as wrong: the owner of the number is not locked out.
     world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
     world.verify(PHONE, world.last_code()).await.ok(200);
     world.open_account(PHONE, &code).await.ok(201);
@@ -167,7 +168,7 @@ async fn a_customer_who_asks_for_two_numbers_at_once_does_not_wait_in_a_circle()
         let (one, other) = join(ask(PHONE), ask(OTHER)).await;
         one.ok(200);
         other.ok(200);
-        // One of the two was the last one asked for; only its code is left.
+        // The last request of the two replaced the code of the other.
         assert_eq!(world.count("select count(*) from verification_codes where purpose = 'verify_phone'").await, 1);
         world.pass(TimeDelta::minutes(15));
     }

@@ -94,7 +94,7 @@ async fn nothing_tells_who_an_erased_customer_was() {
         .send()
         .await
         .ok(200);
-    // She was refused by password and by code, and the guard refused her a text; each time that was written down.
+    // The customer was refused by password and by code, and the guard refused a text; each refusal was recorded.
     for identity in [PHONE, EMAIL] {
         let body = json!({ "identity": identity, "password": "wrong password" });
         world
@@ -135,7 +135,7 @@ async fn nothing_tells_who_an_erased_customer_was() {
         }
     }
     drop(conn);
-    // What was done is still counted, and nobody else is forgotten.
+    // Past texts and sign-ins are still counted, and other customers are not erased.
     assert_eq!(world.count("select count(*) from texts where number_range = '+1201555'").await, 3);
     assert_eq!(world.count("select count(*) from sign_ins where outcome <> 'signed_in'").await, 4);
     assert_eq!(world.count("select count(*) from sign_ins where identity = 'bob@example.com'").await, 1);
@@ -150,7 +150,7 @@ async fn the_number_of_somebody_who_left_keeps_what_its_next_owner_did() {
     close(&world, &first).await;
     world.pass(TimeDelta::minutes(2));
     world.register(PHONE).await;
-    // Before a day is over the guard still counts what went to the number.
+    // During the first day, the guard still counts the texts sent to the number.
     world.state.storefront.sweep().await.unwrap();
     assert_eq!(world.count("select count(*) from texts where number is not null").await, 3);
     world.pass(TimeDelta::days(1));
@@ -182,7 +182,7 @@ async fn a_code_on_its_way_when_the_account_closes_lets_nobody_in() {
     world.pass(TimeDelta::seconds(30));
     close(&world, &ada).await;
     world.verify(PHONE, on_its_way.clone()).await.refused(422, "code_invalid");
-    // Nor does it open the account of whoever registers with the number next.
+    // The code does not open the account of the next customer who registers with the number either.
     world.pass(TimeDelta::seconds(30));
     world.register(PHONE).await;
     world.verify(PHONE, on_its_way).await.refused(422, "code_invalid");

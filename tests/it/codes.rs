@@ -66,13 +66,13 @@ async fn ten_wrong_codes_lock_the_identity_out_for_fifteen_minutes() {
     let refusal = world.verify(PHONE, wrong(&second)).await.refused(429, "identity_locked_out");
     assert_eq!(refusal["retry_after"], 900);
 
-    // A right code during the lock-out is refused, and not consumed.
+    // A correct code is refused during the lock-out, but not consumed.
     world.pass(TimeDelta::minutes(1));
     let third = world.sign_in_code(PHONE).await;
     world.verify(PHONE, third.clone()).await.refused(429, "identity_locked_out");
     assert_eq!(world.count("select count(*) from verification_codes where used_at is not null and purpose = 'sign_in'").await, 0);
 
-    // When the lock-out ends, the count starts over.
+    // When the lock-out ends, the count starts again.
     world.pass(TimeDelta::minutes(14));
     let fourth = world.sign_in_code(PHONE).await;
     let refusal = world.verify(PHONE, wrong(&fourth)).await.refused(422, "code_invalid");
@@ -122,13 +122,13 @@ async fn guesses_split_over_routes_and_purposes_count_together() {
     for _ in 0..3 {
         confirm(&wrong(&of_verification)).await.refused(422, "code_invalid");
         world.open_account(PHONE, &wrong(&of_creation)).await.refused(422, "code_invalid");
-        // There is no code to guess at here, but the number is the same.
+        // There is no code to guess here, but the wrong guess counts for the same number.
         world.verify(PHONE, "123456").await.refused(422, "code_invalid");
     }
     world.verify("1 (201) 555-0123", "123456").await.refused(429, "identity_locked_out");
     confirm(&of_verification).await.refused(429, "identity_locked_out");
     world.open_account(PHONE, &of_creation).await.refused(429, "identity_locked_out");
-    // Neither was used up by that.
+    // Neither code was consumed.
     world.pass(TimeDelta::minutes(15));
     world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": PHONE })).send().await.ok(200);
     confirm(&world.last_code()).await.ok(200);
@@ -182,7 +182,7 @@ async fn the_same_identity_within_a_minute_gets_no_second_message() {
     ask().send().await.ok(200);
     assert_eq!(world.messages().len(), 1);
 
-    // The code and its count stay.
+    // The code and its count of attempts stay.
     let body = json!({ "name": "Ada", "identity": EMAIL, "code": wrong(&code) });
     let refusal = world.storefront("customers").json(&body).send().await.refused(422, "code_invalid");
     assert_eq!(refusal["attempts_left"], 4);
@@ -276,6 +276,6 @@ async fn only_six_ascii_digits_in_a_string_are_a_guess() {
     }
     let missing = json!({ "identity": PHONE });
     world.storefront("customers/verify-code").json(&missing).send().await.refused(422, "body_invalid");
-    // None of it was a guess.
+    // None of these counted as a guess.
     world.verify(PHONE, code).await.ok(200);
 }

@@ -1,4 +1,4 @@
-//! Coming back by mail: a code for who has neither a number nor a password (interface 1, What the service does, 4).
+//! Signing in with a mailed code, for customers with neither a number nor a password (interface 1, What the service does, 4).
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ async fn who_registered_by_mail_alone_signs_in_again_by_a_code_that_is_mailed() 
         world.verify(EMAIL, code).await.refused(422, "code_invalid");
         world.pass(TimeDelta::minutes(1));
     }
-    // The words of a creation code would have told a stranger to open an account; none was sent to this one.
+    // A creation code would invite the recipient to open an account; none was sent to this address.
     assert_eq!(world.messages().len(), 3);
 }
 
@@ -76,11 +76,11 @@ async fn a_code_that_was_mailed_is_limited_like_any_other() {
         world.verify(EMAIL, wrong(&code)).await;
     }
     world.verify(EMAIL, wrong(&code)).await.refused(429, "identity_locked_out");
-    // Another store's customers are others.
+    // The customers of another store are separate.
     let (_, other) = world.another_store().await;
     let body = json!({ "identity": EMAIL });
     world.storefront("customers/login-with-sms").key(&other).json(&body).send().await.refused(422, "customer_not_found");
-    // A closed account is none.
+    // A closed account does not count.
     sqlx::query("update customers set closed_at = now()").execute(&world.pool).await.unwrap();
     world.pass(TimeDelta::minutes(1));
     ask(&world, body).await.refused(422, "customer_not_found");

@@ -1,4 +1,4 @@
-//! The commands of operators, and what the program says when it starts.
+//! The commands for operators, and the messages at start-up.
 
 use futures::future::join_all;
 use portico::kernel::clock::Clock;
@@ -21,7 +21,7 @@ async fn token_revoke_ends_one_sign_in_or_all_of_a_customer() {
     let sign_in = async || token(&world.storefront("customers/login").json(&body).send().await.ok(200));
     let (first, second, third) = (token(&login), sign_in().await, sign_in().await);
     let me = async |token: &str| {
-        // Another process has ended it: a second later everybody knows.
+        // Another process has ended the session; a second later every instance refuses it.
         world.pass(chrono::TimeDelta::seconds(1));
         world.storefront_get("customers/me").token(token).send().await.status
     };
@@ -73,7 +73,7 @@ async fn a_setting_that_would_stand_still_is_refused_by_name() {
     }
 }
 
-/// The doctor's line about something.
+/// The line of the doctor's report about `what`.
 fn line<'a>(report: &'a str, what: &str) -> &'a str {
     report.lines().find(|line| line[6..].starts_with(what)).unwrap_or_else(|| panic!("{what}: {report}"))
 }
@@ -147,14 +147,14 @@ async fn the_doctor_says_of_each_outside_service_whether_it_is_configured_and_an
     }
 }
 
-/// Hundreds of sign-ins at once: what the queue does not hold is refused at once, memory stays what it was, and whoever asks for something
-/// else is answered.
+/// Hundreds of concurrent sign-ins: requests beyond the queue are refused at once, memory does not grow, and other requests are
+/// served.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_flood_of_sign_ins_costs_no_memory_and_keeps_nobody_else_waiting() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
-    // The service has the time of this machine; what was made in the world's time has to be valid in it.
+    // The service uses the system clock, so tokens made in the world's time must be valid in it.
     sqlx::query("update customer_tokens set expires_at = $1")
         .bind(Clock::System.now() + chrono::TimeDelta::days(1))
         .execute(&world.pool)

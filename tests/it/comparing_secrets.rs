@@ -1,14 +1,14 @@
-//! What vouches for a secret is made and compared in one place each; its type has no `==` (decisions, sections 2 and 4).
+//! Secret digests are computed in one place and compared in one place; their type has no `==` (decisions, sections 2 and 4).
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::layers::sources;
 
-/// A word, and the files below `src` that may use it.
+/// A text, and the files below `src` that may contain it.
 const PLACES: &[(&str, &[&str])] = &[
     ("subtle::", &["kernel/secret_digest.rs"]),
-    // The command that receives webhooks stands for a subscriber, who has none of our code.
+    // The command that receives webhooks acts as a subscriber, which has none of the service's code.
     ("hmac::{", &["dev/receive/verify.rs", "kernel/crypto.rs"]),
     ("verify_slice(", &["dev/receive/verify.rs"]),
 ];

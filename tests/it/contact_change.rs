@@ -1,5 +1,5 @@
-//! Verifying a number (interface 1, rules 6 and 7) or a mail address after registration: first what holds for both kinds of contact, then
-//! what is peculiar to one.
+//! Verifying a number (interface 1, rules 6 and 7) or a mail address after registration: first the rules for both kinds of contact,
+//! then those for one of them.
 
 use chrono::TimeDelta;
 use futures::future::join;
@@ -8,23 +8,23 @@ use serde_json::{Value, json};
 use crate::support::people::{EMAIL, PHONE, token, wrong};
 use crate::support::{Answer, World};
 
-/// A kind of contact, and what of it differs from the other kind.
+/// A kind of contact, and how it differs from the other.
 #[derive(Clone, Copy)]
 struct Contact {
-    /// The member it is in a body and of a customer.
+    /// The field in a body and in a customer.
     member: &'static str,
-    /// Where a code for a new one is asked for, and comes back.
+    /// The routes that request and check a code for a new contact.
     request: &'static str,
     verify: &'static str,
-    /// How the code travels.
+    /// How the code is sent.
     method: &'static str,
-    /// The refusal where it belongs to another account.
+    /// The error if the contact belongs to another account.
     taken: &'static str,
-    /// The one that a customer has, and two that they may change it to.
+    /// The contact that a customer has, and two others to change it to.
     old: &'static str,
     new: &'static str,
     other: &'static str,
-    /// The new one, as people type it.
+    /// The new contact in the spellings that people type.
     spellings: [&'static str; 3],
 }
 
@@ -72,7 +72,7 @@ impl Contact {
         self.confirm(world, token, world.last_code()).await.ok(200)["customer"].clone()
     }
 
-    /// The customer has this contact, and has proven it.
+    /// Asserts that the customer has this contact and has proven it.
     #[track_caller]
     fn is_proven(self, customer: &Value, contact: &str) {
         let proven = &customer[format!("{}_verified", self.member)];
@@ -80,7 +80,7 @@ impl Contact {
     }
 }
 
-/// Tells a story of both kinds, each in a world of its own.
+/// Runs a story for both kinds, each in a world of its own.
 async fn of_both(story: impl AsyncFn(&World, Contact)) {
     for contact in [NUMBER, ADDRESS] {
         #[expect(clippy::print_stdout, reason = "where a story goes wrong, its last line says of which kind")]
@@ -312,7 +312,7 @@ async fn a_code_on_its_way_to_what_is_being_left_lets_nobody_in() {
     .await;
 }
 
-/// Changes to the new one while codes that were asked for are not written yet.
+/// Changes to the new contact while requested codes are not stored yet.
 async fn change_while_codes_are_under_way(world: &World, token: &str, contact: Contact) {
     sqlx::query("create table under_way as select * from verification_codes where purpose = 'sign_in'").execute(&world.pool).await.unwrap();
     contact.change(world, token, contact.new).await;

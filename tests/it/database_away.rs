@@ -1,4 +1,4 @@
-//! The database goes away and comes back: 503 meanwhile, and nothing to do afterwards.
+//! A database outage: 503 while it lasts, and automatic recovery afterwards.
 
 use chrono::TimeDelta;
 use portico::dev::postgres::{DATABASE, PrivatePostgres, Settings};
@@ -9,7 +9,7 @@ use crate::support::World;
 use crate::support::database::migrate;
 use crate::support::people::{EMAIL, token};
 
-/// A PostgreSQL of the story's own, which it may stop and start.
+/// The story's own PostgreSQL server, which can be stopped and started.
 struct Database {
     directory: TemporaryDirectory,
     running: Option<PrivatePostgres>,
@@ -47,7 +47,7 @@ async fn requests_are_answered_503_until_the_database_is_back() {
     me().await.ok(200);
 
     database.go_away().await;
-    // What was looked up a moment ago is believed for a second.
+    // Looked-up rows are cached for one second.
     world.pass(TimeDelta::seconds(1));
     for _ in 0..3 {
         me().await.refused(503, "database_unavailable");

@@ -1,12 +1,12 @@
-//! The catalogue of events: decisions, section 7, Catalogue. That every event any story emits has the form of its schema is looked at
-//! when the story's world ends.
+//! The event catalogue: decisions, section 7, Catalogue. At the end of every story, all events of its world are checked against
+//! their schemas.
 
 use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
 
-/// Interface 2, Events, what the decisions add to it, and those of the extensions that ship.
+/// The events of interface 2, those that the decisions add, and those of the bundled extensions.
 const NAMES: &str = "
     order.created order.dispatched order.started order.completed order.cancelled order.updated
     driver.assigned driver.location_changed driver.online driver.offline driver.updated

@@ -1,5 +1,5 @@
-//! What holds for every code, whatever it is for: on each of the five routes that send one and each of the five that check one
-//! (interface 1, States and transitions; decisions, section 4).
+//! Rules for every code, whatever its purpose, on each of the five routes that send one and the five that check one (interface 1,
+//! States and transitions; decisions, section 4).
 
 use chrono::TimeDelta;
 use portico::storefront::create_store_key;
@@ -12,7 +12,7 @@ const NEW_ADDRESS: &str = "grace@example.com";
 const NEW_NUMBER: &str = "+12015550199";
 const ADAS_NEW_ADDRESS: &str = "ada@example.com";
 
-/// What a code may be for.
+/// The purposes of codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum For {
     CreatingAnAccount,
@@ -50,7 +50,7 @@ impl Story {
         self.world.storefront(&format!("customers/{path}")).token(&self.ada).json(&body).from(from).send().await
     }
 
-    /// Asks for a code and reads it.
+    /// Requests a code and reads it.
     async fn code(&self, purpose: For) -> String {
         self.ask(purpose, "203.0.113.9").await.ok(200);
         self.world.last_code()
@@ -113,7 +113,7 @@ async fn within_a_minute_every_route_answers_ok_and_sends_no_second_message() {
         story.world.pass(TimeDelta::seconds(59));
         assert_eq!(story.ask(purpose, "203.0.113.9").await.ok(200), first, "{purpose:?}");
         assert_eq!(story.world.messages().len(), sent, "{purpose:?}");
-        // The code that was sent stays the one that counts.
+        // The code that was sent stays valid.
         let refusal = story.guess(purpose, &wrong(&code)).await.refused(422, "code_invalid");
         assert_eq!(refusal["attempts_left"], 4, "{purpose:?}");
         story.world.pass(TimeDelta::seconds(1));
@@ -129,7 +129,7 @@ async fn the_minute_of_one_purpose_is_not_that_of_another() {
     for (number, purpose) in EVERYTHING.into_iter().enumerate() {
         story.ask(purpose, "203.0.113.9").await.ok(200);
         assert_eq!(story.world.messages().len(), sent + number + 1, "{purpose:?}");
-        // Signing in and closing text one number, which cools down.
+        // Signing in and closing an account text the same number, which cools down.
         story.world.pass(TimeDelta::seconds(15));
     }
 }
@@ -147,7 +147,7 @@ async fn the_five_routes_that_send_share_five_requests_a_minute() {
         assert_eq!(refusal.header("ratelimit-remaining"), Some("0"));
         assert_eq!(refusal.refused(429, "rate_limited")["retry_after"], 60, "{last:?}");
         assert_ne!(story.ask(last, "203.0.113.10").await.body["code"], "rate_limited");
-        // The limit is that of the key, not of its store.
+        // The limit is per key, not per store.
         let mut conn = story.world.pool.acquire().await.unwrap();
         let (_, another) = create_store_key(&mut conn, story.world.store, story.world.clock.now()).await.unwrap().unwrap();
         let body = json!({ "identity": "another@example.com" });
@@ -166,7 +166,7 @@ async fn guesses_at_the_codes_of_one_number_count_together_whatever_they_are_for
         story.guess(For::SigningIn, &wrong(&signing_in)).await.refused(422, "code_invalid");
         story.guess(For::ClosingTheAccount, &wrong(&closing)).await.refused(422, "code_invalid");
     }
-    // Nobody opens an account with this number, but it is the same number.
+    // The account cannot be opened, but the wrong guess counts for the same number.
     story.world.open_account(PHONE, "123456").await.refused(422, "code_invalid");
     story.guess(For::ClosingTheAccount, &wrong(&closing)).await.refused(429, "identity_locked_out");
     story.guess(For::SigningIn, &signing_in).await.refused(429, "identity_locked_out");

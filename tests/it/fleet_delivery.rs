@@ -1,4 +1,4 @@
-//! One whole delivery, told by its events: interface 2, Events.
+//! A complete delivery, described by its events: interface 2, Events.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 use crate::support::World;
 use crate::support::fleet::{id, to};
 
-/// What happens, and the events that tell of it.
+/// Checks the events of each step.
 struct Told<'a> {
     world: &'a World,
 }
 
 impl Told<'_> {
-    /// Something is done that is told by exactly these events; gives what came of it.
+    /// Runs `doing`, asserts that it publishes exactly the events `expected`, and returns its result.
     async fn by<T>(&self, doing: impl Future<Output = T>, expected: &[&str]) -> T {
         let (done, events) = self.world.published(doing).await;
         let mut expected = expected.to_vec();
@@ -79,7 +79,7 @@ async fn a_delivery_from_the_order_to_the_proof() {
     every_event_of_the_order_is_whole(&world, &order, &ada).await;
 }
 
-/// Interface 2 names nineteen.
+/// Asserts that all nineteen events of interface 2 were published.
 async fn the_nineteen_were_told(world: &World) {
     let nineteen = "order.created order.dispatched order.started order.completed order.cancelled order.updated driver.assigned \
                     driver.location_changed driver.online driver.offline driver.updated tracking_status.created tracking_number.created \
@@ -89,8 +89,8 @@ async fn the_nineteen_were_told(world: &World) {
     assert_eq!((missing, nineteen.split_whitespace().count()), (vec![], 19));
 }
 
-/// `driver_assigned` is an object with the driver's name and phone, `payload` holds two lines, and the order in the last event is the
-/// one that `GET` shows.
+/// Asserts that `driver_assigned` is an object with the driver's name and phone, `payload` has two lines, and the order in the last
+/// event is the one that `GET` shows.
 async fn every_event_of_the_order_is_whole(world: &World, order: &Value, driver: &Value) {
     let bodies: Vec<Vec<u8>> =
         sqlx::query_scalar("select body from events where name like 'order.%' and subject_id = $1 order by created_at, id")

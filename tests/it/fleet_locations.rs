@@ -1,4 +1,4 @@
-//! Where drivers and vehicles are: decisions, section 9 (`PUT`, the quick `POST …/track`, and many at once).
+//! Locations of drivers and vehicles: decisions, section 9 (`PUT`, the quick `POST …/track`, and batches).
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -45,7 +45,7 @@ async fn vehicles_report_like_drivers() {
     }
     let unknown = json!({ "positions": [{ "vehicle": "vehicle_01h455vb4pex5vsknk084sn02q", "latitude": 1, "longitude": 1 }] });
     assert_eq!(world.refused_members(Method::POST, "vehicles/track", &unknown).await, ["positions[0].vehicle"]);
-    // A UUID says nothing of its kind; the member does.
+    // A UUID does not tell the kind of its record; the field does.
     let misnamed = json!({ "driver": vehicles[0]["uuid"], "latitude": 1, "longitude": 1 });
     assert_eq!(world.refused_members(Method::POST, "vehicles/track", &json!({ "positions": [misnamed] })).await, ["positions[0].driver"]);
     let one = format!("vehicles/{}/track", id(&vehicles[0]));
@@ -74,7 +74,7 @@ async fn a_position_that_comes_late_is_ignored() {
         assert_eq!((&driver["latitude"], &driver["location_updated_at"]), (&json!(shown), &json!(shown_at)), "{latitude} at {taken_at}");
         assert_eq!(events.len(), told, "{latitude} at {taken_at}");
     }
-    // A clock that runs ahead does not silence what comes after.
+    // A position with a time in the future does not block later positions.
     let ahead = track(5, "2036-01-01T00:00:00Z".to_owned()).await.ok(200)["driver"].take();
     assert_eq!((&ahead["latitude"], &ahead["location_updated_at"]), (&json!(5.0), &ahead["updated_at"]));
     world.pass(TimeDelta::seconds(1));

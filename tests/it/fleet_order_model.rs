@@ -1,5 +1,5 @@
-//! Any sequence of operations on an order leaves it in a legal state and is told by exactly the events its changes mean: decisions,
-//! section 9. What happens is compared with a model of a few lines.
+//! Any sequence of operations on an order leaves it in a legal state and publishes exactly the matching events: decisions, section
+//! 9. The service is compared with a small model.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -12,28 +12,28 @@ use crate::support::World;
 use crate::support::fleet::id;
 use crate::support::request::Request;
 
-/// Something that is asked of an order.
+/// An operation on an order.
 #[derive(Clone, Debug)]
 enum Operation {
     Go(&'static str),
-    /// To one of the drivers, or to nobody.
+    /// Assigns one of the drivers, or none.
     Assign(Option<usize>),
     SkipDispatch(bool),
     Note(u8),
-    /// A driver and a status at once.
+    /// Assigns a driver and sets a status at once.
     AssignAndGo(usize, &'static str),
-    /// In the vehicle, or in none.
+    /// Assigns the vehicle, or none.
     Carry(bool),
-    /// From another place.
+    /// Changes the pickup place.
     Fetch(u8),
-    /// By another number.
+    /// Changes the tracking number.
     Renumber(u8),
 }
 
 const STATUSES: [&str; 6] = ["created", "dispatched", "started", "completed", "cancelled", "failed"];
 
 fn operation() -> impl Strategy<Value = Operation> {
-    // The way to the end is long: what leads there is tried more often.
+    // The path to the final status is long, so operations along it are tried more often.
     let forward = prop::sample::select(vec!["dispatched", "started", "completed"]);
     let status = || prop_oneof![4 => forward.clone(), 1 => prop::sample::select(STATUSES.to_vec())];
     prop_oneof![
@@ -48,7 +48,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// What is expected of an order.
+/// The expected state of an order.
 #[derive(Clone, Debug, PartialEq)]
 struct Model {
     status: &'static str,
@@ -58,7 +58,7 @@ struct Model {
     is_carried: bool,
     place: Option<u8>,
     number: Option<u8>,
-    /// Every status it was in, the first one first.
+    /// Every status of the order, oldest first.
     track: Vec<&'static str>,
 }
 
@@ -76,7 +76,7 @@ impl Model {
         matches!(self.status, "created" | "dispatched" | "started")
     }
 
-    /// What the order becomes, and the events that tell of it; nothing when it is refused.
+    /// The order after the operation, and the published events; `None` if the operation is refused.
     fn after(&self, operation: &Operation) -> Option<(Self, Vec<&'static str>)> {
         let mut after = self.clone();
         let go_to = match operation {
@@ -153,7 +153,7 @@ impl Model {
     }
 }
 
-/// An order, and everything that is asked of it.
+/// An order, and the requests about it.
 struct Story<'a> {
     world: &'a World,
     drivers: &'a [Value],
@@ -186,12 +186,12 @@ impl<'a> Story<'a> {
         self.world.fleet(Method::PUT, &format!("orders/{}", id(&self.order))).json(&body)
     }
 
-    /// A carrier's number; no two orders have one in common.
+    /// A carrier's number that is unique to this order.
     fn carriers(&self, number: u8) -> String {
         format!("{}-{number}", id(&self.order))
     }
 
-    /// The order as it is found is what the model has become, and its track says the same.
+    /// Asserts that the order and its track match the model.
     async fn is_as(&self, model: &Model) {
         let order = &self.world.fleet(Method::GET, &format!("orders/{}", id(&self.order))).send().await.ok(200)["order"];
         assert_eq!(order["status"], model.status);
@@ -212,7 +212,7 @@ impl<'a> Story<'a> {
         assert_eq!(self.world.fleet(Method::GET, &path).send().await.ok(200)["tracking_number"]["tracking_number"], number);
     }
 
-    /// Gone from everywhere but its track; nothing more can be asked of it.
+    /// Deletes the order, and asserts that only its track remains and that no further operation is accepted.
     async fn is_deleted(&self) {
         let path = format!("orders/{}", id(&self.order));
         assert_eq!(self.world.published_names(self.world.fleet(Method::DELETE, &path).send()).await, ["order.deleted"]);
@@ -247,7 +247,7 @@ async fn any_sequence_of_operations_is_legal_and_told() {
         story.is_as(&model).await;
         story.is_deleted().await;
     }
-    // The sequences are worth something: all that can happen happened, and what cannot was tried.
+    // The sequences cover everything: every status was reached, and illegal operations were tried.
     assert_eq!(statuses.len(), STATUSES.len());
     assert!(refused > 50, "{refused}");
 }

@@ -1,4 +1,4 @@
-//! The statuses of orders and the arrows between them: decisions, section 9.
+//! Order statuses and their transitions: decisions, section 9.
 
 use reqwest::Method;
 use serde_json::json;

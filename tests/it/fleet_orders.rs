@@ -1,4 +1,4 @@
-//! Orders: decisions, section 9 (what is known of an order, and what comes with it); interface 2, Events.
+//! Orders: decisions, section 9 (their fields and related records); interface 2, Events.
 
 use chrono::TimeDelta;
 use portico::companies::Scope;

@@ -1,5 +1,5 @@
-//! Generated bodies for every storefront route: whatever comes is answered, never by a fault of ours, and what is refused leaves no row
-//! behind (decisions, section 1).
+//! Generated bodies for every storefront route: every request gets a response without an internal error, and a refused request
+//! leaves no rows behind (decisions, section 1).
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -13,13 +13,13 @@ use crate::support::people::{EMAIL, PASSWORD, token};
 use crate::support::socket_server::KEY;
 use crate::tokens::{OPEN, SIGNED_IN};
 
-/// Bodies for each route; more of them found nothing more.
+/// Bodies per route; larger numbers found nothing new.
 const BODIES: usize = 24;
 
-/// A member that is read beside those the document tells of, and one that nobody reads.
+/// A field that is read but not documented, and one that is not read.
 const OTHERS: [&str; 2] = ["os", "purpose"];
 
-/// The members of the body that a route is said to take.
+/// The documented body fields of a route.
 fn members(document: &Value, method: &Method, path: &str) -> Vec<String> {
     let operation = &document["paths"][format!("/storefront/v1/{path}")][method.as_str().to_lowercase()];
     let told = operation["requestBody"]["content"]["application/json"]["schema"]["properties"].as_object();
@@ -57,16 +57,16 @@ pub fn any_value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A document with some of the members, each with a value of any type.
+/// A document with some of the fields, each with a value of any type.
 fn any_document(members: &[String]) -> impl Strategy<Value = Vec<u8>> + use<> {
     prop::collection::vec((prop::sample::select(members.to_vec()), any_value()), 0..10).prop_map(|members| {
-        // Written by hand, so that a member may stand there twice.
+        // Formatted by hand, so that a field may occur twice.
         let members: Vec<_> = members.iter().map(|(name, value)| format!("\"{name}\":{value}")).collect();
         format!("{{{}}}", members.join(",")).into_bytes()
     })
 }
 
-/// A document that something has happened to on its way.
+/// A document that was damaged in transit.
 fn any_damaged_document(members: &[String]) -> impl Strategy<Value = Vec<u8>> + use<> {
     let damage =
         prop::sample::select(vec![&b"\\u0000"[..], b"\\ud800", b"\\udc00\\ud800", b"\0", b"\xff\xfe", b"\"", b"{", b"\\", b"1e999"]);
@@ -90,7 +90,7 @@ fn any_body(members: &[String]) -> impl Strategy<Value = Vec<u8>> + use<> {
     ]
 }
 
-/// How much there is of everything that a request may make.
+/// The row counts of everything that a request may create.
 async fn rows(world: &World) -> String {
     let tables = "select concat_ws(' ', (select count(*) from customers), (select count(*) from customer_tokens where revoked_at is null),
              (select count(*) from devices), (select count(*) from verification_codes), (select count(*) from provider_links),
@@ -106,7 +106,7 @@ async fn generated_bodies_are_never_our_fault_and_leave_nothing_behind_when_refu
         .world(&[
             ("storefront.requests_per_minute", "1000000"),
             ("socket.key", KEY),
-            // Nobody answers there, which is the provider's fault (502) and not ours.
+            // No server listens there, which is a fault of the provider (502).
             ("providers.card.base_url", "http://127.0.0.1:9"),
         ])
         .await;
@@ -118,14 +118,14 @@ async fn generated_bodies_are_never_our_fault_and_leave_nothing_behind_when_refu
     for (method, path) in SIGNED_IN.iter().chain(OPEN) {
         let bodies = any_body(&members(&document, method, path));
         let path = format!("/storefront/v1/{}", path.replace("customers/{id}", &format!("customers/{customer}")).replace("{id}", "0"));
-        // A sign-in for each route: some of them end it.
+        // One sign-in per route, because some routes end it.
         let mut signed_in = token(&world.storefront("customers/login").json(&sign_in).send().await.ok(200));
         let mut before = rows(&world).await;
         for _ in 0..BODIES {
             let body = bodies.new_tree(&mut runner).unwrap().current();
             let request =
                 world.request(method.clone(), &path).key(&world.store_key).token(&signed_in).header("content-type", "application/json");
-            // `Answer` checks that whatever fails fails as a problem.
+            // `Answer` checks that every error response is a problem document.
             let answer = request.body(body.clone()).send().await;
             let body = String::from_utf8_lossy(&body[..body.len().min(500)]);
             let theirs = ["card_provider_failed", "message_not_sent"].contains(&answer.body["code"].as_str().unwrap_or_default());

@@ -1,4 +1,4 @@
-//! Guessing at codes in ways nobody is meant to: what counts as a guess, and what a guess is worth (decisions, section 4).
+//! Unusual ways of guessing codes: what counts as a guess, and what a guess is worth (decisions, section 4).
 
 use std::time::Duration;
 
@@ -51,7 +51,7 @@ async fn guesses_during_a_lock_out_do_not_make_it_longer() {
 async fn whoever_guesses_and_hangs_up_has_guessed() {
     let world = registered().await;
     let code = world.sign_in_code(PHONE).await;
-    // The store is known by now: what the request waits for first is the guess.
+    // The store is cached by now, so the request first waits for the guess.
     world.storefront_get("customers/me").send().await.refused(401, "customer_token_invalid");
     let body = json!({ "identity": PHONE, "code": wrong(&code) }).to_string();
     let request = format!(
@@ -96,12 +96,12 @@ async fn what_is_kept_of_a_code_is_worth_nothing_under_another_key_or_for_anothe
     world.register(OTHER).await;
     world.pass(TimeDelta::minutes(2));
     let code = world.sign_in_code(PHONE).await;
-    // Whoever has the database but not the application key can try all the codes there are.
+    // An attacker with the database but without the application key could try all possible codes.
     let stranger = World::on(&world.database, &[]).await;
     let body = json!({ "identity": PHONE, "code": code });
     stranger.clock.advance(world.clock.now() - stranger.clock.now());
     stranger.storefront("customers/verify-code").key(&world.store_key).json(&body).send().await.refused(422, "code_invalid");
-    // Whoever can write to it, but has only a code of their own, can move that one's digest to somebody else's.
+    // An attacker who can write to the database, but knows only their own code, could copy its digest to another identity.
     let others = world.sign_in_code(OTHER).await;
     sqlx::query(
         "update verification_codes set digest = (select digest from verification_codes where identity = $1 and purpose = 'sign_in')
@@ -131,7 +131,7 @@ async fn whoever_finds_the_queue_of_passwords_full_has_neither_guessed_nor_used_
         let body = json!({ "name": "Grace", "identity": PHONE, "code": code, "password": PASSWORD });
         world.storefront("customers").json(&body).send()
     };
-    // More wrong passwords of one customer than are listened to, and more registrations than a code survives guesses.
+    // More wrong passwords for one customer than the limit, and more registrations than the attempts of a code.
     let flood = join_all((0..300).map(|n| login(format!("nobody{n}@example.com"), PASSWORD)));
     let of_ada = join_all((0..10).map(|_| login(EMAIL.to_owned(), "wrong password")));
     let of_grace = join_all((0..5).map(|_| register()));

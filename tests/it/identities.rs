@@ -1,4 +1,4 @@
-//! Identities: every spelling of one number or mailbox is one identity and one limit (decisions, section 3).
+//! Identities: all spellings of a number or mailbox are one identity with one limit (decisions, section 3).
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -95,7 +95,7 @@ async fn what_is_no_mailbox_is_refused() {
     assert_eq!(world.messages().len(), 0);
 }
 
-/// What would change a message if any of it came to stand in one.
+/// Texts that would change a message if they were inserted into it unescaped.
 const INJECTIONS: &[&str] =
     &["\r\nBcc: eve@example.com", "\nSubject: x\n\nx", "{code}", "{{7*7}}", "${7*7}", "<b>x</b>", "%0d%0aBcc:x", "\u{2028}x"];
 
@@ -115,13 +115,13 @@ async fn line_ends_and_templates_in_any_field_change_no_message() {
                     ("customers", json!({ "name": "Ada", "identity": identity, "code": "123456" })),
                 ] {
                     let answer = world.storefront(path).json(&body).send().await;
-                    // A code in braces is a mailbox of its own by the letter of the standard; what it gets is a mail like any other.
+                    // By the standard, an address with braces is a mailbox of its own; it gets an ordinary mail.
                     assert!(answer.status == 422 || (answer.status == 200 && body["mode"] == "email"), "{path} {body}: {answer:?}");
                 }
             }
         }
     }
-    // A name may look like a template: nobody fills it in.
+    // A name that looks like a template is not expanded.
     for (n, name) in ["{code} {store}", "{{7*7}} ${7*7} <%= 7*7 %>", "<script>alert(1)</script>"].into_iter().enumerate() {
         let email = format!("customer{n}@example.com");
         let body = json!({ "name": name, "email": email, "code": world.creation_code(&email).await });

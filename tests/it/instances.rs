@@ -1,4 +1,4 @@
-//! Several instances of one service, and one that was restarted: what is counted is counted for all of them (decisions, sections 4 and 5).
+//! Several instances of the service, and a restarted one: limits count across all of them (decisions, sections 4 and 5).
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -29,7 +29,7 @@ async fn guesses_split_over_two_instances_and_a_restart_lock_the_code_and_the_id
         let refusal = instance.verify(PHONE, wrong(&code)).await.refused(422, "code_invalid");
         assert_eq!(refusal["attempts_left"], left);
     }
-    // A restart forgives nothing.
+    // A restart does not reset the count.
     there.lifecycle.stop().await;
     let restarted = there.another_instance();
     restarted.verify(PHONE, wrong(&code)).await.refused(422, "code_locked");
@@ -49,7 +49,7 @@ async fn limits_hold_for_all_instances_together() {
     let here = World::new().await;
     here.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let there = here.another_instance();
-    // Five requests a minute for one store key and address.
+    // Five requests per minute for one store key and address.
     let requests = (0..12).map(|n| {
         let body = json!({ "identity": format!("customer{n}@example.com") });
         [&here, &there][n % 2].storefront("customers/request-creation-code").json(&body).from("203.0.113.9").send()
@@ -60,7 +60,7 @@ async fn limits_hold_for_all_instances_together() {
     let body = json!({ "identity": EMAIL, "password": "wrong password" });
     let answers = join_all((0..16).map(|n| [&here, &there][n % 2].storefront("customers/login").json(&body).send())).await;
     assert_eq!(answers.iter().filter(|answer| answer.status == 401).count(), 10);
-    // One message a minute for one identity, and one text in thirty seconds for one number.
+    // One message per minute for one identity, and one text in thirty seconds for one number.
     let body = json!({ "mode": "sms", "identity": PHONE });
     let answers = join_all((0..8).map(|n| [&here, &there][n % 2].storefront("customers/request-creation-code").json(&body).send())).await;
     assert!(answers.into_iter().all(|answer| answer.status == 200));
@@ -93,7 +93,7 @@ async fn parallel_requests_do_not_pass_the_guard_together() {
         let body = json!({ "mode": "sms", "identity": format!("+1201555{number:04}") });
         world.storefront("customers/request-creation-code").json(&body).send()
     };
-    // Forty numbers of one range, of which twenty are let through in ten minutes.
+    // Forty numbers of one range, of which twenty are accepted in ten minutes.
     let answers = join_all((100..140).map(|n| ask(if n % 2 == 0 { &here } else { &there }, n))).await;
     assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 20);
     assert_eq!(here.messages().len() + there.messages().len(), 20);
@@ -101,7 +101,7 @@ async fn parallel_requests_do_not_pass_the_guard_together() {
         assert_eq!(refusal.refused(429, "range_cooldown")["retry_after"], 600);
     }
     here.pass(TimeDelta::minutes(10));
-    // A budget of three, and ten customers at once.
+    // A remaining budget of three, and ten customers at once.
     sqlx::query("update stores set texts_per_day = 23").execute(&here.pool).await.unwrap();
     let answers = join_all((200..210).map(|n| ask(if n % 2 == 0 { &here } else { &there }, n))).await;
     assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 3);

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// From the ground up. A folder uses folders on lower floors; folders of one floor do not use each other.
+/// From bottom to top. A folder uses only folders on lower floors; folders on the same floor do not use each other.
 const FLOORS: &[&[&str]] = &[
     &["kernel"],
     &["contact"],
@@ -32,7 +32,7 @@ pub fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The folders that a file names after `crate::`, wherever it stands in the code.
+/// The folders that a file names after `crate::`, anywhere in the code.
 fn used_by(text: &str) -> Vec<String> {
     let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     let mut used = Vec::new();

@@ -1,4 +1,4 @@
-//! `portico listen`: a developer's machine receives what an endpoint would.
+//! `portico listen`: a developer's machine receives what an endpoint would receive.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::support::World;
 use crate::support::program::portico;
 
-/// Longer than anything here takes.
+/// Longer than any step in this file takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The program, as a developer starts it.
@@ -79,7 +79,7 @@ async fn portico_listen_forwards_like_the_real_thing_and_prints_the_answers() {
     assert!(sent_at.is_some());
 }
 
-/// A way to the service whose connections can be cut.
+/// A TCP proxy to the service whose connections can be cut.
 async fn way_to(service: SocketAddr) -> (SocketAddr, Arc<Notify>) {
     let (listener, cut) = (TcpListener::bind("127.0.0.1:0").await.unwrap(), Arc::<Notify>::default());
     let (address, scissors) = (listener.local_addr().unwrap(), cut.clone());

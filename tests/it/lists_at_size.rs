@@ -1,5 +1,6 @@
-//! What is asked of large tables is read from an index: every parameter a list can be narrowed by, and what keeps a record from being
-//! deleted. A new filter is found in the document of the routes; it gets an index, or a line in the table of those without.
+//! Queries on large tables use an index: every parameter that narrows a list, and the check that prevents the deletion of a
+//! referenced record. A new filter is found in the OpenAPI document; it needs an index, or an entry in the table of filters without
+//! one.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -10,22 +11,22 @@ use crate::every_resource::{Resource, of_every_resource_with};
 use crate::support::World;
 use crate::support::fleet::id;
 
-/// Filters without an index of their own, and why that is well.
+/// Filters without an index of their own, and why they need none.
 const WITHOUT: &[(&str, &str, &[&str])] = &[
-    // It changes with the position, which is written too often for an index; a company's drivers and vehicles are soon looked through.
+    // It changes with every position, which is too often for an index; a company's drivers and vehicles are few enough to scan.
     ("fleet", "drivers", &["online"]),
     ("fleet", "vehicles", &["online"]),
-    // A company has a handful of them.
+    // A company has only a handful of these.
     ("ledger", "gateways", &["driver", "status"]),
     ("developers", "webhooks", &["status", "url"]),
     ("developers", "replays", &["webhook"]),
-    // A few values, each of them common, in what every callback writes.
+    // A few values, all of them common, in tables that every callback writes.
     ("ledger", "callbacks", &["type"]),
     ("ledger", "payments", &["kind", "currency"]),
     // Written with every event, kept for some weeks, and narrowed by time.
     ("developers", "events", &["event", "subject"]),
     ("developers", "deliveries", &["webhook", "subscription", "event_id", "event", "status"]),
-    // Kept by store, and shown by company through a view.
+    // Stored by store, and listed by company through a view.
     ("storefront", "customers", &["store", "email", "phone"]),
     ("storefront", "tokens", &["store", "customer"]),
     ("storefront", "texts", &["store", "number", "number_range", "country", "status", "refusal"]),
@@ -35,13 +36,13 @@ const WITHOUT: &[(&str, &str, &[&str])] = &[
 /// The parameters of every list.
 const EVERYWHERE: [&str; 6] = ["limit", "after", "sort", "query", "created_after", "created_before"];
 
-/// So many records that reading them all is more than looking into an index.
+/// So many records that a full scan costs more than an index lookup.
 const RECORDS: i32 = 5000;
 
-/// One connection, so that a statement is found where it was prepared, and planned for the values it is asked with.
+/// A single connection, so that prepared statements can be inspected, planned for the actual values.
 const ONE_CONNECTION: &[(&str, &str)] = &[("database.max_connections", "1")];
 
-/// Makes many records of each one in the table. Ids are new ones, and so is whatever an index tells records apart by.
+/// Multiplies each record of the table, with new ids and new values in all uniquely indexed columns.
 async fn multiply(pool: &PgPool, table: &str) {
     let columns = "select attname, atttypid::regtype::text from pg_attribute
                    where attrelid = $1::regclass and attnum > 0 and attname <> 'company_id' and atttypid in ('uuid'::regtype, 'text'::regtype)
@@ -63,7 +64,7 @@ async fn multiply(pool: &PgPool, table: &str) {
     sqlx::raw_sql(AssertSqlSafe(insert)).execute(pool).await.unwrap();
 }
 
-/// How the statements that begin like this are carried out with these values; at most so many, the last prepared first.
+/// The plans of the statements with this beginning for these values; at most `most`, the last prepared first.
 async fn plans(pool: &PgPool, beginning: &str, most: i64, values: &str) -> Vec<String> {
     let prepared = "select name from pg_prepared_statements where starts_with(statement, $1) order by prepare_time desc limit $2";
     let names: Vec<String> = sqlx::query_scalar(prepared).bind(beginning).bind(most).fetch_all(pool).await.unwrap();
@@ -75,12 +76,12 @@ async fn plans(pool: &PgPool, beginning: &str, most: i64, values: &str) -> Vec<S
     plans
 }
 
-/// Whether the value is found by an index, be it one of the records with this value alone, and not by reading what has others.
+/// Whether the plan finds the value by an index, possibly a partial one for this value, without filtering rows with other values.
 fn is_found_by_index(plan: &str, value: &str) -> bool {
     plan.contains("Index") && !plan.lines().any(|line| line.contains("Filter") && line.contains(value))
 }
 
-/// A value that the parameter understands and no record has.
+/// A valid value of the parameter that no record has.
 fn rare(parameter: &Value, record: &Value) -> String {
     let schema = &parameter["schema"];
     let taken = &record[parameter["name"].as_str().unwrap()];

@@ -1,4 +1,4 @@
-//! The limit of mails to one mailbox that somebody named: whoever asks for them, however the address is written, and at whichever instance.
+//! The limit of mails to one mailbox: for all senders, spellings of the address and instances.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -37,7 +37,7 @@ async fn a_mailbox_gets_twenty_mails_in_any_day() {
     assert_eq!(refusal["retry_after"], (DAY - TimeDelta::minutes(20)).num_seconds());
     assert_eq!(world.messages().len(), 20);
     ask_to_register(&world, "grace@example.com").await.ok(200);
-    // The window slides: a mail has room where the oldest one leaves.
+    // The window slides: capacity returns as the oldest mail leaves it.
     world.pass(DAY - TimeDelta::minutes(20));
     ask_to_register(&world, EMAIL).await.ok(200);
     ask_to_register(&world, "ada+2@example.com").await.refused(429, "email_cooldown");
@@ -51,13 +51,13 @@ async fn every_mail_counts_whoever_names_the_address_and_whatever_for() {
     ask_to_register(&world, EMAIL).await.ok(200);
     ask_to_verify(&world, &ada, EMAIL).await.ok(200);
     let code = world.last_code();
-    // A second request within the minute sends no second mail, and needs no room for one.
+    // A second request within the minute sends no second mail, so it needs no capacity.
     ask_to_verify(&world, &ada, EMAIL).await.ok(200);
     ask_to_verify(&world, &bob, EMAIL).await.ok(200);
     world.pass(TimeDelta::minutes(1));
     ask_to_verify(&world, &bob, EMAIL).await.refused(429, "email_cooldown");
     ask_to_register(&world, EMAIL).await.refused(429, "email_cooldown");
-    // What was sent before goes on working.
+    // Codes that were sent before stay valid.
     world.storefront("customers/verify-email").token(&ada).json(&json!({ "code": code })).send().await.ok(200);
 }
 
@@ -111,7 +111,7 @@ async fn the_limit_tells_nobody_more_than_they_were_told_before() {
     ask_to_register(&world, "nobody@example.com").await.ok(200);
     world.pass(TimeDelta::minutes(1));
     ask_to_register(&world, "nobody@example.com").await.refused(429, "email_cooldown");
-    // Where an account is known to be, or not to be, that is what is said, as it was before.
+    // When it is known whether an account exists, that error takes precedence, as it does below the limit.
     ask_to_register(&world, EMAIL).await.refused(422, "account_exists");
     ask_to_verify(&world, &bob, EMAIL).await.refused(422, "email_taken");
     ask_to_sign_in(&world, "nobody@example.com").await.refused(422, "customer_not_found");

@@ -1,4 +1,4 @@
-//! The specification, told as stories to the real router over a real Postgres.
+//! Integration tests of the specification: stories that send requests to the real router with a real PostgreSQL.
 
 #![expect(clippy::unwrap_used, reason = "a story that meets what it does not expect ends there")]
 

@@ -19,7 +19,7 @@ fn id(key: &Value) -> &str {
 }
 
 impl World {
-    /// A new key, made with another one; the key itself is in it.
+    /// Creates a key with another key; the response contains the new key.
     async fn make_key(&self, with: &str, body: Value) -> Value {
         let answer = self.request(Method::POST, "/developers/int/v1/api-keys").key(with).json(&body).send().await;
         answer.ok(201)["api_key"].take()
@@ -29,7 +29,7 @@ impl World {
         self.request(method, &format!("/developers/int/v1/api-keys{path}")).key(with)
     }
 
-    /// What comes of using a key from an address.
+    /// The status of a request with a key from an address.
     async fn use_key(&self, key: &str, from: &str) -> u16 {
         self.request(Method::GET, "/fleet/int/v1/orders").key(key).from(from).send().await.status
     }
@@ -101,7 +101,7 @@ async fn a_rolled_key_and_its_successor_overlap() {
     let path = format!("/{}/roll", id(&new));
     let at_once = world.keys(Method::POST, &world.api_key, &path).json(&json!({ "overlap": 0 })).send().await.ok(201)["api_key"].take();
     assert_eq!((world.use_key(text(&new), "203.0.113.9").await, world.use_key(text(&at_once), "203.0.113.9").await), (401, 200));
-    // Rolled again within its overlap, the old key does not live longer for it.
+    // Rolling the key again during its overlap does not extend the life of the old key.
     let path = format!("/{}/roll", id(&at_once));
     for overlap in [60, 3600] {
         world.keys(Method::POST, &world.api_key, &path).json(&json!({ "overlap": overlap })).send().await.ok(201);
@@ -177,7 +177,7 @@ async fn a_key_never_makes_a_stronger_one() {
             with(Method::PUT, path, stronger).await.refused(403, "api_key_too_strong");
         }
     }
-    // The key of somebody stronger can be renamed and weakened, but not replaced by one that the caller sees.
+    // A stronger key can be renamed and weakened, but not replaced by one that the caller would see.
     let stronger: uuid::Uuid = sqlx::query_scalar("select id from api_keys where name = 'test'").fetch_one(&world.pool).await.unwrap();
     with(Method::POST, &format!("/{stronger}/roll"), json!({})).await.refused(403, "api_key_too_strong");
     with(Method::PUT, &format!("/{stronger}"), json!({ "name": "Renamed" })).await.ok(200);
@@ -205,7 +205,7 @@ async fn a_key_that_was_rolled_leaves_nothing_behind_that_outlives_it() {
     for end in [json!(null), json!(behind)] {
         with(Method::PUT, &short_path, json!({ "expires_at": end })).await.refused(403, "api_key_too_strong");
     }
-    // Nor does it roll itself again, whatever it says of its own end.
+    // It cannot roll itself again either, whatever expiry it sets for itself.
     with(Method::POST, &format!("{path}/roll"), roll.clone()).await.refused(403, "api_key_too_strong");
     with(Method::PUT, &path, json!({ "expires_at": behind })).await.ok(200);
     with(Method::POST, &format!("{path}/roll"), roll.clone()).await.refused(403, "api_key_too_strong");
@@ -225,7 +225,7 @@ async fn the_last_use_is_written_down_every_few_minutes_at_most() {
     assert_eq!(made["last_used_at"], json!(null));
     let path = format!("/{}", id(&made));
     let noted = async |at: &str| {
-        // Off the request's path: it is there soon, not at once.
+        // Recorded asynchronously, so it is visible soon but not at once.
         loop {
             let seen = world.keys(Method::GET, &world.api_key, &path).send().await.ok(200);
             if seen["api_key"]["last_used_at"] == at {
@@ -250,7 +250,7 @@ async fn an_operator_rolls_a_key_by_hand() {
     let world = World::new().await;
     let database = [("database.url", world.database.as_str())];
     let old = world.make_key(&world.api_key, json!({ "name": "Reports", "scopes": ["read"], "expires_at": "2100-01-01T00:00:00Z" })).await;
-    // The command has the time of this machine.
+    // The command uses the system clock.
     let printed = printed(&["key", "roll", id(&old), "--overlap", "1h", "--json"], &database).await;
     let new = serde_json::from_str::<Value>(&printed).unwrap()["key"].take();
     assert_eq!((&new["replaces"], &new["scopes"], &new["name"]), (&old["id"], &json!(["read"]), &json!("Reports")));

@@ -1,4 +1,4 @@
-//! What texts and mails say: in which language, in whose words, and never what a name or a header would like them to.
+//! The contents of texts and mails: language, wording, and resistance to injection by names and headers.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::support::people::{EMAIL, PHONE, token};
 use crate::support::smtp::SmtpSink;
 use crate::support::{World, database};
 
-/// Asks for a creation code with this `Accept-Language` and gives the message.
+/// Requests a creation code with this `Accept-Language` and returns the message.
 async fn message(world: &World, identity: &str, languages: &str) -> Kept {
     let mode = if identity.contains('@') { "email" } else { "sms" };
     let body = json!({ "mode": mode, "identity": identity });
@@ -23,7 +23,7 @@ async fn message(world: &World, identity: &str, languages: &str) -> Kept {
     world.messages().swap_remove(0)
 }
 
-/// The text of a customer nobody has texted yet.
+/// The text to a customer who has not been texted recently.
 async fn text(world: &World, languages: &str) -> String {
     world.pass(TimeDelta::minutes(30));
     message(world, PHONE, languages).await.text
@@ -71,7 +71,7 @@ async fn a_mail_has_the_same_words_as_plain_text_and_as_html() {
     let sink = SmtpSink::start(false).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
     let kept = message(&world, EMAIL, "en").await;
-    // Quoted-printable: long lines are broken with a `=`, which is itself written `=3D`.
+    // Quoted-printable breaks long lines with a `=` and encodes `=` as `=3D`.
     let mail = sink.mails().swap_remove(0).replace("=\n", "").replace("=3D", "=");
     let code = world.last_code();
     assert!(mail.contains("Content-Type: multipart/alternative"), "{mail}");
@@ -139,7 +139,7 @@ fn write(directory: &Path, file: &str, words: &str) {
 #[tokio::test]
 async fn a_directory_adds_languages_and_changes_words_for_all_stores_or_for_one() {
     let (database, directory) = (database::fresh().await, TemporaryDirectory::make("portico-messages").unwrap());
-    // Another service on the same database: its store has to be there before the folder can be called by its id.
+    // Another service on the same database: its store must exist before the folder can be named after its id.
     let other = World::on(&database, &[]).await;
     let folder = other.store.to_string();
     write(directory.path(), "fr.toml", FRENCH);

@@ -1,4 +1,4 @@
-//! What resources share is written once: the records of the five routes are written by `src/resources`.
+//! Shared behaviour of resources is implemented once: only `src/resources` writes the records of the five routes.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::api_keys::{Kind, RESOURCES};
 use crate::layers::sources;
 
-/// Who else writes such records: the table, the file below `src`, and what is written there that no request to the five routes asks for.
+/// The exceptions: the table, the file below `src`, and what it writes outside of the five routes.
 const BESIDE: &[(&str, &str, &str)] = &[
     ("api_keys", "companies/queries.rs", "the keys of the command line, and when a key was used"),
     ("gateways", "companies/gateways/queries.rs", "the card provider's account, from the command line"),
@@ -16,7 +16,7 @@ const BESIDE: &[(&str, &str, &str)] = &[
     ("any", "fleet/location/queries.rs", "the positions of many at once, in the five columns of a location"),
 ];
 
-/// The text of a constant that a resource gives.
+/// The value of a constant that a resource defines.
 fn constant<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     text.split_once(&format!("const {name}: &'static str = \""))?.1.split('"').next()
 }

@@ -1,5 +1,5 @@
-//! `GET /openapi.json`: the routes of the storefront and of the extensions, as their code tells of them. That the storefront answers as it
-//! is said to, every story checks of every answer.
+//! `GET /openapi.json`: the routes of the storefront and of the extensions, as their code describes them. Every story checks that
+//! storefront responses match the document.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ async fn document(world: &World) -> Value {
     world.request(Method::GET, "/openapi.json").send().await.ok(200)
 }
 
-/// The routes the document tells of, as `GET /fleet/int/v1/orders/{uuid}`.
+/// The routes in the document, as `GET /fleet/int/v1/orders/{uuid}`.
 pub fn told(document: &Value) -> BTreeSet<String> {
     let paths = document["paths"].as_object().unwrap().iter();
     let routes =
@@ -29,13 +29,13 @@ pub fn told(document: &Value) -> BTreeSet<String> {
 #[tokio::test]
 async fn the_document_tells_of_the_routes_that_are_served_and_of_no_others() {
     let world = World::new().await;
-    // The tables of `api_keys.rs` and `tokens.rs` hold every route: their own stories tell that each is served.
+    // The tables in `api_keys.rs` and `tokens.rs` contain every route; tests there verify that each is served.
     let mut served: BTreeSet<_> = all_routes("{uuid}").into_iter().map(|(method, path)| format!("{method} {path}")).collect();
     served.extend(SIGNED_IN.iter().chain(OPEN).map(|(method, path)| format!("{method} /storefront/v1/{path}")));
     assert_eq!(told(&document(&world).await), served);
 }
 
-/// The paths of a router, which it shows in its debug output alone, and the methods that each takes, as a refusal says.
+/// The paths of a router, taken from its debug output, and the methods of each, taken from the `Allow` header of an error.
 async fn mounted(world: &World, changes: &[(&str, &str)]) -> BTreeSet<String> {
     let router = format!("{:?}", portico::app::router(world.state.clone(), &Config::with(changes).unwrap()));
     let paths: BTreeSet<_> = router.split('"').filter(|text| text.starts_with("/storefront/v1/") || text.contains("/int/v1/")).collect();
@@ -116,7 +116,7 @@ async fn every_reference_leads_somewhere_and_every_operation_has_its_refusals() 
     }
 }
 
-/// The form of records of a kind, and of the bodies it takes.
+/// The schemas of a kind of record and of its request bodies.
 fn schemas(document: &Value, namespace: &str, plural: &str) -> (Value, Value) {
     let path = format!("/{namespace}/int/v1/{plural}/{{uuid}}");
     let answer = &document["paths"][&path]["get"]["responses"]["200"]["content"]["application/json"]["schema"]["properties"];
@@ -139,7 +139,7 @@ async fn what_is_told_of_every_record_is_what_is_shown_of_it() {
             let told: BTreeSet<_> = members.iter().filter(|(_, form)| form["writeOnly"] != true).map(|(name, _)| name).collect();
             let missing: Vec<_> = shown.as_object().unwrap().keys().filter(|name| !told.contains(name)).collect();
             assert!(missing.is_empty(), "{missing:?}");
-            // Only what a file declares may be left out of a record.
+            // Only declared fields may be missing from a record.
             let left_out: Vec<_> = told.into_iter().filter(|name| shown.get(name).is_none()).collect();
             assert!(left_out.is_empty() || ["inventory", "support"].contains(&resource.namespace), "{left_out:?}");
             assert!(jsonschema::draft202012::new(&schema).unwrap().is_valid(shown), "{shown}");

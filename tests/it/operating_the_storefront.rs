@@ -1,4 +1,4 @@
-//! What operators see and decide of the storefront: decisions, section 9 (`storefront/int/v1`).
+//! The storefront for operators: decisions, section 9 (`storefront/int/v1`).
 
 use chrono::TimeDelta;
 use portico::companies::Scope;
@@ -26,12 +26,12 @@ async fn an_operator_understands_from_the_log_alone_why_a_text_was_not_sent() {
     let sent = list(&world, "texts?status=sent").await;
     assert!(sent["texts"][0]["used_at"].is_string(), "the registration used the code");
     world.api(Method::POST, "/storefront/int/v1/texts").json(&json!({})).send().await.refused(405, "method_not_allowed");
-    // A number that an account merely typed is refused by the guard as well, and a mail takes the text's place.
+    // The guard also refuses a number that an account merely typed, and sends a mail instead of the text.
     world.register_with(EMAIL, json!({ "phone": "+12025550199" })).await;
     world.storefront("customers/login-with-sms").json(&json!({ "phone": "+12025550199" })).send().await.ok(200);
     let text = list(&world, "texts?refusal=number_unproven").await["texts"][0].clone();
     assert_eq!((&text["number"], &text["status"]), (&json!("+12025550199"), &json!("refused")));
-    // The log is kept as long as the audit.
+    // The log of texts is kept as long as the audit log.
     world.pass(TimeDelta::days(90));
     world.state.storefront.sweep().await.unwrap();
     assert_eq!(world.count("select count(*) from texts").await, 3);
@@ -76,7 +76,7 @@ async fn a_store_deleted_while_its_apps_ask_is_closed_at_once() {
 async fn the_guard_pauses_a_store_whose_codes_nobody_uses_and_an_operator_lifts_the_pause() {
     let world = World::new().await;
     let ask = |number: u32| {
-        // Different ranges: the guard's third rule is not what this is about.
+        // Different ranges, because the guard's third rule is not tested here.
         let body = json!({ "mode": "sms", "identity": format!("+1201{}0123", 200 + number) });
         world.storefront("customers/request-creation-code").json(&body).send()
     };
@@ -91,13 +91,13 @@ async fn the_guard_pauses_a_store_whose_codes_nobody_uses_and_an_operator_lifts_
     let lift = || world.api(Method::PUT, &path).json(&json!({ "texts_paused": false })).send();
     let lifted = lift().await.ok(200);
     assert_eq!((&lifted["store"]["texts_paused"], &lifted["store"]["texts_paused_reason"]), (&json!(false), &Value::Null));
-    // What led to the pause leads to no second one; what is texted from now on may.
+    // The texts before the pause do not cause another one; later texts may.
     for number in 51..101 {
         world.pass(TimeDelta::seconds(1));
         ask(number).await.ok(200);
     }
     ask(101).await.refused(423, "texts_paused");
-    // The pause stays when the ten minutes are over, until somebody lifts it.
+    // The pause stays after the ten minutes, until it is lifted.
     world.pass(TimeDelta::minutes(11));
     ask(102).await.refused(423, "texts_paused");
     lift().await.ok(200);
@@ -146,7 +146,7 @@ async fn a_stores_limits_are_its_own() {
         let refusal = world.api(Method::PUT, &path).json(&body).send().await.refused(422, "body_invalid");
         assert!(refusal["fields"][member].is_array(), "{refusal}");
     }
-    // A deleted store is closed to its apps at once.
+    // The apps of a deleted store are refused at once.
     world.api(Method::DELETE, &path).send().await.ok(200);
     ask("+447400123458").await.refused(401, "store_key_invalid");
 }
@@ -187,12 +187,12 @@ async fn the_audit_tells_who_signed_in_how_and_what_was_refused_and_holds_no_sec
     assert_eq!((&refused["user_agent"], &refused["customer"]), (&json!("Shop/1.0"), &Value::Null));
     let everything = entries.to_string();
     assert!(!everything.contains(&right) && !everything.contains(PASSWORD) && !everything.contains("wrong password"));
-    // What is typed into the wrong field is not kept.
+    // A password typed into the wrong field is not stored.
     let body = json!({ "identity": PASSWORD, "password": EMAIL });
     world.storefront("customers/login").json(&body).send().await.refused(401, "credentials_invalid");
     assert_eq!(world.count("select count(*) from sign_ins where identity like '%horse%'").await, 0);
 
-    // Kept 90 days.
+    // Kept for 90 days.
     world.pass(TimeDelta::days(90));
     world.state.storefront.sweep().await.unwrap();
     assert_eq!(world.count("select count(*) from sign_ins").await, 5);
@@ -238,7 +238,7 @@ async fn an_operator_sees_how_a_sign_in_was_made_until_the_customer_is_erased() 
     let told = |session: &Value| json!([session["method"], session["address"], session["user_agent"]]);
     let session = list(&world, "tokens").await["tokens"][0].clone();
     assert_eq!(told(&session), json!(["registration", "203.0.113.9", "Shop/1.0"]));
-    // The entry in the audit is found by the sign-in's uuid.
+    // The audit entry is found by the UUID of the sign-in.
     let entry = list(&world, &format!("sign-ins/{}", session["uuid"].as_str().unwrap())).await["sign_in"].clone();
     assert_eq!((&entry["customer"], &entry["outcome"]), (&session["customer"], &json!("signed_in")));
 
@@ -266,7 +266,7 @@ async fn a_sign_in_that_ended_is_shown_as_long_as_the_audit_and_then_forgotten()
     sweep().await;
     assert_eq!(shown().await, 1);
     world.storefront_get("customers/me").token(&second).send().await.ok(200);
-    // It has not been used for longer than it lives, and for longer than what ended is kept.
+    // The token has expired, and the retention of ended sign-ins has passed too.
     world.pass(TimeDelta::days(500));
     sweep().await;
     assert_eq!(shown().await, 0);

@@ -1,4 +1,4 @@
-//! A new password by a code: what an app offers behind "Forgot your password?".
+//! Resetting the password with a code: "Forgot your password?" in an app.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -20,7 +20,7 @@ async fn login(world: &World, identity: &str, password: &str) -> Answer {
     world.storefront("customers/login").json(&body).send().await
 }
 
-/// A code for whoever signs in with this identity.
+/// Requests a code for this identity.
 async fn code(world: &World, identity: &str) -> String {
     world.storefront("customers/login-with-sms").json(&json!({ "identity": identity })).send().await.ok(200);
     world.last_code()
@@ -31,7 +31,7 @@ async fn who_forgot_a_password_sets_another_by_a_code_and_every_other_sign_in_en
     let world = World::new().await;
     let stolen = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
     world.storefront_get("customers/me").token(&stolen).send().await.ok(200);
-    // Ten wrong passwords, as when somebody has forgotten theirs.
+    // Ten wrong passwords, as from a customer who has forgotten theirs.
     for _ in 0..10 {
         login(&world, EMAIL, "wrong password").await.refused(401, "credentials_invalid");
     }
@@ -43,7 +43,7 @@ async fn who_forgot_a_password_sets_another_by_a_code_and_every_other_sign_in_en
     world.storefront_get("customers/me").token(&stolen).send().await.refused(401, "customer_token_invalid");
     login(&world, EMAIL, PASSWORD).await.refused(401, "credentials_invalid");
     login(&world, EMAIL, NEW).await.ok(200);
-    // Once, here or at the other route.
+    // The code works once, on this route or the other.
     reset(&world, EMAIL, code.clone(), PASSWORD).await.refused(422, "code_invalid");
     world.verify(EMAIL, code).await.refused(422, "code_invalid");
     let entries = world.api(Method::GET, "/storefront/int/v1/sign-ins?method=password_reset").send().await.ok(200)["sign_ins"].clone();
@@ -103,7 +103,7 @@ async fn no_other_code_sets_a_password_and_nobody_elses() {
     }
     let body = json!({ "identity": EMAIL, "password": NEW });
     world.storefront("customers/reset-password").json(&body).send().await.refused(422, "body_invalid");
-    // A token proves nothing here.
+    // A token is not accepted as proof here.
     world.storefront("customers/reset-password").token(&ada).json(&body).send().await.refused(422, "body_invalid");
     for identity in [EMAIL, PHONE] {
         login(&world, identity, PASSWORD).await.ok(200);

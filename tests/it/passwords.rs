@@ -66,7 +66,7 @@ async fn ten_wrong_passwords_within_fifteen_minutes_close_the_door_until_the_win
     assert_eq!(refusal["retry_after"], 300);
     world.pass(TimeDelta::minutes(5));
     login(&world, EMAIL, PASSWORD).await.ok(200);
-    // A right password gives the count back.
+    // A correct password resets the count.
     for _ in 0..10 {
         login(&world, EMAIL, "wrong password").await.refused(401, "credentials_invalid");
     }
@@ -81,7 +81,7 @@ async fn forty_wrong_passwords_at_once_are_ten_comparisons() {
     assert_eq!(answers.iter().filter(|answer| answer.status == 429).count(), 30);
 }
 
-/// Gives everybody the usual password, hashed with m=8192, t=1: what a store might have brought along.
+/// Gives all customers the usual password, hashed with m=8192, t=1, like an imported hash.
 async fn bring_along_an_older_hash(world: &World) {
     let older = {
         use argon2::password_hash::PasswordHasher;
@@ -113,7 +113,7 @@ async fn sign_ins_that_make_an_older_hash_anew_at_once_all_succeed() {
     }
 }
 
-/// Signs in while a transaction is open that has made `change` to the customer: the password was right when it was compared.
+/// Signs in while an open transaction has made `change` to the customer after the password was compared.
 async fn sign_in_during(world: &World, change: &'static str) -> Answer {
     let mut changing = world.pool.begin().await.unwrap();
     sqlx::query(change).execute(&mut *changing).await.unwrap();

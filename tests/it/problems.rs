@@ -1,4 +1,4 @@
-//! Refusals: decisions, section 1. That every failing answer has the one form, `Answer` checks for every story.
+//! Error responses: decisions, section 1. `Answer` checks in every story that every error has the common form.
 
 use portico::kernel::problem::ProblemCode;
 use reqwest::Method;
@@ -65,7 +65,7 @@ async fn a_member_of_a_wrong_type_is_named_even_where_a_word_is_meant() {
         let refusal = request.send().await.refused(422, "body_invalid");
         assert!(refusal["fields"]["mode"].is_array(), "{mode}: {refusal}");
     }
-    // A version of the format of webhooks, an algorithm of a gateway: words of other rooms.
+    // Enumerations of other modules: webhook formats, gateway algorithms.
     for (path, body, member) in [
         ("/developers/int/v1/webhooks", r#"{"url":"https://127.0.0.1:9443/","signature_format":null}"#, "signature_format"),
         ("/developers/int/v1/webhooks", r#"{"url":"https://127.0.0.1:9443/","ordering":null}"#, "ordering"),

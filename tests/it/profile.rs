@@ -22,14 +22,14 @@ async fn a_customer_changes_what_is_theirs_to_change() {
     for member in ["name", "title", "photo_url", "meta"] {
         assert_eq!(changed["customer"][member], body[member]);
     }
-    // By the bare UUID too; what is not sent stays, null clears.
+    // The bare UUID works too; missing fields stay, and null clears.
     let uuid = login["customer"]["uuid"].as_str().unwrap();
     let changed = put(&world, &ada, uuid, json!({ "title": null, "unknown": 1 })).await.ok(200);
     assert_eq!((&changed["customer"]["title"], &changed["customer"]["name"]), (&Value::Null, &json!("Ada Lovelace")));
     let found = world.storefront_get(&format!("customers/{uuid}")).token(&ada).send().await.ok(200);
     assert_eq!(found, changed["customer"]);
     assert_eq!(world.count("select count(*) from events where name = 'customer.updated'").await, 2);
-    // What ends unchanged emits nothing.
+    // An update without changes publishes no event.
     put(&world, &ada, id, json!({ "name": "Ada Lovelace" })).await.ok(200);
     assert_eq!(world.count("select count(*) from events where name = 'customer.updated'").await, 2);
 }
@@ -106,11 +106,11 @@ async fn a_sign_in_tells_how_and_from_where_it_was_made_as_long_as_the_audit_doe
     let sessions = async || world.storefront_get("customers/sessions").token(&second).send().await.ok(200)["sessions"].clone();
     let told = |session: &Value| json!([session["current"], session["method"], session["address"], session["user_agent"]]);
 
-    // Both were used last at the same time: the later one comes first.
+    // Both were last used at the same time, so the later one comes first.
     let shown = sessions().await;
     assert_eq!(told(&shown[0]), json!([true, "password", "203.0.113.9", "Shop/1.0"]));
     assert_eq!((&shown[1]["method"], &shown[1]["user_agent"]), (&json!("registration"), &Value::Null));
-    // A token that was issued before entries and tokens shared an id.
+    // A token issued before audit entries and tokens shared an id.
     sqlx::query("update customer_tokens set uuid = gen_random_uuid() where id = $1::bigint")
         .bind(first.split_once('|').unwrap().0)
         .execute(&world.pool)

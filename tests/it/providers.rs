@@ -1,4 +1,4 @@
-//! The outside services that carry messages: their answers, and what they mean to a customer.
+//! The providers that send messages: their responses, and the effect on the customer.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ async fn a_number_the_provider_cannot_reach_is_422_and_not_counted() {
         let (_provider, settings) = twilio::provider(twilio::refused(400, code)).await;
         let world = world_with(&settings).await;
         ask(&world, "sms", PHONE).await.refused(422, "number_unreachable");
-        // Nothing stands in the way of trying again: no minute, no cooldown.
+        // A retry is possible at once: neither the minute nor the cooldown applies.
         ask(&world, "sms", PHONE).await.refused(422, "number_unreachable");
         assert_eq!(world.count("select count(*) from verification_codes").await, 0);
         assert_eq!(world.count("select count(*) from texts where status = 'given_back'").await, 2);

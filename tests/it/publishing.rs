@@ -1,4 +1,4 @@
-//! Publishing from outside: decisions, section 7, Publishing from outside.
+//! Publishing through the API: decisions, section 7, Publishing from outside.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ impl World {
         self.developers(Method::POST, "events", body).await
     }
 
-    /// The sample of an event, as a body that publishes it.
+    /// A body that publishes the sample of an event.
     fn sample(&self, name: &str) -> Value {
         json!({ "event": name, "data": self.state.developers.catalogue.find(name).unwrap().sample })
     }

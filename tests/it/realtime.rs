@@ -10,7 +10,7 @@ use crate::support::people::{EMAIL, PHONE, token};
 use crate::support::socket_server::{KEY, forge, open, sign};
 use crate::support::{World, socket_server};
 
-/// A world in which Ada is signed in: her login, and her socket token.
+/// A world in which Ada is signed in: her login response and her socket token.
 async fn ada(changes: &[(&str, &str)]) -> (World, Value, String) {
     let world = World::with_socket(changes).await;
     let login = world.register(EMAIL).await;
@@ -80,7 +80,7 @@ async fn nobody_follows_the_order_of_somebody_else() {
         assert_eq!(world.ask(&ada, &format!("order.{}", id(order))).await, refused);
     }
     assert_eq!(world.ask(&ada, "order.order_01h455vb4pex5vsknk084sn02q").await, refused);
-    // Another company names Ada in an order of its own: that makes it no order of hers.
+    // Another company names Ada in its order; this does not give her access to it.
     let (_, key) = world.another_company(&[Scope::Admin]).await;
     let body = json!({ "customer": customer(&login) });
     let foreign = world.fleet(Method::POST, "orders").key(&key).json(&body).send().await.ok(201);
@@ -141,7 +141,7 @@ async fn an_answer_holds_a_minute_and_never_longer_than_the_token() {
     assert_eq!(world.ask(&ada, &channel).await["ttl"], 30);
     world.pass(TimeDelta::seconds(30));
     assert_eq!(world.ask(&ada, &channel).await, json!({ "allow": false, "ttl": 0, "reason": "token_expired" }));
-    // The app has fetched another one long before.
+    // By then, the app would have fetched another token.
     let fresh = world.socket_token(&token(&login)).await;
     assert_eq!(world.ask(&fresh, &channel).await["ttl"], 60);
 
@@ -240,7 +240,7 @@ async fn only_a_question_signed_just_now_is_answered() {
         answer.refused(401, "socket_signature_invalid");
     }
     world.request(Method::POST, "/socket/authorize").body(body).send().await.refused(401, "socket_signature_invalid");
-    // What is signed is still read with care.
+    // Signed questions are validated too.
     world.question(&json!({ "token": ada })).await.refused(422, "body_invalid");
     world.question(&json!({ "token": ada, "channel": "a\u{0}b" })).await.refused(422, "body_invalid");
     world.question(&json!([])).await.refused(422, "body_invalid");

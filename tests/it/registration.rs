@@ -1,4 +1,4 @@
-//! Registering: interface 1, the two steps; decisions, section 3 (required members, proof).
+//! Registration: interface 1, the two steps; decisions, section 3 (required fields, proof).
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::support::World;
 use crate::support::people::{EMAIL, PASSWORD, PHONE, token};
 
-/// Of a customer, wherever one is shown: decisions, section 3.
+/// The fields of a customer in every response: decisions, section 3.
 const FIELDS: [&str; 12] =
     ["id", "uuid", "name", "email", "phone", "email_verified", "phone_verified", "title", "photo_url", "meta", "created_at", "updated_at"];
 
@@ -110,7 +110,7 @@ async fn an_unproven_claim_never_keeps_the_owner_out() {
     world.pass(TimeDelta::minutes(2));
     let ada = world.register(PHONE).await;
     assert_eq!(ada["customer"]["phone"], PHONE);
-    // The claim is gone from Eve's account.
+    // The unverified number was removed from Eve's account.
     let me = world.storefront_get("customers/me").token(&token(&eve)).send().await.ok(200);
     assert_eq!(me["phone"], json!(null));
 }
@@ -120,7 +120,7 @@ async fn an_unproven_claim_never_gets_the_owner_in() {
     let world = World::new().await;
     let eve = world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
     world.pass(TimeDelta::minutes(2));
-    // Whoever reads the texts of a number that Eve merely typed gets no code: it goes to the address Eve has proven.
+    // The code for a number that Eve merely typed does not go to the number, but to the address that Eve has proven.
     let sent = world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
     assert_eq!(sent["method"], "email");
     let message = &world.messages()[0];

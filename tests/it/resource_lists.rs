@@ -1,4 +1,4 @@
-//! Lists of extension resources: decisions, section 9 (list parameters). Drivers and orders stand for all of them.
+//! Lists of extension resources: decisions, section 9 (list parameters). Drivers and orders represent all resources.
 
 use std::collections::HashSet;
 
@@ -19,7 +19,7 @@ fn names(list: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn a_list_is_paged_through_without_losing_or_repeating_anything() {
     let world = World::new().await;
-    // The clock stands still: all of one group were created at the same instant.
+    // The clock stands still, so all records of a group have the same creation time.
     for group in 0..3 {
         for n in 0..5 {
             world.driver(&format!("Driver {group}.{n}")).await;
@@ -32,7 +32,7 @@ async fn a_list_is_paged_through_without_losing_or_repeating_anything() {
         loop {
             seen.extend(page["drivers"].as_array().unwrap().iter().map(|driver| id(driver).to_owned()));
             assert_eq!(page["meta"]["per_page"], 4);
-            // What is deleted or created in between does not move the pages.
+            // Records deleted or created in between do not shift the pages.
             world.fleet(Method::DELETE, &format!("drivers/{}", seen[0])).send().await;
             let Some(next) = page["meta"]["next"].as_str() else { break };
             page = world.fleet_list(&format!("drivers?limit=4&after={next}")).await;
@@ -153,7 +153,7 @@ async fn a_word_that_nothing_can_have_is_refused_in_every_list() {
     for (path, item) in document["paths"].as_object().unwrap() {
         for parameter in item["get"]["parameters"].as_array().into_iter().flatten() {
             let name = parameter["name"].as_str().unwrap();
-            // Those of a record's `status` that are not told as words are the shop's own.
+            // Where the values of `status` are not enumerated, the shop defines them.
             assert!(name != "status" || parameter["schema"]["enum"].is_array() || path.ends_with("/tracking-statuses"), "{path}");
             let Some(words) = parameter["schema"]["enum"].as_array() else { continue };
             let ask = |word: &str| world.api(Method::GET, &format!("{path}?{name}={word}")).send();
@@ -177,7 +177,7 @@ async fn a_word_that_nothing_can_have_is_refused_in_every_list() {
 
 #[tokio::test]
 async fn a_rare_word_is_found_by_an_index_and_a_common_one_among_the_newest() {
-    // One connection, so that what it has counted can be asked for.
+    // A single connection, so that its usage statistics can be read.
     let world = World::with(&[("database.max_connections", "1")]).await;
     let sql = "insert into orders (id, company_id, version, created_at, updated_at, status, skip_dispatch, tracking_number, pickup, meta)
                select gen_random_uuid(), $1, 1, now() + n * interval '1 second', now(), 'created', false, lpad(n::text, 12, '0'), '1 Mill Lane', '{}'
@@ -188,7 +188,7 @@ async fn a_rare_word_is_found_by_an_index_and_a_common_one_among_the_newest() {
         sqlx::query("select pg_stat_force_next_flush()").execute(&world.pool).await.unwrap();
         world.count("select idx_scan from pg_stat_user_indexes where indexrelname = 'orders_by_text'").await
     };
-    // The common word often enough for a plan that is made once and for all.
+    // The common word, often enough for PostgreSQL to switch to a generic plan.
     for _ in 0..10 {
         assert_eq!(world.fleet_list("orders?query=mill&limit=2").await["orders"].as_array().unwrap().len(), 2);
     }

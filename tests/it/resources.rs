@@ -1,4 +1,4 @@
-//! Extension resources: interface 2, the five routes; decisions, section 9. Drivers and orders stand for all of them.
+//! Extension resources: interface 2, the five routes; decisions, section 9. Drivers and orders represent all resources.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::support::World;
 use crate::support::fleet::{id, uuid};
 
-/// The five routes, with a body that each would take.
+/// The five routes, each with a valid body.
 fn five_routes(record: &str) -> [(Method, String, Value); 5] {
     [
         (Method::GET, "drivers".to_owned(), json!({})),
@@ -270,7 +270,7 @@ async fn a_change_that_fails_at_its_end_has_not_happened() {
     assert_eq!(world.count("select count(*) from outbox").await, before);
 }
 
-/// The names a resource gives stand in the database: its table, its columns, and the index its lists are read by.
+/// Asserts that the names in a resource exist in the database: its table, its columns, and the index for its lists.
 async fn stands_in_the_database<R: Resource>(world: &World, room: &R::Room) {
     let mut edit = Edit::begin(room, world.company).await.unwrap();
     let nobody = edit.find::<R>(R::Id::fresh(world.clock.now())).await;

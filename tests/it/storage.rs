@@ -1,4 +1,4 @@
-//! What is kept: a dump of the database, and whatever a program may write about itself, tells nobody how to get in.
+//! Stored data: a dump of the database and the program's own output contain no usable secret.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -17,7 +17,7 @@ use crate::support::identity_provider::{IdentityProvider, claims_of_a, rsa};
 use crate::support::people::{EMAIL, PASSWORD, PHONE, token, wrong};
 use crate::support::socket_server::KEY as SOCKET_KEY;
 
-/// Somebody's eventful day: every flow that knows a secret, and the secrets.
+/// Runs every flow that involves a secret; returns the secrets.
 async fn eventful() -> (World, Vec<String>) {
     let (idp, cards) = (IdentityProvider::start().await, CardProvider::start().await);
     let (card_url, token_url) = (cards.url(), idp.url("/token"));
@@ -33,7 +33,7 @@ async fn eventful() -> (World, Vec<String>) {
         vec![PASSWORD.to_owned(), world.api_key.clone(), world.store_key.clone(), SOCKET_KEY.to_owned(), SECRET_KEY.to_owned()];
     let secret_of = |token: &str| token.split_once('|').unwrap().1.to_owned();
 
-    // Codes of all four purposes, used and not used, right and wrong; a password; a password in the wrong field.
+    // Codes of all four purposes, used and unused, correct and wrong; a password; a password in the wrong field.
     let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let ada = token(&login);
     secrets.extend([world.last_code(), secret_of(&ada)]);
@@ -59,7 +59,7 @@ async fn eventful() -> (World, Vec<String>) {
     }
     secrets.extend(["wrong but long password".to_owned(), "typed the password here".to_owned()]);
 
-    // Identity providers: tokens, a code, an access token, our own secrets there.
+    // Identity providers: tokens, a code, an access token, our client secrets.
     let identity_token = rsa().sign(&claims_of_a(&world, "7"));
     idp.answer("POST", "/token", ResponseTemplate::new(200).set_body_json(json!({ "id_token": identity_token }))).await;
     let body = json!({ "identityToken": identity_token, "authorizationCode": "authorization c0de", "nonce": null });
@@ -98,7 +98,7 @@ async fn eventful() -> (World, Vec<String>) {
     (world, secrets)
 }
 
-/// Whether a secret stands somewhere by itself: six digits in the middle of a digest are chance.
+/// Whether the text contains the secret as a whole word: six digits inside a digest are a coincidence.
 fn stands_in(text: &str, secret: &str) -> bool {
     text.match_indices(secret).any(|(start, _)| {
         let (before, after) = (text[..start].chars().next_back(), text[start + secret.len()..].chars().next());
@@ -117,14 +117,14 @@ async fn a_dump_of_the_database_holds_no_code_token_password_secret_or_key_in_cl
     .await
     .unwrap();
     assert!(columns.len() > 100);
-    // Bytes come out in hex, so each secret is looked for in the ways it may have been written.
+    // The dump shows bytes in hex, so each secret is searched in every encoding it may be stored in.
     let forms: Vec<(&String, Vec<String>)> =
         secrets.iter().map(|secret| (secret, vec![secret.clone(), hex::encode(secret), STANDARD.encode(secret)])).collect();
     for (table, column) in columns {
         let sql = format!("select coalesce(string_agg(distinct {column}::text, ' '), '') from {table}");
         let dump: String = sqlx::query_scalar(sqlx::AssertSqlSafe(sql)).fetch_one(&world.pool).await.unwrap();
         for (secret, forms) in &forms {
-            // In hex a secret may stand in the middle of others; only six digits are too short to mean anything there.
+            // In hex, a secret may be part of a longer text; only six digits are too short to be significant there.
             let found = forms.iter().any(|form| if form.len() < 20 { stands_in(&dump, form) } else { dump.contains(form.as_str()) });
             assert!(!found, "{table}.{column} holds {secret}");
         }

@@ -1,4 +1,4 @@
-//! `docs/storefront.md` against the routes there are.
+//! `docs/storefront.md`, compared with the actual routes.
 
 use std::collections::BTreeSet;
 
@@ -56,7 +56,7 @@ async fn every_documented_route_is_there_and_asks_for_a_token_where_the_page_say
         let code = answer.body["code"].as_str().unwrap().to_owned();
         assert!(!["route_unknown", "method_not_allowed"].contains(&code.as_str()), "{method} {path}: {code}");
         let is_signed_out = code == "customer_token_invalid";
-        // Without socket authentication nobody needs a token to be told so.
+        // A route that needs socket authentication reports that it is not configured before it checks the token.
         assert!(is_signed_out == takes_token || code == "socket_not_configured", "{method} {path}: {code}");
     }
 }

@@ -1,4 +1,4 @@
-//! Reading along: decisions, section 7, events/stream.
+//! Event streams: decisions, section 7, events/stream.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use crate::support::{Answer, World};
 
-/// Longer than anything here takes.
+/// Longer than any step in this file takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A stream as a client reads it.
@@ -19,7 +19,7 @@ struct Stream {
     text: String,
 }
 
-/// One event of it: the fields that stand there.
+/// An event of the stream, by field.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
     id: String,
@@ -37,7 +37,7 @@ impl World {
         request.send().await.unwrap()
     }
 
-    /// Until no transaction is open that is older than an event; those of other stories on this server count too.
+    /// Waits until no open transaction is older than an event; transactions of other stories on this server count too.
     async fn everything_is_settled(&self) {
         let unsettled = "select count(*) from events where transaction_id >= pg_snapshot_xmin(pg_current_snapshot())";
         let settled = async { while self.count(unsettled).await > 0 {} };
@@ -53,7 +53,7 @@ impl World {
 }
 
 impl Stream {
-    /// The next event that has data; `None` at the end of the stream.
+    /// The next event with data; `None` at the end of the stream.
     async fn next(&mut self) -> Option<Told> {
         loop {
             while let Some((block, rest)) = self.text.split_once("\n\n").map(|(block, rest)| (block.to_owned(), rest.to_owned())) {
@@ -128,7 +128,7 @@ async fn a_stream_goes_on_behind_the_last_event_its_client_saw() {
     let mut stream = world.stream("", Some(&first)).await;
     assert_eq!(stream.names(1).await, expected[..1]);
     let second = stream.next().await.unwrap().id;
-    // What the client says by itself when it comes back stands above what its address said once.
+    // The `Last-Event-ID` of a reconnecting client takes precedence over `after` in its URL.
     assert_eq!(world.stream(&format!("?after={first}"), Some(&second)).await.names(1).await, expected[2..]);
 }
 
@@ -156,7 +156,7 @@ async fn an_event_that_is_committed_late_is_not_left_out() {
     publish_in(&mut late, "order.created").await;
     publish_in(&mut late, "order.dispatched").await;
     world.publish("order.updated").await;
-    // Told now, the second would have left the first behind for ever.
+    // If the second event were sent now, the client would never get the first one.
     let told = timeout(Duration::from_millis(300), stream.next()).await;
     assert!(told.is_err(), "{told:?}");
     late.commit().await.unwrap();
@@ -241,7 +241,7 @@ async fn a_company_has_twenty_streams_and_one_that_ends_makes_room() {
     assert_eq!(world.stream_of(&theirs, "", None).await.status(), StatusCode::OK);
     open.clear();
     let again = async {
-        // The service notices that a client has gone when it next tells it something.
+        // The service notices that a client is gone when it next writes to it.
         while world.stream_of(&world.api_key, "", None).await.status() != StatusCode::OK {
             world.publish("order.created").await;
         }
@@ -263,7 +263,7 @@ async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
     let last = world.publish("order.created").await.to_string();
     world.everything_is_settled().await;
     let mut response = world.stream_of(&world.api_key, "", None).await;
-    // Ends because the service ends it; the story waits for that alone.
+    // The loop ends because the service closes the stream.
     let whole = async {
         let mut whole = String::new();
         while let Some(chunk) = response.chunk().await.unwrap() {
@@ -275,9 +275,9 @@ async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
     let heartbeats = whole.strip_prefix(&format!("id: {last}\n\n")).unwrap();
     assert!(heartbeats.split_inclusive("\n\n").all(|heartbeat| heartbeat.starts_with(':')), "{heartbeats:?}");
     assert!(heartbeats.matches("\n\n").count() >= 2, "{heartbeats:?}");
-    // Whoever comes back has missed nothing.
+    // A client that reconnects has missed nothing.
     world.publish("order.updated").await;
-    // The next stream is as short-lived as this one.
+    // The next stream has the same short lifetime.
     world.everything_is_settled().await;
     assert_eq!(world.stream("", Some(&last)).await.names(1).await, ["order.updated"]);
 }

@@ -1,4 +1,4 @@
-//! Several providers of texts: what each one's answers mean, who is asked after whom, and who is passed over.
+//! Several SMS providers: the meaning of their responses, the order in which they are tried, and when one is skipped.
 
 use chrono::TimeDelta;
 use serde_json::json;
@@ -21,7 +21,7 @@ async fn ask(world: &World, number: &str) -> Answer {
     world.storefront("customers/request-creation-code").json(&body).send().await
 }
 
-/// How many texts a provider has been asked to send.
+/// The number of texts that a provider was asked to send.
 async fn asked(provider: &MockServer) -> usize {
     provider.received_requests().await.unwrap().len()
 }
@@ -75,7 +75,7 @@ async fn any_service_says_by_the_signs_of_the_settings_what_is_wrong() {
     }
     for (status, code) in [(400, "sender_unknown"), (401, "unauthorized"), (429, "too_fast"), (500, "landline"), (200, "landline")] {
         let (_provider, settings) = http_texts::provider(http_texts::refused(status, code)).await;
-        // This service answers 202 when it takes a text, and nothing else.
+        // This provider accepts texts with 202 only.
         let answer = ask(&world("http", &[settings], &[("sms.http.taken.statuses", "202")]).await, PHONE).await;
         answer.refused(502, "message_not_sent");
     }

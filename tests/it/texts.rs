@@ -64,7 +64,7 @@ async fn a_number_cools_down_for_thirty_seconds() {
     let world = World::new().await;
     world.register(PHONE).await;
     let sign_in = || world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE }));
-    // Another purpose, so the minute does not answer first.
+    // Another purpose, so that the limit of one message per minute does not apply first.
     let refusal = sign_in().send().await.refused(429, "number_cooldown");
     assert_eq!(refusal["retry_after"], 30);
     world.pass(TimeDelta::seconds(29));
@@ -97,16 +97,16 @@ async fn a_refused_text_becomes_a_mail_to_the_proven_address() {
     assert_eq!(sent, json!({ "status": "ok", "method": "email" }));
     assert_eq!(world.messages()[0].to, EMAIL);
 
-    // Asked again within the minute, the answer stays and nothing is sent.
+    // A second request within the minute gets the same response and sends nothing.
     let again = world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
     assert_eq!(again["method"], "email");
     assert_eq!(world.messages().len(), 2);
 
-    // The code is checked with the number it was asked for, or with the address it was sent to.
+    // The code is checked with the number it was requested for, or with the address it was sent to.
     world.verify(EMAIL, world.last_code()).await.ok(200);
 }
 
-/// What makes the guard refuse a text to a number that was texted twenty seconds ago, and how it is answered.
+/// The limits that make the guard refuse a text to a number that was texted twenty seconds ago, and the resulting error.
 const REFUSALS: [(&str, u16, &str); 6] = [
     ("texts_paused_at = now(), texts_paused_reason = 'by hand'", 423, "texts_paused"),
     ("text_countries = '{GB}'", 422, "number_unreachable"),
@@ -128,7 +128,7 @@ async fn every_refusal_of_the_guard_becomes_a_mail_where_there_is_a_proven_addre
             let sent = world.storefront(&format!("customers/{path}")).token(&ada).json(&body).send().await.ok(200);
             assert_eq!((&sent["method"], world.messages()[0].to.as_str()), (&json!("email"), EMAIL), "{path}: {limits}");
         }
-        // Nobody knows an address of whoever owns a new number: there the refusal is the answer.
+        // No address is known for the owner of a new number, so the response is the refusal.
         let number = if code == "number_cooldown" && limits.contains("30") { PHONE } else { "+12015550177" };
         let body = json!({ "phone": number });
         world.storefront("customers/request-phone-verification").token(&ada).json(&body).send().await.refused(status, code);
@@ -234,7 +234,7 @@ async fn five_requests_a_minute_for_one_store_key_and_address() {
         ask(number, &format!("2001:db8::{number}")).send().await.ok(200);
     }
     ask(12, "2001:db8::ffff").send().await.refused(429, "rate_limited");
-    // The window slides: nothing is gained at its edge.
+    // The window slides, so nothing is gained at its edge.
     world.pass(TimeDelta::seconds(50));
     ask(13, "203.0.113.9").send().await.ok(200);
     ask(14, "203.0.113.9").send().await.refused(429, "rate_limited");

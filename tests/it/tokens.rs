@@ -10,7 +10,7 @@ use tokio::net::TcpStream;
 use crate::support::World;
 use crate::support::people::{EMAIL, token};
 
-/// Every storefront route that needs a signed-in customer. `openapi.rs` tells that none is forgotten.
+/// Every storefront route that needs a signed-in customer. `openapi.rs` checks that none is missing.
 pub const SIGNED_IN: &[(Method, &str)] = &[
     (Method::GET, "customers/me"),
     (Method::GET, "customers/{id}"),
@@ -58,7 +58,7 @@ async fn every_route_refuses_without_its_store_key() {
         }
     }
     sqlx::query("update store_keys set revoked_at = created_at").execute(&world.pool).await.unwrap();
-    // A store key is believed for a second.
+    // Store keys are cached for one second.
     world.pass(TimeDelta::seconds(1));
     world.storefront_get("customers/me").send().await.refused(401, "store_key_invalid");
 }
@@ -169,7 +169,7 @@ async fn a_token_lives_as_long_as_it_is_used() {
     let me = || world.storefront_get("customers/me").token(&good).send();
     world.pass(TimeDelta::days(364));
     me().await.ok(200);
-    // The use is written down off the request's path.
+    // The use is recorded asynchronously.
     while world.count("select count(*) from customer_tokens where last_used_at > created_at").await == 0 {
         tokio::task::yield_now().await;
     }
@@ -199,7 +199,7 @@ async fn the_general_throttle_is_600_requests_a_minute_for_one_key_and_address()
         assert_eq!(answer.header("ratelimit-limit"), Some("20"));
         answer.refused(401, "customer_token_invalid");
     }
-    // 20 a minute is one in three seconds: the next one comes too early, however slow this machine is on average.
+    // 20 per minute is one in three seconds: the next one comes too early, however slow this machine is on average.
     let answers = futures::future::join_all((0..20).map(|_| me("203.0.113.9"))).await;
     assert!(answers.iter().any(|answer| answer.status == 429 && answer.body["code"] == "rate_limited"));
     me("203.0.113.10").await.refused(401, "customer_token_invalid");
@@ -211,7 +211,7 @@ async fn a_sign_in_revoked_elsewhere_ends_within_a_second() {
     let good = token(&world.register(EMAIL).await);
     let me = || world.storefront_get("customers/me").token(&good).send();
     me().await.ok(200);
-    // Another instance, or an operator's command.
+    // By another instance, or by an operator's command.
     sqlx::query("update customer_tokens set revoked_at = now()").execute(&world.pool).await.unwrap();
     world.pass(TimeDelta::seconds(1));
     me().await.refused(401, "customer_token_invalid");
@@ -241,12 +241,12 @@ async fn a_token_of_a_megabyte_is_hung_up_on() {
     let token = format!("customer-token: {}\r\n\r\n", "1".repeat(1_000_000));
     let asking = async {
         questions.write_all(head.as_bytes()).await.unwrap();
-        // It need not be listened to until its end.
+        // The service may stop reading before the end.
         let _ = questions.write_all(token.as_bytes()).await;
     };
     let listening = async {
         let mut answer = Vec::new();
-        // The rest of the answer may be lost with the connection; its beginning is not.
+        // The rest of the response may be lost with the connection, but not its beginning.
         let _ = answers.take(12).read_to_end(&mut answer).await;
         answer
     };
@@ -280,7 +280,7 @@ async fn one_store_key_is_revoked_without_the_others() {
     let me = |key: &str| world.storefront_get("customers/me").key(key).token(&good).send();
     me(other.reveal()).await.ok(200);
     assert!(storefront::revoke_store_key(&mut conn, id, now).await.unwrap());
-    // A store key is believed for a second.
+    // Store keys are cached for one second.
     world.pass(TimeDelta::seconds(1));
     me(other.reveal()).await.refused(401, "store_key_invalid");
     me(&world.store_key).await.ok(200);

@@ -1,4 +1,4 @@
-//! What comes over the wire before it is a request: slow heads, idle crowds, bodies without end.
+//! The transport below requests: slow request heads, idle connections, endless bodies.
 
 use reqwest::Method;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -13,7 +13,7 @@ async fn who_does_not_finish_the_head_of_a_request_is_hung_up_on() {
     let mut slow = TcpStream::connect(world.address).await.unwrap();
     slow.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ").await.unwrap();
     let mut rest = Vec::new();
-    // Ends because the service hangs up; the story waits for that alone.
+    // Returns because the service closes the connection.
     let _ = slow.read_to_end(&mut rest).await;
     assert!(!rest.starts_with(b"HTTP/1.1 200"));
     world.request(Method::GET, "/healthz").send().await.ok(200);
@@ -25,7 +25,7 @@ async fn who_says_nothing_at_all_is_hung_up_on() {
     for beginning in ["", "P", "PRI", "PRI * HTTP/2.0\r\n"] {
         let mut silent = TcpStream::connect(world.address).await.unwrap();
         silent.write_all(beginning.as_bytes()).await.unwrap();
-        // Ends because the service hangs up; the story waits for that alone.
+        // Returns because the service closes the connection.
         assert!(matches!(silent.read_to_end(&mut Vec::new()).await, Ok(0) | Err(_)), "{beginning:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Callers: blocking connections that send prepared bytes and read the answer, so that what is measured is the service.
+//! Callers: blocking connections that send prepared bytes and read the response, with minimal overhead.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// An answer that takes longer will not come.
+/// The timeout of a response.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// One connection that is kept open.
+/// A persistent connection.
 pub struct Caller {
     stream: TcpStream,
-    /// Room for an answer; it grows with the longest.
+    /// The buffer for responses; it grows with the longest one.
     buffer: Vec<u8>,
 }
 
@@ -25,13 +25,13 @@ impl Caller {
         Self { stream, buffer: vec![0; 16 * 1024] }
     }
 
-    /// Sends a request and gives the status and the body of the answer.
+    /// Sends a request; returns the status and the body of the response.
     pub fn call(&mut self, request: &[u8]) -> (u16, &[u8]) {
         self.send(request);
         self.receive()
     }
 
-    /// The JSON of an answer that has to have this status.
+    /// Sends a request; returns the JSON of the response, which must have the status `expected`.
     pub fn ask(&mut self, expected: u16, request: &[u8]) -> Value {
         let (status, body) = self.call(request);
         assert_eq!(status, expected, "{}", String::from_utf8_lossy(body));
@@ -60,7 +60,7 @@ impl Caller {
     }
 }
 
-/// Where the body of an answer begins and ends, once its head is there.
+/// The beginning and the end of the body in a response, once the headers are complete.
 fn body_of(answer: &[u8]) -> Option<(usize, usize)> {
     let head = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
     let text = std::str::from_utf8(&answer[..head]).unwrap();
@@ -68,7 +68,7 @@ fn body_of(answer: &[u8]) -> Option<(usize, usize)> {
     Some((head + 4, head + 4 + length.parse::<usize>().unwrap()))
 }
 
-/// The bytes of a request.
+/// Builds the bytes of a request.
 pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
     let mut text = format!("{method} {path} HTTP/1.1\r\nhost: portico\r\n");
     if !body.is_empty() {
@@ -82,7 +82,7 @@ pub fn request(method: &str, path: &str, headers: &[(&str, &str)], body: &str) -
     text.into_bytes()
 }
 
-/// The address of customer `number`, for limits that count by address.
+/// The address of customer `number`, for limits per address.
 pub fn address_of(number: usize) -> String {
     format!("{}.{}.{}.{}", 11 + (number >> 24), (number >> 16) & 255, (number >> 8) & 255, number & 255)
 }

@@ -1,21 +1,21 @@
-//! Customers put straight into the database, where registering them is not what is measured.
+//! Customers inserted directly into the database, for benchmarks that do not measure registration.
 
 use super::database::Database;
 use super::service::Service;
 
-/// What stands behind the bar in every token made here: 40 letters.
+/// The part behind the bar in every token created here: 40 letters.
 const SECRET: &str = "PorticoBenchmarksUseOneSecretForAllToken";
 
 pub fn email(number: usize) -> String {
     format!("customer{number}@example.com")
 }
 
-/// A German mobile number; no two of the first ten thousand are of one range.
+/// A German mobile number; the first ten thousand are all in different ranges.
 pub fn phone(number: usize) -> String {
     format!("+49151{:04}{:04}", number % 10_000, 1000 + number / 10_000)
 }
 
-/// Makes so many customers with proven addresses and numbers, and perhaps a password.
+/// Inserts customers with proven addresses and numbers, and optionally a password.
 pub fn insert(service: &Service, count: usize, password_hash: Option<&str>) {
     let hash = password_hash.map_or("null".to_owned(), |hash| format!("'{hash}'"));
     Database::of(service).execute(&format!(
@@ -28,7 +28,7 @@ pub fn insert(service: &Service, count: usize, password_hash: Option<&str>) {
     ));
 }
 
-/// Signs every customer in and gives their tokens.
+/// Inserts a token for every customer and returns the tokens.
 pub fn sign_in(service: &Service) -> Vec<String> {
     let mut database = Database::of(service);
     let ids: Vec<i64> = database.column(&format!(

@@ -1,11 +1,11 @@
-//! The service's database, for what a benchmark puts there beforehand and looks at afterwards.
+//! The service's database, for preparing data and reading results.
 
 use sqlx::{AssertSqlSafe, Connection, Decode, Executor, PgConnection, Postgres, Type};
 use tokio::runtime::Runtime;
 
 use super::service::Service;
 
-/// A connection that blocks.
+/// A blocking connection.
 pub struct Database {
     runtime: Runtime,
     connection: PgConnection,
@@ -38,7 +38,7 @@ impl Database {
         self.column(sql)[0]
     }
 
-    /// Does something with the connection that the product itself does.
+    /// Runs an operation of the service on the connection.
     pub fn with<T>(&mut self, work: impl AsyncFnOnce(&mut PgConnection) -> T) -> T {
         let Self { runtime, connection } = self;
         runtime.block_on(work(connection))

@@ -1,4 +1,4 @@
-//! The hub beforehand and afterwards: subscriptions, and events that wait for a worker.
+//! Preparing and observing the delivery hub: subscriptions, and events that wait for a worker.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -17,10 +17,10 @@ use super::calls::{Caller, request};
 use super::database::Database;
 use super::service::Service;
 
-/// Work in the background that takes longer will not end.
+/// The timeout of background work.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Subscribes every endpoint to an event, a group of them or everything.
+/// Subscribes every endpoint to an event, a group of events, or all events.
 pub fn subscribe(service: &Service, urls: &[String], events: &str) {
     let mut caller = Caller::connect(service.address);
     for url in urls {
@@ -30,7 +30,7 @@ pub fn subscribe(service: &Service, urls: &[String], events: &str) {
     }
 }
 
-/// The data of an event as long as most.
+/// The `data` of an event of typical length.
 pub fn order(number: usize) -> Map<String, Value> {
     let order = json!({
         "id": "order_01h455vb4pex5vsknk084sn02q", "public_id": "order_01h455vb4pex5vsknk084sn02q",
@@ -42,7 +42,7 @@ pub fn order(number: usize) -> Map<String, Value> {
     members
 }
 
-/// Publishes so many events as the service does.
+/// Publishes this many events, as the service does.
 pub fn publish(service: &Service, events: usize) {
     let company = service.demo.company;
     Database::of(service).with(async |conn| {
@@ -55,13 +55,13 @@ pub fn publish(service: &Service, events: usize) {
     });
 }
 
-/// Turns every published event into deliveries, all of which are due. The service must run without a worker.
+/// Fans out every published event; all deliveries are then due. The service must run without a worker.
 pub fn fan_out(service: &Service) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let config = Config::with(&[]).unwrap();
         let pool = database::pool(&service.database_url().parse().unwrap(), &config.database);
-        // Nothing is signed here: any key will do.
+        // Nothing is signed here, so any key works.
         let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
         let parts = webhooks::Parts {
             pool: pool.clone(),

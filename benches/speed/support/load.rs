@@ -1,4 +1,4 @@
-//! Many callers at once.
+//! Concurrent callers.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,22 +7,23 @@ use std::time::{Duration, Instant};
 
 use super::calls::Caller;
 
-/// What a number of callers saw.
+/// The results of concurrent callers.
 pub struct Load {
     pub per_second: f64,
-    /// Every answer's time, shortest first.
+    /// The response times, shortest first.
     times: Vec<Duration>,
 }
 
 impl Load {
-    /// The time within which this share of the answers came.
+    /// The response time at this percentile.
     pub fn percentile(&self, share: f64) -> Duration {
         let index = ((self.times.len() - 1) as f64 * share).round() as usize;
         self.times[index]
     }
 }
 
-/// Lets `callers` call one after another for `time`, each on a thread of its own; `next` gives the request of a caller's turn.
+/// Lets `callers` send requests one after another for `time`, each on its own thread. `next` returns the request for a turn of a
+/// caller.
 pub fn load(address: SocketAddr, callers: usize, time: Duration, expected: &[u16], next: impl Fn(usize, usize) -> Vec<u8> + Sync) -> Load {
     let stop = AtomicBool::new(false);
     let begin = Instant::now();
@@ -54,8 +55,8 @@ pub fn load(address: SocketAddr, callers: usize, time: Duration, expected: &[u16
     Load { per_second: times.len() as f64 / elapsed.as_secs_f64(), times }
 }
 
-/// Answers a second when `callers` take turns on one thread, each with a request under way: the cheapest way to ask much at once. For
-/// requests that are answered at once; a slow answer holds up the turn. `next` gives the request of a turn.
+/// Responses per second when `callers` connections take turns on one thread, each with one request in flight: the cheapest way to
+/// send many requests. It is meant for fast responses, because a slow one holds up the turn. `next` returns the request for a turn.
 pub fn rate<R: AsRef<[u8]>>(address: SocketAddr, callers: usize, time: Duration, expected: u16, mut next: impl FnMut() -> R) -> f64 {
     let mut callers: Vec<_> = (0..callers).map(|_| Caller::connect(address)).collect();
     let (begin, mut answered) = (Instant::now(), 0_u32);

@@ -1,4 +1,4 @@
-//! What the benchmarks share: the service in a process of its own, and callers that cost next to nothing.
+//! Shared parts of the benchmarks: the service in its own process, and callers with minimal overhead.
 
 pub mod calls;
 pub mod customers;

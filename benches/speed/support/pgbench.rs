@@ -1,4 +1,4 @@
-//! PostgreSQL's own benchmark, on the service's server: what the database could do if nobody stood in front of it.
+//! PostgreSQL's own benchmark on the service's server: what the database can do without the service.
 
 use std::fs;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::service::Service;
 
-/// A database that has the tables of `pgbench`.
+/// A database with the tables of `pgbench`.
 pub struct Pgbench<'a> {
     service: &'a Service,
     clients: usize,
@@ -24,12 +24,12 @@ impl<'a> Pgbench<'a> {
         self.measure(&["--select-only"], time)
     }
 
-    /// Inserts of a single row, prepared, each durable when it is answered.
+    /// Inserts of a single row, prepared, each durable before its response.
     pub fn inserts_per_second(&self, time: Duration) -> f64 {
         self.script("insert into pgbench_history (tid, bid, aid, delta, mtime) values (1, 1, 1, 1, current_timestamp);", time)
     }
 
-    /// Updates of a single row by its key, prepared, each durable when it is answered.
+    /// Updates of a single row by its key, prepared, each durable before its response.
     pub fn updates_per_second(&self, time: Duration) -> f64 {
         let sql = "\\set aid random(1, 100000)\nupdate pgbench_accounts set abalance = abalance + 1 where aid = :aid;";
         self.script(sql, time)

@@ -1,4 +1,4 @@
-//! Publishing from outside: prepared requests, and publishers that keep a pace.
+//! Publishing through the API: prepared requests, and publishers with a fixed rate.
 
 use std::collections::HashMap;
 use std::thread;
@@ -10,17 +10,17 @@ use super::calls::{Caller, request};
 use super::service::Service;
 use super::sink::Sink;
 
-/// Publishers beside one another, so that one that waits for its answer does not slow the others down.
+/// Concurrent publishers, so that one that waits for its response does not slow down the others.
 const PUBLISHERS: u32 = 4;
 
-/// What it takes to publish.
+/// Builds publishing requests.
 pub struct Publisher {
     key: String,
     samples: HashMap<String, Value>,
 }
 
 impl Publisher {
-    /// Learns the sample of every event.
+    /// Fetches the sample of every event.
     pub fn of(service: &Service) -> Self {
         let key = service.api_key();
         let types = request("GET", "/developers/int/v1/event-types", &[("authorization", &key)], "");
@@ -44,7 +44,7 @@ impl Publisher {
         request("POST", "/developers/int/v1/events", &[("authorization", &self.key)], &body.to_string())
     }
 
-    /// Publishes at a pace and tells how long each event took from the sending of its request to its arrival, shortest first.
+    /// Publishes at a fixed rate; returns the latencies from sending the request to the arrival of the event, shortest first.
     pub fn latencies(&self, service: &Service, sink: &Sink, event: &str, per_second: u32, time: Duration) -> Vec<Duration> {
         let pause = Duration::from_secs(1) * PUBLISHERS / per_second;
         let one = self.one(event);
@@ -82,7 +82,7 @@ impl Publisher {
     }
 }
 
-/// The time within which this share of them came; `times` has the shortest first.
+/// The value at this percentile; `times` is sorted, shortest first.
 pub fn percentile(times: &[Duration], share: f64) -> Duration {
     times[((times.len() - 1) as f64 * share).round() as usize]
 }

@@ -1,5 +1,5 @@
-//! The bare sender: the product's HTTP client posting equal bytes to the same endpoints, with no database. What delivering could cost at
-//! best.
+//! The bare sender: the service's HTTP client, posting equal bytes to the same endpoints without a database. This is the upper
+//! limit for deliveries.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use reqwest::{Certificate, Client};
 use super::service::Service;
 use super::sink::Sink;
 
-/// Posts so many requests like `headers` and `body`, as many at once to each endpoint of `sink` as the service has, and gives the rate.
+/// Posts `count` requests with these headers and body, with `at_once` in flight per endpoint of `sink`; returns the rate.
 pub fn requests_per_second(service: &Service, sink: &Sink, count: usize, at_once: usize, (headers, body): (HeaderMap, Bytes)) -> f64 {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let authority = std::fs::read(&service.demo.authority).unwrap();

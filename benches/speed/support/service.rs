@@ -1,4 +1,4 @@
-//! The service as it is deployed: its own process on a private PostgreSQL.
+//! The service as it is deployed: in its own process, on a private PostgreSQL.
 
 use std::fs;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -15,11 +15,11 @@ use portico::dev::temporary::TemporaryDirectory;
 
 use super::database::Database;
 
-/// How long the service may take to start, and to stop.
+/// The time limit for starting and stopping the service.
 const PATIENCE: Duration = Duration::from_secs(40);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A running service; it ends with this value, and with this program however that ends.
+/// A running service. It stops when this value is dropped or when this program ends, in whatever way.
 pub struct Service {
     process: Process,
     data: TemporaryDirectory,
@@ -29,13 +29,13 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts it with some settings changed, as environment variables.
+    /// Starts the service with settings changed by environment variables.
     pub fn start(settings: &[(&str, &str)]) -> Self {
         let settings = settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         Self::start_on(TemporaryDirectory::make("portico-bench").unwrap(), settings, &[])
     }
 
-    /// Starts it on a PostgreSQL that counts what its statements cost.
+    /// Starts the service on a PostgreSQL with `pg_stat_statements`.
     pub fn start_counting_statements(settings: &[(&str, &str)]) -> Self {
         let service = Self::start(settings);
         Database::of(&service).execute("alter system set shared_preload_libraries = 'pg_stat_statements'");
@@ -44,7 +44,7 @@ impl Service {
         service
     }
 
-    /// Stops it, its PostgreSQL included, and starts it on the same data, perhaps `--no-worker`.
+    /// Stops the service with its PostgreSQL and restarts it on the same data, optionally with `--no-worker`.
     pub fn restart(self, arguments: &[&str]) -> Self {
         let Self { process, data, settings, .. } = self;
         drop(process);
@@ -54,7 +54,7 @@ impl Service {
     fn start_on(data: TemporaryDirectory, settings: Vec<(String, String)>, arguments: &[&str]) -> Self {
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let log = data.path().join("portico.log");
-        // The kernel ends the service when this program is gone, whatever ended it.
+        // The kernel terminates the service when this program is gone, for whatever reason.
         let child = Command::new("setpriv")
             .args(["--pdeathsig", "TERM", env!("CARGO_BIN_EXE_portico"), "serve"])
             .args(arguments)
@@ -84,39 +84,39 @@ impl Service {
         Self { process, data, settings, address, demo }
     }
 
-    /// The address of the service's database.
+    /// The URL of the service's database.
     pub fn database_url(&self) -> String {
         PrivatePostgres::running(self.data.path(), DATABASE).expect("the private PostgreSQL runs")
     }
 
-    /// The value of `Authorization` that the store's apps send.
+    /// The `Authorization` header of the store's apps.
     pub fn store_key(&self) -> String {
         format!("Bearer {}", self.demo.store_key)
     }
 
-    /// The value of `Authorization` that the company's own systems send.
+    /// The `Authorization` header of the company's own systems.
     pub fn api_key(&self) -> String {
         format!("Bearer {}", self.demo.api_key)
     }
 
-    /// Where it keeps its files.
+    /// The data directory.
     pub fn directory(&self) -> &Path {
         self.data.path()
     }
 
-    /// The process of the service.
+    /// The process id of the service.
     pub fn process(&self) -> u32 {
         self.process.child.id()
     }
 
-    /// The first process of its PostgreSQL.
+    /// The process id of the PostgreSQL postmaster.
     pub fn postmaster(&self) -> u32 {
         let file = fs::read_to_string(self.data.path().join("postgres/postmaster.pid")).unwrap();
         file.lines().next().unwrap().trim().parse().unwrap()
     }
 }
 
-/// Asked to stop, and waited for, when it is dropped. It then shows what it said, if that may be why a benchmark failed.
+/// Stops the process on drop and waits for it. If the thread is panicking, it prints the log, which may contain the cause.
 struct Process {
     child: Child,
     log: PathBuf,

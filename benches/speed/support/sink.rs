@@ -1,4 +1,4 @@
-//! A receiver of webhooks: HTTPS on loopback, one thread, as little work for each delivery as there can be.
+//! A webhook receiver: HTTPS on loopback, one thread, minimal work per delivery.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -19,18 +19,18 @@ use portico::kernel::clock::Clock;
 
 use super::service::Service;
 
-/// What an endpoint answers.
+/// How an endpoint responds.
 #[derive(Clone, Copy, Debug)]
 pub enum Answer {
     AtOnce,
     After(Duration),
-    /// With a body of so many MiB.
+    /// With a body of this many MiB.
     Long(usize),
 }
 
-/// A running receiver; it ends with this value.
+/// A running receiver; it stops when this value is dropped.
 pub struct Sink {
-    /// Where each of its endpoints is.
+    /// The URLs of its endpoints.
     pub urls: Vec<String>,
     received: Arc<Mutex<Received>>,
     stop: Handle<SocketAddr>,
@@ -39,22 +39,22 @@ pub struct Sink {
 /// What has arrived.
 #[derive(Default)]
 pub struct Received {
-    /// The `webhook-id` of every delivery, and when its head and body were there.
+    /// The `webhook-id` of every delivery, and when its headers and body were complete.
     pub arrivals: Vec<(String, Instant)>,
-    /// The first delivery, whole.
+    /// The headers and body of the first delivery.
     pub first: Option<(HeaderMap, Bytes)>,
 }
 
-/// How long an arrival is waited for after the last one.
+/// How long to wait for another arrival after the last one.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Sink {
-    /// Opens so many endpoints that take everything at once.
+    /// Opens this many endpoints, which respond at once.
     pub fn open(service: &Service, endpoints: usize) -> Self {
         Self::answering(service, &vec![Answer::AtOnce; endpoints])
     }
 
-    /// Opens endpoints, each on a port of its own, with certificates that the service trusts.
+    /// Opens endpoints, each on its own port, with certificates that the service trusts.
     pub fn answering(service: &Service, answers: &[Answer]) -> Self {
         let authority = Authority::open(service.directory()).unwrap();
         let issued = authority.issue(&["localhost", "127.0.0.1", "::1"], Clock::System.now()).unwrap();
@@ -85,7 +85,7 @@ impl Sink {
         self.received.lock().unwrap()
     }
 
-    /// Waits until so many deliveries have arrived.
+    /// Waits until `count` deliveries have arrived.
     pub fn await_arrivals(&self, count: usize) {
         let (mut seen, mut since) = (0, Instant::now());
         while seen < count {
@@ -98,12 +98,12 @@ impl Sink {
         }
     }
 
-    /// Forgets what has arrived.
+    /// Clears the arrivals.
     pub fn forget(&self) {
         *self.received() = Received::default();
     }
 
-    /// When the events arrived, by their ids; of one that arrived more than once, the first time.
+    /// The arrival time of each event by id; the first one if an event arrived repeatedly.
     pub fn arrivals(&self) -> HashMap<String, Instant> {
         let mut arrivals = HashMap::new();
         for (id, at) in &self.received().arrivals {
@@ -112,7 +112,7 @@ impl Sink {
         arrivals
     }
 
-    /// From the first arrival to the last.
+    /// The times of the first and the last arrival.
     pub fn span(&self) -> (Instant, Instant) {
         let received = self.received();
         let times = || received.arrivals.iter().map(|(_, at)| *at);

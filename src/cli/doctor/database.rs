@@ -1,4 +1,4 @@
-//! Whether the database answers, is of this version, has the same time, and suits the declared extensions.
+//! Checks of the database: connection, migrations, clock, and declared extensions.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgPool;
@@ -11,7 +11,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::database;
 use crate::kernel::telemetry::chain;
 
-/// The service's clock and the database's may differ by this much.
+/// The tolerated difference between the clocks of the service and the database.
 const CLOCK_TOLERANCE: TimeDelta = TimeDelta::seconds(5);
 
 pub(super) async fn look(pool: &PgPool) -> Vec<(&'static str, Finding)> {
@@ -37,7 +37,7 @@ async fn clock(pool: &PgPool) -> Finding {
     }
 }
 
-/// Whether the files of declared extensions can be used, and suit the records that are there.
+/// Whether the files of declared extensions are valid and match the stored records.
 pub(super) async fn extensions(config: &Config, pool: &PgPool) -> Finding {
     let declared = match app::declarations(&config.extensions) {
         Err(error) => return Bad(chain(&error)),

@@ -1,7 +1,7 @@
-//! `portico doctor`: looks at everything the service leans on and says in words what is wrong.
+//! `portico doctor`: checks everything that the service depends on and explains what is wrong.
 //!
-//! [`database`] looks at Postgres and what lies in it, [`outside`] at the services of others: each that is configured is asked, in a way
-//! that sends nobody anything and costs nothing. What is not configured is no fault, but worth a note.
+//! [`database`] checks Postgres and its contents, [`outside`] external services. Each configured service gets a request that sends
+//! no messages and costs nothing. A service that is not configured is a note, not an error.
 
 mod database;
 mod outside;
@@ -14,7 +14,7 @@ use crate::kernel::telemetry::chain;
 use crate::set_up::{SetUp, application_key};
 use crate::storefront::Messages;
 
-/// What one look found.
+/// The result of one check.
 enum Finding {
     Good(String),
     Note(String),
@@ -22,7 +22,7 @@ enum Finding {
 }
 use Finding::{Bad, Good, Note};
 
-/// Prints every finding; fails when one is bad.
+/// Runs all checks and prints the findings. Fails if one of them is bad.
 pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
     let environment = match config.environment() {
         Environment::Development => "development",

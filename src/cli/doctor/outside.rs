@@ -1,4 +1,4 @@
-//! Whether the services of others that are configured are there and take us for who we are.
+//! Checks of the configured external services: whether they are reachable and accept our credentials.
 
 use sqlx::PgPool;
 
@@ -22,7 +22,7 @@ pub(super) fn certificates() -> Finding {
     }
 }
 
-/// Every provider of texts, in the order they are asked.
+/// One finding per SMS provider, in the order in which they are tried.
 pub(super) async fn texts(config: &Config) -> Vec<Finding> {
     let sms = match Sms::new(&config.sms, None) {
         Err(error) => return vec![Bad(chain(&error))],

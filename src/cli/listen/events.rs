@@ -1,4 +1,4 @@
-//! Server-sent events, as the HTML standard writes them, out of the chunks of an answer.
+//! A parser of server-sent events (HTML standard) for the chunks of a response body.
 
 use crate::events::EventName;
 use crate::kernel::ids::EventId;
@@ -7,20 +7,20 @@ use crate::kernel::ids::EventId;
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct StreamEvent {
     pub(super) id: Option<EventId>,
-    /// What kind of event it is, where that is said.
+    /// The event name, if present.
     pub(super) name: Option<EventName>,
-    /// Its place among the events about its record; the service says it in a comment.
+    /// The sequence number among the events about the record, which the service sends as a comment.
     pub(super) sequence: Option<i64>,
-    /// Empty when the event only says where the stream is.
+    /// Empty if the event only states the position of the stream.
     pub(super) data: String,
 }
 
-/// Puts lines together, and lines to events.
+/// Joins chunks to lines, and lines to events.
 #[derive(Debug, Default)]
 pub(super) struct EventReader {
-    /// What came and has not ended with a line end yet.
+    /// Bytes after the last line end.
     rest: Vec<u8>,
-    /// The event whose last line has not come yet.
+    /// The event whose end has not been received.
     begun: StreamEvent,
 }
 
@@ -29,7 +29,7 @@ impl EventReader {
         self.rest.extend_from_slice(chunk);
     }
 
-    /// The next event that has come whole.
+    /// The next complete event.
     pub(super) fn next_event(&mut self) -> Option<StreamEvent> {
         while let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
             let line: Vec<u8> = self.rest.drain(..=end).collect();
@@ -47,7 +47,7 @@ impl EventReader {
 }
 
 impl StreamEvent {
-    /// A field nobody knows means nothing, nor does a comment of anybody else's.
+    /// Unknown fields and other comments are ignored.
     fn read(&mut self, line: &str) {
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);

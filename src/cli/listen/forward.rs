@@ -1,4 +1,4 @@
-//! One event, posted like a delivery; and what the receiving side made of it, in a line.
+//! Posts one event like a delivery, and summarizes the response in one line.
 
 use std::time::{Duration, Instant};
 
@@ -12,13 +12,13 @@ use crate::kernel::ids::EventId;
 use crate::kernel::telemetry::chain;
 use crate::webhooks::{Forwarder, ReadEvent, SigningSecret};
 
-/// As long as a delivery has, unless its subscription says otherwise.
+/// The default timeout of a delivery.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Characters of an answer's body that are shown, at most.
+/// The maximum number of characters of a response body that are shown.
 const SHOWN: usize = 200;
 
-/// Where events are passed on to.
+/// The target of forwarded events.
 pub(super) struct Forward {
     url: Url,
     client: Client,
@@ -31,7 +31,7 @@ impl Forward {
         Ok(Self { url, client, forwarder: Forwarder::new(secret) })
     }
 
-    /// Posts an event; the line says what came of it.
+    /// Posts an event and returns a line with the result.
     pub(super) async fn pass_on(&self, id: EventId, name: &EventName, event: &StreamEvent) -> String {
         let (began, now) = (Instant::now(), Clock::System.now());
         let read = ReadEvent { id, name, sequence: event.sequence, body: event.data.as_bytes() };
@@ -49,7 +49,7 @@ impl Forward {
     }
 }
 
-/// The first characters of an answer's body, in one line. Whatever a terminal would act upon is left out.
+/// The first characters of a response body in one line. Control characters are replaced, because a terminal might interpret them.
 async fn beginning_of(mut answer: Response) -> String {
     let mut body = Vec::new();
     while body.len() < SHOWN

@@ -1,4 +1,4 @@
-//! The credentials of a gateway: readable in memory, sealed at rest for its own row.
+//! Gateway credentials: plain text in memory, encrypted at rest for their own row.
 
 use std::marker::PhantomData;
 
@@ -8,18 +8,18 @@ use serde::{Deserialize, Deserializer};
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::GatewayId;
 
-/// A text that the gateway's own console shows. What is sealed as one kind of credential is not opened as another.
+/// A credential copied from the gateway's console. A value sealed as one kind of credential cannot be opened as another kind.
 #[derive(Clone, Debug)]
 pub struct Credential<K>(SecretString, PhantomData<K>);
 
-/// What calls to a gateway are authenticated with.
+/// The key that authenticates calls to a gateway.
 pub type SecretKey = Credential<Calling>;
-/// What a gateway signs its callbacks with.
+/// The secret that a gateway signs its callbacks with.
 pub type SigningSecret = Credential<Signing>;
 
-/// What a credential is for.
+/// The purpose of a credential.
 pub trait Purpose {
-    /// What such a credential is called.
+    /// The name of such a credential.
     const NAME: &'static str;
 }
 
@@ -27,7 +27,7 @@ pub trait Purpose {
 #[derive(Clone, Copy, Debug)]
 pub struct Calling;
 
-/// Callbacks from it.
+/// Callbacks from the gateway.
 #[derive(Clone, Copy, Debug)]
 pub struct Signing;
 
@@ -39,35 +39,35 @@ impl Purpose for Signing {
     const NAME: &'static str = "signing secret";
 }
 
-/// The text cannot be such a credential.
+/// The text is not a valid credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("A {0} has 8 to 255 visible ASCII characters.")]
 pub struct BadCredential(&'static str);
 
 impl<K: Purpose> Credential<K> {
-    /// Reads the text, without blanks around it.
+    /// Parses the text, without leading and trailing whitespace.
     pub fn parse(text: &SecretString) -> Result<Self, BadCredential> {
         let text = text.expose_secret().trim();
         let fits = (8..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
         if fits { Ok(Self(text.into(), PhantomData)) } else { Err(BadCredential(K::NAME)) }
     }
 
-    /// The text, for the client that sends it.
+    /// The plain text, for the HTTP client.
     pub fn reveal(&self) -> &SecretString {
         &self.0
     }
 
-    /// The bytes of the text, as signatures are keyed with them.
+    /// The bytes of the text, as the key of a signature.
     pub fn bytes(&self) -> &[u8] {
         self.0.expose_secret().as_bytes()
     }
 
-    /// Encrypts it for the row of its gateway alone.
+    /// Encrypts the credential for the row of this gateway.
     pub fn seal(&self, key: &ApplicationKey, gateway: GatewayId) -> Vec<u8> {
         key.seal(&context::<K>(gateway), self.bytes())
     }
 
-    /// Reads what was sealed for the row of this gateway.
+    /// Decrypts a credential sealed for the row of this gateway.
     pub fn open(key: &ApplicationKey, gateway: GatewayId, sealed: &[u8]) -> Result<Self, CannotOpen> {
         let opened = key.open(&context::<K>(gateway), sealed)?;
         let text = std::str::from_utf8(opened.expose_secret()).map_err(|_| CannotOpen)?;

@@ -1,10 +1,11 @@
-//! A company's accounts at payment gateways, and the secrets that open them.
+//! A company's accounts at payment gateways, with their credentials.
 //!
-//! Writes `gateways`. It stands this low because parts that do not know each other need it: the storefront asks the card provider in the
-//! company's name, and whoever shows gateways to operators or verifies what they report works on the same rows.
+//! Writes `gateways`. It is on this low layer because modules that do not depend on each other need it: the storefront calls the
+//! card provider on behalf of the company, and the module that shows gateways to operators and verifies callbacks uses the same
+//! rows.
 //!
-//! A secret is sealed for its own row under the application key ([`ApplicationKey::seal`]) and shown to nobody again. A company has at
-//! most one active gateway of the driver `card`, so that its saved cards lie in one place.
+//! A secret is sealed for its own row with the application key ([`ApplicationKey::seal`]) and never shown again. A company has at
+//! most one active gateway with the driver `card`, so that all its saved cards are at one provider account.
 
 mod credential;
 mod queries;
@@ -20,7 +21,7 @@ use crate::kernel::ids::{CompanyId, GatewayId};
 
 pub use credential::{BadCredential, Credential, Purpose, SecretKey, SigningSecret};
 
-/// How a gateway is spoken to.
+/// The driver of a gateway, which implements its API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum GatewayDriver {
@@ -28,7 +29,7 @@ pub enum GatewayDriver {
     Card,
 }
 
-/// The text names no driver.
+/// The text is not a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("drivers are \"card\"")]
 pub struct NotADriver;
@@ -41,16 +42,16 @@ impl FromStr for GatewayDriver {
     }
 }
 
-/// A gateway that is in use, with its secret opened.
+/// An active gateway with its decrypted secret.
 #[derive(Clone, Debug)]
 pub struct ActiveGateway {
-    /// Which one.
+    /// The id of the gateway.
     pub id: GatewayId,
-    /// What calls to it are authenticated with.
+    /// The key that authenticates calls to it.
     pub secret_key: SecretKey,
 }
 
-/// Why a gateway could not be found, stored or changed.
+/// The reason why a gateway could not be read, stored or changed.
 #[derive(Debug, thiserror::Error)]
 pub enum GatewayError {
     /// The company does not exist.
@@ -59,13 +60,13 @@ pub enum GatewayError {
     /// The gateway does not exist.
     #[error("there is no gateway {0}")]
     GatewayUnknown(GatewayId),
-    /// The company has an active one already, and cards saved there.
+    /// The company already has an active card gateway, where cards are saved.
     #[error("the company has an active card gateway already; rotate its secret key instead")]
     CardGatewayExists,
-    /// The stored secret is not for this application key.
+    /// The stored secret cannot be decrypted with this application key.
     #[error("the secret key of a gateway cannot be used")]
     CannotOpen(#[from] CannotOpen),
-    /// The database failed.
+    /// A database error.
     #[error("the gateway could not be read or stored")]
     Database(#[source] sqlx::Error),
 }
@@ -79,7 +80,7 @@ impl From<sqlx::Error> for GatewayError {
     }
 }
 
-/// The company's active gateway of the driver `card`.
+/// The company's active gateway with the driver `card`.
 pub async fn find_card_gateway(
     conn: &mut PgConnection,
     key: &ApplicationKey,
@@ -89,16 +90,16 @@ pub async fn find_card_gateway(
     Ok(Some(ActiveGateway { id: row.id, secret_key: SecretKey::open(key, row.id, &row.secret_key)? }))
 }
 
-/// The card gateways of all companies, as somebody who looks for what is wrong counts them.
+/// The number of card gateways of all companies, for diagnostics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardGateways {
-    /// Those in use.
+    /// The active gateways.
     pub active: usize,
-    /// Those of them whose secret key this application key does not open.
+    /// The active gateways whose secret key cannot be decrypted with this application key.
     pub sealed: usize,
 }
 
-/// Counts the card gateways that are in use.
+/// Counts the active card gateways.
 pub async fn count_card_gateways(conn: &mut PgConnection, key: &ApplicationKey) -> Result<CardGateways, sqlx::Error> {
     let rows = queries::list_card_gateways(conn).await?;
     let sealed = rows.iter().filter(|row| SecretKey::open(key, row.id, &row.secret_key).is_err()).count();
@@ -122,7 +123,7 @@ pub async fn create_gateway(
     }
 }
 
-/// Replaces the secret key of a gateway; the cards saved there stay.
+/// Replaces the secret key of a gateway. Saved cards are not affected.
 pub async fn rotate_secret_key(
     conn: &mut PgConnection,
     key: &ApplicationKey,

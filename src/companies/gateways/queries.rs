@@ -22,7 +22,7 @@ pub(super) async fn find_card_gateway(conn: &mut PgConnection, company: CompanyI
     .await
 }
 
-/// Those of every company.
+/// The active card gateways of all companies.
 pub(super) async fn list_card_gateways(conn: &mut PgConnection) -> Result<Vec<CardGatewayRow>, sqlx::Error> {
     sqlx::query_as!(
         CardGatewayRow,
@@ -32,7 +32,7 @@ pub(super) async fn list_card_gateways(conn: &mut PgConnection) -> Result<Vec<Ca
     .await
 }
 
-/// `false` when there is no such company.
+/// Returns `false` if the company does not exist.
 pub(super) async fn insert_gateway(
     conn: &mut PgConnection,
     id: GatewayId,
@@ -57,7 +57,7 @@ pub(super) async fn insert_gateway(
     Ok(inserted.rows_affected() == 1)
 }
 
-/// `false` when there is no such gateway.
+/// Returns `false` if the gateway does not exist.
 pub(super) async fn set_secret_key(
     conn: &mut PgConnection,
     id: GatewayId,

@@ -1,42 +1,42 @@
-//! Whether records that fitted an older schema fit a newer one: what may be added, and what may not be taken away.
+//! Whether records that fit an older schema also fit a newer one.
 //!
-//! The schemas have no `$ref`, so each keyword speaks of the place where it stands. A keyword is known to be wider only by the rules below;
-//! everything else has to stay as it is.
+//! The schemas contain no `$ref`, so each keyword only concerns its own location. A keyword counts as wider only by the rules
+//! below; everything else must stay unchanged.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// Why they may not.
+/// The reason why a schema is incompatible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{member}: {reason}")]
 pub struct Incompatible {
-    /// The member, as `address.city`.
+    /// The path of the field, such as `address.city`.
     pub member: String,
-    /// What has changed.
+    /// The change.
     pub reason: String,
 }
 
-/// The schema of a member that refers to another record says so under this keyword, so that another kind is another schema.
+/// The keyword in the schema of a reference that names the referenced kind, so that a change of the kind is a change of the schema.
 pub(super) const REFERS_TO: &str = "x-refers-to";
-/// Keywords that only explain.
+/// Keywords that are only annotations.
 pub(super) const REMARKS: [&str; 8] = ["$schema", "$comment", "title", "description", "default", "examples", "deprecated", "readOnly"];
-/// Keywords without which nothing else means less.
+/// Keywords that can be removed without narrowing any other keyword.
 #[rustfmt::skip]
 const DROPPABLE: [&str; 18] = [
     "type", "enum", "const", "format", "pattern", "multipleOf", "uniqueItems", "minimum", "exclusiveMinimum", "minLength", "minItems",
     "minProperties", "maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", REFERS_TO,
 ];
-/// Bounds that may be widened: the first kind upwards, the second downwards.
+/// Bounds that may be widened: the first list upwards, the second downwards.
 const UPPER: [&str; 5] = ["maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties"];
 const LOWER: [&str; 5] = ["minimum", "exclusiveMinimum", "minLength", "minItems", "minProperties"];
 
-/// Whether the two say the same, however they explain it.
+/// Whether two schemas are equal apart from annotations.
 pub fn is_same(before: &Value, after: &Value) -> bool {
     bare(before) == bare(after)
 }
 
-/// The schema without remarks. The names of members are no keywords.
+/// The schema without annotations. Field names are not keywords.
 fn bare(schema: &Value) -> Value {
     let Value::Object(keywords) = schema else { return schema.clone() };
     let kept = keywords.iter().filter(|(keyword, _)| !REMARKS.contains(&keyword.as_str()));
@@ -51,7 +51,8 @@ fn bare(schema: &Value) -> Value {
     bared.collect()
 }
 
-/// Refuses unless everything that fits `before` fits `after`, as far as one can tell by reading: what is not known to be wider is refused.
+/// Returns an error unless everything that fits `before` fits `after`. The check is conservative: a change that is not known to be
+/// wider is rejected.
 pub fn compare(before: &Value, after: &Value) -> Result<(), Incompatible> {
     schemas("", before, after)
 }
@@ -66,7 +67,7 @@ fn schemas(member: &str, before: &Value, after: &Value) -> Result<(), Incompatib
     let keywords: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     for keyword in keywords {
         match (keyword.as_str(), before.get(keyword), after.get(keyword)) {
-            // The first two were looked at.
+            // Checked above.
             ("properties" | "required", ..) => {}
             (_, was, is) if was == is => {}
             (remark, ..) if REMARKS.contains(&remark) => {}
@@ -102,7 +103,7 @@ fn properties(member: &str, before: &Map<String, Value>, after: &Map<String, Val
             None => return refuse(&within(member, name), "it is gone, and records may have it"),
         }
     }
-    // Where members of any name were welcome, one of this name may have been there with any value.
+    // If arbitrary fields were allowed before, stored records may have a field of this name with any value.
     let closed = before.get("additionalProperties") == Some(&Value::Bool(false)) && !before.contains_key("patternProperties");
     match is.keys().find(|name| !was.contains_key(*name)) {
         Some(new) if !closed => refuse(&within(member, new), "it is new where members of any name were allowed"),
@@ -120,7 +121,7 @@ fn required(member: &str, before: &Map<String, Value>, after: &Map<String, Value
     }
 }
 
-/// Lists of types or values; one alone is a list of one, and every integer is a number.
+/// Compares lists of types or values. A single value is a list of one, and `integer` is contained in `number`.
 fn is_wider_list(was: &Value, is: &Value) -> bool {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
     let is = list(is);

@@ -1,5 +1,5 @@
-//! Parts of a schema that are written once, under `$defs`: they are put in place wherever a `$ref` leads to them, so that every schema
-//! that is compared, stored or shown stands alone.
+//! Resolves `$ref`s to parts under `$defs` by inserting the parts, so that every schema that is compared, stored or shown is
+//! self-contained.
 
 use serde_json::{Map, Value, json};
 
@@ -17,7 +17,7 @@ pub(super) fn put_in_place(mut schema: Map<String, Value>) -> Result<Map<String,
     Ok(schema)
 }
 
-/// Of an object, everything in it included.
+/// Resolves the references in an object and everything inside it.
 fn each(members: &mut Map<String, Value>, definitions: &Map<String, Value>, within: &mut Vec<String>) -> Result<(), BadKey> {
     for (keyword, value) in members.iter_mut() {
         inside(value, definitions, within).map_err(|bad| bad.below(keyword))?;
@@ -28,7 +28,7 @@ fn each(members: &mut Map<String, Value>, definitions: &Map<String, Value>, with
     inside(&mut part, definitions, within)?;
     within.pop();
     match part {
-        // What stands beside it explains it, and comes first.
+        // Annotations next to the reference take precedence over those of the part.
         Value::Object(part) if members.keys().all(|keyword| REMARKS.contains(&keyword.as_str())) => {
             for (keyword, value) in part {
                 members.entry(keyword).or_insert(value);

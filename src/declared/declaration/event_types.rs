@@ -1,4 +1,4 @@
-//! The events of a declared kind, as the catalogue describes them.
+//! The event types of a declared kind, for the catalogue.
 
 use std::collections::BTreeMap;
 
@@ -7,18 +7,18 @@ use serde_json::{Map, Value, json};
 use crate::events::{BadEventType, EventName, EventType};
 use crate::kernel::ids::{DeclaredId, TypedId};
 
-/// What happens to every record.
+/// The events of every record.
 pub(super) const ACTIONS: [&str; 3] = ["created", "updated", "deleted"];
 
-/// Of a sample's record: any UUID does.
+/// The id and UUID of the sample record. Any UUID will do.
 const SAMPLE: (&str, &str) = ("record_01h455vb4pex5vsknk084sn02q", "01890a5d-ac96-774b-bcce-b302099a8057");
 
-/// `stock_item.created`; the singular was checked to be a word.
+/// `stock_item.created`. The singular name has been validated.
 pub(super) fn name(singular: &str, action: &str) -> EventName {
     format!("{singular}.{action}").parse().expect("words make the name of an event")
 }
 
-/// `created`, `updated`, `deleted`, and each event that values of members are.
+/// `created`, `updated`, `deleted`, and the events that values of fields publish.
 pub(super) fn of(
     singular: &str,
     schema: &Value,
@@ -44,7 +44,7 @@ fn sentence(words: &str) -> String {
     format!("{}{rest}.", first.to_uppercase())
 }
 
-/// The schema of the records, with what every event has beside.
+/// The schema of the records with the fields that every event has.
 fn data_schema(schema: &Value) -> Value {
     let mut schema = schema.clone();
     let id = json!({ "type": "string", "pattern": format!("^{}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$", DeclaredId::PREFIX) });

@@ -1,23 +1,23 @@
-//! What the members of a declared record can be used for.
+//! How the fields of a declared record can be filtered.
 
 use serde_json::Value;
 
-/// The form of a member that a list can be narrowed by.
+/// The type of a field that lists can be filtered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldForm {
     /// Text, compared exactly.
     Text,
     /// A number.
     Number,
-    /// A yes or no.
+    /// A boolean.
     Boolean,
 }
 
-/// The longest text, in characters, that surely fits into an index, whatever its letters are.
+/// The maximum length of a text, in characters, that always fits into an index entry, whatever its characters are.
 const LONGEST_IN_AN_INDEX: u64 = 500;
 
 impl FieldForm {
-    /// The form of a member with this schema; none of lists, objects and members that may be this or that.
+    /// The filter type of a field with this schema; `None` for arrays, objects and fields of several types.
     pub(super) fn of(schema: &Value) -> Option<Self> {
         let types: Vec<&str> = match &schema["type"] {
             Value::String(one) => vec![one],
@@ -32,8 +32,8 @@ impl FieldForm {
         }
     }
 
-    /// The member as SQL compares it, and as an index keeps it: nothing that a record may hold instead is an error of it, because an
-    /// index of one version of a schema is there under the next one, too.
+    /// The SQL expression that filters and indexes use for the field. It must not fail for any stored value, because the index of
+    /// one schema version still exists under the next version.
     pub fn expression(self, member: &str) -> String {
         let only =
             |kind: &str, kept: &str| format!("(case when jsonb_typeof(data->'{member}') = '{kind}' then {}::{kept} end)", text_of(member));
@@ -45,25 +45,25 @@ impl FieldForm {
     }
 }
 
-/// The whole text of a member, in SQL. `member` is a name that [`is_member_name`] allows, so it can stand in a statement.
+/// The text of a field in SQL. `member` must satisfy [`is_member_name`], so that it may be part of a statement.
 pub(super) fn text_of(member: &str) -> String {
     format!("(data->>'{member}')")
 }
 
-/// Whether every text that fits the schema fits into an index, too.
+/// Whether every text that fits the schema also fits into an index entry.
 pub(super) fn is_short(schema: &Value) -> bool {
     schema["maxLength"].as_u64().is_some_and(|longest| longest <= LONGEST_IN_AN_INDEX)
         || schema["enum"].as_array().is_some_and(|values| values.iter().all(|value| value.as_str().is_none_or(|text| text.len() < 500)))
 }
 
-/// Members are lower-case words joined by `_`.
+/// Field names are lower-case words joined by `_`.
 pub(super) fn is_member_name(name: &str) -> bool {
     name.len() <= 50
         && name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
-/// The same in paths, where `-` joins words.
+/// Like [`is_member_name`], for paths, in which `-` joins words.
 pub(super) fn is_path_word(word: &str) -> bool {
     !word.contains('_') && is_member_name(&word.replace('-', "_"))
 }

@@ -1,4 +1,4 @@
-//! The form of a file in `config/extensions`.
+//! The format of a file in `config/extensions`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::declared::declaration::BadKey;
 
-/// A whole file: one extension.
+/// A whole file, which declares one extension.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExtensionFile {
@@ -22,30 +22,30 @@ pub(super) struct ExtensionFile {
 #[serde(deny_unknown_fields)]
 pub(super) struct ResourceTable {
     pub(super) singular: String,
-    /// Of the schema.
+    /// The version of the schema.
     pub(super) version: i32,
     pub(super) description: String,
-    /// Members that `?query=` looks in.
+    /// Fields that `?query=` searches.
     #[serde(default)]
     pub(super) search: Vec<String>,
-    /// Members that `?<member>=` compares.
+    /// Fields that lists can be filtered by (`?<field>=`).
     #[serde(default)]
     pub(super) filters: Vec<String>,
-    /// Members that hold the id of another record, and its kind.
+    /// Fields that contain the id of another record, and the kind of that record.
     #[serde(default)]
     pub(super) references: BTreeMap<String, String>,
-    /// Members, their values, and the event that happens when the member gets the value.
+    /// Fields, their values, and the event that is published when the field gets the value.
     #[serde(default)]
     pub(super) becomes: BTreeMap<String, BTreeMap<String, String>>,
     pub(super) schema: Map<String, Value>,
-    /// A record that fits.
+    /// A sample record that fits the schema.
     pub(super) sample: Map<String, Value>,
 }
 
-/// Reads a file; a refusal names the key.
+/// Parses a file. An error names the key.
 pub(super) fn read(file: &Path) -> Result<ExtensionFile, BadKey> {
     let text = fs::read_to_string(file).map_err(|error| BadKey::new("", error.to_string()))?;
-    // The parser's own words end with a line break and show the place.
+    // The parser's message ends with a line break and shows the location.
     let document = toml::Deserializer::parse(&text).map_err(|error| BadKey::new("", error.to_string().trim_end()))?;
     serde_path_to_error::deserialize(document).map_err(|error| {
         let path = error.path().to_string();

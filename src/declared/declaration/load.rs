@@ -1,4 +1,4 @@
-//! Reading every file of the directory, and refusing names that are taken or could stand in no path or statement.
+//! Loads all files of the directory. Rejects names that are taken or invalid in paths or statements.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,16 +11,16 @@ use crate::declared::record::DeclaredRecord;
 use crate::events::Catalogue;
 use crate::resources::{Operation, Referable, Terms};
 
-/// What the program has itself: its names are taken, and its records can be referred to.
+/// The program's own kinds and events: their names are taken, and the records can be referenced.
 #[derive(Debug)]
 pub struct BuiltIn<'a> {
-    /// Its kinds of records.
+    /// The kinds of records.
     pub kinds: &'a [Referable],
-    /// Its events.
+    /// The event types.
     pub events: &'a Catalogue,
 }
 
-/// A resource of which only the names were looked at.
+/// A resource of which only the names have been validated.
 struct Draft {
     file: PathBuf,
     namespace: String,
@@ -34,7 +34,7 @@ impl Draft {
     }
 }
 
-/// Every declaration of the files `*.toml` in `directory`, in the order of their names.
+/// Loads all declarations from the files `*.toml` in `directory`, in the order of the file names.
 pub fn load(directory: &Path, built_in: &BuiltIn<'_>) -> Result<Vec<Declaration>, BadDeclaration> {
     let mut drafts: Vec<Draft> = Vec::new();
     for file in files(directory)? {
@@ -62,7 +62,7 @@ fn files(directory: &Path) -> Result<BTreeSet<PathBuf>, BadDeclaration> {
     Ok(files)
 }
 
-/// The resources of a file, beside those of the files before it.
+/// Validates the names of the resources of one file, given those of the previous files.
 fn name(file: &Path, extension: ExtensionFile, before: &[Draft], built_in: &BuiltIn<'_>) -> Result<Vec<Draft>, BadKey> {
     let ExtensionFile { namespace, resources } = extension;
     if !is_path_word(&namespace) {
@@ -75,7 +75,7 @@ fn name(file: &Path, extension: ExtensionFile, before: &[Draft], built_in: &Buil
     let mut drafts: Vec<Draft> = Vec::new();
     for (plural, table) in resources {
         let key = format!("resources.{plural}");
-        // Beside the records of a list stands its `meta`.
+        // A list response has the key `meta` beside the records.
         if !is_path_word(&plural) || plural == "meta" {
             return Err(BadKey::new(key, "a resource is lower-case words joined by -, and not meta"));
         }
@@ -83,7 +83,7 @@ fn name(file: &Path, extension: ExtensionFile, before: &[Draft], built_in: &Buil
         if !is_member_name(singular) {
             return Err(BadKey::new(format!("{key}.singular"), "a singular is lower-case words joined by _"));
         }
-        // Its events begin with it.
+        // The names of its events start with the singular name.
         if built_in.events.has_group(singular) || before.iter().chain(&drafts).any(|draft| draft.terms.singular == singular) {
             return Err(BadKey::new(format!("{key}.singular"), format!("the singular {singular} is taken")));
         }

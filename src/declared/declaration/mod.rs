@@ -1,4 +1,4 @@
-//! A kind of record that a file declares, looked at whole before the program serves it.
+//! A kind of record declared in a file, fully validated before it is served.
 
 mod compatibility;
 mod definitions;
@@ -27,42 +27,42 @@ pub use load::{BuiltIn, load};
 /// A declared kind of record.
 #[derive(Debug)]
 pub struct Declaration {
-    /// Its name among all kinds: `inventory/stock-items`.
+    /// The name, unique among all kinds: `inventory/stock-items`.
     pub kind: String,
-    /// The extension it belongs to: `inventory`.
+    /// The extension that the kind belongs to: `inventory`.
     pub namespace: String,
-    /// Counts the changes of the schema.
+    /// The version of the schema.
     pub version: i32,
-    /// Of a record's members; it stands alone.
+    /// The self-contained schema of a record's fields.
     pub schema: Value,
-    /// What members are unless somebody says otherwise.
+    /// The default values of fields.
     pub defaults: Map<String, Value>,
-    /// The members a list can be narrowed by.
+    /// The fields that lists can be filtered by.
     pub filters: BTreeMap<String, FieldForm>,
-    /// The members that name other records.
+    /// The fields that reference other records.
     pub references: BTreeMap<String, Referable>,
-    /// A member that gets such a value makes this happen.
+    /// The events that are published when a field gets a certain value.
     pub becomes: BTreeMap<String, BTreeMap<String, EventName>>,
-    /// Everything that happens to its records.
+    /// All event types of the kind.
     pub event_types: Vec<EventType>,
-    /// What it is called, for the statements and answers of every resource.
+    /// The names and list parameters of the kind.
     pub terms: Terms,
     validator: Validator,
 }
 
-/// What a file says cannot be used.
+/// A declaration in a file is invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {}{}", file.display(), if key.is_empty() { String::new() } else { format!("{key}: ") }, reason)]
 pub struct BadDeclaration {
-    /// Which file.
+    /// The file.
     pub file: PathBuf,
-    /// Which of its keys; none for the file itself.
+    /// The key; empty if the error concerns the whole file.
     pub key: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: String,
 }
 
-/// A key of a file, and what is wrong with it.
+/// An invalid key of a file, with the reason.
 #[derive(Debug)]
 struct BadKey {
     key: String,
@@ -74,7 +74,7 @@ impl BadKey {
         Self { key: key.into(), reason: reason.into() }
     }
 
-    /// The same key, as it is called from further outside.
+    /// Prefixes the key with that of the surrounding table.
     fn below(self, outer: &str) -> Self {
         Self { key: [outer, &self.key].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("."), ..self }
     }
@@ -90,12 +90,12 @@ impl Declaration {
         event_types::name(self.terms.singular, action)
     }
 
-    /// Everything that is wrong with a record's members.
+    /// Returns all violations of the schema.
     pub fn check(&self, members: &Map<String, Value>) -> Vec<Unfit> {
         check_all(&self.validator, &Value::Object(members.clone()))
     }
 
-    /// The members, for the documentation.
+    /// The documentation of the fields.
     pub fn members(&self) -> Vec<Described> {
         let required: BTreeSet<_> = self.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let properties = self.schema["properties"].as_object().into_iter().flatten();

@@ -1,4 +1,4 @@
-//! One resource of a file: its schema, and what else the file says about its members.
+//! One resource of a file: its schema, and the further settings of its fields.
 
 use std::collections::BTreeMap;
 
@@ -13,12 +13,12 @@ use crate::events::{EventName, NotAnEventName};
 use crate::kernel::json_schema::{self, Unfit};
 use crate::resources::{Referable, Terms};
 
-/// What every record or event has, and no schema may declare.
+/// The fields that every record or event has, which a schema may not declare.
 const RESERVED: [&str; 6] = ["id", "public_id", "uuid", "meta", "created_at", "updated_at"];
-/// The parameters of every list.
+/// The query parameters of every list.
 const PARAMETERS: [&str; 6] = ["limit", "after", "sort", "query", "created_after", "created_before"];
 
-/// The kind that `table` declares, whose records may refer to those of `referable`.
+/// Builds the kind that `table` declares. Its records may reference the kinds in `referable`.
 pub(super) fn declare(namespace: &str, names: Terms, table: ResourceTable, referable: &[Referable]) -> Result<Declaration, BadKey> {
     if table.version < 1 {
         return Err(BadKey::new("version", "versions count from 1"));
@@ -54,7 +54,7 @@ pub(super) fn declare(namespace: &str, names: Terms, table: ResourceTable, refer
     })
 }
 
-/// The schema of an object whose members are known, and no others welcome. What the shop keeps with a record always is, as `meta`.
+/// The schema of an object that allows only the declared fields, and `meta` for free-form data of the shop.
 fn closed(mut schema: Map<String, Value>, singular: &str) -> Result<Value, BadKey> {
     if schema.get("type").and_then(Value::as_str) != Some("object") {
         return Err(BadKey::new("schema.type", "a record is an object"));
@@ -64,7 +64,7 @@ fn closed(mut schema: Map<String, Value>, singular: &str) -> Result<Value, BadKe
     };
     for (name, member) in &*properties {
         let key = format!("schema.properties.{name}");
-        // A body with nothing but an object of the singular's name would be read as a record that is wrapped in it.
+        // A request body whose only field is an object with the singular name would be read as a wrapped record.
         if !is_member_name(name) || RESERVED.contains(&name.as_str()) || name == singular {
             return Err(BadKey::new(key, "this name is reserved, or not lower-case words joined by _"));
         }
@@ -82,7 +82,7 @@ fn closed(mut schema: Map<String, Value>, singular: &str) -> Result<Value, BadKe
     Ok(Value::Object(schema))
 }
 
-/// The schemas of a record's members.
+/// The schemas of a record's fields.
 struct MemberSchemas(Map<String, Value>);
 
 impl MemberSchemas {
@@ -113,7 +113,7 @@ impl MemberSchemas {
             match self.form(&member) {
                 _ if PARAMETERS.contains(&member.as_str()) => bad("is a parameter of every list"),
                 None => bad("is no property with one scalar type"),
-                // Ids are as short as they are.
+                // Ids are always short enough.
                 Some(FieldForm::Text) if !references.contains_key(&member) && !is_short(&self.0[&member]) => {
                     bad("needs a maxLength of 500 at most, or an enum, to fit into an index")
                 }
@@ -162,7 +162,7 @@ impl MemberSchemas {
         }
     }
 
-    /// What members are unless somebody says otherwise.
+    /// The default values of the fields.
     fn defaults(&self) -> Result<Map<String, Value>, BadKey> {
         let mut defaults = Map::new();
         for (name, schema) in &self.0 {

@@ -1,4 +1,4 @@
-//! The words of a declared kind, kept for as long as the program runs, like those of the kinds that are written in Rust.
+//! The names of a declared kind. Their memory is leaked, so that they live as long as the program, like the constants of built-in kinds.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::declared::declaration::FieldForm;
 use crate::declared::declaration::fields::text_of;
 use crate::resources::{Filter, Referable, Terms};
 
-/// What a kind is called. Every part was checked to be a word that can stand in a statement.
+/// The names of a kind. Every part has been validated and may be part of an SQL statement.
 pub(super) fn names(namespace: &str, plural: &str, singular: &str) -> Terms {
     Terms {
         singular: kept(singular),
@@ -20,7 +20,7 @@ pub(super) fn names(namespace: &str, plural: &str, singular: &str) -> Terms {
     }
 }
 
-/// The same, with what its lists can be asked.
+/// Adds the filters and the search to the names.
 pub(super) fn asked(
     names: Terms,
     schema: &Value,

@@ -1,4 +1,4 @@
-//! What a client thinks of what the authority issued.
+//! Tests of issued certificates with a TLS client's verifier.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -13,8 +13,7 @@ use rustls::{CertificateError, RootCertStore};
 use super::*;
 use crate::dev::temporary::TemporaryDirectory;
 
-/// What a client that trusts only this authority thinks of a server that shows `issued` under
-/// `name`.
+/// The result of a client that trusts only this authority, for a server that presents `issued` under `name`.
 fn verify(authority: &Authority, issued: &IssuedCertificate, name: &str, at: DateTime<Utc>) -> Result<(), rustls::Error> {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(authority.certificate_path()).unwrap()).unwrap();

@@ -1,5 +1,4 @@
-//! Who PostgreSQL runs as: the user of this program, or, because it refuses to be root, an account
-//! without rights.
+//! The account that PostgreSQL runs as: the user of this program or, because PostgreSQL refuses to run as root, an unprivileged account.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -12,21 +11,21 @@ use nix::unistd::{User, geteuid};
 
 use super::error::{Doing, PostgresError};
 
-/// Root's choice, best first.
+/// The accounts to use when this program runs as root, in order of preference.
 const ACCOUNTS_FOR_ROOT: [&str; 2] = ["postgres", "nobody"];
 
-/// The account of the server and of its files.
+/// The account that runs the server and owns its files.
 #[derive(Debug)]
 pub(super) enum Account {
-    /// That of this program.
+    /// The account of this program.
     Own,
-    /// Another one; only root can choose it.
+    /// Another account, which only root can use.
     Lowered(User),
 }
 
 impl Account {
-    /// For root the owner of the cluster if there is one already: a `postgres` that appears later
-    /// must not lock out the data which `nobody` made.
+    /// Root uses the owner of an existing cluster, because an account `postgres` that is added later could not read data owned by
+    /// `nobody`.
     pub(super) fn for_cluster(cluster: &Path) -> Result<Self, PostgresError> {
         if !geteuid().is_root() {
             return Ok(Self::Own);
@@ -39,15 +38,14 @@ impl Account {
             .ok_or(PostgresError::NoAccount)
     }
 
-    /// Makes the command run as this account. Groups beside the account's own are dropped with the
-    /// user id.
+    /// Makes the command run as this account. Setting the user id also drops supplementary groups.
     pub(super) fn lower(&self, command: &mut Command) {
         if let Self::Lowered(user) = self {
             command.gid(user.gid.as_raw()).uid(user.uid.as_raw());
         }
     }
 
-    /// Gives a file or directory to this account.
+    /// Changes the owner of a file or directory to this account.
     pub(super) fn take_over(&self, path: &Path) -> io::Result<()> {
         match self {
             Self::Own => Ok(()),
@@ -55,12 +53,12 @@ impl Account {
         }
     }
 
-    /// Refuses a directory that this account could not get to.
+    /// Returns an error if this account cannot reach the directory.
     pub(super) fn must_reach(&self, directory: &Path) -> Result<(), PostgresError> {
         let Self::Lowered(user) = self else {
             return Ok(());
         };
-        // From the root down, so that the error names the door that is really shut.
+        // Checks from the root directory down, so that the error names the directory that denies access.
         let mut way: Vec<&Path> = directory.ancestors().collect();
         way.reverse();
         for door in way {
@@ -72,7 +70,7 @@ impl Account {
     }
 }
 
-/// By the permission bits alone; access lists are beyond a development server.
+/// Checks the permission bits only; access control lists are not supported.
 fn may_enter(user: &User, directory: &Metadata) -> bool {
     let search = if directory.uid() == user.uid.as_raw() {
         0o100

@@ -1,4 +1,4 @@
-//! Who may run a server on a data directory: the one program that holds its lock.
+//! The lock on a data directory: only the process that holds it may run a server there.
 
 use std::fs::{File, TryLockError};
 use std::path::Path;
@@ -8,15 +8,14 @@ use std::time::{Duration, Instant};
 use super::PAUSE;
 use super::error::{Doing, PostgresError};
 
-/// The lock on the data directory itself. The system takes it back when the program ends, however
-/// it ends.
+/// The lock on the data directory. The operating system releases it when the process ends for any reason.
 #[derive(Debug)]
 pub(super) struct Claim {
     _lock: File,
 }
 
 impl Claim {
-    /// Waits for a predecessor that is about to end, as when a file watcher restarts the program.
+    /// Waits for another process that is about to end, for example when a file watcher restarts the program.
     pub(super) fn take(data_dir: &Path, patience: Duration) -> Result<Self, PostgresError> {
         let lock = File::open(data_dir).doing("open", data_dir)?;
         let deadline = Instant::now() + patience;

@@ -1,4 +1,4 @@
-//! The files of the server (PostgreSQL calls them a cluster): made once, kept ever after.
+//! The files of the server (a cluster in PostgreSQL's terms): created once and kept.
 
 use std::fs::{self, DirBuilder};
 use std::io::Write;
@@ -14,20 +14,18 @@ use super::error::{Doing, PostgresError};
 use super::programs::Programs;
 use super::{DATABASE, ROLE};
 
-/// A directory that `postgres -D` takes.
+/// A directory for `postgres -D`.
 #[derive(Debug)]
 pub(super) struct Cluster {
     directory: PathBuf,
 }
 
 impl Cluster {
-    /// The cluster at `directory`, which is made unless it is there. Its role [`ROLE`] may do
-    /// everything, and without a password: whoever reaches the socket has passed the permissions of
-    /// its directory.
+    /// Opens the cluster at `directory`, or creates it. Its role [`ROLE`] is a superuser without a password: access is controlled
+    /// by the permissions of the socket's directory.
     pub(super) fn open_or_make(directory: &Path, programs: &Programs, account: &Account, durable: bool) -> Result<Self, PostgresError> {
         if !directory.exists() {
-            // It gets its name when it is complete, so that one broken off half-way is never taken
-            // for a cluster.
+            // The directory is renamed when it is complete, so that an interrupted creation is never taken for a cluster.
             let unfinished = directory.with_extension("unfinished");
             make_private_directory(&unfinished, account)?;
             make(&unfinished, programs, account, durable)?;
@@ -40,19 +38,18 @@ impl Cluster {
         &self.directory
     }
 
-    /// What the server says about itself, if one is running or was killed.
+    /// The server's `postmaster.pid`, if a server is running or was killed.
     pub(super) fn postmaster(&self) -> Option<Postmaster> {
         Postmaster::parse(&fs::read_to_string(self.directory.join("postmaster.pid")).ok()?)
     }
 }
 
-/// The major version whose programs read the cluster at `directory`, if there is one.
+/// The major version of the cluster at `directory`, if there is one.
 pub(super) fn version(directory: &Path) -> Option<String> {
     fs::read_to_string(directory.join("PG_VERSION")).ok().map(|version| version.trim().to_owned())
 }
 
-/// A new, empty directory that only the server's account (and root) may enter; what was there
-/// before is removed.
+/// Creates an empty directory that only the server's account (and root) may enter. An existing directory is removed first.
 pub(super) fn make_private_directory(directory: &Path, account: &Account) -> Result<(), PostgresError> {
     if directory.exists() {
         fs::remove_dir_all(directory).doing("empty", directory)?;
@@ -71,8 +68,7 @@ fn make(directory: &Path, programs: &Programs, account: &Account, durable: bool)
     let output = initdb.output().doing("run", &programs.initdb())?;
     must_have_succeeded("initdb", &output)?;
 
-    // One process without network: 0.07 s where a server, a connection and `createdb` take three
-    // times as long.
+    // Single-user mode takes 0.07 s; starting a server, connecting and running `createdb` take three times as long.
     let mut single_user = command(&programs.postgres(), account, directory);
     single_user
         .args(["--single", "-j", "-D", ".", "-c", "exit_on_error=on"])
@@ -83,7 +79,7 @@ fn make(directory: &Path, programs: &Programs, account: &Account, durable: bool)
         .stderr(Stdio::piped());
     let mut process = single_user.spawn().doing("run", &programs.postgres())?;
     let mut input = process.stdin.take().expect("standard input was asked to be a pipe");
-    // A program that does not listen has failed, and says why on its standard error.
+    // A program that does not read its input has failed, and explains why on standard error.
     let _ = writeln!(input, "create database {DATABASE};");
     drop(input);
     let output = process.wait_with_output().doing("wait for", &programs.postgres())?;
@@ -98,16 +94,16 @@ fn must_have_succeeded(program: &'static str, output: &Output) -> Result<(), Pos
     Err(PostgresError::ClusterNotMade { program, output })
 }
 
-/// The first process of a server, as it introduces itself in `postmaster.pid`.
+/// The server's main process, as described in `postmaster.pid`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Postmaster {
     pub(super) process: Pid,
-    /// It takes connections.
+    /// Whether the server accepts connections.
     pub(super) is_ready: bool,
 }
 
 impl Postmaster {
-    /// The file is written line by line: a missing state (line 8) means that it is still starting.
+    /// The file is written line by line. A missing state (line 8) means that the server is still starting.
     fn parse(file: &str) -> Option<Self> {
         let mut lines = file.lines();
         let process = lines.next()?.trim().parse().ok().filter(|id| *id > 0)?;

@@ -1,5 +1,4 @@
-//! How one of PostgreSQL's programs is called: as its account, apart from the terminal, and never
-//! outliving us.
+//! How PostgreSQL's programs are called: under their account, detached from the terminal, and never outliving this process.
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -7,12 +6,11 @@ use std::process::{Command, Stdio};
 
 use super::account::Account;
 
-/// A call of `program` that starts in `directory`.
+/// A command that runs `program` in `directory`.
 ///
-/// - The environment is empty but for language and time zone: `PGPORT` and its like would bend the
-///   server, and our own secrets are none of its business.
-/// - It leads its own process group: Ctrl-C reaches only us, and we stop PostgreSQL after everybody
-///   who uses it.
+/// - The environment contains only language and time zone: `PGPORT` and similar variables would change the server's behaviour, and
+///   the server must not see our secrets.
+/// - It leads its own process group: Ctrl-C only reaches this process, which stops PostgreSQL after all its users.
 /// - On Linux it is told to stop when the *thread* that spawned it ends.
 pub(super) fn command(program: &Path, account: &Account, directory: &Path) -> Command {
     let mut command = Command::new(program);
@@ -23,8 +21,7 @@ pub(super) fn command(program: &Path, account: &Account, directory: &Path) -> Co
     command
 }
 
-/// Has the kernel send SIGINT, PostgreSQL's fast shutdown, when our thread is gone, whatever ended
-/// it.
+/// Makes the kernel send SIGINT, PostgreSQL's fast shutdown, when our thread ends for any reason.
 #[cfg(target_os = "linux")]
 fn end_with_parent(command: &mut Command) {
     use nix::errno::Errno;
@@ -35,11 +32,10 @@ fn end_with_parent(command: &mut Command) {
     let parent = getpid();
     let arrange = move || {
         set_pdeathsig(Signal::SIGINT)?;
-        // Had we died before that line, nobody would ever send the signal.
+        // If our thread had ended before that call, the signal would never be sent.
         if getppid() == parent { Ok(()) } else { Err(Errno::ESRCH.into()) }
     };
-    // The standard library runs this after the change of account, which would have cleared the
-    // setting.
+    // The standard library runs this after it has changed the account, which would have reset the setting.
     #[expect(unsafe_code, reason = "between fork and exec only two async-signal-safe calls, and no allocation")]
     unsafe {
         command.pre_exec(arrange);

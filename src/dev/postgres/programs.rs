@@ -1,4 +1,4 @@
-//! Where `initdb` and `postgres` are found.
+//! Locates `initdb` and `postgres`.
 
 use std::env;
 use std::fs;
@@ -11,7 +11,7 @@ use super::account::Account;
 use super::error::PostgresError;
 use super::fetch;
 
-/// Directories that hold one directory per version, and what stands before the version in its name.
+/// Directories with one subdirectory per version, and the prefix before the version in its name.
 const VERSIONED: [(&str, &str); 5] = [
     ("/usr/lib/postgresql", ""),          // Debian, Ubuntu
     ("/usr", "pgsql-"),                   // PostgreSQL's own packages for Fedora and its kin
@@ -20,17 +20,15 @@ const VERSIONED: [(&str, &str); 5] = [
     ("/Applications/Postgres.app/Contents/Versions", ""),
 ];
 
-/// A directory with the two programs. They must come from one installation: `initdb` copies what
-/// `postgres` reads.
+/// A directory with both programs. They must come from one installation: `initdb` copies files that `postgres` reads.
 #[derive(Debug, PartialEq)]
 pub(super) struct Programs {
     directory: PathBuf,
 }
 
 impl Programs {
-    /// The first ones installed, `npm`'s included, that the account can reach and that are of
-    /// `version` if the data already have one; else those that `npm` fetches now, below the
-    /// directory `npm`.
+    /// The first installed programs, including those fetched by `npm`, that the account can reach and that match `version`, the
+    /// version of existing data. If there are none, `npm` fetches them into the directory `npm`.
     pub(super) fn find(version: Option<&str>, npm: &Path, account: &Account) -> Result<Self, PostgresError> {
         let found = installed()
             .chain(fetch::directory(npm))
@@ -44,7 +42,7 @@ impl Programs {
         }
     }
 
-    /// Through links, because `postgres` looks for its own files beside where it really lies.
+    /// Resolves links, because `postgres` looks for its own files relative to its real location.
     pub(super) fn in_directory(directory: &Path) -> Option<Self> {
         let real = fs::canonicalize(directory.join("postgres")).ok()?.parent()?.to_owned();
         let complete = ["initdb", "postgres"].iter().all(|name| is_executable(&real.join(name)));
@@ -59,7 +57,7 @@ impl Programs {
         self.directory.join("postgres")
     }
 
-    /// Asks `initdb`, which answers in a third of the time that `postgres` takes.
+    /// Runs `initdb`, which responds in a third of the time that `postgres` needs.
     fn are_of(&self, version: &str) -> bool {
         let answer = Command::new(self.initdb()).arg("--version").output();
         let answer = answer.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -68,14 +66,12 @@ impl Programs {
     }
 }
 
-/// Whether the full version (15.18, 17beta1) is one of the major version (15, 17) whose files are
-/// the same.
+/// Whether the full version (15.18, 17beta1) belongs to the major version (15, 17), which determines the file format.
 fn is_of(full: &str, major: &str) -> bool {
     full.strip_prefix(major).is_some_and(|minor| !minor.starts_with(|it: char| it.is_ascii_digit()))
 }
 
-/// Every place where a system keeps the programs, each looked at only when those before it had
-/// none.
+/// All directories where a system may keep the programs, each searched lazily.
 fn installed() -> impl Iterator<Item = PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let on_path: Vec<PathBuf> = env::split_paths(&path).filter(|directory| directory.is_absolute()).collect();

@@ -1,4 +1,4 @@
-//! The running server, and the thread it hangs on.
+//! The running server, and the thread that keeps it alive.
 
 use std::fs;
 use std::io::{self, Read};
@@ -16,11 +16,10 @@ use super::PAUSE;
 use super::cluster::Cluster;
 use super::error::PostgresError;
 
-/// How long a server may take to come up, recovery after a power cut included.
+/// The startup timeout, including crash recovery.
 const START_LIMIT: Duration = Duration::from_mins(1);
 
-/// A server that stops when this is dropped, or when the program ends in whatever way (see
-/// [`command`](mod@super::command)).
+/// A server process. It stops when this is dropped, or when the program ends for any reason (see [`command`](mod@super::command)).
 #[derive(Debug)]
 pub(super) struct Server {
     process: Arc<Mutex<Child>>,
@@ -28,8 +27,8 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Spawned by a thread of its own, which lives as long as the server: on Linux the parent-death
-    /// signal comes when the spawning thread ends, and that of the caller may be one of a pool.
+    /// Spawns the server from a dedicated thread that lives as long as the server. On Linux the parent-death signal is sent when
+    /// the spawning thread ends, and the caller's thread may belong to a thread pool.
     pub(super) fn spawn(command: Command) -> io::Result<Self> {
         let (report, spawned) = channel();
         let keeper = thread::Builder::new().name("postgres-keeper".to_owned()).spawn(move || keep(command, &report))?;
@@ -37,8 +36,7 @@ impl Server {
         Ok(Self { process, keeper: Some(keeper) })
     }
 
-    /// Reads the state that the server notes in its `postmaster.pid`: cheaper than connecting, and
-    /// true from the first moment.
+    /// Reads the state from the server's `postmaster.pid`, which is cheaper than connecting and correct from the start.
     pub(super) fn await_ready(&self, cluster: &Cluster, log: &Path) -> Result<(), PostgresError> {
         let deadline = Instant::now() + START_LIMIT;
         while !self.has_ended() && Instant::now() < deadline {
@@ -60,13 +58,11 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Fast shutdown: ends the sessions, writes everything down, and takes some hundredths of a
-    /// second.
+    /// Fast shutdown: ends the sessions, flushes everything to disk, and takes some hundredths of a second.
     fn drop(&mut self) {
         let mut process = lock(&self.process);
         if is_running(&mut process) {
-            // Not reaped yet, so the number cannot be anybody else's; and a process of ours cannot
-            // refuse.
+            // The process has not been reaped, so its id cannot have been reused, and a signal to our own child cannot fail.
             let _ = kill(id(&process), Signal::SIGINT);
         }
         drop(process);
@@ -76,9 +72,8 @@ impl Drop for Server {
     }
 }
 
-/// Waits until the last process of the server is gone, without reaping the first one before its
-/// time: the server has a pipe for its standard output, to which nobody writes, and which is closed
-/// by the end of the last who could.
+/// Waits until the last process of the server has ended, without reaping the first one early. The server's standard output is a
+/// pipe that no process writes to. It is closed when the last process that holds it ends.
 fn keep(mut command: Command, report: &Sender<io::Result<Arc<Mutex<Child>>>>) {
     let mut child = match command.stdout(Stdio::piped()).spawn() {
         Ok(child) => child,
@@ -105,7 +100,7 @@ fn id(process: &Child) -> Pid {
     Pid::from_raw(process.id().try_into().expect("process ids fit into pid_t, from which this one came"))
 }
 
-/// The last lines, of which there are rarely more after a failed start.
+/// The last 15 lines, usually the whole log of a failed start.
 fn tail(log: &str) -> String {
     let lines: Vec<&str> = log.lines().collect();
     lines[lines.len().saturating_sub(15)..].join("\n")

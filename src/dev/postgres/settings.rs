@@ -1,23 +1,22 @@
-//! What a private server is to be like, and how PostgreSQL is told.
+//! The settings of a private server, passed to PostgreSQL as command line options.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What a private server is to be like.
+/// The settings of a private server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Holds everything the server needs, and is made if missing; see
+    /// The directory of everything that the server needs. It is created if missing; see
     /// [`default_data_dir`](crate::dev::data_dir::default_data_dir).
     pub data_dir: PathBuf,
-    /// Whether a commit survives a power cut. Tests do without, and are several times as fast.
+    /// Whether a commit survives a power failure. Tests do without, which makes them several times faster.
     pub durable: bool,
-    /// Connections at the same time.
+    /// The maximum number of connections.
     pub max_connections: u16,
 }
 
 impl Settings {
-    /// Everything is said on the command line; the `postgresql.conf` that initdb wrote stays the
-    /// user's.
+    /// Passes all settings on the command line; the `postgresql.conf` written by initdb is left to the user.
     pub(super) fn configure(&self, postgres: &mut Command, sockets: &Path) {
         postgres.args(["-D", ".", "-p", "5432", "-k"]).arg(sockets);
         let mut set = |option: &str| {
@@ -33,7 +32,7 @@ impl Settings {
             set("full_page_writes=off");
             set("wal_level=minimal");
             set("max_wal_senders=0");
-            // A worker that looks into a template database would keep it from being copied.
+            // An autovacuum worker connected to a template database would prevent it from being copied.
             set("autovacuum=off");
         }
     }

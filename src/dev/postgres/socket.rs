@@ -1,5 +1,4 @@
-//! The directory of the Unix socket: only the server's account may enter it, and its name is short
-//! enough.
+//! The directory of the Unix socket: only the server's account may enter it, and its path is short enough.
 
 use std::env;
 use std::fs;
@@ -13,31 +12,31 @@ use super::account::Account;
 use super::cluster::make_private_directory;
 use super::error::PostgresError;
 
-/// What PostgreSQL calls the socket of its port 5432.
+/// The name of PostgreSQL's socket for port 5432.
 const NAME: &str = ".s.PGSQL.5432";
 
-/// Bytes that fit into the system's `sun_path`, less the closing zero.
+/// The size of the system's `sun_path`, without the terminating zero byte.
 const LONGEST: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
-/// The directory is removed on drop; the socket in it is of no use without its server.
+/// The directory of the socket. It is removed on drop, because the socket is useless without its server.
 #[derive(Debug)]
 pub(super) struct SocketDirectory {
     path: PathBuf,
 }
 
 impl SocketDirectory {
-    /// Where the socket of the server on `data_dir` belongs.
+    /// The location of the socket for the server on `data_dir`.
     pub(super) fn locate(data_dir: &Path) -> Result<Self, PostgresError> {
         Ok(Self { path: place(data_dir)? })
     }
 
-    /// Makes it anew. A directory of this name that somebody else put into `/tmp` cannot be
-    /// removed, and stops us.
+    /// Creates the directory. If another user has created a directory of this name in `/tmp`, it cannot be removed, and this
+    /// returns an error.
     pub(super) fn make(&self, account: &Account) -> Result<(), PostgresError> {
         make_private_directory(&self.path, account)
     }
 
-    /// Whether a server listens there now.
+    /// Whether a server is listening on the socket.
     pub(super) fn is_answered(&self) -> bool {
         is_answered(&self.path)
     }
@@ -46,8 +45,7 @@ impl SocketDirectory {
         &self.path
     }
 
-    /// The address of a database, with the port spelled out: the reader would else take it from
-    /// `PGPORT`.
+    /// The URL of a database. It contains the port, because a client would otherwise read `PGPORT`.
     pub(super) fn url(&self, role: &str, database: &str) -> String {
         url(&self.path, role, database)
     }
@@ -59,13 +57,13 @@ impl Drop for SocketDirectory {
     }
 }
 
-/// The address of a database on the server that another program runs on `data_dir` now, if one does.
+/// The URL of a database on the server that another process runs on `data_dir`, if there is one.
 pub(super) fn url_if_answered(data_dir: &Path, role: &str, database: &str) -> Option<String> {
     let path = place(data_dir).ok()?;
     is_answered(&path).then(|| url(&path, role, database))
 }
 
-/// `<data_dir>/socket`, or where that name will not do, a directory in the system's temporary one.
+/// `<data_dir>/socket` or, if that path is unsuitable, a directory in the system's temporary directory.
 fn place(data_dir: &Path) -> Result<PathBuf, PostgresError> {
     let digest = hex::encode(&Sha256::digest(data_dir.as_os_str().as_bytes())[..8]);
     let short = format!("portico-{digest}");
@@ -83,14 +81,13 @@ fn url(directory: &Path, role: &str, database: &str) -> String {
     format!("postgres://{role}@{host}:5432/{}", percent_encode(database.as_bytes()))
 }
 
-/// Whether the system can take the name, and PostgreSQL, which splits a list of directories by
-/// commas.
+/// Whether the path fits into `sun_path`, and contains no comma, which PostgreSQL uses to separate directories.
 fn fits(directory: &Path) -> bool {
     let bytes = directory.as_os_str().as_bytes();
     bytes.len() + "/".len() + NAME.len() <= LONGEST && !bytes.contains(&b',')
 }
 
-/// Encodes everything but the characters that mean themselves in every part of a URL.
+/// Encodes all characters except those that are unreserved in every part of a URL.
 fn percent_encode(bytes: &[u8]) -> String {
     let encode = |byte: &u8| match byte {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(*byte).to_string(),

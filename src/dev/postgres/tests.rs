@@ -1,4 +1,4 @@
-//! The private server as its users meet it: real, and once per test.
+//! Tests of a real private server.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! One delivery as it arrived, and how it looks in a terminal.
+//! A received delivery, and its representation in a terminal.
 
 use std::fmt::Write;
 
@@ -9,23 +9,23 @@ use serde_json::Value;
 
 use super::verify::{SERVICE_SIGNATURE, STANDARD_SIGNATURE, Verdict, Verdicts};
 
-/// A POST that the receiver got, with what it thought and answered.
+/// A received POST request, with the verdicts and the response.
 #[derive(Clone, Debug)]
 pub struct Delivery {
-    /// When its last byte had come.
+    /// When the last byte was received.
     pub received_at: DateTime<Utc>,
-    /// Its headers.
+    /// The headers.
     pub headers: HeaderMap,
-    /// Its body, byte for byte, as it was signed.
+    /// The raw body, as it was signed.
     pub body: Bytes,
-    /// What became of its signatures.
+    /// The verdicts on its signatures.
     pub verdicts: Verdicts,
-    /// What the sender was told.
+    /// The status code of the response.
     pub answer: StatusCode,
 }
 
 impl Delivery {
-    /// A paragraph for a terminal, with or without its colours.
+    /// A paragraph for a terminal, with or without colours.
     #[must_use]
     pub fn render(&self, colours: bool) -> String {
         let paint = |code: &str, text: &str| {
@@ -55,7 +55,7 @@ impl Delivery {
         text
     }
 
-    /// By its header, else by the envelope.
+    /// The event name from the header, or else from the envelope.
     fn event(&self, body: Option<&Value>) -> String {
         let in_envelope = || Some(printable(body?.get("event")?.as_str()?.as_bytes()));
         self.header("X-Service-Event").or_else(in_envelope).unwrap_or_else(|| "(no event name)".to_owned())
@@ -66,8 +66,7 @@ impl Delivery {
     }
 }
 
-/// Text as it is, less what could drive the terminal: whoever knows the port could send us
-/// anything.
+/// The text without control characters, which could affect the terminal: any client that knows the port could send them.
 fn printable(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).chars().map(|it| if it.is_control() && it != '\n' { char::REPLACEMENT_CHARACTER } else { it }).collect()
 }

@@ -1,5 +1,4 @@
-//! `portico receive`: a subscriber for developers, which shows every delivery and whether its
-//! signatures are right.
+//! `portico receive`: a webhook receiver for developers, which prints every delivery and the result of verifying its signatures.
 
 mod delivery;
 mod server;
@@ -18,24 +17,24 @@ pub use self::server::{Desk, ReceiveError, Receiver};
 pub use self::verify::{NotASigningSecret, SERVICE_SIGNATURE, STANDARD_SIGNATURE, SigningSecret, Verdict, Verdicts};
 use super::authority::Authority;
 
-/// What stands after `portico receive`.
+/// The command line arguments of `portico receive`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Port on 127.0.0.1; 0 takes any free one
     #[arg(long, default_value_t = 8443)]
     pub port: u16,
-    /// Signing secret to check signatures with; repeat it while a rotation overlaps
+    /// Signing secret to verify signatures with; repeat it during a rotation
     #[arg(long = "secret", value_name = "whsec_…")]
     pub secrets: Vec<SigningSecret>,
-    /// Status to answer with, unless a signature is wrong: then it is 401
+    /// Status code of the response; a wrong signature always gets 401
     #[arg(long, value_name = "STATUS", default_value = "200", value_parser = final_status)]
     pub answer: StatusCode,
 }
 
-/// Receives, and prints to standard output, until `stop` is cancelled.
+/// Receives deliveries, and prints them to standard output, until `stop` is cancelled.
 ///
 /// # Errors
-/// [`ReceiveError`] when the port is not to be had or the server breaks off.
+/// Returns a [`ReceiveError`] if the port is not available or the server fails.
 pub async fn run(
     arguments: Arguments,
     authority: &Authority,
@@ -58,12 +57,12 @@ pub async fn run(
     receiver.run(stop).await
 }
 
-/// A closed standard output (`portico receive | head`) is no reason to stop receiving.
+/// A closed standard output (`portico receive | head`) does not stop the receiver.
 fn print(paragraph: &str) {
     let _ = writeln!(io::stdout(), "{paragraph}");
 }
 
-/// A status that ends an exchange; one below 200 would only announce another.
+/// Accepts final status codes only; a status code below 200 would announce another response.
 fn final_status(text: &str) -> Result<StatusCode, String> {
     let status = text.parse().ok().filter(|status: &StatusCode| *status >= StatusCode::OK && status.as_u16() < 600);
     status.ok_or_else(|| "a status is a number from 200 to 599".to_owned())

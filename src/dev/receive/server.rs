@@ -25,49 +25,49 @@ use super::delivery::Delivery;
 use super::verify::{SigningSecret, Verdicts};
 use crate::dev::authority::{Authority, AuthorityError, IssuedCertificate};
 
-/// Far above every envelope.
+/// Far above the size of any envelope.
 const BODY_LIMIT: usize = 1024 * 1024;
-/// What a delivery in flight gets when the receiver is stopped.
+/// The time that deliveries in flight get to finish when the receiver is stopped.
 const FAREWELL: Duration = Duration::from_secs(2);
 
-/// Why there is no receiver.
+/// The reason why the receiver does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum ReceiveError {
-    /// The port is taken, or not ours to take.
+    /// The port is in use or not permitted.
     #[error("could not listen on port {port} of 127.0.0.1")]
     Listen {
-        /// The port that was asked for.
+        /// The requested port.
         port: u16,
-        /// The system's reason.
+        /// The cause.
         source: io::Error,
     },
-    /// No certificate for the server.
+    /// The certificate could not be issued.
     #[error(transparent)]
     Authority(#[from] AuthorityError),
-    /// The certificate just issued does not do for TLS.
+    /// The issued certificate is unsuitable for TLS.
     #[error("TLS could not be set up")]
     Tls(#[from] rustls::Error),
-    /// The certificate just issued is no PEM.
+    /// The issued certificate is not valid PEM.
     #[error("the certificate could not be read back")]
     Pem(#[from] pem::Error),
-    /// The server broke off.
+    /// The server failed.
     #[error("the receiver stopped by itself")]
     Serve(#[source] io::Error),
 }
 
-/// What a receiver does with deliveries.
+/// How a receiver handles deliveries.
 pub struct Desk {
-    /// Those that signatures may be made with; with none, signatures are not checked.
+    /// The accepted signing secrets. If empty, signatures are not checked.
     pub secrets: Vec<SigningSecret>,
-    /// The answer to a delivery whose signatures are acceptable; the others get 401.
+    /// The status code for deliveries with acceptable signatures; others get 401.
     pub answer: StatusCode,
     /// The clock.
     pub now: Box<dyn Fn() -> DateTime<Utc> + Send + Sync>,
-    /// Gets every delivery, before its sender gets the answer.
+    /// Called with every delivery, before the response is sent.
     pub show: Box<dyn Fn(Delivery) + Send + Sync>,
 }
 
-/// A receiver that has its port.
+/// A receiver that is bound to its port.
 pub struct Receiver {
     listener: TcpListener,
     address: SocketAddr,
@@ -76,16 +76,15 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// Takes the port (0: any free one) of 127.0.0.1, with a certificate for `localhost` and the
-    /// loopback addresses.
+    /// Binds the port (0: any free one) on 127.0.0.1, with a certificate for `localhost` and the loopback addresses.
     ///
     /// # Errors
-    /// [`ReceiveError`] when the port is not to be had or no certificate can be made.
+    /// Returns a [`ReceiveError`] if the port is not available or no certificate can be issued.
     pub fn bind(port: u16, authority: &Authority, desk: Desk) -> Result<Self, ReceiveError> {
         let issued = authority.issue(&["localhost", "127.0.0.1", "::1"], (desk.now)())?;
         let listen = || {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))?;
-            // Tokio takes over only such sockets.
+            // Tokio requires non-blocking sockets.
             listener.set_nonblocking(true)?;
             let address = listener.local_addr()?;
             Ok((listener, address))
@@ -95,7 +94,7 @@ impl Receiver {
         Ok(Self { listener, address, tls, desk: Arc::new(desk) })
     }
 
-    /// Where it listens.
+    /// The bound address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -104,7 +103,7 @@ impl Receiver {
     /// Receives until `stop` is cancelled and the connections are closed.
     ///
     /// # Errors
-    /// [`ReceiveError::Serve`] when the socket fails.
+    /// Returns [`ReceiveError::Serve`] if the socket fails.
     pub async fn run(self, stop: CancellationToken) -> Result<(), ReceiveError> {
         let routes = Router::new()
             .route("/", post(receive))
@@ -126,7 +125,7 @@ impl Receiver {
     }
 }
 
-/// Says which cryptography it uses, because the process may not have chosen a default.
+/// Selects the cryptography provider explicitly, because the process may not have set a default.
 fn tls(issued: &IssuedCertificate) -> Result<ServerConfig, ReceiveError> {
     let chain = CertificateDer::pem_slice_iter(issued.chain_pem.as_bytes()).collect::<Result<_, _>>()?;
     let key = PrivateKeyDer::from_pem_slice(issued.key_pem.as_bytes())?;

@@ -1,4 +1,4 @@
-//! The receiver as a sender meets it: over TLS, from the certificate to the answer.
+//! Tests of the receiver over TLS, from the certificate to the response.
 
 use std::fs;
 use std::sync::mpsc;
@@ -9,7 +9,7 @@ use crate::kernel::clock::Clock;
 
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// Not a made-up time, because the client compares the certificate with the system's clock.
+/// The real time, because the TLS client compares the certificate with the system clock.
 fn now() -> DateTime<Utc> {
     Clock::System.now()
 }

@@ -1,5 +1,4 @@
-//! Whether a delivery is genuine: the two signatures of the webhook interface, checked as a
-//! subscriber checks them.
+//! Verifies deliveries: the two signatures of the webhook interface, checked as a subscriber would.
 
 use std::str::FromStr;
 
@@ -12,21 +11,21 @@ use sha2::Sha256;
 #[cfg(test)]
 mod tests;
 
-/// The signature of interface 2, section "Authentication".
+/// The signature header of interface 2, section "Authentication".
 pub const SERVICE_SIGNATURE: &str = "X-Service-Signature";
-/// The signature of the Standard Webhooks specification.
+/// The signature header of the Standard Webhooks specification.
 pub const STANDARD_SIGNATURE: &str = "webhook-signature";
 
-/// A webhook's signing secret, kept as the two keys made of it; they show themselves in no log.
+/// A webhook's signing secret, as the two keys derived from it. They are not shown in logs.
 #[derive(Clone, Debug)]
 pub struct SigningSecret {
-    /// Keyed with the whole `whsec_…` text.
+    /// The MAC keyed with the whole `whsec_…` text.
     service: Hmac<Sha256>,
-    /// Keyed with the bytes that stand in base64 after `whsec_`.
+    /// The MAC keyed with the decoded base64 text after `whsec_`.
     standard: Hmac<Sha256>,
 }
 
-/// A text that is no signing secret.
+/// The text is not a signing secret.
 #[derive(Debug, thiserror::Error)]
 #[error("a signing secret is `whsec_` followed by base64, as the console shows it")]
 pub struct NotASigningSecret;
@@ -45,16 +44,15 @@ impl FromStr for SigningSecret {
 }
 
 impl SigningSecret {
-    /// `signature` is the hex digest of the body, with or without `sha256=` before it.
+    /// `signature` is the hex digest of the body, with or without the prefix `sha256=`.
     fn made_service_signature(&self, signature: &str, body: &[u8]) -> bool {
         let signed = self.service.clone().chain_update(body);
         let digest = hex::decode(signature.strip_prefix("sha256=").unwrap_or(signature));
-        // The comparison takes the same time wherever two digests differ.
+        // The comparison takes constant time.
         digest.is_ok_and(|digest| signed.verify_slice(&digest).is_ok())
     }
 
-    /// `signatures` are `v1,<base64>`, one per secret that is good at the sender's, separated by
-    /// spaces.
+    /// `signatures` are `v1,<base64>`, one per valid secret of the sender, separated by spaces.
     fn made_standard_signature(&self, signatures: &str, signed_before_body: &str, body: &[u8]) -> bool {
         let signed = self.standard.clone().chain_update(signed_before_body).chain_update(body);
         signatures
@@ -68,31 +66,30 @@ fn keyed(key: &[u8]) -> Hmac<Sha256> {
     Hmac::new_from_slice(key).expect("HMAC takes keys of every length")
 }
 
-/// What is to be said of one signature.
+/// The result of checking one signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Made with one of the secrets.
+    /// The signature matches one of the secrets.
     Verified,
-    /// Made with none of them, or not readable.
+    /// The signature matches none of the secrets, or is malformed.
     Wrong,
-    /// The header is not there.
+    /// The header is missing.
     Missing,
-    /// There is no secret to check it with.
+    /// There is no secret to check the signature with.
     NotChecked,
 }
 
 /// The verdicts on both signatures of one delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Verdicts {
-    /// On [`SERVICE_SIGNATURE`].
+    /// The verdict on [`SERVICE_SIGNATURE`].
     pub service: Verdict,
-    /// On [`STANDARD_SIGNATURE`].
+    /// The verdict on [`STANDARD_SIGNATURE`].
     pub standard: Verdict,
 }
 
 impl Verdicts {
-    /// Checks the raw body against both headers. Several secrets are good at once, as while a
-    /// rotation overlaps.
+    /// Checks the raw body against both headers. Several secrets may be valid at the same time, as during a rotation.
     #[must_use]
     pub fn on(headers: &HeaderMap, body: &[u8], secrets: &[SigningSecret]) -> Self {
         let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
@@ -106,8 +103,8 @@ impl Verdicts {
         }
     }
 
-    /// Whether a careful subscriber takes the delivery: one signature fits and none is wrong, or it
-    /// checks none.
+    /// Whether a careful subscriber would accept the delivery: one signature is verified and none is wrong, or signatures are not
+    /// checked.
     #[must_use]
     pub fn are_acceptable(self) -> bool {
         let both = [self.service, self.standard];

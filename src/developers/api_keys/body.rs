@@ -1,4 +1,4 @@
-//! What a request may do to an API key.
+//! The request bodies that create and change API keys.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Described, Edit, Editable, Instant, Line, Member, New, Record, Reference};
 
-/// The members of an API key that can be sent.
+/// The fields of an API key that requests may contain.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApiKeyBody {
@@ -21,7 +21,7 @@ pub struct ApiKeyBody {
     expires_at: Member<Option<Instant>>,
 }
 
-/// At least one scope.
+/// A list of at least one scope.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Vec<String>")]
 struct ScopesBody(Scopes);
@@ -109,7 +109,8 @@ impl Editable for ApiKeyRecord {
         Ok(key.with_new_key())
     }
 
-    /// What the key already had may stay, even where the caller has less; whatever is new is the caller's to give.
+    /// The key may keep what its grant already contains, even if the caller has less. Only additions must be within the caller's
+    /// own grant.
     async fn change(edit: &mut Edit<Developers>, before: &Record<Self>, body: ApiKeyBody) -> Result<Self, Problem> {
         let mut key = before.fields.clone();
         body.put(&mut key, edit.now)?;

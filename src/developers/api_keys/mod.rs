@@ -1,7 +1,7 @@
-//! API keys, as a resource of `developers/int/v1` that asks for the scope `admin` (decisions, sections 2 and 9).
+//! API keys, as a resource of `developers/int/v1` that requires the scope `admin` (`docs/specification/decisions.md`, sections 2 and 9).
 //!
-//! A key is shown in the answer that makes it and never again; only its digest is kept. No key makes, changes or rolls another into one
-//! that may do more than itself, may be used from elsewhere, or lives longer: [`Grant::beyond`] is asked about every result.
+//! A key is shown only in the response that creates it; only its digest is stored. No key can create, change or rotate another key
+//! into one with more scopes, more networks or a later expiry than its own: [`Grant::beyond`] checks every result.
 
 mod body;
 mod roll;
@@ -20,23 +20,23 @@ use crate::members;
 use crate::resources::{Announced, Edit, Extension, New, Resource};
 
 crate::columns! {
-    /// What is kept of an API key.
+    /// The columns of an API key.
     pub struct ApiKeyRecord {
-        /// What its owner calls it.
+        /// The name that the owner gave the key.
         pub name: String,
-        /// SHA-256 of the key.
+        /// The SHA-256 digest of the key.
         pub digest: Vec<u8>,
-        /// What it may do.
+        /// The scopes.
         pub scopes: Vec<String>,
-        /// From where; empty is from anywhere.
+        /// The networks that the key may be used from; empty means anywhere.
         pub allowed_networks: Vec<String>,
-        /// Until when; none is for ever.
+        /// When the key expires; `None` means never.
         pub expires_at: Option<DateTime<Utc>>,
-        /// From when on it is refused.
+        /// When the key is or was revoked.
         pub revoked_at: Option<DateTime<Utc>>,
-        /// When it was used last, to a few minutes.
+        /// When the key was last used, accurate to a few minutes.
         pub last_used_at: Option<DateTime<Utc>>,
-        /// The key it was rolled from.
+        /// The key that this key replaced in a rotation.
         pub replaces: Option<KeyId>,
     }
 }
@@ -51,7 +51,7 @@ impl Resource for ApiKeyRecord {
     const READING: Scope = Scope::Admin;
     const WRITING: Scope = Scope::Admin;
 
-    /// Everything but the digest.
+    /// Everything except the digest.
     fn shown(&self) -> Map<String, Value> {
         members! {
             "name": self.name,
@@ -65,7 +65,7 @@ impl Resource for ApiKeyRecord {
     }
 }
 
-/// Keys are nobody's event: a subscriber need not know who may call.
+/// Keys publish no events: subscribers need not know who has access.
 impl Announced for ApiKeyRecord {}
 
 impl ApiKeyRecord {
@@ -79,7 +79,7 @@ impl ApiKeyRecord {
         self.grant().until.is_some_and(|end| end <= now)
     }
 
-    /// With a key of its own, which is in the answer and nowhere else.
+    /// Generates a key. It is returned in the response and not stored in plain text.
     fn with_new_key(mut self) -> New<Self> {
         let key = ApiKey::generate();
         self.digest = key.digest().to_vec();
@@ -87,7 +87,7 @@ impl ApiKeyRecord {
     }
 }
 
-/// Refuses to let the caller hand out what it has not got itself.
+/// Returns an error if the grant exceeds that of the caller.
 fn check(edit: &Edit<Developers>, grant: &Grant) -> Result<(), Problem> {
     match edit.caller.as_ref().and_then(|caller| grant.beyond(&caller.grant)) {
         Some(excess) => Err(excess.into()),
@@ -101,7 +101,7 @@ impl From<Excess> for Problem {
     }
 }
 
-/// The five routes, and the one that replaces a key.
+/// The five routes, and the route that rotates a key.
 pub(super) fn extension<S>() -> Extension<S>
 where
     Developers: FromRef<S>,

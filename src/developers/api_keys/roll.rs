@@ -1,4 +1,4 @@
-//! `POST api-keys/{uuid}/roll`: a new key in place of an old one, which stays valid for a while.
+//! `POST api-keys/{uuid}/roll`: rotates an API key. The old key stays valid for an overlap.
 
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -22,7 +22,7 @@ pub(super) struct Roll {
     overlap: Overlap,
 }
 
-/// Answers the new key, with the key itself.
+/// The response contains the new key in plain text.
 pub(super) async fn roll(
     Writing { room: developers, caller, id }: Writing<ApiKeyRecord>,
     Json(Roll { overlap }): Json<Roll>,
@@ -36,7 +36,8 @@ impl Developers {
         roll_in(Edit::by(self, caller).await?, id, overlap).await
     }
 
-    /// Rolls a key for whoever operates the service; the members of the new one, with the key itself.
+    /// Rotates a key for an operator of the service, without a caller. Returns the fields of the new key, including the key in
+    /// plain text.
     pub async fn roll_api_key_by_hand(&self, id: KeyId, overlap: Overlap) -> Result<Map<String, Value>, Problem> {
         let company = company_of_key(&mut *self.pool.acquire().await?, id).await?.ok_or(ProblemCode::RecordNotFound)?;
         Ok(roll_in(Edit::begin(self, company).await?, id, overlap).await?.members)
@@ -49,12 +50,12 @@ async fn roll_in(mut edit: Edit<Developers>, id: KeyId, overlap: Overlap) -> Res
         return Err(ProblemCode::ApiKeyEnded.into());
     }
     let new = ApiKeyRecord { replaces: Some(id), last_used_at: None, revoked_at: None, ..old.fields.clone() }.with_new_key();
-    // The caller is about to see it: it must not be more than the caller's own, nor outlive that when it was rolled itself.
+    // The caller will see the new key, so its grant must be within the caller's own. This also limits a caller whose own key was rotated.
     check(&edit, &new.fields.grant())?;
 
     let mut successor = edit.insert(KeyId::fresh(edit.now), new.fields).await?;
     let until = edit.now + TimeDelta::from(overlap);
-    // A key that was rolled before and is rolled again does not live longer for it.
+    // Rotating a key again does not extend its validity.
     let ending = ApiKeyRecord { revoked_at: old.fields.revoked_at.into_iter().chain([until]).min(), ..old.fields.clone() };
     edit.update(old, ending).await?;
     edit.commit().await?;

@@ -1,4 +1,4 @@
-//! The body of `POST events`: read, and held against the catalogue, before anything is stored.
+//! The body of `POST events`, parsed and validated against the catalogue before anything is stored.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,20 +14,20 @@ use crate::kernel::request;
 use crate::kernel::secrets::sha256;
 use crate::resources::Line;
 
-/// Events published at once.
+/// The maximum number of events in one request.
 const MAX_EVENTS: usize = 500;
 
-/// One event or many, each of which may be published.
+/// One or more validated events.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) events: Vec<NewEvent>,
-    /// Of each event, in the same order.
+    /// The idempotency key of each event, in the same order.
     pub(super) keys: Vec<Option<Key>>,
-    /// The body was one event, and so is the answer.
+    /// Whether the body was a single event; the response then has the same form.
     pub(super) is_single: bool,
 }
 
-/// An idempotency key, and what was published under it.
+/// An idempotency key with the digest of the event published under it.
 #[derive(Clone, Debug)]
 pub(super) struct Key {
     pub(super) text: String,
@@ -39,13 +39,13 @@ pub(super) struct Key {
 struct Body {
     event: String,
     data: Map<String, Value>,
-    /// The record it is about: its events are counted, and delivered in order to whom asks for that.
+    /// The record that the event is about: its events are numbered, and delivered in order to subscriptions that request it.
     subject: Option<AnyId>,
     idempotency_key: Option<Line<255>>,
 }
 
 impl Batch {
-    /// Reads `{"event":…}` or `{"events":[…]}`; a refusal names the first event that cannot be published.
+    /// Parses `{"event":…}` or `{"events":[…]}`. The error names the first invalid event.
     pub(super) fn read(body: &RawValue, catalogue: &Catalogue, company: CompanyId) -> Result<Self, Problem> {
         let members: BTreeMap<String, Box<RawValue>> = json::parse(body.get().as_bytes())?;
         let (bodies, is_single) = match members.get("events") {
@@ -68,7 +68,7 @@ impl Batch {
         self.keys.iter().any(Option::is_some)
     }
 
-    /// The member that tells of the event at `index`.
+    /// The path of a field of the event at `index`.
     pub(super) fn path(&self, index: usize, member: &str) -> String {
         if self.is_single { member.to_owned() } else { format!("events[{index}].{member}") }
     }

@@ -1,4 +1,4 @@
-//! Publishing under idempotency keys: each event once, however often it is asked for.
+//! Publishing with idempotency keys: each event is published once, however often the request is repeated.
 
 use std::collections::HashMap;
 
@@ -12,9 +12,10 @@ use crate::events;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// How long a key stands for its event.
+/// How long an idempotency key is valid.
 pub(super) const LIFETIME: TimeDelta = TimeDelta::hours(24);
-/// Each time somebody was faster there is one key less to be had; so many at the same moment are not honest.
+/// The maximum number of attempts. An attempt fails when a concurrent request took one of the keys, so each failure leaves fewer
+/// keys to take; legitimate clients do not cause this many conflicts.
 const TRIES: usize = 5;
 
 /// What was published under a key.
@@ -39,7 +40,7 @@ impl Developers {
         Err(ProblemCode::Overloaded.into())
     }
 
-    /// `None` when somebody else took one of the keys meanwhile: then nothing of this may be committed.
+    /// Returns `None` if a concurrent request took one of the keys; the transaction must then be rolled back.
     async fn try_publish(&self, conn: &mut PgConnection, company: CompanyId, batch: &Batch) -> Result<Option<Vec<Published>>, Problem> {
         let now = self.clock.now();
         let texts: Vec<_> = batch.keys.iter().flatten().map(|key| key.text.clone()).collect();

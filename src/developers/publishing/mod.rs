@@ -1,11 +1,12 @@
-//! Publishing from outside: `POST events` (decisions, section 7), one event or `{"events":[…]}`.
+//! Publishing by clients: `POST events` (`docs/specification/decisions.md`, section 7), one event or `{"events":[…]}`.
 //!
-//! Everything is looked at before anything is stored: the names against the catalogue, each `data` against the schema of its event. Then
-//! all events are one statement and one commit; without idempotency keys there is not even a transaction around it, and single events about
-//! no record that come at the same moment share both.
+//! Everything is validated before anything is stored: the names against the catalogue, each `data` against the schema of its event.
+//! All events are then written by one statement and one commit. Without idempotency keys there is no explicit transaction, and
+//! concurrent single events about no record share one statement and commit.
 //!
-//! An idempotency key is good for a day. The event it stands for is answered again, whoever of many requests at the same moment was
-//! first: the key is written with the event, and who finds it taken by somebody faster undoes everything and reads what that one wrote.
+//! An idempotency key is valid for a day. A repeated request returns the event that was published under the key, also among
+//! concurrent requests: the key is written together with the event, and a request that finds the key taken rolls back and reads
+//! what the other one wrote.
 
 mod body;
 mod keys;
@@ -35,9 +36,9 @@ use crate::kernel::json::Json;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::Problem;
 
-/// The largest body: many events at once need more room than other requests do.
+/// The maximum body size. It is larger than on other routes, because a request may contain many events.
 pub(super) const BODY_LIMIT: usize = 1024 * 1024;
-/// Single events that are published together at most: enough to be cheap, few enough that large ones take no great room.
+/// The maximum number of single events in a group: enough to be cheap, few enough to limit memory use with large events.
 const SINGLES: usize = 50;
 
 /// `POST events`
@@ -53,7 +54,7 @@ pub(super) async fn publish(
     Ok(answer(is_single, &published))
 }
 
-/// An event that happened, by this request or by an earlier one under the same idempotency key.
+/// An event that was published by this request, or by an earlier one with the same idempotency key.
 #[derive(Clone, Debug)]
 pub(super) struct Published {
     id: EventId,
@@ -63,13 +64,13 @@ pub(super) struct Published {
 }
 
 impl Developers {
-    /// Publishes a batch, or nothing of it.
+    /// Publishes all events of a batch, or none.
     async fn publish(&self, company: CompanyId, mut batch: Batch) -> Result<Vec<Published>, Problem> {
         if batch.has_keys() {
             return self.publish_once(company, &batch).await;
         }
-        // One about a record locks the record's number until its commit: two such together could wait in a circle with a change of both
-        // records.
+        // An event about a record locks the sequence of the record until the commit. Two such events in one group could deadlock
+        // with a change of both records, so only events about no record are grouped.
         match batch.events.pop_if(|event| batch.is_single && event.subject.is_none()) {
             Some(event) => Ok(vec![self.singles.write(Arc::new(event)).await?]),
             None => {
@@ -80,17 +81,17 @@ impl Developers {
         }
     }
 
-    /// Forgets the idempotency keys of more than a day ago.
+    /// Deletes expired idempotency keys.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
         queries::delete_keys_until(&mut conn, self.clock.now() - keys::LIFETIME).await
     }
 }
 
-/// Events about no record that come one by one, from anybody: those of the same moment are published together.
+/// The group commit of single events about no record, over all companies.
 pub(super) type Singles = GroupCommit<Arc<NewEvent>, Published>;
 
-/// Begins to gather them.
+/// Creates the group commit.
 pub(super) fn singles(pool: &PgPool, clock: &Clock, news: News, lifecycle: &Lifecycle) -> Singles {
     let (connection, clock) = (database::kept_connection(pool), clock.clone());
     GroupCommit::new(lifecycle.clone(), SINGLES, move |events| {
@@ -110,7 +111,7 @@ fn published(events: &[impl Borrow<NewEvent>], ids: Vec<EventId>, now: DateTime<
     events.iter().map(Borrow::borrow).zip(ids).map(published).collect()
 }
 
-/// 201 when anything is new, 200 when all of it was published before.
+/// 201 if any event is new, 200 if all were published before.
 fn answer(is_single: bool, published: &[Published]) -> Response {
     let status = if published.iter().all(|event| event.repeated) { StatusCode::OK } else { StatusCode::CREATED };
     let mut events: Vec<_> = published.iter().map(Published::present).collect();
@@ -122,7 +123,7 @@ fn answer(is_single: bool, published: &[Published]) -> Response {
 }
 
 impl Published {
-    /// All but the `data`, which the caller has.
+    /// Everything except `data`, which the caller already has.
     fn present(&self) -> Value {
         json!({ "id": self.id, "uuid": self.id.uuid(), "event": self.name, "created_at": timestamp(self.at) })
     }

@@ -8,7 +8,7 @@ use crate::developers::publishing::body::Key;
 use crate::developers::publishing::keys::Kept;
 use crate::kernel::ids::{CompanyId, EventId};
 
-/// Those of `keys` that still stand for an event: the ones made after `cutoff`.
+/// The stored keys among `keys` that are still valid, that is, were created after `cutoff`.
 pub(super) async fn list_keys(
     conn: &mut PgConnection,
     company: CompanyId,
@@ -26,7 +26,7 @@ pub(super) async fn list_keys(
     .await
 }
 
-/// Keys by column, as one statement takes them.
+/// Idempotency keys as one array per column, the parameters of one statement.
 #[derive(Debug, Default)]
 pub(super) struct NewKeys {
     texts: Vec<String>,
@@ -46,8 +46,8 @@ impl NewKeys {
     }
 }
 
-/// Takes keys that are free, or stood for an event until `cutoff`; answers how many. Waits for whoever is taking one of them, in the
-/// order of the keys, so that nobody waits in a circle.
+/// Inserts keys that are unused or expired (created until `cutoff`), and returns how many were inserted. Waits for concurrent
+/// inserts of the same keys. The keys are inserted in sorted order, to prevent deadlocks.
 pub(super) async fn insert_keys(
     conn: &mut PgConnection,
     company: CompanyId,
@@ -75,7 +75,7 @@ pub(super) async fn insert_keys(
     Ok(taken.len())
 }
 
-/// Deletes what was made until `cutoff`.
+/// Deletes the keys created until `cutoff`.
 pub(super) async fn delete_keys_until(conn: &mut PgConnection, cutoff: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from publishing_keys where created_at <= $1", cutoff).execute(conn).await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! One stream: reads a page, tells it, and waits for more.
+//! One stream: reads a page, sends it, and waits for more events.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -20,30 +20,31 @@ use crate::kernel::problem::Problem;
 use crate::kernel::telemetry::chain;
 use crate::webhooks::EventsWanted;
 
-/// How often a stream looks when nothing wakes it.
+/// The poll interval without a notification.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How soon it looks again after something happened: who committed at the same moment was silent, or had to wait for an older transaction.
+/// The delay of the second poll after a notification. Concurrent commits may have sent no notification, or had to wait for an older
+/// transaction.
 const LOOK_AGAIN: Duration = Duration::from_millis(30);
 
-/// Where a stream begins.
+/// The position at which a stream starts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Beginning {
     pub(super) position: Position,
-    /// The event that stands there.
+    /// The event at the position.
     pub(super) after: Option<EventId>,
 }
 
-/// A stream that is open.
+/// An open stream.
 pub(super) struct Feed {
     pool: PgPool,
     company: CompanyId,
     wanted: EventsWanted,
     position: Position,
-    /// The event it begins behind, until its client was told.
+    /// The event that the stream starts after, until its id was sent to the client.
     greeting: Option<EventId>,
     page: VecDeque<Seen>,
     look_in: Duration,
-    /// Something happened a moment ago.
+    /// Whether there was a notification or an event just now.
     lively: bool,
     news: watch::Receiver<()>,
     stopping: CancellationToken,
@@ -77,7 +78,7 @@ impl Feed {
         })
     }
 
-    /// The next event; `None` when the stream is over.
+    /// The next event; `None` when the stream has ended.
     async fn next(&mut self) -> Option<Event> {
         loop {
             if self.stopping.is_cancelled() {
@@ -106,13 +107,13 @@ impl Feed {
         }
     }
 
-    /// Until there may be more; `None` when the stream is over before.
+    /// Waits until there may be more events; `None` if the stream ends before that.
     async fn wait(&mut self) -> Option<()> {
         tokio::select! {
             () = self.stopping.cancelled() => return None,
             () = sleep_until(self.ends_at) => return None,
             () = sleep(self.look_in) => {}
-            // Who looks again in a moment anyway need not be woken for each of many commits.
+            // A stream that polls again shortly anyway is not woken for each of many commits.
             Ok(()) = self.news.changed(), if self.look_in == LOOK_EVERY => self.lively = true,
         }
         Some(())

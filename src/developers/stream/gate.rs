@@ -1,4 +1,4 @@
-//! How many streams there may be at once in this instance.
+//! Limits the number of concurrent streams of this instance.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// Of one company.
+/// The limit per company.
 const OF_ONE_COMPANY: usize = 20;
-/// Of all together.
+/// The limit over all companies.
 const OF_ALL: usize = 500;
-/// A client that is refused may come back after so many seconds.
+/// The `Retry-After` of a rejected request, in seconds.
 const COME_BACK: u64 = 10;
 
 /// Counts the open streams.
 #[derive(Debug, Default)]
 pub(super) struct Gate(Mutex<HashMap<CompanyId, usize>>);
 
-/// One open stream; dropped when it ends.
+/// One open stream. Dropped when the stream ends.
 #[derive(Debug)]
 pub(super) struct Pass {
     gate: Arc<Gate>,
@@ -25,7 +25,7 @@ pub(super) struct Pass {
 }
 
 impl Gate {
-    /// Lets one more stream in, if there is room.
+    /// Counts one more stream, if the limits allow it.
     pub(super) fn enter(self: &Arc<Self>, company: CompanyId) -> Result<Pass, Problem> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if open.values().sum::<usize>() >= OF_ALL {

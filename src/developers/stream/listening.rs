@@ -1,4 +1,4 @@
-//! One connection that listens for commits and wakes every stream of this instance.
+//! One connection that listens for commits and wakes all streams of this instance.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::events;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
 
-/// Before a connection that was lost is opened again; the streams look by themselves meanwhile.
+/// The delay before a lost connection is reopened. Meanwhile the streams poll.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The news that something was committed.
+/// The signal that events were committed.
 #[derive(Debug, Default)]
 pub(super) struct Listening {
     news: watch::Sender<()>,
@@ -23,7 +23,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// The news from now on. The first who asks has the connection opened: an instance without streams keeps none for them.
+    /// Subscribes to the signal. The first call opens the connection, so that an instance without streams has none.
     pub(super) fn subscribe(&self, pool: &PgPool, lifecycle: &Lifecycle) -> watch::Receiver<()> {
         if !self.begun.swap(true, Ordering::Relaxed) {
             let (news, pool, stopping) = (self.news.clone(), pool.clone(), lifecycle.stopping().clone());

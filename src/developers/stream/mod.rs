@@ -1,14 +1,15 @@
-//! Reading along: `GET events/stream`, server-sent events for those who cannot host an endpoint (decisions, section 7).
+//! The event stream: `GET events/stream`, server-sent events for clients that cannot host an endpoint
+//! (`docs/specification/decisions.md`, section 7).
 //!
-//! A stream tells the events of one company, each as it is sent to endpoints, and begins with what happens from now on or behind the event
-//! that `Last-Event-ID` (or `after`) names. It misses nothing: it reads in the order of transactions and no further than to the oldest one
-//! that is still open, so no event can appear behind it. An event is told when it is committed and no older transaction is open; that is
-//! at once, unless somebody holds one open for long.
+//! A stream sends the events of one company, each in the form in which it is sent to endpoints. It starts with new events, or after
+//! the event named by `Last-Event-ID` (or `after`). It misses no event: it reads in the order of transactions, and only up to the
+//! oldest open transaction, so that no event can later appear at an earlier position. An event is sent when it is committed and no
+//! older transaction is open. This is immediate unless a transaction stays open for long.
 //!
-//! A stream holds no connection of the pool while it waits, and in memory no more than one page; who reads slowly is read for slowly. One
-//! connection of each instance listens for commits and wakes all of its streams; that only hurries what they would find by looking. The
-//! number of streams is bounded. A stream ends after a while (`streams.lifetime`), and when the service stops: clients come back by themselves,
-//! with an API key that is looked at again.
+//! A stream holds no database connection while it waits, and at most one page in memory; it reads no faster than its client. One
+//! connection per instance listens for commits and wakes all its streams, which only speeds up what polling would find. The number
+//! of streams is limited. A stream ends after `streams.lifetime`, and on shutdown. Clients then reconnect automatically, and their
+//! API key is verified again.
 
 mod feed;
 mod gate;
@@ -43,15 +44,15 @@ const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// A silent stream says so often that it is still there.
+    /// The heartbeat interval of a silent stream.
     #[serde(deserialize_with = "settings::time")]
     pub heartbeat: Duration,
-    /// How long one stream lasts; then its client comes back with its key.
+    /// How long one stream lasts. The client then reconnects with its key.
     #[serde(deserialize_with = "settings::time")]
     pub lifetime: Duration,
 }
 
-/// What all streams of this instance share.
+/// The shared state of all streams of this instance.
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     settings: Settings,
@@ -66,7 +67,7 @@ impl Streams {
     }
 }
 
-/// What may be asked.
+/// The query parameters.
 pub(super) const PARAMETERS: Parameters = &[
     ("events", "Names, groups and `*`, separated by commas; without it, all."),
     ("after", "What `Last-Event-ID` says, for clients that cannot send it."),
@@ -75,10 +76,10 @@ pub(super) const PARAMETERS: Parameters = &[
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Asked {
-    /// Names, groups and `*`, separated by commas; without it, all.
+    /// Event names, groups and `*`, separated by commas; all events if empty.
     #[serde(default)]
     events: String,
-    /// What `Last-Event-ID` says, for clients that cannot send it.
+    /// The value of `Last-Event-ID`, for clients that cannot send the header.
     after: Option<String>,
 }
 
@@ -96,7 +97,7 @@ pub(super) async fn stream(
     let begins = developers.beginning(&caller, after).await?;
     let feed = Feed::open(&developers, caller.company, wanted, begins)?;
     let keep_alive = KeepAlive::new().interval(developers.streams.settings.heartbeat).text("");
-    // A proxy that gathers what is said would keep it until much more has been said.
+    // Prevents a proxy from buffering the events.
     Ok(([("x-accel-buffering", "no")], Sse::new(feed.into_stream()).keep_alive(keep_alive)))
 }
 
@@ -108,8 +109,8 @@ impl Developers {
         Ok(wanted)
     }
 
-    /// Behind the event, or behind the last there is. The client is told which one that is: so it can come back even when the connection
-    /// is lost before anything happened.
+    /// Starts after the given event, or after the last one. The client is sent the id of that event, so that it can resume even if
+    /// the connection is lost before the next event.
     async fn beginning(&self, caller: &CallingCompany, after: Option<EventId>) -> Result<Beginning, Problem> {
         let mut conn = self.pool.acquire().await?;
         let after = match after {
@@ -122,7 +123,7 @@ impl Developers {
     }
 }
 
-/// A header that a client sends by itself when it comes back stands above what was once in the address.
+/// The header, which a client sends automatically when it reconnects, takes precedence over the query parameter of the original URL.
 fn last_event_id(headers: &HeaderMap, after: Option<String>) -> Result<Option<EventId>, Problem> {
     let header = headers.get(LAST_EVENT_ID).map(|value| value.to_str().unwrap_or_default().to_owned());
     let Some(text) = header.or(after).filter(|text| !text.is_empty()) else { return Ok(None) };
@@ -133,7 +134,7 @@ fn parameter_invalid(detail: impl Into<String>) -> Problem {
     Problem::new(ProblemCode::ParameterInvalid).detail(detail)
 }
 
-/// Told rather than passed over: whoever was away for too long has missed something.
+/// An error and not an empty stream, because a client that was away for too long has missed events.
 fn gone(event: EventId) -> Problem {
     let detail = format!("There is no event {event}, or not any more: begin without it, and look up what was missed in the log of events.");
     Problem::new(ProblemCode::RecordNotFound).detail(detail)

@@ -1,10 +1,10 @@
-//! How far a stream has come.
+//! The position of a stream.
 
-/// Behind this event; whatever comes later stands behind it. The default is the beginning.
+/// The position after an event; all later events follow it. The default is the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Position {
-    /// The transaction that published it.
+    /// The transaction that published the event.
     pub(super) transaction: i64,
-    /// Its place among the events of that transaction.
+    /// The event's place within that transaction.
     pub(super) place: i64,
 }

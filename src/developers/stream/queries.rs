@@ -1,4 +1,4 @@
-//! The SQL of streams: events in the order of their transactions, no further than everything is there.
+//! The SQL of streams: events in the order of their transactions, up to the oldest open transaction.
 
 use sqlx::PgConnection;
 
@@ -6,12 +6,12 @@ use crate::developers::stream::position::Position;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::webhooks::EventsWanted;
 
-/// Events that are looked at for one page, wanted or not.
+/// The maximum number of events read for one page, including filtered ones.
 const SCANNED: i64 = 500;
-/// Bytes that one page holds, beside its last event.
+/// The maximum number of bytes in one page, not counting its last event.
 const PAGE: i64 = 256 * 1024;
 
-/// An event that was looked at.
+/// An event that was read, wanted or not.
 #[derive(Debug)]
 pub(super) struct Seen {
     pub(super) id: EventId,
@@ -19,11 +19,11 @@ pub(super) struct Seen {
     pub(super) sequence: Option<i64>,
     pub(super) transaction: i64,
     pub(super) place: i64,
-    /// When it is wanted.
+    /// The body, if the event is wanted.
     pub(super) body: Option<Vec<u8>>,
 }
 
-/// The last event that a stream could have told.
+/// The last event that a stream could have sent.
 pub(super) async fn find_last_event(conn: &mut PgConnection, company: CompanyId) -> Result<Option<EventId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select id as "id: EventId" from events
@@ -35,7 +35,7 @@ pub(super) async fn find_last_event(conn: &mut PgConnection, company: CompanyId)
     .await
 }
 
-/// Behind an event. One from a transaction that is still to come was copied here from another server, whose transactions say nothing here.
+/// The position after an event. An event with a future transaction id was restored from another server, whose ids are meaningless here.
 pub(super) async fn find_position(conn: &mut PgConnection, company: CompanyId, event: EventId) -> Result<Option<Position>, sqlx::Error> {
     sqlx::query_as!(
         Position,
@@ -48,7 +48,7 @@ pub(super) async fn find_position(conn: &mut PgConnection, company: CompanyId, e
     .await
 }
 
-/// The next events behind `position`.
+/// The next events after `position`.
 pub(super) async fn list_page(
     conn: &mut PgConnection,
     company: CompanyId,

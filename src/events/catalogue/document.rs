@@ -1,4 +1,4 @@
-//! The documents of the built-in groups, and how an event type is made of one.
+//! The JSON documents of the built-in event groups, and how event types are built from them.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use crate::events::catalogue::merge_patch::merge;
 use crate::events::catalogue::{EventType, Publisher};
 
-/// In the order of the documentation.
+/// The groups in the order of the documentation.
 const GROUPS: [&str; 11] = [
     include_str!("documents/order.json"),
     include_str!("documents/driver.json"),
@@ -21,10 +21,10 @@ const GROUPS: [&str; 11] = [
     include_str!("documents/webhook.json"),
 ];
 const COMMON: &str = include_str!("documents/common.json");
-/// How a document refers to a part of `common.json`.
+/// The prefix of references to a definition in `common.json`.
 const TO_COMMON: &str = "common.json#/$defs/";
 
-/// Events that share the form of their `data`.
+/// A group of events with the same `data` format.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Group {
@@ -35,7 +35,7 @@ struct Group {
     events: Map<String, Value>,
 }
 
-/// One of them: what differs from the group.
+/// One event of a group: what differs from the group.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
@@ -46,7 +46,7 @@ struct Entry {
     sample: Map<String, Value>,
 }
 
-/// Every event type of every document.
+/// All event types of all documents.
 pub(super) fn all() -> Vec<EventType> {
     let common: Map<String, Value> = read(COMMON);
     let definitions = common["$defs"].as_object().expect("the common document has definitions");
@@ -72,13 +72,13 @@ fn event_types(group: Group, definitions: &Map<String, Value>) -> Vec<EventType>
     entries.collect()
 }
 
-/// A document that does not say which members are required means all of them.
+/// Makes all fields required in a document without `required`.
 fn require_all(data: &mut Map<String, Value>) {
     let all = data["properties"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
     data.entry("required").or_insert(all);
 }
 
-/// Puts the parts of `common.json` in place of the references to them; what stands beside a reference goes before it.
+/// Replaces references to `common.json` with their definitions. Keywords next to a reference take precedence.
 fn resolve(schema: &mut Value, definitions: &Map<String, Value>) {
     match schema {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! One kind of event.
+//! Event types.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,20 +8,20 @@ use serde_json::{Map, Value, json};
 use crate::events::{API_VERSION, EventName};
 use crate::kernel::json_schema::{self, Unfit};
 
-/// One kind of event.
+/// An event type.
 #[derive(Clone, Debug)]
 pub struct EventType {
-    /// Its name.
+    /// The event name.
     pub name: EventName,
-    /// What it means, in a sentence.
+    /// The meaning, in one sentence.
     pub meaning: String,
-    /// The JSON Schema (draft 2020-12) of its `data`.
+    /// The JSON Schema (draft 2020-12) of `data`.
     pub data_schema: Value,
-    /// A `data` it could have.
+    /// A sample of `data`.
     pub sample: Map<String, Value>,
-    /// Who may say that it happened.
+    /// Who may publish the event.
     pub publisher: Publisher,
-    /// Made of the schema when it is first needed: most event types are only looked up.
+    /// Compiled from the schema on first use, because most event types are only looked up.
     validator: Arc<OnceLock<Validator>>,
 }
 
@@ -29,20 +29,20 @@ pub struct EventType {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Publisher {
-    /// The service, and whoever holds a key of the company with the scope for it.
+    /// The service, and any API key of the company with the required scope.
     #[default]
     Company,
-    /// The service alone, because it vouches for it: that money moved, that an endpoint failed.
+    /// Only the service, because it vouches for the event, such as a payment or a failing endpoint.
     Service,
 }
 
-/// What is declared is no event type.
+/// A declared event type is invalid.
 #[derive(Debug, thiserror::Error)]
 pub enum BadEventType {
-    /// The schema is not one of draft 2020-12, or refers to something outside of itself.
+    /// The schema is not valid for draft 2020-12, or references something outside of itself.
     #[error("{0}: the schema cannot be used: {1}")]
     Schema(EventName, String),
-    /// The sample is not what the schema describes.
+    /// The sample violates the schema.
     #[error("{0}: the sample does not fit the schema: {1}")]
     Sample(EventName, #[source] Unfit),
 }
@@ -52,7 +52,7 @@ impl EventType {
         Self { name, meaning, data_schema, sample, publisher, validator: Arc::default() }
     }
 
-    /// A kind that a deployment declares. The company may publish it.
+    /// An event type that a deployment declares. The company may publish it.
     pub fn declared(
         name: EventName,
         meaning: impl Into<String>,
@@ -68,13 +68,13 @@ impl EventType {
         }
     }
 
-    /// Whether `data` has the form that the schema describes.
+    /// Validates `data` against the schema.
     pub fn check(&self, data: &Value) -> Result<(), Unfit> {
         let built_in = || json_schema::validator(&self.data_schema).expect("a test builds the schema of every event of the program");
         json_schema::check(self.validator.get_or_init(built_in), data)
     }
 
-    /// The JSON Schema of the whole body that a subscriber receives.
+    /// The JSON Schema of the whole body that subscribers receive.
     pub fn schema(&self) -> Value {
         json!({
             "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -92,7 +92,7 @@ impl EventType {
         })
     }
 
-    /// A body that a subscriber could receive.
+    /// A sample of the whole body.
     pub fn sample_body(&self) -> Value {
         json!({
             "id": "event_01h455vb4pex5vsknk084sn02q",

@@ -1,8 +1,8 @@
-//! JSON Merge Patch (RFC 7396): how an event says what differs from its group.
+//! JSON Merge Patch (RFC 7396): how an event states its differences from its group.
 
 use serde_json::{Map, Value};
 
-/// Puts the members of `patch` upon `target`; null removes, an object goes deeper.
+/// Applies `patch` to `target`: null removes a field, an object is merged recursively.
 pub(super) fn merge(target: &mut Map<String, Value>, patch: &Map<String, Value>) {
     for (name, change) in patch {
         match (change, target.get_mut(name)) {

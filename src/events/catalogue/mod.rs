@@ -1,13 +1,15 @@
-//! The catalogue: every kind of event, what it means, what its `data` looks like, and a sample (interface 2, Events; decisions, section 7).
+//! The event catalogue: every event type with its meaning, the schema of its `data` and a sample (interface 2, Events;
+//! `docs/specification/decisions.md`, section 7).
 //!
-//! What the service itself emits is described in `documents/`, one file per group: the JSON Schema (draft 2020-12) of the group's `data`, a
-//! sample of it, and the events with their meanings. An event may narrow the schema of its group by a merge patch (RFC 7396), and its sample
-//! may have other members. Where `data` lists no `required`, all of its `properties` are: a record always shows all of its members, null where
-//! unknown. `common.json` holds what the groups share; its parts are put in place of the `$ref`s that name them, so that every schema
-//! that is served stands alone. The code that emits events knows them by [`names`], and a test keeps the two lists equal.
+//! The service's own events are described in `documents/`, one file per group: the JSON Schema (draft 2020-12) of the group's
+//! `data`, a sample, and the events with their meanings. An event may narrow the group's schema with a merge patch (RFC 7396), and
+//! its sample may have other fields. If `data` lists no `required`, all of its `properties` are required: a record always shows all
+//! of its fields, null if unknown. `common.json` contains definitions shared by the groups. They are inserted in place of the
+//! `$ref`s to them, so that every schema that is served is self-contained. The code that publishes events uses the constants in
+//! [`names`], and a test checks that both lists are equal.
 //!
-//! A [`Catalogue`] is a value and is handed to whoever needs one: [`Catalogue::built_in`], and [`Catalogue::with`] what a deployment
-//! declares besides.
+//! A [`Catalogue`] is a value that is passed to the modules that need it: [`Catalogue::built_in`], extended by [`Catalogue::with`]
+//! the event types that a deployment declares.
 
 mod document;
 mod event_type;
@@ -20,27 +22,27 @@ use crate::events::EventName;
 
 pub use event_type::{BadEventType, EventType, Publisher};
 
-/// Every event that can happen in this deployment.
+/// All event types of this deployment.
 #[derive(Clone, Debug)]
 pub struct Catalogue(Arc<[EventType]>);
 
-/// A declared event has a name that is not free: it is taken, or its group belongs to the service.
+/// A declared event type has an invalid name: the name is taken, or its group belongs to the service.
 #[derive(Debug, thiserror::Error)]
 #[error("{0} cannot be declared: the name is taken or belongs to a group of the service's own")]
 pub struct NameTaken(pub EventName);
 
-/// The catalogue does not know this name or group.
+/// The catalogue does not contain this event name or group.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("There is no event {0:?}; GET /developers/int/v1/event-types lists them.")]
 pub struct UnknownEvent(pub String);
 
 impl Catalogue {
-    /// What the service itself emits.
+    /// The service's own event types.
     pub fn built_in() -> Self {
         Self(document::all().into())
     }
 
-    /// The same, and what is declared besides.
+    /// Adds declared event types.
     pub fn with(self, declared: Vec<EventType>) -> Result<Self, NameTaken> {
         let mut all = self.0.to_vec();
         for event_type in declared {
@@ -53,22 +55,22 @@ impl Catalogue {
         Ok(Self(all.into()))
     }
 
-    /// The kind of this name.
+    /// The event type with this name.
     pub fn find(&self, name: &str) -> Option<&EventType> {
         self.iter().find(|event_type| event_type.name.as_str() == name)
     }
 
-    /// The kind of this name, or the refusal that says there is none.
+    /// The event type with this name, or an error.
     pub fn named(&self, name: &str) -> Result<&EventType, UnknownEvent> {
         self.find(name).ok_or_else(|| UnknownEvent(name.to_owned()))
     }
 
-    /// Whether any event belongs to `group`, the word before the dot.
+    /// Whether any event type belongs to `group`, the part of the name before the dot.
     pub fn has_group(&self, group: &str) -> bool {
         self.iter().any(|event_type| event_type.name.resource() == group)
     }
 
-    /// All of them, in the order of the documentation.
+    /// All event types, in the order of the documentation.
     pub fn iter(&self) -> impl Iterator<Item = &EventType> {
         self.0.iter()
     }

@@ -1,11 +1,11 @@
-//! The names of what the service itself emits, for the code that does.
+//! The names of the service's own events, as constants.
 
 use crate::events::EventName;
 
 macro_rules! names {
     ($($NAME:ident, $name:literal;)*) => {
         $(#[doc = concat!("`", $name, "`")] pub const $NAME: EventName = EventName::of_the_catalogue($name);)*
-        /// All of them.
+        /// All names.
         #[cfg(test)]
         pub(super) const ALL: &[EventName] = &[$($NAME),*];
     };

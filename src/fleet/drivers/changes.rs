@@ -1,4 +1,4 @@
-//! What the change of a driver means to others.
+//! The events and consequences of a change of a driver.
 
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
@@ -41,7 +41,7 @@ impl Announced for Driver {
 }
 
 impl Driver {
-    /// All of the driver but what has events of its own.
+    /// The driver without the fields that have events of their own.
     fn profile(&self) -> Self {
         Self { online: false, ..self.without_location() }
     }

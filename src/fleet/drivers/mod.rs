@@ -1,10 +1,10 @@
-//! Drivers: the people who carry orders, and where they are.
+//! Drivers: the people who carry orders, and their locations.
 //!
-//! A driver has a profile, a location and is online or not; each of the three has events of its own, and a change of one says nothing
-//! of the others. Where many drivers report at once, [`crate::fleet::location`] is the quick way in.
+//! A driver has a profile, a location and an online state. Each of the three has its own events, and a change of one publishes no
+//! event of the others. [`crate::fleet::location`] has the fast path for frequent location reports.
 //!
-//! A driver who serves an open order cannot be deleted: a dispatched order without a driver would be nobody's. Neither can one who has
-//! a vehicle. Closed orders go on showing who carried them.
+//! A driver with an open order cannot be deleted, because a dispatched order must have a driver. A driver with a vehicle cannot be
+//! deleted either. Closed orders keep showing their driver.
 
 mod changes;
 
@@ -22,9 +22,9 @@ use crate::resources::{Edit, Fields, Filter, Line, Link, Meta, Record, Resource,
 crate::words! {
     /// Whether a driver works for the shop.
     pub enum DriverStatus, initially Active {
-        /// They do.
+        /// The driver works for the shop.
         Active = "active",
-        /// Not at present.
+        /// The driver does not work for the shop at present.
         Inactive = "inactive",
     }
 }
@@ -32,21 +32,21 @@ crate::words! {
 location::located! {
     /// A driver.
     pub struct Driver, sent as DriverBody, moving as names::DRIVER_LOCATION_CHANGED {
-        /// What they are called.
+        /// The name.
         name: Line<255>,
-        /// Where they are reached, in E.164.
+        /// The phone number, in E.164.
         phone: Option<PhoneNumber>,
-        /// Where they are written to.
+        /// The email address.
         email: Option<EmailAddress>,
-        /// What allows them to drive.
+        /// The number of the driving licence.
         license_number: Option<Line<100>>,
-        /// Whether they work for the shop.
+        /// Whether the driver works for the shop.
         status: DriverStatus,
-        /// The fleet they belong to.
+        /// The fleet that the driver belongs to.
         fleet_id as "fleet": Option<Link<FleetRecord>>,
-        /// They are available.
+        /// Whether the driver is online and available.
         online: bool,
-        /// What the shop keeps with them.
+        /// Free-form data of the shop.
         meta: Meta,
     }
 }

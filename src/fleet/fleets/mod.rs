@@ -1,7 +1,7 @@
-//! Fleets: groups of drivers and vehicles, which may be parts of larger ones.
+//! Fleets: groups of drivers and vehicles, which may be parts of larger fleets.
 //!
-//! A driver or vehicle says which fleet it belongs to (`PUT drivers/{uuid}` with `fleet`); the list of a fleet's members is
-//! `GET drivers?fleet=…`. A fleet that still has members or parts cannot be deleted: they would be nobody's.
+//! A driver or vehicle names the fleet it belongs to (`PUT drivers/{uuid}` with `fleet`); `GET drivers?fleet=…` lists the drivers
+//! of a fleet. A fleet that still has drivers, vehicles or parts cannot be deleted, because these would reference a deleted fleet.
 
 mod queries;
 
@@ -19,27 +19,27 @@ use crate::resources::{
 };
 
 crate::words! {
-    /// Whether a fleet is out on the roads.
+    /// Whether a fleet is in operation.
     pub enum FleetStatus, initially Active {
-        /// It is.
+        /// The fleet is in operation.
         Active = "active",
-        /// Not at present.
+        /// The fleet is not in operation at present.
         Inactive = "inactive",
     }
 }
 
 crate::fields! {
-    /// A fleet; [`Fleet`] is the room of all of them.
+    /// A fleet. [`Fleet`] is the state of the whole module.
     pub struct FleetRecord, sent as FleetBody {
-        /// What it is called.
+        /// The name.
         name: Line<255>,
-        /// What it is for.
+        /// A description of the fleet.
         description: Option<Text<2000>>,
-        /// Whether it is out on the roads.
+        /// Whether the fleet is in operation.
         status: FleetStatus,
-        /// The larger fleet it is a part of.
+        /// The larger fleet that it is a part of.
         parent_id as "parent": Option<Link<FleetRecord>>,
-        /// What the shop keeps with it.
+        /// Free-form data of the shop.
         meta: Meta,
     }
 }
@@ -90,7 +90,7 @@ impl Announced for FleetRecord {
 }
 
 impl Ruled for FleetRecord {
-    /// The way up from a fleet never leads back to it.
+    /// A fleet must not be its own ancestor.
     async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, fleet: &mut Self) -> Result<(), Problem> {
         let (Some(before), Some(parent)) = (before, fleet.parent_id) else { return Ok(()) };
         match queries::leads_up_to(edit.conn(), parent, before.id).await? {

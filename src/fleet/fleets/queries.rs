@@ -1,4 +1,4 @@
-//! The SQL of fleets, beyond what every resource has.
+//! The SQL of fleets, in addition to that of every resource.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use crate::kernel::ids::FleetId;
 
-/// How many belong to a fleet.
+/// The number of drivers and vehicles of a fleet.
 #[derive(Default)]
 pub(super) struct MemberCount {
     pub(super) drivers: i64,
@@ -27,8 +27,8 @@ pub(super) async fn count_members(conn: &mut PgConnection, fleets: &[Uuid]) -> R
     Ok(rows.into_iter().map(|row| (row.fleet.into(), MemberCount { drivers: row.drivers, vehicles: row.vehicles })).collect())
 }
 
-/// Whether `above` is among `fleet` and the larger fleets it is a part of. One company changes its tree by one request at a time, so
-/// that two changes, each good by itself, do not make a ring together.
+/// Whether `above` is `fleet` itself or one of its ancestors. Changes of one company's tree are serialized by a lock on the
+/// company's row, so that two concurrent changes, each valid on its own, cannot create a cycle.
 pub(super) async fn leads_up_to(conn: &mut PgConnection, fleet: FleetId, above: FleetId) -> Result<bool, sqlx::Error> {
     sqlx::query!("select from companies where id = (select company_id from fleets where id = $1) for no key update", fleet.uuid())
         .fetch_optional(&mut *conn)

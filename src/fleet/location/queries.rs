@@ -1,4 +1,4 @@
-//! The SQL of locations: the names of the tables come from the program, every value is bound.
+//! The SQL of locations. Table names are constants of the program, every value is bound.
 
 use sqlx::{PgConnection, QueryBuilder};
 use uuid::Uuid;
@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::fleet::location::{Located, Location};
 use crate::resources::Record;
 
-/// Writes where these records are, whose rows are locked and which all change at one instant, and nothing else of them.
+/// Writes only the locations of these records. Their rows are locked and all changes have the same `updated_at`.
 pub(super) async fn write_locations<R: Located>(conn: &mut PgConnection, records: &[&Record<R>]) -> Result<(), sqlx::Error> {
     let Some(first) = records.first() else { return Ok(()) };
     let each = |column: fn(Location) -> Option<f64>| -> Vec<_> { records.iter().map(|record| column(record.fields.location())).collect() };

@@ -1,5 +1,5 @@
-//! The quick way to say where things are: `POST drivers/{uuid}/track`, and `POST drivers/track` for many at once; vehicles likewise
-//! (decisions, section 9).
+//! The fast path for location reports: `POST drivers/{uuid}/track`, and `POST drivers/track` for batches; likewise for vehicles
+//! (`docs/specification/decisions.md`, section 9).
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,15 +18,15 @@ use crate::kernel::json::Json;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{Edit, Instant, Member, Record, Reference, Writing};
 
-/// Positions taken at once.
+/// The maximum number of positions in one request.
 const MAX_POSITIONS: usize = 500;
 
-/// Where something is. What is not said of the movement stays as it was.
+/// A position. Missing heading, speed and altitude keep their stored values.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, bound = "I: TypedId")]
 pub(in crate::fleet) struct Position<I: TypedId> {
-    /// Whose position it is; needed where the path does not say. Each kind of position has one of these two; the other is read only so that
-    /// it can be refused by its name.
+    /// The record that the position belongs to; required if the path does not name it. Each kind of position takes one of these two
+    /// fields; the other is only read so that the error can name it.
     driver: Option<Reference<I>>,
     vehicle: Option<Reference<I>>,
     latitude: Latitude,
@@ -37,7 +37,7 @@ pub(in crate::fleet) struct Position<I: TypedId> {
     speed: Member<Option<f64>>,
     #[serde(default)]
     altitude: Member<Option<f64>>,
-    /// When it was taken; now, where nothing is said or a clock runs ahead.
+    /// When the position was recorded. Defaults to now; an instant in the future counts as now.
     recorded_at: Option<Instant>,
 }
 
@@ -47,19 +47,19 @@ pub(in crate::fleet) struct Positions<I: TypedId> {
     positions: Vec<Position<I>>,
 }
 
-/// What a position says of a record.
+/// The effect of a position on a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Heard {
-    /// Nothing new.
+    /// The position is late or a duplicate.
     Nothing,
-    /// That it is still where it was.
+    /// The record is still at the same location.
     SamePlace,
-    /// That it has moved.
+    /// The record has moved.
     AnotherPlace,
 }
 
 impl<I: TypedId> Position<I> {
-    /// Whose position it is, if it says so; else the member that only positions of another kind have.
+    /// The id of the record, if present; an error with the field's name if the field belongs to the other kind of position.
     fn whose(&self, singular: &str) -> Result<Option<I>, &'static str> {
         let said = [("driver", self.driver), ("vehicle", self.vehicle)];
         match said.iter().find(|(name, whose)| *name != singular && whose.is_some()) {
@@ -68,7 +68,7 @@ impl<I: TypedId> Position<I> {
         }
     }
 
-    /// Puts the position upon the record, unless it is late.
+    /// Applies the position to the record, unless a later one has been applied.
     fn put_upon<R: Located>(self, record: &mut R, now: DateTime<Utc>) -> Heard {
         let at = self.recorded_at.map_or(now, |at| DateTime::from(at).min(now));
         if record.located_at().is_some_and(|last| at < last) {
@@ -105,7 +105,7 @@ pub(in crate::fleet) async fn track<R: Located>(
     Ok(shown.answer(StatusCode::OK))
 }
 
-/// `POST <plural>/track`: all of them or none. A driver who is named twice is at the later place in the end, and was at the earlier one.
+/// `POST <plural>/track`: applies all positions or none. If a record is named several times, each of its positions is applied in turn.
 pub(in crate::fleet) async fn track_many<R: Located>(
     State(fleet): State<Fleet>,
     caller: CallingCompany,
@@ -132,8 +132,8 @@ fn not_known(field: &str, member: &str) -> Problem {
     FieldErrors::one(field, format!("{member} is not known here."))
 }
 
-/// Takes the positions one after the other, each with whose it is, and writes what comes of them; gives the records. `missing` refuses the
-/// position of one that is not there.
+/// Applies the positions in order, each to its record, writes the result and returns the records. `missing` is the error for a
+/// record that does not exist.
 async fn move_all<R: Located>(
     edit: &mut Edit<Fleet>,
     positions: Vec<(R::Id, Position<R::Id>)>,

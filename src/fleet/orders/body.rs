@@ -1,4 +1,4 @@
-//! What a request may do to an order.
+//! The request bodies that create and change orders.
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use crate::kernel::ids::{CustomerId, DriverId, OrderId, VehicleId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{Described, Edit, Editable, Instant, Line, Member, Meta, New, Record, Reference, Text};
 
-/// The members of an order that can be sent.
+/// The fields of an order that requests may contain.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OrderBody {
@@ -32,7 +32,7 @@ pub struct OrderBody {
     meta: Member<Meta>,
 }
 
-/// Where an order is fetched and where it is brought.
+/// The pickup and drop-off addresses.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct PayloadBody {
@@ -41,7 +41,7 @@ struct PayloadBody {
 }
 
 impl OrderBody {
-    /// Puts everything upon the order but its status, which is judged when the rest is known.
+    /// Applies all fields to the order except the status, which is returned and checked afterwards.
     fn put(self, order: &mut Order) -> Member<Status> {
         self.driver.put_id_or_clear(&mut order.driver_id);
         self.customer.put_id_or_clear(&mut order.customer_id);
@@ -62,7 +62,7 @@ impl OrderBody {
 }
 
 impl Order {
-    /// Goes to another status, if the arrows allow it, and notes when.
+    /// Sets the status, if the transition is allowed, and records the time.
     fn go_to(&mut self, next: Status, now: DateTime<Utc>) -> Result<(), TransitionError> {
         let conditions = Conditions { has_driver: self.driver_id.is_some(), skip_dispatch: self.skip_dispatch };
         self.status.transition_to(next, conditions)?;
@@ -111,7 +111,7 @@ impl Editable for Order {
     }
 }
 
-/// A driver is given to open orders only, exists, and is not taken from an order that was dispatched to somebody.
+/// Checks a new driver: the order must be open, the driver must exist, and a dispatched order cannot lose its driver.
 async fn check_driver(edit: &mut Edit<Fleet>, before: Option<&Order>, order: &Order) -> Result<(), Problem> {
     let before = before.and_then(|before| before.driver_id);
     if before == order.driver_id {
@@ -126,7 +126,7 @@ async fn check_driver(edit: &mut Edit<Fleet>, before: Option<&Order>, order: &Or
     edit.hold_link::<Driver>("driver", before, order.driver_id).await
 }
 
-/// A vehicle that was not named before exists.
+/// Checks that a newly referenced vehicle exists.
 async fn check_vehicle(edit: &mut Edit<Fleet>, before: Option<&Order>, order: &Order) -> Result<(), Problem> {
     edit.hold_link::<Vehicle>("vehicle", before.and_then(|before| before.vehicle_id), order.vehicle_id).await
 }

@@ -1,4 +1,4 @@
-//! What the change of an order means to others.
+//! The events and consequences of a change of an order.
 
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
@@ -46,14 +46,14 @@ impl Announced for Order {
     }
 }
 
-/// The status the order was not in before.
+/// The status, if the change has set it.
 fn reached(change: &Change<'_, Order>) -> Option<Status> {
     change.newly(|order| Some(order.status))
 }
 
 fn event_of(reached: Status) -> Option<EventName> {
     match reached {
-        // No arrow leads back to the beginning.
+        // No transition leads back to the initial status.
         Status::Created => None,
         Status::Dispatched => Some(names::ORDER_DISPATCHED),
         Status::Started => Some(names::ORDER_STARTED),

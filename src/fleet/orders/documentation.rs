@@ -1,4 +1,4 @@
-//! The members of orders, for their documentation: two of them have forms of their own.
+//! The documentation of the fields of orders. Two of them have schemas of their own.
 
 use serde_json::json;
 

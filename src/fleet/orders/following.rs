@@ -1,10 +1,10 @@
-//! What a customer may follow: their own orders, and who or what brings those that are still open.
+//! What a customer may follow on the socket: their own orders, and the drivers and vehicles of those that are still open.
 
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, CustomerId, DriverId, OrderId, VehicleId};
 
-/// Whether the customer ordered this, whatever has become of it.
+/// Whether the customer placed this order, whatever its status.
 pub async fn is_order_of(conn: &mut PgConnection, company: CompanyId, customer: CustomerId, order: OrderId) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select exists (
@@ -18,7 +18,7 @@ pub async fn is_order_of(conn: &mut PgConnection, company: CompanyId, customer: 
     .await
 }
 
-/// Who or what carries an order.
+/// A driver or vehicle that carries an order.
 #[derive(Clone, Copy, Debug)]
 pub enum Carrier {
     /// A driver.

@@ -1,10 +1,11 @@
-//! Orders: what is brought from one place to another, by whom, and how far it has come.
+//! Orders: deliveries from one place to another, their driver and their status.
 //!
-//! The columns and what is shown of them stand here, [`status`] says where an order may go, `body` what a request may do to one, and
-//! `changes` what a change of one means to others.
+//! This file has the columns and their JSON form. [`status`] defines the status transitions, `body` the requests that create and
+//! change orders, and `changes` the events and consequences of a change.
 //!
-//! A driver and a vehicle are other records of the fleet and checked. A customer is an id that the shop gives and we repeat: customers
-//! are a part on the same floor, which this one does not know, and an order outlives its customer's account.
+//! A driver and a vehicle are records of the fleet, and references to them are checked. A customer is an id that the shop supplies
+//! and that is not checked: customers belong to a module on the same layer, which this one does not depend on, and an order
+//! outlives its customer's account.
 
 mod body;
 mod changes;
@@ -27,7 +28,7 @@ use crate::kernel::ids::{CustomerId, DriverId, OrderId, VehicleId};
 use crate::members;
 use crate::resources::{Filter, Meta, Record, Resource};
 
-/// Whether an order counts on its driver and vehicle, as a condition of SQL.
+/// The SQL condition for open orders, which need their driver and vehicle.
 pub(super) const IS_OPEN: &str = "status in ('created', 'dispatched', 'started')";
 
 pub use following::{Carrier, is_order_of, is_served_by};
@@ -36,41 +37,41 @@ crate::columns! {
     /// An order.
     #[derive(Default)]
     pub struct Order {
-        /// How far it has come.
+        /// The status.
         pub status: Status,
-        /// It may start without having been dispatched.
+        /// Whether the order may start without having been dispatched.
         pub skip_dispatch: bool,
-        /// What its recipient follows it by.
+        /// The number that the recipient tracks the order with.
         pub tracking_number: String,
-        /// The shop's own name for it.
+        /// The shop's own id of the order.
         pub internal_id: Option<String>,
-        /// What the shop calls this kind of order (`type` outside).
+        /// The type of the order, defined by the shop (`type` in JSON).
         pub kind: Option<String>,
-        /// Who carries it.
+        /// The driver who carries the order.
         pub driver_id: Option<DriverId>,
-        /// Who ordered.
+        /// The customer who placed the order.
         pub customer_id: Option<CustomerId>,
-        /// What it is carried in.
+        /// The vehicle that carries the order.
         pub vehicle_id: Option<VehicleId>,
-        /// Where it is fetched.
+        /// The pickup address.
         pub pickup: Option<String>,
-        /// Where it is brought.
+        /// The drop-off address.
         pub dropoff: Option<String>,
-        /// What its driver should know.
+        /// Notes for the driver.
         pub notes: Option<String>,
-        /// When it should be carried.
+        /// The time at which the order should be carried.
         pub scheduled_at: Option<DateTime<Utc>>,
-        /// When it was given to its driver.
+        /// When the order was dispatched to its driver.
         pub dispatched_at: Option<DateTime<Utc>>,
-        /// When the journey began.
+        /// When the trip started.
         pub started_at: Option<DateTime<Utc>>,
-        /// When it was delivered.
+        /// When the order was delivered.
         pub completed_at: Option<DateTime<Utc>>,
-        /// When it was called off.
+        /// When the order was cancelled.
         pub cancelled_at: Option<DateTime<Utc>>,
-        /// When delivering it failed.
+        /// When the delivery failed.
         pub failed_at: Option<DateTime<Utc>>,
-        /// What the shop keeps with it.
+        /// Free-form data of the shop.
         pub meta: Meta,
     }
 }

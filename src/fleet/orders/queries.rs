@@ -1,4 +1,4 @@
-//! The SQL of orders, beyond what every resource has.
+//! The SQL of orders, in addition to that of every resource.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,14 @@ use uuid::Uuid;
 
 use crate::kernel::ids::DriverId;
 
-/// What an order shows of its driver.
+/// The fields of the driver that an order shows.
 pub(super) struct DriverRow {
     pub(super) id: DriverId,
     pub(super) name: String,
     pub(super) phone: Option<String>,
 }
 
-/// Deleted drivers too: an order that was carried still says by whom.
+/// Includes deleted drivers, because a delivered order still shows its driver.
 pub(super) async fn list_drivers(conn: &mut PgConnection, ids: &[DriverId]) -> Result<HashMap<DriverId, DriverRow>, sqlx::Error> {
     if ids.is_empty() {
         return Ok(HashMap::new());

@@ -1,41 +1,41 @@
-//! How far an order has come, and where it may go from there (decisions, section 9).
+//! The status of an order and its transitions (`docs/specification/decisions.md`, section 9).
 
 use crate::kernel::problem::{Problem, ProblemCode};
 
 crate::words! {
     /// The status of an order.
     pub enum Status, initially Created {
-        /// Placed.
+        /// The order was placed.
         Created = "created",
-        /// Given to its driver.
+        /// The order was dispatched to its driver.
         Dispatched = "dispatched",
-        /// On its way.
+        /// The order is on its way.
         Started = "started",
-        /// Delivered.
+        /// The order was delivered.
         Completed = "completed",
-        /// Called off.
+        /// The order was cancelled.
         Cancelled = "cancelled",
-        /// Could not be delivered.
+        /// The order could not be delivered.
         Failed = "failed",
     }
 }
 
-/// What decides about a transition beside the statuses.
+/// Properties of an order that a transition depends on.
 #[derive(Clone, Copy, Debug)]
 pub struct Conditions {
-    /// Somebody carries the order.
+    /// Whether the order has a driver.
     pub has_driver: bool,
-    /// The order may start without having been dispatched.
+    /// Whether the order may start without having been dispatched.
     pub skip_dispatch: bool,
 }
 
-/// Why an order may not go from one status to another.
+/// The reason why a transition is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransitionError {
-    /// No arrow leads there.
+    /// There is no such transition.
     #[error("An order that is {} cannot become {}.", .0.as_str(), .1.as_str())]
     NoArrow(Status, Status),
-    /// Nobody would carry it.
+    /// The order has no driver.
     #[error("An order needs a driver before it is dispatched.")]
     NoDriver,
 }
@@ -47,13 +47,13 @@ impl From<TransitionError> for Problem {
 }
 
 impl Status {
-    /// Whether something can still happen to the order.
+    /// Whether the order can still change its status.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Created | Self::Dispatched | Self::Started)
     }
 
-    /// Judges the way to another status. Starting asks for no driver of its own: who was dispatched has one, and an order that skips
-    /// the dispatch may be fetched by its customer.
+    /// Checks a transition. Starting does not require a driver: a dispatched order has one, and an order that skips the dispatch
+    /// may be picked up by its customer.
     pub fn transition_to(self, next: Self, conditions: Conditions) -> Result<(), TransitionError> {
         match (self, next) {
             (Self::Created, Self::Dispatched) if !conditions.has_driver => Err(TransitionError::NoDriver),
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn only_the_arrows_of_the_specification_exist() {
-        // from, to, whether a driver is needed, whether skip_dispatch is needed
+        // from, to, whether a driver is required, whether skip_dispatch is required
         let arrows = [
             (Created, Dispatched, true, false),
             (Created, Started, false, true),

@@ -1,11 +1,11 @@
-//! What a recipient follows: the tracking number of an order, and each status it reached.
+//! Tracking for recipients: the tracking number of an order, and each status it reached.
 //!
-//! Both come with the order they belong to, in its own transaction. The number can be changed, to that of a carrier; the order goes by
-//! the new one from then on. Between the statuses that the order itself reaches, others can be recorded by hand (`at_the_depot`), which
-//! say more of the way and change nothing about the order.
+//! Both are created in the transaction of the order. The number can be replaced by that of a carrier; the order then has the new
+//! number. Between the statuses that the order itself reaches, others can be recorded manually (`at_the_depot`). They describe the
+//! journey and do not change the order.
 //!
-//! What a recipient was told is a log: nothing of it is deleted, with the order neither. An order has one number from its beginning, so there
-//! is no making of another either. Those routes answer `method_not_allowed` (decisions, section 9).
+//! The statuses are a log of what the recipient was told: nothing of it is deleted, even with its order. An order has exactly one
+//! number, so none can be created. The corresponding routes return `method_not_allowed` (`docs/specification/decisions.md`, section 9).
 
 mod numbers;
 mod statuses;

@@ -1,4 +1,4 @@
-//! Tracking numbers: made with an order, for the person who waits for it.
+//! Tracking numbers: created with an order, for its recipient.
 
 use serde_json::{Map, Value};
 
@@ -10,18 +10,18 @@ use crate::kernel::problem::{FieldErrors, Problem};
 use crate::kernel::secrets::random_bytes;
 use crate::resources::{Announced, Change, Edit, Fields, Filter, Line, Link, Record, Resource, Ruled};
 
-/// Digits and capitals without those that look like others: no I, L, O and U.
+/// Digits and capital letters without I, L, O and U, which resemble others.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// A new number: 12 of 32 characters, too many (2⁶⁰) to come twice and for anybody to find one by trying.
+/// A new random number of 12 characters out of 32 (2⁶⁰ values): collisions and guessing are practically impossible.
 pub fn generate_number() -> String {
     random_bytes::<12>().iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
 }
 
 crate::fields! {
-    /// The number of an order.
+    /// The tracking number of an order.
     pub struct TrackingNumber, sent as TrackingNumberBody {
-        /// What a recipient follows the order by.
+        /// The number that the recipient tracks the order with.
         tracking_number: Line<64>,
         /// The order.
         order_id as "order": Link<Order>,
@@ -53,7 +53,7 @@ impl Announced for TrackingNumber {
 }
 
 impl Ruled for TrackingNumber {
-    /// The order goes by its new number.
+    /// Updates the order with its new number.
     async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, number: &mut Self) -> Result<(), Problem> {
         if before.is_some_and(|before| before.fields == *number) {
             return Ok(());

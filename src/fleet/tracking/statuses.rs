@@ -1,4 +1,4 @@
-//! Tracking statuses: each status an order reached and when, and what was recorded by hand between them.
+//! Tracking statuses: each status that an order reached with its time, and statuses recorded manually in between.
 
 use serde_json::{Map, Value};
 
@@ -15,25 +15,25 @@ use crate::resources::{Announced, Change, Edit, Fields, Filter, Line, Link, Meta
 crate::fields! {
     /// A status that an order reached.
     pub struct TrackingStatus, sent as TrackingStatusBody {
-        /// What it reached.
+        /// The status, one word of lower-case letters, digits and underscores.
         status: TrackingWord,
         /// The order.
         order_id as "order": Link<Order>,
-        /// What a recipient should know.
+        /// Details for the recipient.
         details: Option<Text<500>>,
-        /// Where it happened, in words.
+        /// The place, as text.
         place: Option<Line<255>>,
-        /// Degrees north, where it happened.
+        /// Latitude of the place, in degrees north.
         latitude: Option<Latitude>,
-        /// Degrees east, where it happened.
+        /// Longitude of the place, in degrees east.
         longitude: Option<Longitude>,
-        /// What the shop keeps with it.
+        /// Free-form data of the shop.
         meta: Meta,
     }
 }
 
 impl TrackingStatus {
-    /// What is recorded when an order reaches a status.
+    /// The tracking status that is recorded when an order reaches a status.
     pub fn reached(order: OrderId, status: Status) -> Self {
         let (details, place, latitude, longitude, meta) = Default::default();
         Self { status: status.as_str().to_owned(), order_id: order, details, place, latitude, longitude, meta }
@@ -64,7 +64,7 @@ impl Announced for TrackingStatus {
 }
 
 impl Ruled for TrackingStatus {
-    /// By hand nobody says that an order reached one of its own statuses, nor that it did not.
+    /// A status of the order itself can be neither recorded nor changed manually.
     async fn rules(_: &mut Edit<Fleet>, before: Option<&Record<Self>>, status: &mut Self) -> Result<(), Problem> {
         let before = before.map(|before| &before.fields);
         if before.is_some_and(|before| before.order_id != status.order_id) {

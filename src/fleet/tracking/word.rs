@@ -1,4 +1,4 @@
-//! The words of tracking statuses.
+//! The status words of tracking statuses.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -7,12 +7,12 @@ use crate::fleet::orders::status::Status;
 
 const MAX_LEN: usize = 50;
 
-/// A status in one word, such as `at_the_depot`: the shop's own, or one that an order reaches.
+/// A status in one word, such as `at_the_depot`: defined by the shop, or a status of the order.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct TrackingWord(String);
 
-/// The text is not such a word.
+/// The text is not a status word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be a word of small letters, digits and underscores, such as at_the_depot.")]
 pub struct NotATrackingWord;
@@ -35,7 +35,7 @@ impl From<TrackingWord> for String {
 
 crate::parsed_as!(TrackingWord => String, json!({ "type": "string", "pattern": format!("^[a-z0-9_]{{1,{MAX_LEN}}}$") }));
 
-/// Whether the word is a status of orders, which the order alone says.
+/// Whether the word is a status of orders, which only the order itself can record.
 pub(super) fn is_said_by_orders(word: &str) -> bool {
     word.parse::<Status>().is_ok()
 }

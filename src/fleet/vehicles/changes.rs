@@ -1,4 +1,4 @@
-//! What the change of a vehicle means to others.
+//! The events and consequences of a change of a vehicle.
 
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
@@ -27,7 +27,7 @@ impl Announced for Vehicle {
         happened.into_iter().filter(|(happened, _)| *happened).map(|(_, name)| name).collect()
     }
 
-    /// One change is one assignment, to whatever it names: a driver, a fleet, or both.
+    /// One change publishes at most one assignment event, which names the new driver, the new fleet, or both.
     async fn follow_up(edit: &mut Edit<Fleet>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let driver = change.newly(|vehicle| vehicle.driver_id).map(|driver| members! { "driver": driver });
         let fleet = change.newly(|vehicle| vehicle.fleet_id).map(|fleet| members! { "fleet": fleet });

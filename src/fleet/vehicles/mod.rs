@@ -1,7 +1,7 @@
-//! Vehicles: what orders are carried in, who drives them, and where they are.
+//! Vehicles: what carries orders, their drivers and their locations.
 //!
-//! A vehicle is assigned to a driver, to a fleet, or to both. Its location has an event of its own; everything else of it is its details.
-//! A vehicle that carries an open order cannot be deleted.
+//! A vehicle can be assigned to a driver, to a fleet, or to both. A changed location publishes its own event; all other fields
+//! share one event. A vehicle with an open order cannot be deleted.
 
 mod changes;
 mod vin;
@@ -21,13 +21,13 @@ use crate::resources::{Edit, Fields, Filter, Line, Link, Meta, Record, Resource,
 crate::words! {
     /// Whether a vehicle can be used.
     pub enum VehicleStatus, initially Active {
-        /// It can.
+        /// The vehicle can be used.
         Active = "active",
-        /// It is being looked after.
+        /// The vehicle is under maintenance.
         Maintenance = "maintenance",
-        /// It cannot, until somebody says otherwise.
+        /// The vehicle cannot be used until further notice.
         OutOfService = "out_of_service",
-        /// It will not be used again.
+        /// The vehicle will not be used again.
         Retired = "retired",
     }
 }
@@ -35,31 +35,31 @@ crate::words! {
 location::located! {
     /// A vehicle.
     pub struct Vehicle, sent as VehicleBody, moving as names::VEHICLE_LOCATION_CHANGED {
-        /// What the shop calls it.
+        /// The name that the shop gives the vehicle.
         name: Option<Line<255>>,
-        /// What stands on its plate.
+        /// The number plate.
         plate_number: Option<Line<20>>,
-        /// What kind of vehicle it is, in the shop's own words.
+        /// The type of the vehicle, defined by the shop.
         kind as "type": Option<Line<50>>,
-        /// Who built it.
+        /// The manufacturer.
         make: Option<Line<100>>,
-        /// What its maker calls it.
+        /// The manufacturer's name of the model.
         model: Option<Line<100>>,
-        /// The year of its model.
+        /// The model year.
         year: Option<Whole<1886, 2200>>,
-        /// Its colour.
+        /// The colour.
         color: Option<Line<50>>,
-        /// Its identification number (ISO 3779).
+        /// The vehicle identification number (ISO 3779).
         vin: Option<Vin>,
-        /// Whether it can be used.
+        /// Whether the vehicle can be used.
         status: VehicleStatus,
-        /// Who drives it.
+        /// The driver of the vehicle.
         driver_id as "driver": Option<Link<Driver>>,
-        /// The fleet it belongs to.
+        /// The fleet that the vehicle belongs to.
         fleet_id as "fleet": Option<Link<FleetRecord>>,
-        /// It reports where it is.
+        /// Whether the vehicle is online, that is, reports its location.
         online: bool,
-        /// What the shop keeps with it.
+        /// Free-form data of the shop.
         meta: Meta,
     }
 }

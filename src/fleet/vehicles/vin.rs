@@ -3,12 +3,13 @@
 use serde::Deserialize;
 use serde_json::json;
 
-/// Seventeen digits and capitals without I, O and Q (ISO 3779). The check digit is not looked at: much of the world has none.
+/// Seventeen digits and capital letters without I, O and Q (ISO 3779). The check digit is not verified, because many countries do
+/// not use it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Vin(String);
 
-/// The text is not such a number.
+/// The text is not a vehicle identification number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be the 17 digits and letters of a vehicle identification number, which has no I, O and Q.")]
 pub struct NotAVin;

@@ -1,4 +1,4 @@
-//! What a request may do to a gateway.
+//! The request bodies of gateways.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
@@ -13,7 +13,7 @@ use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Described, Edit, Editable, Line, Member, New, Record};
 
-/// The members of a gateway that can be sent.
+/// The fields of a gateway that can be sent.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct GatewayBody {
@@ -25,7 +25,7 @@ pub struct GatewayBody {
     signing_secret: Member<Option<SigningSecret>>,
 }
 
-/// A driver that there is.
+/// The driver with the given name; unknown names are refused.
 #[derive(Clone, Copy, Debug)]
 struct KnownDriver(&'static dyn Driver);
 
@@ -44,7 +44,7 @@ impl GatewayBody {
         if let Member::Sent(settings) = self.settings {
             gateway.settings = Json(settings);
         }
-        // Sealing the same text twice gives different bytes: a credential that is sent is a change.
+        // Encrypting the same text twice gives different bytes, so a credential that is sent always counts as a change.
         if let Member::Sent(secret_key) = self.secret_key {
             gateway.secret_key = secret_key.map(|secret| secret.seal(&edit.room.key, id));
         }

@@ -1,4 +1,4 @@
-//! Gateways that take callbacks, with everything their driver has to know.
+//! Reads gateways that accept callbacks, with everything their driver needs.
 
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
@@ -11,10 +11,10 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// A company has a handful of gateways; who has more names the one they mean.
+/// Maximum number of gateways that are considered. Companies with more must name the gateway in the callback.
 const MOST: i64 = 50;
 
-/// A gateway as its callbacks need it.
+/// A gateway, as processing its callbacks needs it.
 #[derive(Debug)]
 pub(in crate::gateways) struct Found {
     pub(in crate::gateways) id: GatewayId,
@@ -31,7 +31,7 @@ struct Row {
 }
 
 impl Row {
-    /// `None` for one that takes no callbacks.
+    /// `None` if the gateway takes no callbacks.
     fn open(self, key: &ApplicationKey) -> Result<Option<Found>, Problem> {
         let Some(driver) = drivers::named(&self.driver) else { return Ok(None) };
         let signing_secret = signing_secret(key, self.id, self.signing_secret.as_deref()).map_err(|error| {
@@ -43,7 +43,7 @@ impl Row {
     }
 }
 
-/// The active gateway of this id.
+/// The active gateway with this id.
 pub(super) async fn active(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<Found>, Problem> {
     let row = sqlx::query_as!(
         Row,
@@ -56,7 +56,7 @@ pub(super) async fn active(conn: &mut PgConnection, key: &ApplicationKey, id: Ga
     row.map_or(Ok(None), |row| row.open(key))
 }
 
-/// Every active gateway of a company that can be used; why another one cannot was logged.
+/// All usable active gateways of a company; the reason why another one is unusable is logged.
 pub(super) async fn all_active(conn: &mut PgConnection, key: &ApplicationKey, company: CompanyId) -> Result<Vec<Found>, Problem> {
     let rows = sqlx::query_as!(
         Row,
@@ -70,7 +70,7 @@ pub(super) async fn all_active(conn: &mut PgConnection, key: &ApplicationKey, co
     Ok(rows.into_iter().filter_map(|row| row.open(key).ok().flatten()).collect())
 }
 
-/// The gateway that a recorded callback came from, in use or not: what was believed once is processed all the same.
+/// The gateway of a recorded callback, active or not: a callback that was verified on arrival is processed in any case.
 pub(in crate::gateways) async fn find_any(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<Found>, Problem> {
     let row = sqlx::query_as!(
         Row,

@@ -1,7 +1,8 @@
-//! Gateways as records of `ledger/int/v1`: a company's accounts at payment gateways, and what their callbacks are verified with.
+//! Gateways as records of `ledger/int/v1`: a company's accounts at payment gateways, and the secrets their callbacks are verified
+//! with.
 //!
-//! Credentials are written and never read back: an answer says only whether they are there. Each is sealed for its own row. Not even a
-//! dump of the database, put into another row, opens them.
+//! Credentials are write-only: a response only tells whether they are set. Each is encrypted for its own row: a ciphertext that is
+//! copied into another row, for example from a database dump, does not decrypt.
 
 mod body;
 mod find;
@@ -28,19 +29,19 @@ pub(super) use find::{Found, find_any};
 pub(super) use recent::Recent;
 
 crate::columns! {
-    /// What is kept of a gateway.
+    /// A gateway row.
     pub struct Gateway {
-        /// What its company calls it.
+        /// The name the company gives to the gateway.
         pub name: String,
-        /// How it speaks.
+        /// The driver of the gateway.
         pub driver: String,
-        /// Whether it is in use.
+        /// Whether the gateway is in use.
         pub status: Status,
-        /// What its driver has to be told.
+        /// The settings of the driver.
         pub settings: Json<Map<String, Value>>,
-        /// What calls to it are authenticated with, for `SecretKey::open`.
+        /// The API key for calls to the gateway, encrypted; see `SecretKey::open`.
         pub secret_key: Option<Vec<u8>>,
-        /// What it signs its callbacks with, for `SigningSecret::open`.
+        /// The secret of its callback signatures, encrypted; see `SigningSecret::open`.
         pub signing_secret: Option<Vec<u8>>,
     }
 }
@@ -48,9 +49,9 @@ crate::columns! {
 crate::words! {
     /// Whether a gateway is in use.
     pub enum Status, initially Active {
-        /// Its callbacks are taken.
+        /// Callbacks are accepted.
         Active = "active",
-        /// They are not.
+        /// Callbacks are not accepted.
         Inactive = "inactive",
     }
 }
@@ -63,17 +64,17 @@ impl Resource for Gateway {
     const PLURAL: &'static str = "gateways";
     const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::word::<Status>("status")];
     const SEARCH: &'static [&'static str] = &["name"];
-    /// Whoever sets a signing secret decides what is paid: a key that writes orders and positions does not.
+    /// A signing secret decides which payments are trusted, so the write scope for orders and positions is not enough.
     const WRITING: Scope = Scope::Admin;
 
-    /// Not `shown`, because the path has the id in it.
+    /// Used instead of `shown`, because `callback_path` contains the id.
     fn present(_: &mut PgConnection, gateways: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
         ready(Ok(gateways.iter().map(Self::members).collect()))
     }
 }
 
 impl Gateway {
-    /// Everything but the credentials.
+    /// All fields except the credentials.
     fn members(record: &Record<Self>) -> Map<String, Value> {
         let fields = &record.fields;
         members! {
@@ -88,7 +89,7 @@ impl Gateway {
     }
 }
 
-/// Gateways are nobody's event.
+/// Changes to gateways publish no events.
 impl Announced for Gateway {
     const UNIQUE: &'static [Unique] = &[
         Unique {
@@ -100,12 +101,12 @@ impl Announced for Gateway {
     ];
 }
 
-/// What a stored gateway signs its callbacks with, if anybody has said.
+/// Decrypts the signing secret of a stored gateway, if it has one.
 fn signing_secret(key: &ApplicationKey, id: GatewayId, sealed: Option<&[u8]>) -> Result<Option<SigningSecret>, CannotOpen> {
     sealed.map(|sealed| SigningSecret::open(key, id, sealed)).transpose()
 }
 
-/// The five routes, and the one that tries a gateway out.
+/// The five conventional routes, and the route that tests a gateway.
 pub(super) fn extension<S>() -> Extension<S>
 where
     Gateways: FromRef<S>,

@@ -1,4 +1,4 @@
-//! Gateways that somebody called back for within the last second ([`crate::kernel::recent`]), with their secrets opened.
+//! The cache of gateways with a TTL of one second ([`crate::kernel::recent`]), with their secrets decrypted.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::problem::Problem;
 use crate::kernel::recent;
 
-/// Gateways, and companies, remembered at most.
+/// Maximum number of cached gateways, and of cached companies.
 const MOST: usize = 500;
 
-/// Remembers active gateways. Clones share them.
+/// Caches active gateways. Clones share the cache.
 #[derive(Clone, Debug)]
 pub(in crate::gateways) struct Recent {
     by_id: recent::Recent<GatewayId, Found>,
@@ -25,7 +25,7 @@ impl Recent {
         Self { by_id: recent::Recent::new(MOST), of_company: recent::Recent::new(MOST) }
     }
 
-    /// Gateways were changed by this instance.
+    /// Evicts all entries, because this instance has changed gateways.
     pub(in crate::gateways) fn forget_everything(&self) {
         self.by_id.forget_everything();
         self.of_company.forget_everything();
@@ -33,12 +33,12 @@ impl Recent {
 }
 
 impl Gateways {
-    /// The active gateway of this id, from the last second's memory or from the database.
+    /// The active gateway with this id, from the cache or from the database.
     pub(in crate::gateways) async fn find_active(&self, id: GatewayId) -> Result<Option<Arc<Found>>, Problem> {
         let now = self.clock.now();
         match self.recent.by_id.get(&id, now) {
             Some(found) => Ok(Some(found)),
-            // Boxed: what a statement needs would else be copied about with every request.
+            // Boxed: otherwise the state of the statement would be copied with the future of every request.
             None => Box::pin(self.look_up(id, now)).await,
         }
     }
@@ -52,7 +52,7 @@ impl Gateways {
         Ok(found)
     }
 
-    /// Every active gateway of a company, from the last second's memory or from the database.
+    /// All active gateways of a company, from the cache or from the database.
     pub(in crate::gateways) async fn find_all_active(&self, company: CompanyId) -> Result<Arc<Vec<Arc<Found>>>, Problem> {
         let now = self.clock.now();
         match self.recent.of_company.get(&company, now) {

@@ -1,4 +1,4 @@
-//! `POST gateways/{uuid}/test`: what the driver says of a gateway before the first callback comes.
+//! `POST gateways/{uuid}/test`: checks the configuration of a gateway before the first callback arrives.
 
 use axum::Json as Answer;
 use serde::Deserialize;
@@ -14,11 +14,11 @@ use crate::resources::{Edit, Writing};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Test {
-    /// A body the gateway might send; it is read, not verified, and nothing is recorded.
+    /// A body that the gateway might send. It is read but not verified, and nothing is recorded.
     sample: Option<Map<String, Value>>,
 }
 
-/// `{"ok":…,"checks":[…]}`, and what a sample would tell.
+/// Responds with `{"ok":…,"checks":[…]}` and the facts in the sample.
 pub(super) async fn test(
     Writing { room: gateways, caller, id }: Writing<Gateway>,
     Json(Test { sample }): Json<Test>,

@@ -1,4 +1,4 @@
-//! What a callback that was verified says.
+//! The contents of a verified callback.
 
 use serde_json::Value;
 
@@ -8,22 +8,22 @@ use crate::gateways::driver::{NotUnderstood, Reading, Telling};
 use crate::kernel::json;
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// The longest id and type that are taken as they are.
+/// Maximum length of an id or type that is used as it is, in bytes.
 const LONGEST_WORD: usize = 255;
 
-/// A callback that was verified.
+/// A verified callback.
 #[derive(Debug)]
 pub(super) struct Genuine {
-    /// What it is told apart by.
+    /// The deduplication key.
     pub(super) key: String,
-    /// The gateway's word for what happened.
+    /// The gateway's name for the type of event.
     pub(super) kind: Option<String>,
-    /// What it tells.
+    /// The facts in the callback.
     pub(super) told: Result<Option<Telling>, NotUnderstood>,
 }
 
 impl Genuine {
-    /// Reads what was verified, now or when it came.
+    /// Reads a body that was verified, now or on arrival.
     pub(super) fn read(found: &Found, body: &[u8]) -> Self {
         let Ok(value) = json::parse::<Value>(body) else {
             let told = Err(NotUnderstood("The body is not valid JSON.".to_owned()));

@@ -1,23 +1,22 @@
-//! Callbacks: taken in at `POST /webhooks`, kept, and shown as records of `ledger/int/v1` that are only read.
+//! Callbacks: received at `POST /webhooks`, recorded, and shown as read-only records of `ledger/int/v1`.
 //!
-//! # The way of a callback
+//! # The processing of a callback
 //!
-//! | step | where | asks the database |
+//! | step | where | database access |
 //! |---|---|---|
-//! | It arrives, not too often. | `receive` | |
-//! | Its gateway is found: by name, by its signature's header, or because there is only one. | `resolve` | once a second for each gateway |
-//! | Its signature is verified; what is not genuine is kept in part and answered. | `receive`, `refusal` | where it is refused |
-//! | Its body is read: what it is told apart by, and what it tells. | `genuine` | |
-//! | With all others of the same moment it is looked up: was it here before, is its payment known, is what it names the company's? | `record` | one statement; another one for what is known of payments |
-//! | What follows from those that are new is worked out, | `process`, [`payments`] | |
-//! | and written, each with its record. | [`ledger`] | one statement |
-//! | It is answered, once that is on disk. | `receive` | |
-//! | One that was here already is processed again if that failed. | `retry` | where it is repeated |
+//! | The callback arrives; its rate limit is checked. | `receive` | |
+//! | Its gateway is resolved: by name, by the signature header, or because there is only one. | `resolve` | once a second for each gateway |
+//! | Its signature is verified; a callback that is not genuine is kept in part and refused. | `receive`, `refusal` | if it is refused |
+//! | Its body is read: its deduplication key and its facts. | `genuine` | |
+//! | Together with other callbacks of the same moment it is looked up: is it a duplicate, is its payment known, do the order and customer belong to the company? | `record` | one statement; another one for the known facts of payments |
+//! | The consequences of new callbacks are worked out. | `process`, [`payments`] | |
+//! | They are written together with the callback records. | [`ledger`] | one statement |
+//! | The response is sent after the commit is on disk. | `receive` | |
+//! | A duplicate of a callback that failed is processed again. | `retry` | if it is a duplicate |
 //!
-//! What failed is tried again by `retry`, too: when its time comes, or by hand.
+//! `retry` also retries failed callbacks on a schedule or by hand.
 //!
-//! [`payments`]: crate::gateways::payments
-//! [`ledger`]: crate::gateways::ledger
+//! [`payments`]: crate::gateways::payments [`ledger`]: crate::gateways::ledger
 
 mod genuine;
 mod process;
@@ -44,19 +43,19 @@ use crate::members;
 use crate::resources::{Described, Extension, Filter, Instant, Record, Reference, Resource};
 pub(super) use record::{Recording, recording};
 
-/// Callbacks may be as long as this (decisions, section 1).
+/// Maximum length of a callback body (decisions, section 1).
 const BODY_LIMIT: usize = 1024 * 1024;
 
 crate::words! {
-    /// What became of a callback.
+    /// The status of a callback.
     pub enum Status {
-        /// It was not believed.
+        /// The callback was not accepted.
         Refused = "refused",
-        /// It is genuine and tells nothing of use.
+        /// The callback is genuine and contains nothing of use.
         Ignored = "ignored",
-        /// It is genuine and could not be processed yet.
+        /// The callback is genuine and could not be processed yet.
         Failed = "failed",
-        /// It has told its payment.
+        /// The callback is genuine and has been processed.
         Processed = "processed",
     }
 }
@@ -64,23 +63,23 @@ crate::words! {
 crate::columns! {
     /// A callback as the ledger shows it.
     pub struct CallbackRecord {
-        /// Where it is from, or says so.
+        /// The gateway that sent the callback or, if it was refused, the gateway it was sent for.
         pub gateway_id: Option<GatewayId>,
-        /// What it is told apart by.
+        /// The deduplication key: the gateway's id of the event, or a hash of the body.
         pub key: String,
-        /// The gateway's word for what happened.
+        /// The gateway's name for the type of event.
         pub kind: Option<String>,
-        /// What became of it.
+        /// The status of the callback.
         pub status: Status,
-        /// Why it was refused or failed, in a word.
+        /// Why the callback was refused or failed, as a word.
         pub reason: Option<String>,
-        /// The same in a sentence.
+        /// Why the callback was refused or failed, as a sentence.
         pub detail: Option<String>,
-        /// Its length in bytes.
+        /// The length of the body, in bytes.
         pub body_size: i32,
-        /// How often processing was tried.
+        /// Number of attempts to process the callback.
         pub attempts: i16,
-        /// When it is tried again.
+        /// When processing is retried next.
         pub due_at: Option<DateTime<Utc>>,
     }
 }
@@ -113,7 +112,7 @@ impl Resource for CallbackRecord {
         }
     }
 
-    /// The body as it came, of a refused one its beginning; and the payments it told of.
+    /// The body as it arrived, of a refused callback only its beginning; and the payments that the callback reported on.
     async fn details(_: &Gateways, conn: &mut PgConnection, callback: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = queries::find_body(conn, callback.id).await?;
         let payments = queries::list_payments(conn, callback.id).await?;
@@ -154,7 +153,7 @@ where
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
 }
 
-/// What the ledger shows of them, and processing by hand.
+/// The read-only resource of the ledger, and the route that processes a callback by hand.
 pub(super) fn extension<S>() -> Extension<S>
 where
     Gateways: FromRef<S>,

@@ -1,4 +1,4 @@
-//! Letting genuine callbacks tell their payments.
+//! Processing genuine callbacks: adds their facts to payments.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -19,14 +19,14 @@ pub(super) struct Teller<'a> {
     pub(super) from: &'a Found,
     pub(super) callback: CallbackId,
     pub(super) key: &'a str,
-    /// What it tells, if anything.
+    /// The facts in the callback, if there are any.
     pub(super) telling: Option<&'a Telling>,
-    /// When it is told.
+    /// When the facts are recorded.
     pub(super) at: DateTime<Utc>,
 }
 
 impl<'a> Teller<'a> {
-    /// What has to be looked up before it can be told.
+    /// The data that has to be looked up before the callback can be processed.
     pub(super) fn named(&self) -> Named<'a> {
         let facts = self.telling.map_or(&[][..], |telling| &telling.facts);
         Named {
@@ -40,7 +40,7 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// What it tells of its payment. Orders and customers that are not the company's own are left out.
+    /// The report about the payment. An order or customer that does not belong to the company is omitted.
     pub(super) fn report(&self, known: &Known) -> Option<Report<'a>> {
         let telling = self.telling?;
         let facts = telling.facts.iter().cloned().map(|mut fact| {
@@ -61,7 +61,7 @@ impl<'a> Teller<'a> {
         })
     }
 
-    /// Tells its payment, in a transaction of the caller's.
+    /// Records the facts, in the caller's transaction.
     async fn tell(&self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
         let known = queries::look_up(conn, &[self.named()]).await?;
         let reports: Vec<_> = known.iter().filter_map(|known| self.report(known)).collect();
@@ -70,8 +70,8 @@ impl<'a> Teller<'a> {
     }
 }
 
-/// Processes a callback that is kept and whose row is locked, with the gateway's settings as they are now. What it tells, if anything, is the
-/// answer; that it is still not understood is written down.
+/// Processes a recorded callback, whose row is locked, with the current settings of its gateway. Returns the new status, or the
+/// error if the callback still cannot be understood; the error is recorded too.
 pub(super) async fn again(
     conn: &mut PgConnection,
     found: &Found,

@@ -1,4 +1,4 @@
-//! The SQL of callbacks, and of what they name; [`crate::gateways::ledger`] keeps those that come.
+//! The SQL of callbacks and of the records that they name; [`crate::gateways::ledger`] inserts new callbacks.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -8,7 +8,7 @@ use crate::gateways::callbacks::retry::{Failure, next_attempt};
 use crate::kernel::database::column;
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
 
-/// A callback that is kept and has not been processed.
+/// A recorded callback that has not been processed.
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) id: CallbackId,
@@ -18,7 +18,7 @@ pub(super) struct Open {
     pub(super) came_at: DateTime<Utc>,
 }
 
-/// The callback with this key, if it has failed so far; its row is locked.
+/// Locks the callback with this key if its status is `failed`.
 pub(super) async fn lock_failed(conn: &mut PgConnection, gateway: GatewayId, key: &str) -> Result<Option<Open>, sqlx::Error> {
     sqlx::query_as!(
         Open,
@@ -41,7 +41,7 @@ pub(super) async fn find_open(conn: &mut PgConnection, id: CallbackId) -> Result
     .await
 }
 
-/// Takes the callback that has been due longest, and lets nobody else take it before `until`.
+/// Claims the callback that has been due longest; no other instance claims it before `until`.
 pub(super) async fn claim_due(conn: &mut PgConnection, now: DateTime<Utc>, until: DateTime<Utc>) -> Result<Option<Open>, sqlx::Error> {
     sqlx::query_as!(
         Open,
@@ -55,7 +55,7 @@ pub(super) async fn claim_due(conn: &mut PgConnection, now: DateTime<Utc>, until
     .await
 }
 
-/// Locks the callback; `false` when it has been processed meanwhile.
+/// Locks the callback; `false` if it has been processed meanwhile.
 pub(super) async fn lock_unprocessed(conn: &mut PgConnection, id: CallbackId) -> Result<bool, sqlx::Error> {
     let locked =
         sqlx::query_scalar!("select id from callbacks where id = $1 and status in ('failed', 'ignored') for no key update", id.uuid())
@@ -109,7 +109,7 @@ pub(super) async fn list_payments(conn: &mut PgConnection, id: CallbackId) -> Re
         .await
 }
 
-/// What a callback names: itself, the payment it tells of, and what may be others'.
+/// What a callback names: its own key, its payment, and records that may belong to another company.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Named<'a> {
     pub(super) company: CompanyId,
@@ -123,21 +123,21 @@ pub(super) struct Named<'a> {
     pub(super) payer: Option<&'a str>,
 }
 
-/// What is known of that.
+/// The result of looking up a [`Named`].
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    /// Whether such a callback was recorded before.
+    /// Whether this callback was recorded before.
     pub(super) is_here: bool,
-    /// The payment, if anybody told of it before.
+    /// The payment, if it is known.
     pub(super) payment: Option<PaymentId>,
-    /// The order, if it is the company's.
+    /// The order, if it belongs to the company.
     pub(super) order: Option<OrderId>,
-    /// The customer, if they are the company's.
+    /// The customer, if they belong to the company.
     pub(super) customer: Option<CustomerId>,
 }
 
-/// What is known of what callbacks name, in the order of `named`. Orders and customers are other parts', which this one reads and never
-/// writes.
+/// Looks up what callbacks name, in the order of `named`. Orders and customers belong to other modules; this one reads them and
+/// never writes them.
 pub(super) async fn look_up(conn: &mut PgConnection, named: &[Named<'_>]) -> Result<Vec<Known>, sqlx::Error> {
     sqlx::query_as!(
         Known,

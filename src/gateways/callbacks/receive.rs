@@ -1,4 +1,4 @@
-//! Answering gateways: `POST /webhooks` with an API key, `POST /webhooks/{gateway}` on the strength of the signature alone.
+//! Receiving callbacks: `POST /webhooks` with an API key, `POST /webhooks/{gateway}` authenticated by the signature alone.
 
 use std::sync::Arc;
 
@@ -22,14 +22,14 @@ use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// What the gateway is told (decisions, section 8).
+/// The response to a callback that was accepted (decisions, section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gateways) enum Taken {
-    /// It is new.
+    /// The callback is new.
     Received,
-    /// It was here before.
+    /// The callback was received before.
     Repeated,
-    /// It is genuine, and there is no use for it.
+    /// The callback is genuine, but contains nothing of use.
     Ignored,
 }
 
@@ -43,7 +43,7 @@ impl Taken {
     }
 }
 
-/// `POST /webhooks`: the company is the key's, the gateway one of the company's.
+/// `POST /webhooks`: the API key determines the company, and the gateway must be one of its gateways.
 pub(super) async fn with_key(
     State(gateways): State<Gateways>,
     caller: CallingCompany,
@@ -56,7 +56,7 @@ pub(super) async fn with_key(
     gateways.throttled((caller.key.uuid(), client), gateways.take_from_company(&caller, &headers, body)).await
 }
 
-/// `POST /webhooks/{gateway}`: for gateways that cannot send a key.
+/// `POST /webhooks/{gateway}`: for gateways that cannot send an API key.
 pub(super) async fn without_key(
     State(gateways): State<Gateways>,
     Path(gateway): Path<String>,
@@ -74,7 +74,7 @@ fn read(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
 }
 
 impl Gateways {
-    /// Does `taking` unless the caller has called too often, and shows how they stand.
+    /// Runs `taking` unless the caller has exceeded its rate limit, and adds the rate limit headers to the response.
     async fn throttled(
         &self,
         (caller, client): (Uuid, ClientAddress),
@@ -112,7 +112,7 @@ impl Gateways {
     }
 
     async fn take_from_gateway(&self, id: GatewayId, headers: &HeaderMap, body: Bytes) -> Result<Taken, Problem> {
-        // Without a gateway there is no company to keep this for.
+        // Without a gateway there is no company to record the callback for.
         let found = self.find_active(id).await?.ok_or(ProblemCode::GatewayNotConfigured)?;
         if Hints::read(headers, &body).names_another_company(found.company) {
             return Err(self.refuse(found.company, Some(found.id), Refusal::CompanyMismatch, &body).await);
@@ -120,7 +120,7 @@ impl Gateways {
         self.take(found, headers, body).await
     }
 
-    /// Takes in what says that it is from `found`.
+    /// Accepts a callback that claims to come from `found`.
     async fn take(&self, found: Arc<Found>, headers: &HeaderMap, body: Bytes) -> Result<Taken, Problem> {
         let now = self.clock.now();
         if let Err(why) = found.account.verify(&Incoming { headers, body: &body, now }) {

@@ -1,4 +1,4 @@
-//! Recording callbacks: those that come at the same moment by one statement, each once, with all that follows from it.
+//! Recording callbacks: those that arrive at the same moment share one statement; each is recorded once, with its consequences.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,16 +25,16 @@ use crate::kernel::ids::CallbackId;
 use crate::kernel::kept_connection::KeptConnection;
 use crate::kernel::lifecycle::Lifecycle;
 
-/// Recorded together at most: enough to be cheap, few enough that the largest bodies take no great room.
+/// Maximum number of callbacks per batch: enough to be cheap, few enough to limit the memory for the largest bodies.
 const MOST: usize = 32;
 
-/// Records what was verified, and answers what the gateway is told.
+/// Records verified callbacks in batches and returns the response for each.
 pub(in crate::gateways) type Recording = GroupCommit<Arc<Arrival>, Recorded>;
 
-/// One that was here before is [`Taken::Repeated`], whatever became of it.
+/// A duplicate is [`Taken::Repeated`], whatever its status.
 type Recorded = Result<Taken, NotUnderstood>;
 
-/// Begins to gather callbacks. They have a connection of their own.
+/// Creates the group commit for callbacks, with a dedicated connection.
 pub(in crate::gateways) fn recording(pool: &PgPool, clock: &Clock, news: &News, lifecycle: &Lifecycle) -> Recording {
     let (connection, clock, news) = (kept_connection(pool), clock.clone(), news.clone());
     GroupCommit::new(lifecycle.clone(), MOST, move |arrivals| {
@@ -47,7 +47,7 @@ pub(in crate::gateways) fn recording(pool: &PgPool, clock: &Clock, news: &News, 
     })
 }
 
-/// A callback that was verified, and what it says.
+/// A verified callback with its contents.
 #[derive(Debug)]
 pub(in crate::gateways) struct Arrival {
     id: CallbackId,
@@ -57,15 +57,15 @@ pub(in crate::gateways) struct Arrival {
     at: DateTime<Utc>,
 }
 
-/// Several at once are recorded or none is. One that is recorded by itself is kept even when processing it failed on our side; if it cannot
-/// be kept either, the gateway sends it again.
+/// Records a batch of callbacks, all or none. A callback in a batch of one is recorded even if processing it failed because of an
+/// internal error. If it cannot be recorded either, the gateway sends it again.
 async fn record(connection: &KeptConnection, arrivals: &[Arc<Arrival>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
     let recorded = ledger::unless_crossed(|| record_and_tell(connection, arrivals, now)).await;
     match (recorded, arrivals) {
         (Err(error), [alone]) => {
             let failed = alone.row(Err(Failure::of(error)?));
             match ledger::write(&mut *connection.acquire().await?, &[failed], &[], now).await {
-                // Whoever was faster has kept it.
+                // On a conflict, a concurrent writer has recorded the same callback.
                 Err(error) if !ledger::is_crossed(&error) => Err(error),
                 _ => Ok(vec![Ok(Taken::Received)]),
             }
@@ -77,7 +77,7 @@ async fn record(connection: &KeptConnection, arrivals: &[Arc<Arrival>], now: Dat
 async fn record_and_tell(connection: &KeptConnection, arrivals: &[Arc<Arrival>], now: DateTime<Utc>) -> Result<Vec<Recorded>, sqlx::Error> {
     let mut conn = connection.acquire().await?;
     let known = queries::look_up(&mut conn, &column(arrivals, |arrival| arrival.teller().named())).await?;
-    // Of several that are the same the first is new.
+    // Of several identical callbacks in the batch, the first is new.
     let mut keys = HashSet::new();
     let arrived = arrivals.iter().zip(known);
     let new: Vec<_> = arrived.filter(|(arrival, known)| !known.is_here && keys.insert((arrival.from.id, &arrival.genuine.key))).collect();
@@ -92,18 +92,18 @@ async fn record_and_tell(connection: &KeptConnection, arrivals: &[Arc<Arrival>],
 }
 
 impl Arrival {
-    /// Reads what was verified.
+    /// Reads a verified callback.
     pub(super) fn read(from: Arc<Found>, body: Bytes, now: DateTime<Utc>) -> Self {
         let genuine = Genuine::read(&from, &body);
         Self { id: CallbackId::new(now), from, body, genuine, at: now }
     }
 
-    /// Whether it tells anything, or why it cannot be processed.
+    /// Whether there are any facts, or why the callback cannot be processed.
     fn outcome(&self) -> Result<bool, Failure> {
         self.genuine.told.as_ref().map(Option::is_some).map_err(|not_understood| not_understood.clone().into())
     }
 
-    /// What its gateway is told when it is new.
+    /// The response if the callback is new.
     fn taken(&self) -> Recorded {
         self.genuine.told.as_ref().map(|telling| if telling.is_some() { Taken::Received } else { Taken::Ignored }).map_err(Clone::clone)
     }

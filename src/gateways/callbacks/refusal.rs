@@ -1,4 +1,4 @@
-//! Callbacks that are not believed: kept in part, so many an hour, so that an operator sees them and nobody fills the disk.
+//! Refused callbacks: kept in part and rate limited, so operators can see them but they cannot fill the disk.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
@@ -12,23 +12,24 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
 use crate::kernel::secrets::sha256;
 
-/// Refused callbacks of one gateway that are kept; the others are answered and forgotten.
+/// Maximum rate of refused callbacks that are kept per gateway, or per company if the gateway is unknown. The others are not
+/// recorded.
 const KEPT: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
-/// How much of each is kept, in bytes.
+/// The length of the beginning of a body that is kept, in bytes.
 const BEGINNING: usize = 4096;
-/// How long.
+/// How long refused callbacks are kept.
 const KEPT_FOR: TimeDelta = TimeDelta::days(14);
 
-/// Why a callback is not taken.
+/// Why a callback is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It says that it is for another company.
+    /// The callback names another company.
     CompanyMismatch,
-    /// It names no gateway of the company's, or there is none.
+    /// The callback names none of the company's gateways, or the company has none.
     GatewayNotConfigured,
-    /// Several could have sent it.
+    /// Several gateways match the callback.
     GatewayAmbiguous,
-    /// Its gateway has not signed it.
+    /// The callback is not signed by its gateway.
     NotGenuine(NotGenuine),
 }
 
@@ -57,7 +58,7 @@ impl Refusal {
     }
 }
 
-/// The sender is not told what was wrong with a signature; the ledger is.
+/// The response does not say what is wrong with a signature; the ledger does.
 impl From<Refusal> for Problem {
     fn from(refusal: Refusal) -> Self {
         refusal.code().into()
@@ -65,9 +66,9 @@ impl From<Refusal> for Problem {
 }
 
 impl Gateways {
-    /// Keeps a refused callback, if there is room for it, and gives its answer.
+    /// Records a refused callback, if the rate limit allows it, and returns the response.
     pub(super) async fn refuse(&self, company: CompanyId, gateway: Option<GatewayId>, refusal: Refusal, body: &[u8]) -> Problem {
-        // Boxed: what the statements need would else be copied about with every callback.
+        // Boxed: otherwise the state of the statements would be copied with the future of every callback.
         match Box::pin(self.keep_refused(company, gateway, refusal, body)).await {
             Ok(()) => refusal.into(),
             Err(error) => error.into(),
@@ -99,12 +100,12 @@ impl Gateways {
     }
 }
 
-/// What a callback without an id of its own is told apart by.
+/// The deduplication key of a callback without an id of its own.
 pub(super) fn key_of(body: &[u8]) -> String {
     format!("sha256:{}", hex::encode(sha256(body)))
 }
 
-/// Drops what has been kept long enough.
+/// Deletes refused callbacks that have been kept long enough.
 pub(super) async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     queries::forget_refused(conn, now - KEPT_FOR).await
 }

@@ -1,4 +1,5 @@
-//! Which gateway a callback is from: the one it names, else the one whose signature header it carries, else the only one there is.
+//! Resolves the gateway of a callback: the one it names, else the one whose signature header it carries, else the only one there
+//! is.
 
 use std::sync::Arc;
 
@@ -10,11 +11,11 @@ use crate::gateways::accounts::Found;
 use crate::gateways::callbacks::refusal::Refusal;
 use crate::kernel::ids::{CompanyId, GatewayId, NotAnId};
 
-/// What a callback says about itself before anything is believed.
+/// What a callback claims about itself, before it is verified.
 #[derive(Debug, Default)]
 pub(super) struct Hints {
     company: Option<Value>,
-    /// The gateway it names, if that is one.
+    /// The gateway it names; an error if that is not a gateway id.
     pub(super) gateway: Option<Result<GatewayId, NotAnId>>,
 }
 
@@ -26,7 +27,7 @@ struct Named {
 }
 
 impl Hints {
-    /// A body that is no object gives none.
+    /// A body that is not a JSON object gives no hints.
     pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Self {
         let named: Named = serde_json::from_slice(body).unwrap_or_default();
         let in_header = || headers.get("x-gateway-id").map(|value| value.to_str().unwrap_or_default().trim().parse());
@@ -34,13 +35,13 @@ impl Hints {
         Self { company: named.company_uuid, gateway }
     }
 
-    /// What is no id of a company names another one than anybody's.
+    /// A value that is not a company id counts as another company.
     pub(super) fn names_another_company(&self, company: CompanyId) -> bool {
         self.company.as_ref().is_some_and(|named| named.as_str().and_then(|text| text.parse().ok()) != Some(company))
     }
 }
 
-/// Of all gateways of a company, the one that a callback with these headers is from.
+/// Selects the gateway of a company that a callback with these headers comes from.
 pub(super) fn choose(gateways: &[Arc<Found>], headers: &HeaderMap) -> Result<Arc<Found>, Refusal> {
     let (signing, others): (Vec<_>, Vec<_>) = gateways.iter().partition(|found| {
         let header = found.account.signature_header();

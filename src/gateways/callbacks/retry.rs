@@ -1,4 +1,4 @@
-//! Trying again what was genuine and could not be processed: by itself, when the gateway sends it again, and by hand.
+//! Retrying genuine callbacks that could not be processed: on a schedule, when the gateway sends them again, and by hand.
 
 use std::time::Duration;
 
@@ -22,13 +22,15 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::telemetry::chain;
 use crate::resources::{Edit, NoMembers, Writing};
 
-/// How often the worker looks.
+/// The interval at which the worker looks for due callbacks.
 const EVERY: Duration = Duration::from_secs(30);
-/// How long after it came a callback is tried again: most faults of ours are gone in a minute, most settings are mended within the day.
+/// When a failed callback is retried, counted from its arrival. Most internal faults are gone within a minute; most wrong settings
+/// are corrected within a day.
 const AFTER: [TimeDelta; 5] =
     [TimeDelta::minutes(1), TimeDelta::minutes(6), TimeDelta::minutes(36), TimeDelta::minutes(156), TimeDelta::minutes(636)];
 
-/// When a callback that came then is tried again, however often its gateway or somebody's hand tries it meanwhile; at last it waits for these.
+/// The next scheduled retry of a callback that arrived at `came_at`; `None` after the last one. Retries by the gateway or by hand
+/// do not change the schedule.
 pub(super) fn next_attempt(came_at: DateTime<Utc>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     AFTER.iter().map(|after| came_at + *after).find(|at| *at > now)
 }
@@ -47,13 +49,14 @@ impl From<NotUnderstood> for Failure {
 }
 
 impl Failure {
-    /// There is no driver for it any more, or none that can be given its secret and settings.
+    /// The gateway has no usable driver, secret or settings any more.
     fn unreadable() -> Self {
         let detail = "Its gateway's driver, settings or signing secret cannot be used.".to_owned();
         Self { reason: ProblemCode::GatewayNotConfigured.as_str(), detail }
     }
 
-    /// A fault of the database, unless it is away: then nothing can be kept, and the sender has to try again.
+    /// A database error. If the database is unavailable, the error is returned: nothing can be recorded, and the gateway has to
+    /// retry.
     pub(super) fn of(error: sqlx::Error) -> Result<Self, sqlx::Error> {
         if is_unavailable(&error) {
             return Err(error);
@@ -63,7 +66,7 @@ impl Failure {
     }
 }
 
-/// `POST callbacks/{uuid}/process`: now, whatever the schedule says.
+/// `POST callbacks/{uuid}/process`: processes a callback now, whatever its schedule.
 pub(super) async fn process(
     Writing { room: gateways, caller, id }: Writing<CallbackRecord>,
     Json(NoMembers {}): Json<NoMembers>,
@@ -74,13 +77,12 @@ pub(super) async fn process(
 }
 
 impl Gateways {
-    /// A callback that is here already. If it could not be processed so far, that is another try, with the gateway's settings as they are
-    /// now.
+    /// Handles a duplicate. If the callback has failed so far, it is processed again with the current settings of the gateway.
     pub(super) async fn repeat(&self, from: &Found, key: &str) -> Result<Taken, Problem> {
         match ledger::unless_crossed(|| self.try_repeated(from, key)).await {
             Ok(taken) => taken.map_err(Problem::from),
             Err(error) => {
-                // It stays as it was, and is tried again when that is due.
+                // The callback stays as it was and is retried on schedule.
                 Failure::of(error)?;
                 Ok(Taken::Received)
             }
@@ -102,7 +104,7 @@ impl Gateways {
         match callback.fields.status {
             Status::Refused => Err(ProblemCode::CallbackRefused.into()),
             Status::Processed => Ok(()),
-            // What was ignored may mean something by now.
+            // Settings may have changed, so that an ignored callback contains something of use now.
             Status::Failed | Status::Ignored => {
                 let open = queries::find_open(edit.conn(), id).await?;
                 drop(edit);
@@ -111,7 +113,7 @@ impl Gateways {
         }
     }
 
-    /// Starts the worker; it ends when the program is asked to stop.
+    /// Starts the worker; it ends on shutdown.
     pub fn start_worker(&self, lifecycle: &Lifecycle) {
         let (this, until) = (self.clone(), lifecycle.clone());
         lifecycle.spawn(async move {
@@ -124,23 +126,23 @@ impl Gateways {
         });
     }
 
-    /// Tries again what is due, once each, and forgets what was refused long ago: what a test has instead of a running worker. Answers how
-    /// many were tried.
+    /// Retries all due callbacks once each, and deletes expired refused callbacks. Returns the number of retries. Tests use this
+    /// instead of a running worker.
     pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
         let now = self.clock.now();
         self.throttle.sweep();
         refusal::sweep(&mut *self.pool.acquire().await?, now).await?;
         let mut tried = 0;
-        // Taken one at a time with its due moved on, so that a callback which breaks the program is not the first one again.
+        // Each claim moves the due time on, so that a callback that crashes the program is not the first one again.
         while let Some(open) = queries::claim_due(&mut *self.pool.acquire().await?, now, now + AFTER[0]).await? {
-            // A fault was logged, and what could be written down of it was.
+            // Errors have been logged and, as far as possible, recorded.
             let _ = self.try_again(open).await;
             tried += 1;
         }
         Ok(tried)
     }
 
-    /// One try, in a transaction of its own.
+    /// One attempt, in a transaction of its own.
     async fn try_again(&self, open: Open) -> Result<(), Problem> {
         let now = self.clock.now();
         if let Err(error) = ledger::unless_crossed(|| self.try_in_transaction(&open, now)).await {
@@ -157,7 +159,7 @@ impl Gateways {
         }
         match accounts::find_any(&mut transaction, &self.key, open.gateway).await {
             Ok(Some(found)) => _ = processing::again(&mut transaction, &found, open, now).await?,
-            // Why its secret cannot be opened was logged.
+            // The reason why the secret cannot be decrypted has been logged.
             Ok(None) | Err(_) => queries::record_failure(&mut transaction, open, &Failure::unreadable(), now).await?,
         }
         transaction.commit().await?;

@@ -1,4 +1,4 @@
-//! `manual`: money that no gateway tells of, such as cash on delivery. It takes no callbacks.
+//! `manual`: payments that no gateway reports, such as cash on delivery. It takes no callbacks.
 
 use axum::http::HeaderName;
 use chrono::{DateTime, Utc};

@@ -1,4 +1,4 @@
-//! The drivers there are, by name.
+//! The available drivers, by name.
 
 mod card;
 mod hmac;
@@ -6,15 +6,15 @@ mod manual;
 
 use crate::gateways::driver::Driver;
 
-/// Every kind of gateway. A new one is a new line.
+/// All drivers. A new driver is added here.
 static DRIVERS: &[&dyn Driver] = &[&card::Card, &hmac::AnyHmac, &manual::Manual];
 
-/// The driver of this name.
+/// The driver with this name.
 pub fn named(name: &str) -> Option<&'static dyn Driver> {
     DRIVERS.iter().copied().find(|driver| driver.name() == name)
 }
 
-/// What the drivers are called.
+/// The names of all drivers.
 pub fn names() -> Vec<&'static str> {
     DRIVERS.iter().map(|driver| driver.name()).collect()
 }

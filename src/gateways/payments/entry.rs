@@ -1,4 +1,4 @@
-//! An entry of the ledger: a payment, what is told about it now, and what follows from that.
+//! An entry of the ledger: a payment, the new facts about it, and what follows from them.
 
 use serde_json::{Map, Value};
 
@@ -8,41 +8,41 @@ use crate::gateways::payments::{Fact, Normalised, Report, State};
 use crate::kernel::ids::PaymentId;
 use crate::members;
 
-/// What becomes of one payment.
+/// The changes to one payment.
 #[derive(Debug)]
 pub struct Entry<'a> {
     /// The payment.
     pub payment: PaymentId,
-    /// The first report about it: what it is about is the same in every one.
+    /// The first report about the payment; gateway and transaction are the same in all of them.
     pub about: &'a Report<'a>,
-    /// Where it stands now.
+    /// The new state.
     pub state: State,
-    /// Whether it is new, or stood elsewhere before.
+    /// Whether the payment is new or its state has changed.
     pub has_moved: bool,
-    /// What is told, as it is kept.
+    /// The new facts, as they are stored.
     pub facts: Vec<NewFact<'a>>,
-    /// What became due.
+    /// The events that became due.
     pub events: Vec<NewEvent>,
 }
 
-/// A fact that is to be kept.
+/// A fact to insert.
 #[derive(Debug)]
 pub struct NewFact<'a> {
-    /// What it is about.
+    /// The payment that the fact is about.
     pub payment: PaymentId,
-    /// Its place among all facts about that.
+    /// The sequence number among all facts about the payment, from 1.
     pub sequence: i32,
-    /// What it is from.
+    /// The report that contains the fact.
     pub report: &'a Report<'a>,
-    /// Its place in there.
+    /// The position of the fact in the report.
     pub position: i16,
-    /// What it says.
+    /// The fact.
     pub fact: Fact,
 }
 
 impl<'a> Entry<'a> {
-    /// Tells fact by fact what is reported to who knows the facts `known`: none of a payment that nobody told of before. There is at least
-    /// one report.
+    /// Applies the facts of `reports` one by one to the facts in `known`, which is empty for a new payment. There is at least one
+    /// report.
     pub(super) fn of(payment: PaymentId, mut known: Vec<Fact>, reports: &[&'a Report<'a>]) -> Self {
         let before = (!known.is_empty()).then(|| State::of(&known));
         let (mut facts, mut events) = (Vec::new(), Vec::new());
@@ -66,7 +66,7 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The `data` of a normalised event (decisions, sections 7 and 8). What the fact itself does not say, the payment does.
+/// The `data` of a normalised event (decisions, sections 7 and 8). Values that the fact lacks come from the payment.
 fn data(report: &Report<'_>, payment: PaymentId, normalised: Normalised, fact: &Fact, state: &State) -> Map<String, Value> {
     let mut data = members! {
         "id": payment,

@@ -1,62 +1,62 @@
-//! Facts: what callbacks tell about a payment, one at a time, in words that all gateways share.
+//! Facts: what callbacks report about a payment, in terms that all gateways share.
 
 use crate::events::{EventName, names};
 use crate::gateways::money::Currency;
 use crate::kernel::ids::{CustomerId, OrderId};
 
-/// One thing a callback tells.
+/// One statement of a callback about a payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is about.
+    /// The kind of fact.
     pub kind: FactKind,
-    /// Which refund or dispute; empty where a payment has only one.
+    /// The refund or dispute that the fact is about; empty if a payment has only one.
     pub reference: String,
-    /// Of this refund, dispute or payment, in minor units.
+    /// The amount of the refund, dispute or payment, in minor units.
     pub amount: Option<i64>,
-    /// All refunds of the payment so far, where the gateway tells only that.
+    /// The total of all refunds of the payment so far, if the gateway reports only that; in minor units.
     pub total: Option<i64>,
-    /// What the amounts are in.
+    /// The currency of the amounts.
     pub currency: Option<Currency>,
-    /// What the gateway says about it.
+    /// The gateway's message.
     pub message: Option<String>,
-    /// The company's order it was for.
+    /// The order that was paid, if it belongs to the company.
     pub order: Option<OrderId>,
-    /// The company's customer who paid.
+    /// The customer who paid, if they belong to the company.
     pub customer: Option<CustomerId>,
 }
 
-/// What a fact is about.
+/// The kind of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, sqlx::Type)]
 #[serde(rename_all = "snake_case")]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum FactKind {
-    /// The gateway is working on it, or holds it for capture.
+    /// The gateway is processing the payment, or holds it for capture.
     PaymentPending,
-    /// An attempt to pay failed, or the payment was given up.
+    /// An attempt to pay failed, or the payment was cancelled.
     PaymentFailed,
-    /// The money is there.
+    /// The payment succeeded.
     PaymentSucceeded,
-    /// A refund is under way.
+    /// A refund is being processed.
     RefundPending,
-    /// A refund has been made.
+    /// A refund was made.
     RefundProcessed,
-    /// A refund did not arrive.
+    /// A refund failed.
     RefundFailed,
-    /// What all refunds come to; which of them is new is not told.
+    /// The total of all refunds was reported, without saying which of them is new.
     RefundedInAll,
-    /// A way to pay was saved.
+    /// A payment method was saved.
     SetupSucceeded,
     /// The payer disputes the payment.
     DisputeCreated,
-    /// Something happened in a dispute.
+    /// A dispute changed.
     DisputeUpdated,
-    /// The dispute ended for the company.
+    /// The dispute was decided for the company.
     DisputeWon,
-    /// The dispute ended for the payer.
+    /// The dispute was decided for the payer.
     DisputeLost,
 }
 
-/// What subscribers are told, whatever the gateway calls it (decisions, section 8).
+/// The normalised events that subscribers receive, the same for all gateways (decisions, section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum Normalised {
     /// `payment.succeeded`
@@ -83,7 +83,7 @@ pub enum Normalised {
 }
 
 impl Normalised {
-    /// The event of the catalogue.
+    /// The event name in the catalogue.
     pub fn event(self) -> EventName {
         match self {
             Self::PaymentSucceeded => names::PAYMENT_SUCCEEDED,
@@ -96,7 +96,7 @@ impl Normalised {
         }
     }
 
-    /// The `status` its `data` shows.
+    /// The `status` in the `data` of the event.
     pub fn status(self) -> &'static str {
         match self {
             Self::PaymentSucceeded | Self::SetupSucceeded => "succeeded",
@@ -107,7 +107,7 @@ impl Normalised {
         }
     }
 
-    /// The fact this is told by.
+    /// The kind of fact that makes this event due.
     pub fn fact(self) -> FactKind {
         match self {
             Self::PaymentSucceeded => FactKind::PaymentSucceeded,
@@ -122,7 +122,7 @@ impl Normalised {
 }
 
 impl FactKind {
-    /// Whether a payment may have several such things, each with a reference of its own.
+    /// Whether a payment can have several of these, each with its own reference.
     pub fn is_one_of_several(self) -> bool {
         match self {
             Self::PaymentPending | Self::PaymentFailed | Self::PaymentSucceeded | Self::SetupSucceeded => false,
@@ -133,12 +133,13 @@ impl FactKind {
 }
 
 impl Fact {
-    /// A fact without particulars.
+    /// A fact with a kind only.
     pub fn new(kind: FactKind) -> Self {
         Self { kind, reference: String::new(), amount: None, total: None, currency: None, message: None, order: None, customer: None }
     }
 
-    /// A gateway that tells only what all refunds come to, and not what they came to before, has told of what is new since `known`.
+    /// Sets the missing amount of a [`FactKind::RefundedInAll`] fact: the difference between its total and the largest total in
+    /// `known`. Gateways that report only the total of all refunds, and not the previous one, need this.
     pub fn settled(mut self, known: &[Self]) -> Self {
         if let (FactKind::RefundedInAll, None, Some(total)) = (self.kind, self.amount, self.total) {
             let before = known.iter().filter_map(|fact| fact.total).max().unwrap_or(0);

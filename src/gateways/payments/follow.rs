@@ -1,4 +1,4 @@
-//! Working out what follows from what callbacks tell: of each payment what is known is read, and what is told is added in memory ([`Entry`]).
+//! Works out the consequences of callbacks: reads the known facts of each payment and applies the new ones in memory ([`Entry`]).
 //! Nothing is written here.
 
 use std::collections::{BTreeMap, HashMap};
@@ -9,27 +9,27 @@ use sqlx::PgConnection;
 use crate::gateways::payments::{Entry, Fact, queries};
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId, PaymentId};
 
-/// What one callback tells about one payment.
+/// The facts of one callback about one payment.
 #[derive(Clone, Debug)]
 pub struct Report<'a> {
-    /// Whose gateway.
+    /// The company that owns the gateway.
     pub company: CompanyId,
-    /// Which.
+    /// The gateway.
     pub gateway: GatewayId,
-    /// What it calls the payment.
+    /// The gateway's name of the transaction.
     pub transaction: &'a str,
-    /// The payment, if anybody has told of it before.
+    /// The payment, if it is known.
     pub payment: Option<PaymentId>,
-    /// What it sent.
+    /// The callback that contains the facts.
     pub callback: CallbackId,
-    /// When that is written down as told.
+    /// When the facts are recorded.
     pub at: DateTime<Utc>,
-    /// What is told.
+    /// The facts.
     pub facts: Vec<Fact>,
 }
 
-/// The payments that are told of, with their new facts, the states that follow, and the events that became due. Of several reports about a
-/// payment the first is told first.
+/// The payments that the reports are about, with their new facts, the resulting states, and the events that became due. Several
+/// reports about one payment are applied in order.
 pub async fn what_follows<'a>(
     conn: &mut PgConnection,
     reports: &'a [Report<'a>],
@@ -47,7 +47,7 @@ pub async fn what_follows<'a>(
     Ok(told.into_values().map(entry).collect())
 }
 
-/// Every fact that was told before.
+/// All facts recorded before about the payments in the reports.
 async fn known(conn: &mut PgConnection, reports: &[Report<'_>]) -> Result<HashMap<PaymentId, Vec<Fact>>, sqlx::Error> {
     let payments: Vec<_> = reports.iter().filter_map(|report| report.payment).collect();
     let mut known = HashMap::<_, Vec<_>>::new();

@@ -1,7 +1,7 @@
-//! Payments: the transactions of a company's gateways, as records of `ledger/int/v1` that are only read.
+//! Payments: the transactions of a company's gateways, as read-only records of `ledger/int/v1`.
 //!
-//! Callbacks tell [`Fact`]s; an [`Entry`] adds them to their payment and says what they make due; [`State`] says where the payment
-//! stands. Nobody edits a payment.
+//! Callbacks contain [`Fact`]s. An [`Entry`] adds them to their payment and determines which events become due. [`State`] is the
+//! resulting state of the payment. Payments cannot be edited.
 
 mod entry;
 mod facts;
@@ -27,25 +27,25 @@ pub use state::{Dispute, Kind, State, Status};
 crate::columns! {
     /// A payment as the ledger shows it.
     pub struct Payment {
-        /// Where.
+        /// The gateway of the payment.
         pub gateway_id: GatewayId,
-        /// What the gateway calls it.
+        /// The gateway's name of the transaction.
         pub transaction_id: String,
-        /// What it is.
+        /// A payment, or a payment method saved for later.
         pub kind: Kind,
-        /// How far it has come.
+        /// The status of the payment.
         pub status: Status,
-        /// What was to be paid, in minor units.
+        /// The amount of the payment, in minor units.
         pub amount: Option<i64>,
-        /// What of it was given back.
+        /// The refunded part of the amount, in minor units.
         pub refunded: i64,
-        /// What both are in.
+        /// The currency of both amounts.
         pub currency: Option<String>,
-        /// How a dispute about it stands.
+        /// The status of a dispute about the payment.
         pub dispute: Option<Dispute>,
-        /// What it was for.
+        /// The order that was paid.
         pub order_id: Option<OrderId>,
-        /// Who paid.
+        /// The customer who paid.
         pub customer_id: Option<CustomerId>,
     }
 }
@@ -82,7 +82,7 @@ impl Resource for Payment {
         }
     }
 
-    /// Every fact, the first one first.
+    /// Every fact, oldest first.
     async fn details(_: &Gateways, conn: &mut PgConnection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let history = queries::list_history(conn, payment.id).await?;
         Ok(members! { "history": history.into_iter().map(Told::member).collect::<Vec<_>>() })

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use crate::gateways::payments::{Fact, FactKind, Told};
 use crate::kernel::ids::{CallbackId, CustomerId, OrderId, PaymentId};
 
-/// Every fact that is known of the payments.
+/// All known facts about the payments.
 pub(super) async fn list_facts(conn: &mut PgConnection, payments: &[PaymentId]) -> Result<Vec<(PaymentId, Fact)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"select payment_id as "payment: PaymentId", fact as "fact: FactKind", reference, amount, total, currency,

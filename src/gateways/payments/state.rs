@@ -1,5 +1,6 @@
-//! What follows from the facts about a payment: its state, and which events have been due. Both are pure functions of the *set* of facts,
-//! so that neither the order nor the repetition of callbacks matters; what is due only ever grows, so that nothing published is regretted.
+//! The state that follows from the facts about a payment, and the events that are due. Both are pure functions of the *set* of
+//! facts, so the order and the repetition of callbacks do not matter. The set of due events only grows, so a published event never
+//! has to be taken back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,73 +8,73 @@ use crate::gateways::money::Currency;
 use crate::gateways::payments::{Fact, FactKind, Normalised};
 use crate::kernel::ids::{CustomerId, OrderId};
 
-/// Where a payment stands.
+/// The state of a payment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
-    /// A payment, or the saving of a way to pay.
+    /// A payment, or a payment method saved for later.
     pub kind: Kind,
-    /// How far it has come.
+    /// The status of the payment.
     pub status: Status,
-    /// What was to be paid, in minor units.
+    /// The amount of the payment, in minor units.
     pub amount: Option<i64>,
-    /// What of it was given back.
+    /// The refunded part of the amount, in minor units.
     pub refunded: i64,
-    /// What both are in.
+    /// The currency of both amounts.
     pub currency: Option<Currency>,
-    /// How the worst dispute about it stands.
+    /// The status of the worst dispute about the payment.
     pub dispute: Option<Dispute>,
-    /// The order it was for.
+    /// The order that was paid.
     pub order: Option<OrderId>,
-    /// Who paid.
+    /// The customer who paid.
     pub customer: Option<CustomerId>,
 }
 
 crate::words! {
-    /// What a transaction is.
+    /// The kind of a transaction.
     pub enum Kind {
-        /// Money.
+        /// A payment.
         Payment = "payment",
-        /// A way to pay, saved for later.
+        /// A payment method saved for later.
         Setup = "setup",
     }
 }
 
 crate::words! {
-    /// How far a payment has come.
+    /// The status of a payment.
     pub enum Status {
         /// Neither paid nor failed.
         Pending = "pending",
-        /// Nothing was paid so far.
+        /// An attempt failed, and nothing has been paid.
         Failed = "failed",
         /// Paid.
         Succeeded = "succeeded",
-        /// Paid, and some of it given back.
+        /// Paid, and partially refunded.
         PartiallyRefunded = "partially_refunded",
-        /// Paid, and all of it given back.
+        /// Paid, and fully refunded.
         Refunded = "refunded",
-        /// Paid, and the payer wants it back, or has got it back, against the company's will.
+        /// Paid, and a dispute is open or lost.
         Disputed = "disputed",
     }
 }
 
 crate::words! {
-    /// How a dispute stands; a later one is worse.
+    /// The status of a dispute, from best to worst.
     #[derive(PartialOrd, Ord)]
     pub enum Dispute {
-        /// The company may keep the money.
+        /// Decided for the company, which keeps the money.
         Won = "won",
-        /// The money is gone.
+        /// Decided for the payer; the money is lost.
         Lost = "lost",
-        /// Undecided.
+        /// Not decided yet.
         Open = "open",
     }
 }
 
-/// An event that is due once for a payment: what it tells, and which refund or dispute it tells of.
+/// An event that is due once for a payment, with the refund or dispute that it is about.
 pub type Due = (Normalised, String);
 
 impl State {
-    /// Folds the facts.
+    /// Computes the state from the facts.
     pub fn of(facts: &[Fact]) -> Self {
         let any = |kind| facts.iter().any(|fact| fact.kind == kind);
         let paid = [FactKind::PaymentSucceeded, FactKind::PaymentFailed, FactKind::PaymentPending]
@@ -86,7 +87,7 @@ impl State {
             _ if refunded > 0 && amount.is_some_and(|amount| refunded >= amount) => Status::Refunded,
             _ if refunded > 0 => Status::PartiallyRefunded,
             _ if any(FactKind::PaymentSucceeded) || is_setup => Status::Succeeded,
-            // A payment that failed after it was pending is failed, and of two attempts nobody tells which came first.
+            // A payment that failed after it was pending counts as failed. The order of two attempts is unknown.
             _ if any(FactKind::PaymentFailed) => Status::Failed,
             _ => Status::Pending,
         };
@@ -107,7 +108,7 @@ fn currency(fact: &Fact) -> Option<&Currency> {
     fact.currency.as_ref()
 }
 
-/// Refunds of the kind, each once; of a repetition that says less, what says more counts.
+/// The amounts of the refunds of this kind by reference. Of repeated facts about one refund, the largest amount counts.
 fn refunds(facts: &[Fact], kind: FactKind) -> BTreeMap<&str, i64> {
     let mut refunds = BTreeMap::new();
     for fact in facts.iter().filter(|fact| fact.kind == kind) {
@@ -117,7 +118,8 @@ fn refunds(facts: &[Fact], kind: FactKind) -> BTreeMap<&str, i64> {
     refunds
 }
 
-/// A refund that was made and came back counts for nothing. A gateway that tells of each refund and of their sum tells the same twice.
+/// The refunded amount. A refund that was made and then failed does not count. A gateway that reports both each refund and the
+/// total reports the same money twice, so the larger of the two sums counts.
 fn refunded(facts: &[Fact]) -> i64 {
     let (made, failed) = (refunds(facts, FactKind::RefundProcessed), refunds(facts, FactKind::RefundFailed));
     let one_by_one: i64 = made.iter().filter(|(id, _)| !failed.contains_key(*id)).map(|(_, amount)| amount).sum();
@@ -134,7 +136,7 @@ fn dispute(facts: &[Fact]) -> Option<Dispute> {
             FactKind::DisputeLost => Dispute::Lost,
             _ => continue,
         };
-        // Decided is decided, whatever is told of the time before.
+        // A decision is final, whatever arrives later about the time before it.
         let stands = disputes.entry(&fact.reference).or_insert(told);
         if *stands == Dispute::Open || told == Dispute::Lost {
             *stands = told;
@@ -143,7 +145,7 @@ fn dispute(facts: &[Fact]) -> Option<Dispute> {
     disputes.into_values().max()
 }
 
-/// Every event that the facts make due. More facts make more due, never less.
+/// All events that the facts make due. More facts never make fewer events due.
 pub fn due(facts: &[Fact]) -> BTreeSet<Due> {
     let mut due = BTreeSet::new();
     for fact in facts {
@@ -158,14 +160,15 @@ pub fn due(facts: &[Fact]) -> BTreeSet<Due> {
             FactKind::DisputeUpdated | FactKind::DisputeWon | FactKind::DisputeLost => continue,
         };
     }
-    // A refund told by itself and by the sum has no name in common but its amount: of each amount there are as many as either tells.
+    // A refund that is reported both individually and in a total can only be matched by its amount: for each amount, the larger
+    // count of the two applies.
     for (amount, count) in counts(&refunds(facts, FactKind::RefundProcessed), &sums(facts)) {
         due.extend((0..count).map(|number| (Normalised::RefundProcessed, format!("{amount} #{number}"))));
     }
     due
 }
 
-/// What each new sum of all refunds added, by the sum.
+/// The amount that each new total of all refunds added, by total.
 fn sums(facts: &[Fact]) -> BTreeMap<&str, i64> {
     let mut sums = refunds(facts, FactKind::RefundedInAll);
     sums.retain(|_, added| *added > 0);

@@ -1,12 +1,12 @@
-//! What hashing asks of the system: to let everybody else go first, and memory in large pages. Only Linux is asked, and may refuse.
+//! System calls for the hashing threads: a low scheduling priority and huge pages. Linux only; failures are tolerated.
 
 use argon2::Block;
 
-/// From now on whoever wakes up has the processor of the calling thread at once. Among equals it would keep it for some milliseconds, which
-/// is longer than most answers take.
+/// Lets any thread that becomes runnable preempt the calling thread immediately. With the default policy the calling thread would
+/// keep the processor for some milliseconds, which is longer than most responses take.
 ///
-/// A small share stays its own whoever else is busy, so that every hash ends. A thread that runs only when nobody else wants to (Linux's
-/// idle policy) has next to none: beside a few programs that compute all the time a hash takes longer than a request may.
+/// The thread keeps a small share of the processor under load, so that every hash finishes. Linux's idle policy gives next to none:
+/// beside a few busy processes a hash would take longer than a request may.
 pub(super) fn give_way() {
     #[cfg(target_os = "linux")]
     if let Err(error) = linux::be_the_least_urgent() {
@@ -14,8 +14,8 @@ pub(super) fn give_way() {
     }
 }
 
-/// So many blocks of 1 KiB. A hash jumps all over them, and finds its way faster through few large pages than through thousands of small
-/// ones.
+/// Allocates `blocks` blocks of 1 KiB, in huge pages if possible. A hash accesses them randomly, which is faster with few large
+/// pages than with thousands of small ones.
 pub(super) fn room_for(blocks: usize) -> Vec<Block> {
     let mut memory = Vec::with_capacity(blocks);
     #[cfg(target_os = "linux")]
@@ -37,10 +37,10 @@ mod linux {
     use argon2::Block;
     use nix::sys::mman::{MmapAdvise, madvise};
 
-    /// A low priority: a thirtieth of what one other thread gets that wants the processor all the time.
+    /// A low priority: about a thirtieth of the processor time of a busy thread with the default priority.
     const NICE: i32 = 15;
-    /// How long the thread would stay on the processor at a time, the longest there is. Linux (from 6.12 on) lets whoever wakes up and wants it
-    /// for less take its place; before, the priority alone does.
+    /// The requested time slice, the longest that Linux allows. From version 6.12 on, Linux lets a thread with a shorter slice
+    /// preempt this one as soon as it becomes runnable. On older versions only the priority has an effect.
     const SLICE: Duration = Duration::from_millis(100);
 
     pub(super) fn be_the_least_urgent() -> io::Result<()> {
@@ -61,7 +61,7 @@ mod linux {
     }
 
     pub(super) fn ask_for_large_pages(memory: &mut [MaybeUninit<Block>]) -> io::Result<()> {
-        // Advice is given for whole pages, which no system has larger.
+        // The advice applies to whole pages; 64 KiB is the largest base page size of any system.
         const PAGE: usize = 64 * 1024;
         let begin = memory.as_mut_ptr().cast::<c_void>();
         let before_first_page = begin.align_offset(PAGE);

@@ -1,33 +1,33 @@
-//! The closed list of refusals: every `code` with its status, title and usual sentence.
+//! The closed list of problem codes, each with its status code, title and default detail.
 
 use axum::http::StatusCode;
 
 macro_rules! problem_codes {
     ($($Code:ident, $status:literal, $code:literal, $title:literal, $detail:literal;)*) => {
-        /// Every refusal the service knows; documented in `docs/problems.md` and served at `/problems/{code}`.
+        /// Every problem code of the service; documented in `docs/problems.md` and served at `/problems/{code}`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum ProblemCode { $(#[doc = $detail] $Code,)* }
 
         impl ProblemCode {
-            /// All of them, in the order of the documentation.
+            /// All codes, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$Code,)*];
 
             /// The value of `code`.
             pub fn as_str(self) -> &'static str { match self { $(Self::$Code => $code,)* } }
-            /// The HTTP status it is answered with.
+            /// The HTTP status code.
             pub fn status(self) -> StatusCode {
                 StatusCode::from_u16(match self { $(Self::$Code => $status,)* }).expect("the list holds HTTP statuses only")
             }
-            /// Two or three words for people.
+            /// A title of two or three words.
             pub fn title(self) -> &'static str { match self { $(Self::$Code => $title,)* } }
-            /// The usual sentence; a refusal may give a better one.
+            /// The default detail; a problem may replace it with a more specific one.
             pub fn detail(self) -> &'static str { match self { $(Self::$Code => $detail,)* } }
         }
     };
 }
 
 problem_codes! {
-    // any route
+    // all routes
     BadRequest, 400, "bad_request", "Bad request", "The request could not be understood.";
     JsonInvalid, 400, "json_invalid", "JSON invalid", "The body is not valid JSON.";
     RouteUnknown, 404, "route_unknown", "Route unknown", "There is nothing at this address.";
@@ -65,7 +65,7 @@ problem_codes! {
     ProviderUnavailable, 503, "provider_unavailable", "Provider unavailable", "This sign-in is not available at the moment. Please try again or use another one.";
     ContactMissing, 422, "contact_missing", "Contact missing", "This account has no verified phone number or email address to send a code to.";
     CustomerNotFound, 422, "customer_not_found", "Customer not found", "There is no account with this number or address.";
-    // texts and mail
+    // texts and mails
     NumberInvalid, 422, "number_invalid", "Number invalid", "This is not a valid phone number.";
     NumberUnreachable, 422, "number_unreachable", "Number unreachable", "This number cannot receive a text.";
     NumberUnproven, 422, "number_unproven", "Number unproven", "This number has not been verified. Please sign in with your email address or password.";
@@ -104,7 +104,7 @@ problem_codes! {
 }
 
 impl ProblemCode {
-    /// The refusal that a bare failing status means.
+    /// The default code for a failed response that has only a status code.
     pub fn of_status(status: StatusCode) -> Self {
         match status.as_u16() {
             404 => Self::RouteUnknown,

@@ -1,8 +1,8 @@
-//! Refusals: RFC 9457 problem documents on every failing answer (decisions, section 1).
+//! Errors of the API: RFC 9457 problem documents on every failed response (`docs/specification/decisions.md`, section 1).
 //!
-//! A handler returns a [`Problem`]. It travels in the response's extensions and is written out once, by
-//! [`crate::kernel::request::layer`], which knows the request's id; a failing answer that carries none (an unknown route, a body
-//! over the limit) is given the one of its status there, so that no failing answer has another form.
+//! A handler returns a [`Problem`]. The response carries it as an extension, and [`crate::kernel::request::layer`], which knows the
+//! request id, writes the body. A failed response without a problem (an unknown route, a body over the limit) gets the default
+//! problem of its status code there, so that every failed response has the same format.
 
 mod codes;
 
@@ -14,11 +14,11 @@ use serde_json::{Map, Value, json};
 
 pub use codes::ProblemCode;
 
-/// Why a request was refused, in a form a customer may read.
+/// The reason why a request failed, in a form that customers may read.
 #[derive(Clone, Debug)]
 pub struct Problem(Box<Parts>);
 
-/// Boxed, because a refusal travels through many results that are mostly successes.
+/// Boxed, because a problem is returned through many results that are mostly successes.
 #[derive(Clone, Debug)]
 struct Parts {
     code: ProblemCode,
@@ -29,32 +29,32 @@ struct Parts {
 }
 
 impl Problem {
-    /// A problem with the usual sentence of its code.
+    /// A problem with the default detail of its code.
     pub fn new(code: ProblemCode) -> Self {
         let retry_after = matches!(code.status().as_u16(), 423 | 429 | 503).then_some(1);
         let detail = code.detail().to_owned();
         Self(Box::new(Parts { code, detail, fields: BTreeMap::new(), retry_after, members: Map::new() }))
     }
 
-    /// Another sentence for the customer.
+    /// Replaces the detail.
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.0.detail = detail.into();
         self
     }
 
-    /// Whole seconds to wait, at least 1, in the body and the `Retry-After` header.
+    /// Sets `retry_after` in the body and the `Retry-After` header, in whole seconds, at least 1.
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.0.retry_after = Some(seconds.max(1));
         self
     }
 
-    /// A further member of the body, such as `attempts_left`.
+    /// Adds a further field to the body, such as `attempts_left`.
     pub fn member(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.0.members.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The same refusal of a body that is a part of another one: `path` says which part.
+    /// Prefixes the field names with `path`, for a body that is part of another one.
     pub fn within(mut self, path: &str) -> Self {
         let fields = std::mem::take(&mut self.0.fields);
         if fields.is_empty() {
@@ -64,12 +64,12 @@ impl Problem {
         self
     }
 
-    /// The closed name of this refusal.
+    /// The problem code.
     pub fn code(&self) -> ProblemCode {
         self.0.code
     }
 
-    /// The document, with the id of the request it answers.
+    /// The problem document, with the request id.
     pub fn body(&self, request_id: &str) -> Value {
         let parts = &*self.0;
         let messages: Vec<&str> = match parts.fields.is_empty() {
@@ -116,29 +116,29 @@ impl IntoResponse for Problem {
     }
 }
 
-/// What is wrong with the members of a body, collected so that one answer names all of it.
+/// Validation errors of body fields, collected so that one response reports all of them.
 #[derive(Debug, Default)]
 pub struct FieldErrors(BTreeMap<String, Vec<String>>);
 
 impl FieldErrors {
-    /// A body with one wrong member.
+    /// A problem with a single invalid field.
     pub fn one(field: &str, message: impl Into<String>) -> Problem {
         let mut errors = Self::default();
         errors.add(field, message);
         errors.into_problem()
     }
 
-    /// Notes that `field` is wrong; `message` is a sentence a customer may read.
+    /// Adds an error for `field`; `message` is a sentence that customers may read.
     pub fn add(&mut self, field: &str, message: impl Into<String>) {
         self.0.entry(field.to_owned()).or_default().push(message.into());
     }
 
-    /// Keeps the value of a member that could be parsed, notes the reason of one that could not.
+    /// Returns the parsed value, or adds the error for the field.
     pub fn check<T, E: std::fmt::Display>(&mut self, field: &str, parsed: Result<T, E>) -> Option<T> {
         parsed.map_err(|error| self.add(field, error.to_string())).ok()
     }
 
-    /// Keeps what a body must have, notes when it is not there.
+    /// Returns the value of a required field, or adds an error if it is missing.
     pub fn require<T>(&mut self, field: &str, found: Option<T>) -> Option<T> {
         if found.is_none() {
             self.add(field, format!("{field} is required."));
@@ -146,12 +146,12 @@ impl FieldErrors {
         found
     }
 
-    /// `Ok` when nothing was noted.
+    /// `Ok` if there are no errors.
     pub fn finish(self) -> Result<(), Problem> {
         if self.0.is_empty() { Ok(()) } else { Err(self.into_problem()) }
     }
 
-    /// The refusal that names all that was noted.
+    /// The problem that lists all errors.
     pub fn into_problem(self) -> Problem {
         let first = self.0.values().flatten().next().cloned();
         let mut problem = Problem::new(ProblemCode::BodyInvalid);

@@ -1,4 +1,4 @@
-//! A namespace: its routes, and what is told about them. Both come from one list, so that neither has what the other lacks.
+//! A namespace: its routes and their documentation. Both are built from one list, so that they always match.
 
 mod operations;
 
@@ -43,7 +43,7 @@ where
         self.offering::<R>(Operation::ALL)
     }
 
-    /// The two `GET` routes of a resource, and those of these operations.
+    /// The two `GET` routes of a resource, and the routes of these operations.
     pub fn offering<R: Editable>(self, operations: &[Operation]) -> Self
     where
         R::Room: FromRef<S>,
@@ -51,7 +51,7 @@ where
         self.kind::<R>(Terms::of::<R>(), R::documented(), operations)
     }
 
-    /// The same of one kind among the many that a type stands for.
+    /// Like [`Extension::offering`], for one of the several kinds that a type serves.
     pub fn kind<R: Editable>(mut self, terms: Terms, members: Vec<Described>, operations: &[Operation]) -> Self
     where
         R::Room: FromRef<S>,
@@ -69,12 +69,12 @@ where
         self.describe::<R>(Terms::of::<R>(), R::shown_beside(), &[])
     }
 
-    /// A route beside the five, and what it does.
+    /// Adds a route beside the five, with its summary.
     pub fn beside<H: Handler<T, S>, T: 'static>(self, method: Method, path: &str, sentence: &str, handler: H) -> Self {
         self.beside_asking(method, path, sentence, &[], handler)
     }
 
-    /// The same of a route that takes these parameters.
+    /// Like [`Extension::beside`], for a route that takes query parameters.
     pub fn beside_asking<H: Handler<T, S>, T: 'static>(
         mut self,
         method: Method,
@@ -90,7 +90,7 @@ where
         self
     }
 
-    /// The routes of both, which are of the same namespace.
+    /// Combines the routes of two parts of the same namespace.
     pub fn merge(mut self, other: Self) -> Self {
         debug_assert_eq!(self.namespace, other.namespace);
         self.router = self.router.merge(other.router);
@@ -99,7 +99,7 @@ where
         self
     }
 
-    /// With the state its routes need: it can then stand beside others that need another one.
+    /// Supplies the state that the routes need, so that the result can be combined with routes that need another state.
     pub fn with_state<T>(self, state: S) -> Extension<T> {
         let Self { namespace, router, description, kinds } = self;
         Extension { namespace, router: router.with_state(state), description, kinds }
@@ -128,22 +128,22 @@ where
 }
 
 impl<S> Extension<S> {
-    /// Where it is.
+    /// The base path.
     pub fn path(&self) -> String {
         format!("/{}/int/v1", self.namespace)
     }
 
-    /// What is told about it.
+    /// The OpenAPI description.
     pub fn description(&self) -> Description {
         self.description.clone()
     }
 
-    /// The kinds of records it has.
+    /// The kinds of records in the namespace.
     pub fn kinds(&self) -> &[Referable] {
         &self.kinds
     }
 
-    /// The routes, to be put below its path.
+    /// The routes, to be nested below the base path.
     pub fn into_router(self) -> Router<S> {
         self.router
     }

@@ -1,4 +1,4 @@
-//! What is told about each route, as OpenAPI Operation Objects.
+//! The documentation of each route, as OpenAPI Operation Objects.
 
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ impl Kind {
         Self { namespace: namespace.to_owned(), terms, prefix: R::Id::PREFIX, reading: R::READING, writing: R::WRITING, members }
     }
 
-    /// Of all of them, and of one.
+    /// The paths of the list and of one record.
     pub(super) fn paths(&self) -> (String, String) {
         let plural = plural_path(self.terms.plural);
         (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
@@ -109,7 +109,7 @@ impl Kind {
         parameters
     }
 
-    /// What the form of a record is called; two namespaces may have records of the same name.
+    /// The name of the record's schema. It contains the namespace, because two namespaces may have records of the same name.
     fn name(&self) -> String {
         format!("{}.{}", self.namespace, self.terms.singular)
     }
@@ -122,7 +122,7 @@ impl Kind {
         json!({ "type": "object", "properties": { self.terms.singular: reference(&self.name()) } })
     }
 
-    /// The form of a record, and of a body where one is taken.
+    /// The schema of the record, and of the request body if there is one.
     pub(super) fn schemas(&self, operations: &[Operation]) -> Map<String, Value> {
         let id = json!({ "type": "string", "pattern": format!("^{}_", self.prefix), "readOnly": true });
         let instant = json!({ "type": "string", "format": "date-time", "readOnly": true });
@@ -158,7 +158,7 @@ impl Kind {
     }
 }
 
-/// A route beside the five, and the parameters it takes.
+/// The operation of a route beside the five, with the query parameters it takes.
 pub(super) fn beside(namespace: &str, path: &str, sentence: &str, asked: Parameters) -> Value {
     let mut operation = json!({ "tags": [namespace], "summary": sentence, "responses": problems(&[ProblemCode::RecordNotFound]) });
     operation["responses"]["2XX"] = json!({ "description": "Done." });
@@ -172,7 +172,7 @@ pub(super) fn beside(namespace: &str, path: &str, sentence: &str, asked: Paramet
     operation
 }
 
-/// The refusals of an operation and those that every one has, by their status.
+/// The errors of an operation and those that every operation has, by status code.
 fn problems(refused: &[ProblemCode]) -> Map<String, Value> {
     let everywhere = [ProblemCode::ApiKeyInvalid, ProblemCode::ScopeMissing, ProblemCode::ParameterInvalid];
     refusals(refused.iter().copied().chain(everywhere))

@@ -1,4 +1,4 @@
-//! Addresses of pages and files.
+//! URLs of web pages and files.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -6,12 +6,12 @@ use url::Url;
 
 const MAX_LEN: usize = 2000;
 
-/// An `https` or `http` address of something that is kept elsewhere. Nobody here ever asks for it.
+/// An `https` or `http` URL of something stored elsewhere. The service never requests it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct WebAddress(String);
 
-/// The text is not such an address.
+/// The text is not such a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be an address such as https://files.example.com/1.png, without a password in it.")]
 pub struct NotAWebAddress;

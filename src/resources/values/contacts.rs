@@ -1,4 +1,4 @@
-//! Phone numbers and email addresses, as members of bodies.
+//! Phone numbers and email addresses as fields of request bodies.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Instants, as answers show them.
+//! Instants as responses show them.
 
 use std::str::FromStr;
 
@@ -9,12 +9,13 @@ use serde_json::{Value, json};
 use crate::kernel::clock::timestamp;
 use crate::resources::Parsed;
 
-/// An instant in RFC 3339, cut to the milliseconds that answers show: what was read can be sent back without changing anything.
+/// An RFC 3339 instant, truncated to the milliseconds that responses show. A client can send a value it has read without changing
+/// the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Instant(DateTime<Utc>);
 
-/// The text is not an instant, or one that no calendar here reaches.
+/// The text is not an instant, or its year is not between 1 and 9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be an instant such as 2026-05-21T10:15:00.000+00:00.")]
 pub struct NotAnInstant;

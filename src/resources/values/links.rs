@@ -1,4 +1,4 @@
-//! Other records that must be there.
+//! References to records that must exist.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -7,11 +7,12 @@ use sqlx::PgConnection;
 use crate::kernel::ids::{CompanyId, TypedId};
 use crate::resources::{Parsed, Reference, Resource, Terms, queries};
 
-/// A record of the kind `R`, written like every [`Reference`]. It is there and belongs to the same company, or the body is refused.
+/// A record of the kind `R`, written like every [`Reference`]. The request is rejected unless the record exists and belongs to the
+/// same company.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link<R: Resource>(pub R::Id);
 
-/// The sentence about a record of this kind that is not there.
+/// The error message for a record of this kind that does not exist.
 pub fn no_such(kind: &str) -> String {
     format!("There is no such {}.", kind.replace('_', " "))
 }

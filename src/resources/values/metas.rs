@@ -1,10 +1,10 @@
-//! What a shop keeps with a record.
+//! The free-form `meta` object of a record.
 
 use serde_json::{Map, Value, json};
 
 use crate::resources::Parsed;
 
-/// Facts the shop keeps with a record and that mean nothing to us.
+/// Data that the shop stores with a record. The service does not interpret it.
 pub type Meta = sqlx::types::Json<Map<String, Value>>;
 
 impl Parsed for Meta {

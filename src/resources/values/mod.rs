@@ -1,4 +1,4 @@
-//! The kinds of values that members of bodies have: each read at the edge, so that holding one is the proof that it is good.
+//! The value types of request body fields. Each is parsed when the request is read, so that holding one proves that it is valid.
 
 mod addresses;
 mod contacts;

@@ -1,4 +1,4 @@
-//! Numbers that have bounds.
+//! Numbers with bounds.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -8,7 +8,7 @@ use serde_json::json;
 #[serde(try_from = "f64")]
 pub struct Within<const MIN: i32, const MAX: i32>(f64);
 
-/// The number is out of its range.
+/// The number is out of range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be a number from {min} to {max}.")]
 pub struct OutOfRange {
@@ -31,12 +31,12 @@ impl<const MIN: i32, const MAX: i32> From<Within<MIN, MAX>> for f64 {
     }
 }
 
-/// A whole number from `MIN` to `MAX`, both included.
+/// An integer from `MIN` to `MAX`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "i64")]
 pub struct Whole<const MIN: i32, const MAX: i32>(i32);
 
-/// The number is not a whole one in its range.
+/// The number is not an integer in the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be a whole number from {min} to {max}.")]
 pub struct NotWhole {

@@ -1,17 +1,17 @@
-//! How long what was replaced goes on beside what replaced it.
+//! How long a rotated secret or key stays valid beside its replacement.
 
 use chrono::TimeDelta;
 use serde::Deserialize;
 
-/// Longer than this nobody needs two secrets.
+/// 30 days, in seconds.
 const LONGEST: u32 = 30 * 86_400;
 
-/// Seconds for which an old secret or key stays valid beside the new one: a day, unless somebody says otherwise.
+/// The number of seconds for which an old secret or key stays valid beside the new one. Defaults to one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u32")]
 pub struct Overlap(TimeDelta);
 
-/// The number is no overlap.
+/// The number is too large.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The overlap is at most {LONGEST} seconds.")]
 pub struct NotAnOverlap;

@@ -1,4 +1,4 @@
-//! What every value of a body has in common.
+//! The trait that every value of a request body implements.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -6,27 +6,27 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::CompanyId;
 
-/// A value as a body sends it, parsed at the edge: what is kept of it, how that is shown, and how it is described.
+/// A value of a request body, parsed when the request is read: how it is stored, how it is shown and how it is documented.
 pub trait Parsed: DeserializeOwned + Send + Sync + 'static {
-    /// What its column holds.
+    /// The type of its column.
     type Kept: Send + Sync;
 
-    /// What is kept of a value.
+    /// Converts the value to the stored form.
     fn keep(self) -> Self::Kept;
 
-    /// What a new record holds where nothing was sent; `None` for what nothing can stand in for, which therefore must be sent.
+    /// The default of a new record if the field is missing; `None` for a required field.
     fn initial() -> Option<Self::Kept> {
         None
     }
 
-    /// What is kept, as answers show it.
+    /// The stored value as responses show it.
     fn show(kept: &Self::Kept) -> Value;
 
-    /// What may be sent and what is shown, as a JSON Schema.
+    /// The JSON Schema for requests and responses.
     fn schema() -> Value;
 
-    /// Of a value that names another record: holds that record until the transaction ends, so that it is not deleted before the one
-    /// that refers to it is committed. Tells what kind of record is not there.
+    /// For a value that references another record: takes a shared lock on that record, so that it cannot be deleted before the
+    /// referencing record is committed. Returns the kind of the record if it does not exist.
     fn find_missing(
         _: &Self::Kept,
         _: &mut PgConnection,
@@ -36,7 +36,7 @@ pub trait Parsed: DeserializeOwned + Send + Sync + 'static {
     }
 }
 
-/// May be empty: `null` clears it, and nothing need be sent.
+/// An optional value: `null` clears it, and the field may be missing.
 impl<T: Parsed> Parsed for Option<T> {
     type Kept = Option<T::Kept>;
 
@@ -91,7 +91,7 @@ impl Parsed for bool {
     }
 }
 
-/// `impl Parsed` for a type that a column keeps as another one, shown the way that one is written in JSON.
+/// Implements `Parsed` for a type that is stored as another one, which is shown in its usual JSON form.
 #[macro_export]
 macro_rules! parsed_as {
     ($Type:ty => $Kept:ty, $schema:expr $(; for $($generic:tt)+)?) => {

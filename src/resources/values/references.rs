@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::kernel::ids::{NotAnId, TypedId};
 use crate::resources::{Member, Parsed};
 
-/// Another record: its UUID or TypeID, or an object that has one as its `id`, the way answers show records.
+/// Another record: its UUID or TypeID, or an object with an `id`, which is how responses show records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "ReferenceForm", bound = "")]
 pub struct Reference<I: TypedId>(pub I);

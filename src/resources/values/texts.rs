@@ -1,28 +1,28 @@
-//! Texts that people type.
+//! Free text that people type.
 
 use serde::Deserialize;
 use serde_json::json;
 
-/// Why a text is refused.
+/// The reason why a text is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAText {
-    /// There is nothing in it.
+    /// The text is empty or blank.
     #[error("This may not be empty.")]
     Empty,
-    /// It is longer than there is room for.
+    /// The text is longer than the limit.
     #[error("This may have {0} characters at most.")]
     TooLong(usize),
-    /// It holds characters that nobody can see.
+    /// The text contains control characters.
     #[error("This may not contain control characters.")]
     Control,
 }
 
-/// One line of text: 1 to `MAX` characters, without blanks around them.
+/// One line of text: 1 to `MAX` characters, without leading or trailing whitespace.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Line<const MAX: usize>(String);
 
-/// Text of several lines: 1 to `MAX` characters, without blanks around them.
+/// Text of several lines: 1 to `MAX` characters, without leading or trailing whitespace.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Text<const MAX: usize>(String);

@@ -1,8 +1,8 @@
 //! Closed sets of words, such as statuses.
 
-/// A closed set of words. Made by [`words!`](crate::words).
+/// A closed set of words. Implemented by [`words!`](crate::words).
 pub trait Words {
-    /// All of them, as JSON and the database write them.
+    /// All words, as JSON and the database write them.
     const WORDS: &'static [&'static str];
 }
 
@@ -11,16 +11,16 @@ pub trait Words {
 #[error("This must be one of {}.", .0.join(", "))]
 pub struct NotAWord(pub &'static [&'static str]);
 
-/// Declares an enum whose variants are the words that JSON and the database write. A new record has the one that is `initially` meant; where
-/// none is, it has to be sent.
+/// Declares an enum whose variants are the words that JSON and the database write. `initially` names the default of a new record;
+/// without it the field is required.
 ///
 /// ```
 /// portico::words! {
 ///     /// How full a shelf is.
 ///     pub enum Fullness, initially Empty {
-///         /// There is nothing on it.
+///         /// The shelf is empty.
 ///         Empty = "empty",
-///         /// There is room left.
+///         /// The shelf has room left.
 ///         HalfFull = "half_full",
 ///     }
 /// }
@@ -44,7 +44,7 @@ macro_rules! words {
         )?
 
         impl $Name {
-            /// All of them.
+            /// All variants.
             pub const ALL: &'static [Self] = &[$(Self::$Word),*];
 
             /// The word, as JSON and the database write it.

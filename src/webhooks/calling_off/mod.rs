@@ -1,12 +1,13 @@
-//! Calling off: what waits is closed as cancelled, because somebody asked for it or because its subscription is not served any more.
+//! Cancelling: closes waiting deliveries as cancelled, on request or because their subscription is disabled or deleted.
 //!
-//! One delivery is called off at once. What waits for an endpoint may be a million: whoever disables or deletes the subscription notes in the
-//! same transaction how far its deliveries are called off, and closes a batch of them, which most often is all. The worker closes the others,
-//! a batch at a time, and then takes the note away. Who stops half-way is followed by whoever looks next; any number may do so at once.
+//! A single delivery is cancelled at once. A million deliveries may wait for an endpoint. The transaction that disables or deletes
+//! the subscription therefore marks how far its deliveries are cancelled, and closes one batch, which usually is all of them. The
+//! worker closes the rest batch by batch and then removes the mark. If an instance stops half-way, the next run of any instance
+//! continues. Any number of instances can do this concurrently.
 //!
-//! As long as the note is there, nothing that waits for the endpoint is claimed: none of what was called off is sent after that commit. What
-//! a subscription that is enabled again waits for meanwhile is claimed when the note is gone. What is in flight may still arrive, but is not
-//! repeated.
+//! While the mark is set, no waiting delivery of the endpoint is claimed, so no cancelled delivery is sent after that commit. If
+//! the subscription is enabled again meanwhile, its new deliveries are claimed once the mark is removed. A delivery in flight may
+//! still arrive, but is not retried.
 
 mod queries;
 
@@ -24,12 +25,12 @@ use crate::webhooks::calling_off::queries::CalledOff;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::{Webhooks, replays};
 
-/// Deliveries closed at once. Nobody waits long for so many.
+/// Number of deliveries closed at once; small enough that other transactions do not wait long.
 const BATCH: usize = 1000;
-/// How often the worker looks.
+/// The interval at which the worker looks for cancelled deliveries.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Calls off whatever waits for a subscription, and ends its replays.
+/// Cancels all open deliveries of a subscription, and ends its replays.
 pub(super) async fn call_off_all(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     replays::stop_replays(conn, subscription, now).await?;
     queries::lock_endpoint(conn, subscription).await?;
@@ -40,7 +41,7 @@ pub(super) async fn call_off_all(conn: &mut PgConnection, subscription: Subscrip
     Ok(())
 }
 
-/// Closes the next of them, and answers how many there were.
+/// Closes the next batch and returns its size.
 async fn close_batch(conn: &mut PgConnection, called_off: CalledOff, now: DateTime<Utc>) -> Result<usize, sqlx::Error> {
     let batch = queries::lock_batch(conn, called_off, BATCH).await?;
     queries::close(conn, &batch, now).await?;
@@ -48,7 +49,7 @@ async fn close_batch(conn: &mut PgConnection, called_off: CalledOff, now: DateTi
 }
 
 impl Webhooks {
-    /// Calls off a delivery. One in flight may still arrive, but is not repeated.
+    /// Cancels a delivery. A delivery in flight may still arrive, but is not retried.
     pub(super) async fn cancel(&self, company: CompanyId, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
         let mut edit = Edit::begin(self, company).await?;
         let subscription = edit.show::<Delivery>(id).await?.record.fields.subscription_id;
@@ -62,8 +63,8 @@ impl Webhooks {
         Ok(shown)
     }
 
-    /// Closes the next batch of what is called off, for each endpoint in turn: none waits for the backlog of another. Answers whether there
-    /// was any.
+    /// Closes the next batch of cancelled deliveries of each endpoint in turn, so no endpoint waits for the backlog of another.
+    /// Returns whether there were any.
     pub async fn work_off_calling_off(&self) -> Result<bool, sqlx::Error> {
         let called_off = queries::find_called_off(&mut *self.engine.acquire().await?).await?;
         let mut any = false;
@@ -84,14 +85,15 @@ impl Webhooks {
         let closed = close_batch(&mut transaction, called_off, self.clock.now()).await?;
         transaction.commit().await?;
         if closed < BATCH {
-            // Not in that transaction: who has locked the endpoint may wait for one of its deliveries.
+            // In a transaction of its own: a transaction that holds the lock of the endpoint may wait for one of the deliveries
+            // locked here.
             queries::finish(&mut *self.engine.acquire().await?, called_off).await?;
         }
         Ok(closed)
     }
 }
 
-/// Closes what is called off, as long as the program runs.
+/// Closes cancelled deliveries as long as the program runs.
 pub(super) async fn work_off(webhooks: Webhooks, lifecycle: Lifecycle) {
     let batches = async || {
         while !lifecycle.stopping().is_cancelled() && webhooks.work_off_calling_off().await? {}

@@ -1,25 +1,26 @@
-//! The SQL of calling off. Whoever locks an endpoint may wait for a delivery, so nobody who holds deliveries waits for an endpoint.
+//! The SQL of cancelling. A transaction that holds the lock of an endpoint may wait for a delivery, so a transaction that holds
+//! deliveries never waits for an endpoint.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{DeliveryId, SubscriptionId};
 
-/// Whose deliveries are called off, and how far.
+/// A cancellation mark: the subscription, and how far its deliveries are cancelled.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CalledOff {
     pub(super) subscription: SubscriptionId,
     before: i64,
 }
 
-/// Holds the row of the endpoint: until the transaction ends nobody else moves its deliveries from one table to another.
+/// Locks the row of the endpoint: until the transaction ends, no other transaction moves its deliveries between tables.
 pub(super) async fn lock_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
     sqlx::query!("select from endpoints where subscription_id = $1 for no key update", subscription.uuid()).execute(conn).await?;
     Ok(())
 }
 
-/// Calls off what is in flight to an endpoint, and notes that all that waits for it is, too. The endpoint has to be locked, by a statement
-/// before: this one sees only what was there when it began.
+/// Cancels the deliveries in flight to an endpoint, and marks all its waiting deliveries as cancelled. The endpoint must be locked
+/// by an earlier statement, because this one sees only what was committed when it began.
 pub(super) async fn call_off(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<CalledOff, sqlx::Error> {
     sqlx::query_as!(
         CalledOff,
@@ -34,7 +35,7 @@ pub(super) async fn call_off(conn: &mut PgConnection, subscription: Subscription
     .await
 }
 
-/// What is called off and may not be closed yet, the longest first.
+/// The marks whose deliveries may not all be closed yet, oldest first.
 pub(super) async fn find_called_off(conn: &mut PgConnection) -> Result<Vec<CalledOff>, sqlx::Error> {
     sqlx::query_as!(
         CalledOff,
@@ -45,7 +46,7 @@ pub(super) async fn find_called_off(conn: &mut PgConnection) -> Result<Vec<Calle
     .await
 }
 
-/// The next deliveries that are called off, but those that somebody else is closing.
+/// Locks the next cancelled deliveries, except those that another transaction is closing.
 pub(super) async fn lock_batch(conn: &mut PgConnection, called_off: CalledOff, limit: usize) -> Result<Vec<DeliveryId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select id as "id: DeliveryId" from waiting where subscription_id = $1 and place < $2
@@ -58,7 +59,7 @@ pub(super) async fn lock_batch(conn: &mut PgConnection, called_off: CalledOff, l
     .await
 }
 
-/// Closes those of the deliveries that wait; answers whether any did.
+/// Closes those of the deliveries that are waiting; returns whether there were any.
 pub(super) async fn close(conn: &mut PgConnection, deliveries: &[DeliveryId], now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let closed = sqlx::query!(
         "with called_off as (
@@ -76,13 +77,13 @@ pub(super) async fn close(conn: &mut PgConnection, deliveries: &[DeliveryId], no
     Ok(closed.rows_affected() > 0)
 }
 
-/// Marks a delivery that is in flight; answers whether it is.
+/// Marks a delivery in flight as cancelled; returns whether it was in flight.
 pub(super) async fn call_off_in_flight(conn: &mut PgConnection, id: DeliveryId) -> Result<bool, sqlx::Error> {
     let marked = sqlx::query!("update in_flight set called_off = true where id = $1", id.uuid()).execute(conn).await?;
     Ok(marked.rows_affected() > 0)
 }
 
-/// Takes the note away, unless something of what it tells of still waits, or more has been called off since.
+/// Removes the mark, unless a delivery that it covers is still waiting or a newer mark has replaced it.
 pub(super) async fn finish(conn: &mut PgConnection, called_off: CalledOff) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update endpoints set called_off_before = null where subscription_id = $1 and called_off_before = $2

@@ -1,42 +1,42 @@
-//! How long an endpoint has been failing, and what has to be told of it: pure functions.
+//! How long an endpoint has been failing, and which notice is due: pure functions.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// As long as this every delivery may fail.
+/// How long all deliveries can fail before the webhook is disabled.
 pub(super) const PATIENCE: TimeDelta = TimeDelta::days(5);
-/// At these percents of it the operators are told.
+/// The percentages of this time at which operators are notified.
 const STEPS: [i16; 4] = [100, 90, 70, 50];
 
-/// An endpoint between two successes.
+/// The failures of an endpoint between two successes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Episode {
     /// The first failure since the last success.
     pub(super) failing_since: Option<DateTime<Utc>>,
     pub(super) last_failure_at: Option<DateTime<Utc>>,
     pub(super) last_success_at: Option<DateTime<Utc>>,
-    /// What the operators have been told, 0 for nothing …
+    /// The percentage that operators were last notified of; 0 for none.
     pub(super) noticed_percent: i16,
-    /// … and of which episode.
+    /// The `failing_since` of the episode that they were notified of.
     pub(super) noticed_since: Option<DateTime<Utc>>,
 }
 
-/// What there is to tell.
+/// A notice to operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Notice {
-    /// So much of the time has passed.
+    /// This percentage of the time has passed.
     Failing { since: DateTime<Utc>, percent: i16 },
-    /// All of it.
+    /// All of the time has passed.
     Disabled { since: DateTime<Utc> },
-    /// The endpoint said that it is gone, however much has passed.
+    /// The endpoint responded that it is gone, however much time has passed.
     Gone { since: DateTime<Utc> },
-    /// A delivery succeeded after they had been told.
+    /// A delivery succeeded after a notice.
     Recovered { since: DateTime<Utc> },
-    /// Nothing: somebody enabled the webhook anew, and what they had been told is over.
+    /// The webhook was enabled again after a notice; the episode ends without a notice.
     Over,
 }
 
 impl Episode {
-    /// What the operators have to know and do not know yet.
+    /// The notice that is due and has not been given yet.
     pub(super) fn due(&self) -> Option<Notice> {
         match self.noticed_since {
             Some(told) if self.failing_since != Some(told) => Some(match self.last_success_at {
@@ -58,7 +58,7 @@ impl Episode {
 }
 
 impl Notice {
-    /// What they know after it.
+    /// The percentage that operators have been notified of after this notice.
     pub(super) fn percent(&self) -> i16 {
         match self {
             Self::Failing { percent, .. } => *percent,
@@ -67,7 +67,7 @@ impl Notice {
         }
     }
 
-    /// The episode they know of after it.
+    /// The episode that operators have been notified of after this notice.
     pub(super) fn failing_since(&self) -> Option<DateTime<Utc>> {
         match self {
             Self::Failing { since, .. } | Self::Disabled { since } | Self::Gone { since } => Some(*since),
@@ -84,7 +84,7 @@ mod tests {
         DateTime::UNIX_EPOCH + TimeDelta::hours(hour)
     }
 
-    /// Failing from hour 0 to `until`, after `percent` was told.
+    /// Failing from hour 0 to `until`, with a notice of `percent` already given.
     fn failing(until: i64, percent: i16) -> Episode {
         let noticed_since = (percent > 0).then(|| hour(0));
         Episode {
@@ -109,7 +109,7 @@ mod tests {
             (119, 90, None),
             (120, 90, Some(Notice::Disabled { since })),
             (500, 100, None),
-            // Nobody looked meanwhile.
+            // No check happened in between.
             (110, 0, Some(Notice::Failing { since, percent: 90 })),
         ] {
             assert_eq!(failing(until, told).due(), due, "hour {until}, after {told}");

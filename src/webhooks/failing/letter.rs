@@ -1,4 +1,4 @@
-//! What the operators are written.
+//! The mail to operators about a notice.
 
 use crate::kernel::clock::timestamp;
 use crate::resources::Record;

@@ -1,9 +1,11 @@
-//! Failing endpoints: the operators are told before a webhook is disabled, and when it is (decisions, section 7).
+//! Failing endpoints: operators are notified before a webhook is disabled, and when it is (`docs/specification/decisions.md`,
+//! section 7).
 //!
-//! Whoever records attempts notes since when an endpoint has been failing without a single success. From there to its last failure is what
-//! counts: an endpoint that nobody sends anything is not disabled for one old failure. At 50, 70 and 90 percent of five days the
-//! operators are told, at 100 the webhook is disabled; when a delivery succeeds after they were told, they are told that too. Replays
-//! count nowhere. An endpoint that says that it is gone is believed at once: its webhook is disabled, and they are told.
+//! Recording attempts stores since when an endpoint has been failing without a single success. The time from then to its last
+//! failure counts, so an endpoint without deliveries is not disabled because of one old failure. Operators are notified at 50, 70
+//! and 90 percent of five days; at 100 percent the webhook is disabled. When a delivery succeeds after a notice, operators are
+//! notified of that too. Replays are not counted. When an endpoint responds that it is gone, its webhook is disabled at once, and
+//! operators are notified.
 //!
 //! Each of these is told once an episode, however many instances look: what was told is written to the endpoint's row under its lock, in
 //! the transaction that publishes the event. Mail goes out after the commit; an instance that dies in between leaves the event as the
@@ -36,7 +38,7 @@ use crate::webhooks::subscription::{DisabledReason, Status, Subscription};
 /// How often an instance looks.
 const EVERY: Duration = Duration::from_secs(60);
 
-/// Looks every minute.
+/// Checks for due notices every minute.
 pub(super) async fn watch(webhooks: Webhooks, lifecycle: Lifecycle) {
     let minute = || async {
         if let Err(error) = webhooks.tell_of_failing().await {
@@ -47,7 +49,7 @@ pub(super) async fn watch(webhooks: Webhooks, lifecycle: Lifecycle) {
 }
 
 impl Webhooks {
-    /// Tells the operators what they have to know by now, and disables what has been failing for too long.
+    /// Notifies operators where a notice is due, and disables webhooks that have been failing for too long.
     pub async fn tell_of_failing(&self) -> Result<(), sqlx::Error> {
         let mut conn = self.engine.acquire().await?;
         let suspects = queries::list_suspects(&mut conn).await?;
@@ -77,7 +79,7 @@ impl Webhooks {
         Ok(notice.event().map(|_| (notice, webhook)))
     }
 
-    /// Disables the webhooks of endpoints that said that they are gone, and tells the operators.
+    /// Disables the webhooks whose endpoints responded with 410, and notifies operators.
     pub(super) async fn disable_gone(&self, gone: Vec<Gone>) {
         for gone in gone {
             // A refusal was logged, or the webhook has been deleted meanwhile; the next delivery, if there is any, is answered 410 again.
@@ -165,7 +167,7 @@ impl Notice {
         }
     }
 
-    /// Of a disabled webhook nothing is told any more, but what was told of it is forgotten when its time has come.
+    /// A disabled webhook needs no further notices, but the end of its episode is still recorded.
     fn concerns(&self, status: Status) -> bool {
         status == Status::Enabled || matches!(self, Self::Over)
     }

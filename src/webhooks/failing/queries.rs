@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::webhooks::failing::episode::Episode;
 
-/// An endpoint that may have something to tell.
+/// An endpoint with a notice that may be due.
 #[derive(Debug)]
 pub(super) struct Suspect {
     pub(super) company: CompanyId,
@@ -14,7 +14,7 @@ pub(super) struct Suspect {
     pub(super) episode: Episode,
 }
 
-/// Endpoints that have been failing for some days, and those whose operators have been told something.
+/// Endpoints that have been failing for at least two days, and those whose operators have been notified.
 pub(super) async fn list_suspects(conn: &mut PgConnection) -> Result<Vec<Suspect>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"select subscriptions.company_id as "company: CompanyId", subscriptions.id as "subscription: SubscriptionId",
@@ -40,7 +40,7 @@ pub(super) async fn list_suspects(conn: &mut PgConnection) -> Result<Vec<Suspect
     Ok(suspect.collect())
 }
 
-/// The episode of an endpoint, which stays as it is until the transaction ends.
+/// Reads the episode of an endpoint and locks its row until the transaction ends.
 pub(super) async fn lock_episode(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<Episode, sqlx::Error> {
     sqlx::query_as!(
         Episode,
@@ -52,7 +52,7 @@ pub(super) async fn lock_episode(conn: &mut PgConnection, subscription: Subscrip
     .await
 }
 
-/// Notes what the operators know.
+/// Stores which notice the operators have been given.
 pub(super) async fn note_told(
     conn: &mut PgConnection,
     subscription: SubscriptionId,

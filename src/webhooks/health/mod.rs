@@ -1,8 +1,8 @@
-//! Health: how an endpoint is doing, as `GET webhooks/{uuid}` shows it.
+//! The health of an endpoint, as `GET webhooks/{uuid}` shows it.
 //!
-//! The counters are kept by whoever records attempts; rate and durations are those of the attempts of the last day, looked up among the
-//! thousand newest deliveries that have closed and the thousand newest that wait for a retry, so that a busy endpoint costs no more than
-//! that. Replays count nowhere.
+//! The counters are maintained when attempts are recorded. The success rate and the durations cover the attempts of the last day.
+//! They are computed from the thousand newest closed deliveries and the thousand newest that wait for a retry, so a busy endpoint
+//! costs no more than that. Replays are not counted.
 
 mod queries;
 
@@ -13,10 +13,10 @@ use sqlx::PgConnection;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::SubscriptionId;
 
-/// Attempts older than this say nothing about today.
+/// The age limit of the attempts that are counted.
 const WINDOW: TimeDelta = TimeDelta::days(1);
 
-/// What is known of an endpoint.
+/// The health of an endpoint.
 #[derive(Debug)]
 struct Health {
     attempts: i64,
@@ -30,7 +30,7 @@ struct Health {
     open_until: Option<DateTime<Utc>>,
 }
 
-/// The member `health` of a webhook.
+/// The field `health` of a webhook.
 pub(super) async fn member(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<Value, sqlx::Error> {
     Ok(queries::find_health(conn, subscription, now - WINDOW).await?.present(now))
 }
@@ -50,7 +50,7 @@ impl Health {
         })
     }
 
-    /// From 0 to 1, in thousandths; null when nothing was tried.
+    /// From 0 to 1, in thousandths; null without attempts.
     fn success_rate(&self) -> Option<f64> {
         let thousandths = (self.succeeded * 1000).checked_div(self.attempts)?;
         i32::try_from(thousandths).ok().map(|thousandths| f64::from(thousandths) / 1000.0)

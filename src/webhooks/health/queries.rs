@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use crate::kernel::ids::SubscriptionId;
 use crate::webhooks::health::Health;
 
-/// The counters of an endpoint, and what the attempts of its deliveries since `since` were like.
+/// Reads the counters of an endpoint, and computes the figures over the attempts of its deliveries since `since`.
 pub(super) async fn find_health(
     conn: &mut PgConnection,
     subscription: SubscriptionId,

@@ -1,4 +1,4 @@
-//! From the queue into flight.
+//! Moves deliveries from the queue into flight.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
@@ -11,25 +11,25 @@ use crate::webhooks::endpoint::Stored;
 use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat};
 use crate::webhooks::targets::EndpointUrl;
 
-/// What bounds one claim.
+/// The limits of one claim.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::webhooks) struct Limits {
-    /// Deliveries taken at most.
+    /// Maximum number of deliveries to take.
     pub(in crate::webhooks) deliveries: i32,
-    /// Endpoints looked at, at most.
+    /// Maximum number of endpoints to examine.
     pub(in crate::webhooks) endpoints: i32,
-    /// Deliveries in flight to one endpoint at most.
+    /// Maximum number of deliveries in flight to one endpoint.
     pub(in crate::webhooks) in_flight: i32,
-    /// The longest that a circuit stays open.
+    /// The longest time that a circuit stays open.
     pub(in crate::webhooks) cool_down: TimeDelta,
 }
 
-/// A row of a claim: what it found, and a delivery unless it took none.
+/// A row of a claim: the summary, and a delivery unless none was taken.
 #[derive(Debug)]
 struct Row {
     last: Option<SubscriptionId>,
     more: bool,
-    /// In one of the rows.
+    /// Set in one of the rows.
     crowded: Option<Vec<SubscriptionId>>,
     unseen: bool,
     missed: bool,
@@ -48,16 +48,18 @@ struct Row {
     body: Option<Vec<u8>>,
 }
 
-/// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the one of
-/// an empty claim has no delivery. One of the deliveries of an event has its bytes.
+/// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the
+/// row of an empty claim has no delivery. One delivery of each event carries the event's bytes.
 ///
-/// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around: what it costs is the
-/// number of endpoints that wait, never the number of deliveries that do. (`offset 0` keeps PostgreSQL from looking for each twice.)
-/// `endpoint` locks them and knows how much room each has: nobody else can fill it meanwhile. An instant further in the future than it can
-/// be was written before the clock was set back; what waits for its first attempt is due whatever the clock says.
+/// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around. Its cost depends
+/// on the number of endpoints with waiting deliveries, not on the number of these deliveries. (`offset 0` keeps PostgreSQL from
+/// evaluating the lookup twice.) `locked` locks the endpoints and `endpoint` computes the capacity of each, so no other transaction
+/// can use it meanwhile. An instant further in the future than is possible was written before the clock was set back and is
+/// ignored; a delivery that waits for its first attempt is due whatever the clock says.
 ///
-/// The circuit is not there for replays: they do not wait for it, and in flight they take no place of the one on trial. (One that ends at this
-/// very moment is still counted, and then two may be.)
+/// The circuit does not apply to replays: they do not wait for it, and while they are in flight they do not count as the trial
+/// attempt of a half-open circuit. (A replay that ends at this very moment is still counted, and then two trial attempts may be
+/// made.)
 pub(in crate::webhooks) async fn claim_due(
     conn: &mut PgConnection,
     lane: Lane,
@@ -175,7 +177,7 @@ pub(in crate::webhooks) async fn claim_due(
     Ok((found, rows.into_iter().filter_map(|row| taken!(row, row.number?, row.failures?, row.in_order?, row.is_replay?)).collect()))
 }
 
-/// What sending needs of these subscriptions.
+/// Reads what sending needs to know about these subscriptions.
 pub(in crate::webhooks) async fn find_endpoints(conn: &mut PgConnection, subscriptions: &[Uuid]) -> Result<Vec<Stored>, sqlx::Error> {
     sqlx::query_as!(
         Stored,

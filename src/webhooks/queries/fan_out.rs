@@ -1,4 +1,4 @@
-//! From the outbox to the queue, or into flight.
+//! Moves events from the outbox into the queue, or their deliveries directly into flight.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -7,10 +7,10 @@ use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::claim::Taken;
 use crate::webhooks::fan_out::FannedOut;
 
-/// The advisory lock of whoever fans out.
+/// The key of the advisory lock that fan-out holds.
 const FANNING_OUT: i64 = 0x0070_6f72_7469_636e;
 
-/// A row of a fan-out: what it did, and a delivery unless it took none into flight.
+/// A row of a fan-out: the summary, and a delivery unless none was taken into flight.
 struct Row {
     events: i64,
     deliveries: i64,
@@ -25,12 +25,13 @@ struct Row {
     body: Option<Vec<u8>>,
 }
 
-/// Turns up to `events` events of the outbox into deliveries. One instance at a time does so, oldest first: what comes later about a record
-/// is never there before what came first. Who finds another at it leaves it to them.
+/// Turns up to `events` events of the outbox into deliveries, oldest first. Only one instance fans out at a time, so a later event
+/// about a record is never fanned out before an earlier one. If another instance holds the advisory lock, nothing is done.
 ///
-/// Up to `flights` of them are taken into flight at once, where nothing has to be looked at first: the endpoint has room, nothing waits for
-/// it, its circuit is closed, and it wants neither order nor a pace. The others wait to be claimed, those in order behind the one before, if
-/// there is any: so their endpoints are locked as well, before any is queued. The first delivery of each event that flies has its bytes.
+/// Up to `flights` of the deliveries are taken into flight at once. This requires that the endpoint has capacity, no delivery waits
+/// for it, its circuit is closed, and its subscription has neither ordering nor a rate limit. All other deliveries wait to be
+/// claimed. Ordered deliveries wait behind their predecessor, if there is one; their endpoints are locked before any delivery is
+/// queued. The first delivery of each event that is taken into flight carries the event's bytes.
 pub(in crate::webhooks) async fn fan_out(
     conn: &mut PgConnection,
     events: u16,
@@ -38,7 +39,7 @@ pub(in crate::webhooks) async fn fan_out(
     in_flight: i32,
     now: DateTime<Utc>,
 ) -> Result<(FannedOut, Vec<Taken>), sqlx::Error> {
-    // The ids are made here, as the program makes them: time first, chance after it.
+    // The statement generates the ids as the program does: a time prefix, then random bits.
     let time = &DeliveryId::new(now).uuid().to_string()[..15];
     let rows = sqlx::query_as!(
         Row,

@@ -1,15 +1,17 @@
-//! The SQL of the engine, a file for each step of a delivery.
+//! The SQL of the delivery engine, one file for each step of a delivery.
 //!
-//! A delivery is in one of three tables: `waiting`, `in_flight` or `deliveries`. Every statement that moves deliveries of an endpoint
-//! locks the endpoint's row first, and rows of several endpoints in the order of their ids: so no two moves of one delivery meet, and
-//! nobody waits in a circle. Who also looks at subscriptions locks them before their endpoints. What is called off with its endpoint is
-//! closed without that lock: nobody claims it any more.
+//! A delivery is in one of three tables: `waiting`, `in_flight` or `deliveries`. Every statement that moves deliveries of an
+//! endpoint locks the row of the endpoint first, and the rows of several endpoints in the order of their ids. Two moves of one
+//! delivery therefore never overlap, and no deadlock occurs. A statement that also reads subscriptions locks them before their
+//! endpoints. The waiting deliveries that are cancelled together with their endpoint are closed without this lock: they can no
+//! longer be claimed.
 //!
-//! Of the deliveries of a chain, which have to be made in order, one is in a lane or in flight; the others wait in none, behind it. The database
-//! itself lets the next one go ahead, whatever ends the one before: triggers of `waiting` and `in_flight`, at the end of the statement, where
-//! they see what others did before this one had the lock.
+//! Deliveries of a chain have to be made in order. At most one of them is in a lane or in flight; the others wait behind it,
+//! outside the lanes. Triggers of `waiting` and `in_flight` put the next one into a lane, whatever ends the one before. They run at
+//! the end of the statement, where they see what other transactions did before this one had the lock.
 
-/// What a row tells of a delivery that was taken into flight; `None` when it tells of none, as the one row of a statement that took none.
+/// Builds a [`Taken`](crate::webhooks::claim::Taken) from a row; `None` if the row has no delivery, as the single row of a
+/// statement that claimed none.
 macro_rules! taken {
     ($row:ident, $number:expr, $failures:expr, $in_order:expr, $is_replay:expr) => {
         (|| {

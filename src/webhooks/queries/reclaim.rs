@@ -1,4 +1,4 @@
-//! Back from the flights of workers that died.
+//! Takes deliveries back from workers that died.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -6,8 +6,9 @@ use sqlx::PgConnection;
 use crate::kernel::ids::AttemptId;
 use crate::webhooks::outcome::Fault;
 
-/// Ends the leases taken before `expired_before` and those that seem to be taken after `impossible_after`: the attempt is logged as
-/// interrupted, its delivery due again unless `interruptions` attempts were lost. Answers how many there were.
+/// Ends the leases taken before `expired_before` and those that appear to be taken after `impossible_after`. The attempt is logged
+/// as interrupted. Its delivery becomes due again, or fails once it has lost `interruptions` attempts this way. Returns the number
+/// of leases.
 pub(in crate::webhooks) async fn release_expired(
     conn: &mut PgConnection,
     expired_before: DateTime<Utc>,

@@ -1,12 +1,12 @@
-//! Out of flight: closed, or back into the queue.
+//! Moves deliveries out of flight: closed, or back into the queue.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
 use crate::webhooks::record::Columns;
 
-/// Logs attempts and moves their deliveries on, where the lease still holds; answers for how many it did. A delivery that was called off
-/// in flight is not repeated. Each endpoint's health is written once for all its attempts; replays leave it alone.
+/// Logs attempts and moves their deliveries to the next state where the lease still holds; returns how many. A delivery that was
+/// cancelled in flight is not retried. The health of each endpoint is written once for all its attempts; replays do not affect it.
 pub(in crate::webhooks) async fn record_attempts(
     conn: &mut PgConnection,
     columns: &Columns,

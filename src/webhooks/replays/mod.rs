@@ -1,10 +1,12 @@
-//! Replays: deliveries made again because somebody asked for it (decisions, section 7).
+//! Replays: new deliveries made from closed ones, on request (`docs/specification/decisions.md`, section 7).
 //!
-//! A replay is a delivery of its own, of the same event with the same `webhook-id`, signed with the secret of the moment. It says what it
-//! repeats, and therefore neither hurts nor heals the endpoint, and it is made even to a disabled subscription, which has nothing else
-//! waiting. One delivery, or one event for all who want it, is a statement. Everything of an endpoint since a time may be a million
-//! deliveries: that is a row of [`Replay`], and the worker makes so many of them every second ([`working_off`]) and notes how far it has
-//! come in the same transaction. Whoever stops half-way goes on there. All that are unfinished go on beside one another.
+//! A replay is a delivery of its own, of the same event with the same `webhook-id`, signed with the current secret. It refers to
+//! the delivery that it replays. It therefore does not affect the health of the endpoint. A single delivery is replayed even to a
+//! disabled subscription, which has no other deliveries waiting. Replaying one delivery, or one event for all matching
+//! subscriptions, is one statement. Replaying all deliveries of an endpoint since some time may concern a million deliveries. Such
+//! a request is a row of [`Replay`]: the worker creates a batch of deliveries every second ([`working_off`]) and stores its
+//! progress in the same transaction. If an instance stops half-way, the next run continues there. All unfinished replays advance
+//! concurrently.
 //!
 //! Repeated are originals: of an event that failed and failed again when it was repeated, one more delivery is made and not two. An event
 //! that failed and has arrived since by a replay is not repeated again.

@@ -1,4 +1,4 @@
-//! The SQL of replays. Deliveries are only added to `waiting`, which needs no lock of their endpoint.
+//! The SQL of replays. Rows are only added to `waiting`, which needs no lock of the endpoint.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -7,7 +7,7 @@ use uuid::Uuid;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, ReplayId, SubscriptionId};
 use crate::webhooks::replays::replay::{Repeatable, Wanted};
 
-/// How many deliveries made from `wanted.since` until `until` would be repeated.
+/// The number of deliveries created from `wanted.since` until `until` that would be replayed.
 pub(super) async fn count_repeated(
     conn: &mut PgConnection,
     subscription: SubscriptionId,
@@ -32,7 +32,7 @@ pub(super) async fn count_repeated(
     .await
 }
 
-/// A replay that is being worked on.
+/// A replay that is locked to be worked on.
 #[derive(Debug)]
 pub(super) struct Locked {
     id: ReplayId,
@@ -43,7 +43,7 @@ pub(super) struct Locked {
     position_id: Uuid,
 }
 
-/// Those that are not finished, unless what they may repeat is still being called off.
+/// The unfinished replays, except while deliveries that they may concern are still being cancelled.
 pub(super) async fn find_unfinished(conn: &mut PgConnection) -> Result<Vec<ReplayId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select id as "id: ReplayId" from replays where finished_at is null
@@ -54,7 +54,7 @@ pub(super) async fn find_unfinished(conn: &mut PgConnection) -> Result<Vec<Repla
     .await
 }
 
-/// One that is not finished, unless somebody works on it.
+/// Locks an unfinished replay; `None` if it is finished or locked by another transaction.
 pub(super) async fn lock_replay(conn: &mut PgConnection, id: ReplayId) -> Result<Option<Locked>, sqlx::Error> {
     sqlx::query_as!(
         Locked,
@@ -68,7 +68,7 @@ pub(super) async fn lock_replay(conn: &mut PgConnection, id: ReplayId) -> Result
     .await
 }
 
-/// What one step made.
+/// The result of one batch.
 #[derive(Debug)]
 pub(super) struct Batch {
     pub(super) made: i64,
@@ -76,7 +76,7 @@ pub(super) struct Batch {
     last_id: Option<Uuid>,
 }
 
-/// Makes the next `limit` deliveries of a replay.
+/// Creates the next `limit` deliveries of a replay.
 pub(super) async fn repeat_batch(conn: &mut PgConnection, replay: &Locked, limit: i64, now: DateTime<Utc>) -> Result<Batch, sqlx::Error> {
     let time = &DeliveryId::new(now).uuid().to_string()[..15];
     sqlx::query_as!(
@@ -136,7 +136,7 @@ pub(super) async fn note_progress(
     Ok(())
 }
 
-/// Ends the replays of a subscription where they are.
+/// Ends the unfinished replays of a subscription where they are.
 pub(in crate::webhooks) async fn stop_replays(
     conn: &mut PgConnection,
     subscription: SubscriptionId,
@@ -171,8 +171,9 @@ pub(super) async fn repeat_delivery(
     .await
 }
 
-/// Makes a delivery of an event for each enabled subscription that wants it and does not wait for it already; of a test, for the one it was
-/// for. Where there was none before it is a first one, as any. With `count_only` none is made. `None` when the company has no such event.
+/// Creates a delivery of an event for each enabled subscription that wants it and has no open delivery of it. A test event is
+/// replayed only to the subscription it was sent to. Where the event was not delivered before, the new delivery is an ordinary
+/// first one. With `count_only`, nothing is created. `None` if the company has no such event.
 pub(super) async fn repeat_event(
     conn: &mut PgConnection,
     company: CompanyId,

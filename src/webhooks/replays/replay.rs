@@ -1,4 +1,4 @@
-//! A replay of many deliveries, as a resource that is only read: how much of it has been made.
+//! A replay of many deliveries as a read-only resource, with its progress.
 
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
@@ -10,21 +10,21 @@ use crate::resources::{Announced, Described, Filter, Instant, Reference, Resourc
 use crate::webhooks::Webhooks;
 use crate::{columns, members};
 
-/// The closed deliveries that can be repeated.
+/// The states of closed deliveries that can be replayed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, serde::Serialize, sqlx::Type)]
 #[serde(rename_all = "snake_case")]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum Repeatable {
-    /// Those that were given up, unless the event has arrived since.
+    /// Failed deliveries, except those whose event has been delivered since.
     #[default]
     Failed,
-    /// Those that arrived.
+    /// Delivered deliveries.
     Delivered,
-    /// Those that were called off.
+    /// Cancelled deliveries.
     Cancelled,
 }
 
-/// Which deliveries are repeated.
+/// Which deliveries are replayed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wanted {
     pub(super) state: Repeatable,
@@ -32,25 +32,25 @@ pub(super) struct Wanted {
 }
 
 columns! {
-    /// A request to repeat deliveries.
+    /// A request to replay deliveries.
     pub struct Replay {
-        /// Whose deliveries.
+        /// The subscription whose deliveries are replayed.
         pub subscription_id: SubscriptionId,
-        /// Which of them.
+        /// The state of the deliveries that are replayed.
         pub state: Repeatable,
-        /// Those made from then on …
+        /// Only deliveries created from this instant on are replayed.
         pub since: DateTime<Utc>,
-        /// … until then.
+        /// Only deliveries created until this instant are replayed.
         pub until: DateTime<Utc>,
-        /// How many there were.
+        /// Number of matching deliveries when the replay was requested.
         pub expected: i64,
-        /// How many have been repeated.
+        /// Number of deliveries replayed so far.
         pub made: i64,
-        /// The last one that was looked at: when it was made …
+        /// The creation time of the last delivery that was processed.
         pub position_at: DateTime<Utc>,
-        /// … and its id.
+        /// The id of the last delivery that was processed.
         pub position_id: Uuid,
-        /// When there were no more.
+        /// When the replay was finished.
         pub finished_at: Option<DateTime<Utc>>,
     }
 }
@@ -96,5 +96,5 @@ impl Resource for Replay {
     }
 }
 
-/// Replays are nobody's event.
+/// Replays publish no events.
 impl Announced for Replay {}

@@ -1,4 +1,4 @@
-//! The routes of replays, and the one that calls a delivery off.
+//! The routes of replays, and the route that cancels a delivery.
 
 use axum::Json as Answer;
 use axum::extract::{FromRef, State};
@@ -38,7 +38,7 @@ struct Body {
     since: Instant,
     #[serde(default)]
     status: Repeatable,
-    /// Only say how many there are.
+    /// Return the number of matching deliveries without replaying them.
     #[serde(default)]
     dry_run: bool,
 }
@@ -70,7 +70,7 @@ async fn cancel(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OfEvent {
-    /// Only say how many there are.
+    /// Return the number of deliveries without creating them.
     #[serde(default)]
     dry_run: bool,
 }

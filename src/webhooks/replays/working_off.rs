@@ -1,4 +1,4 @@
-//! Working off replays of many deliveries, a batch of each every second.
+//! Works off replays of many deliveries, one batch of each per second.
 
 use std::time::Duration;
 
@@ -8,13 +8,14 @@ use crate::kernel::telemetry::chain;
 use crate::webhooks::Webhooks;
 use crate::webhooks::replays::queries;
 
-/// Deliveries made at once. With a batch a second, a large replay fills the queue no faster than it empties.
+/// Number of deliveries per batch. With one batch per second, a large replay does not fill the queue faster than it empties.
 const BATCH: i64 = 1000;
-/// How often the worker makes one of each.
+/// The interval between batches.
 const EVERY: Duration = Duration::from_secs(1);
 
 impl Webhooks {
-    /// Makes the next batch of each replay that nobody else works on: none waits for another. Answers whether there was any.
+    /// Creates the next batch of each replay that no other instance is working on, so no replay waits for another. Returns whether
+    /// there was any.
     pub async fn work_off_replays(&self) -> Result<bool, sqlx::Error> {
         let replays = queries::find_unfinished(&mut *self.engine.acquire().await?).await?;
         let mut any = false;
@@ -27,7 +28,7 @@ impl Webhooks {
         Ok(any)
     }
 
-    /// Makes the next batch of a replay, unless it is finished or somebody else is at it.
+    /// Creates the next batch of a replay; returns false if it is finished or another instance is working on it.
     async fn make_next(&self, replay: ReplayId) -> Result<bool, sqlx::Error> {
         let now = self.clock.now();
         let mut transaction = self.engine.begin().await?;
@@ -39,7 +40,7 @@ impl Webhooks {
     }
 }
 
-/// Goes on with replays as long as the program runs.
+/// Works off replays as long as the program runs.
 pub(in crate::webhooks) async fn work_off(webhooks: Webhooks, lifecycle: Lifecycle) {
     let second = || async {
         if let Err(error) = webhooks.work_off_replays().await {

@@ -1,13 +1,14 @@
-//! Retention: what is kept of events, deliveries and attempts, and for how long (decisions, section 7).
+//! Retention: which events, deliveries and attempts are kept, and for how long (`docs/specification/decisions.md`, section 7).
 //!
-//! The three tables are partitioned by the day in the id, which begins with its time. Housekeeping makes the partitions of the days to
-//! come; a row for which there is none goes into the default partition, so nothing ever waits for housekeeping. A day that is over for
-//! longer than `webhooks.retention` is forgotten by dropping its tables. The few rows of it that are still needed go into the default
-//! partition first: deliveries that failed, which stay for `webhooks.failed_retention`, and the attempts and events of whatever is still
-//! in the log. So every delivery in the log has its event, and an event goes with the last of its deliveries. Replays that are finished go
-//! when nothing is left that they could have repeated.
+//! The three tables are partitioned by the day of the id, which begins with a timestamp. Housekeeping creates the partitions of the
+//! coming days. A row without a partition goes into the default partition, so inserts never wait for housekeeping. When a day has
+//! been over for longer than `webhooks.retention`, housekeeping drops its partitions. Rows that are still needed move to the
+//! default partition first: failed deliveries, which are kept for `webhooks.failed_retention`, and the attempts and events of
+//! deliveries that are still in the log. Every delivery in the log therefore has its event, and an event is deleted with the last
+//! of its deliveries. Finished replays are deleted when nothing is left that they could have replayed.
 //!
-//! Any number of instances may keep house at once: each step is a transaction of its own, which sees what has been done already.
+//! Any number of instances can run housekeeping concurrently: each step is a transaction of its own, which sees what is already
+//! done.
 
 mod queries;
 
@@ -19,12 +20,12 @@ use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::telemetry::chain;
 use crate::webhooks::Webhooks;
 
-/// Days for which partitions are made ahead, today among them.
+/// Number of days for which partitions exist in advance, including today.
 const DAYS_AHEAD: usize = 4;
-/// How often the worker keeps house.
+/// The interval of housekeeping.
 const EVERY: Duration = Duration::from_secs(3600);
 
-/// The tables of a day. A day is forgotten in this order: an event is needed as long as a delivery of it is in the log.
+/// The partitioned tables, in the order in which a day is dropped: an event is needed as long as a delivery of it is in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Table {
     Deliveries,
@@ -47,7 +48,7 @@ impl Table {
         format!("{}_{}", self.name(), day.format("%Y%m%d"))
     }
 
-    /// The day of a partition, unless it is the default one.
+    /// The day of a partition; `None` for the default partition.
     fn day(self, partition: &str) -> Option<NaiveDate> {
         let day = partition.strip_prefix(self.name())?.strip_prefix('_')?;
         NaiveDate::parse_from_str(day, "%Y%m%d").ok()
@@ -59,7 +60,7 @@ fn beginning_of(day: NaiveDate) -> DateTime<Utc> {
 }
 
 impl Webhooks {
-    /// Makes the partitions of the days to come and forgets what has been kept long enough.
+    /// Creates the partitions of the coming days and deletes what is past its retention.
     pub async fn keep_house(&self) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
         let mut conn = self.engine.acquire().await?;
@@ -87,7 +88,7 @@ impl Webhooks {
     }
 }
 
-/// Keeps house at the start and every hour.
+/// Runs housekeeping at start-up and every hour.
 pub(super) async fn keep_house(webhooks: Webhooks, lifecycle: Lifecycle) {
     let hour = || async {
         if let Err(error) = webhooks.keep_house().await {

@@ -1,4 +1,5 @@
-//! The SQL of housekeeping. Names of partitions cannot be bound: those statements are put together from constants of the program and days.
+//! The SQL of housekeeping. Partition names cannot be bound as parameters, so these statements are formatted from constants and
+//! days.
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection};
@@ -6,7 +7,7 @@ use uuid::Uuid;
 
 use crate::webhooks::retention::{Table, beginning_of};
 
-/// The advisory lock of whoever keeps house at this moment.
+/// The key of the advisory lock that a housekeeping step holds.
 const KEEPING_HOUSE: i64 = 0x0070_6f72_7469_636d;
 
 /// The partitions of a table.
@@ -20,10 +21,10 @@ pub(super) async fn list_partitions(conn: &mut PgConnection, table: Table) -> Re
     .await
 }
 
-/// Makes the partition of a day, unless somebody did meanwhile, or rows of that day are in the default partition, even since it was looked
-/// at: then they stay there.
+/// Creates the partition of a day. Does nothing if it exists already, or if the default partition contains rows of that day,
+/// including rows inserted after the check; these rows stay there.
 ///
-/// It is made first and then attached: whoever reads or writes other days does not wait.
+/// The table is created first and then attached, so reads and writes of other days do not wait.
 pub(super) async fn make_partition(conn: &mut PgConnection, table: Table, day: NaiveDate) -> Result<(), sqlx::Error> {
     let (name, partition) = (table.name(), table.partition(day));
     let key = if table == Table::Attempts { "delivery_id" } else { "id" };
@@ -41,7 +42,7 @@ pub(super) async fn make_partition(conn: &mut PgConnection, table: Table, day: N
     in_one_message(conn, &make).await
 }
 
-/// Drops the partition of a day, after what is still needed of it has been moved to the default partition.
+/// Drops the partition of a day, after moving the rows that are still needed to the default partition.
 pub(super) async fn drop_partition(conn: &mut PgConnection, table: Table, day: NaiveDate) -> Result<(), sqlx::Error> {
     let (name, partition) = (table.name(), table.partition(day));
     let (from, until) = ids_of(conn, day).await?;
@@ -54,7 +55,7 @@ pub(super) async fn drop_partition(conn: &mut PgConnection, table: Table, day: N
         ),
     };
     let is_there = is_there(&partition);
-    // An open delivery of that day, which closes at this moment, waits until its place is the default partition.
+    // An open delivery of that day that closes at this moment waits until its row can go to the default partition.
     let drop = format!(
         "if {is_there} then
              lock table {partition} in share mode;
@@ -67,7 +68,7 @@ pub(super) async fn drop_partition(conn: &mut PgConnection, table: Table, day: N
     in_one_message(conn, &drop).await
 }
 
-/// Deletes from the default partitions what has been kept long enough there: few rows, because whole days are dropped.
+/// Deletes rows past their retention from the default partitions. There are few of them, because whole days are dropped.
 pub(super) async fn sweep_default(
     conn: &mut PgConnection,
     kept_since: DateTime<Utc>,
@@ -100,14 +101,15 @@ pub(super) async fn sweep_default(
     transaction.commit().await
 }
 
-/// Deletes the replays that ended before `before`: few rows, each of which somebody asked for.
+/// Deletes the replays that ended before `before`. There are few of them, because each was requested individually.
 pub(super) async fn forget_replays(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from replays where finished_at < $1", before).execute(conn).await?;
     Ok(())
 }
 
-/// Does one step of housekeeping while nobody else does any. It is one message, which Postgres takes as one transaction: whatever becomes of
-/// this program meanwhile, no lock on a table outlives the step. It would rather be tried again than hold up others by waiting for them.
+/// Runs one step of housekeeping under the advisory lock. The step is one message, which PostgreSQL runs as one transaction, so no
+/// table lock outlives the step even if this program dies. The lock timeout makes the step fail, to be retried later, rather than
+/// block other transactions while it waits.
 async fn in_one_message(conn: &mut PgConnection, step: &str) -> Result<(), sqlx::Error> {
     let message = format!(
         "set local lock_timeout = '5s';
@@ -122,7 +124,7 @@ fn is_there(partition: &str) -> String {
     format!("exists (select from pg_inherits join pg_class on pg_class.oid = inhrelid where relname = '{partition}')")
 }
 
-/// Where a day begins and ends among ids.
+/// The first id of a day and the first id after it.
 async fn ids_of(conn: &mut PgConnection, day: NaiveDate) -> Result<(Uuid, Uuid), sqlx::Error> {
     let (from, until) = (beginning_of(day), beginning_of(day + Days::new(1)));
     let ids = sqlx::query!(r#"select uuid_v7_floor($1) as "from!", uuid_v7_floor($2) as "until!""#, from, until).fetch_one(conn).await?;

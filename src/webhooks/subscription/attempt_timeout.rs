@@ -1,14 +1,14 @@
-//! How long one attempt may take.
+//! The timeout of one attempt.
 
 use std::time::Duration;
 
-/// From the look-up of the name to the end of the answer: 1 to 30 whole seconds, 15 unless the subscription says otherwise.
+/// From the DNS lookup to the end of the response: 1 to 30 whole seconds, 15 by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "i16")]
 #[sqlx(transparent)]
 pub struct AttemptTimeout(i16);
 
-/// The number is no time limit for an attempt.
+/// The number is not a valid timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The timeout is 1 to 30 seconds.")]
 pub struct NotAnAttemptTimeout;

@@ -1,4 +1,4 @@
-//! Enabling, disabling and rotating: changes that are more than the members of a body.
+//! Enabling, disabling and rotating: changes beyond setting the fields of a body.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -10,17 +10,17 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
 
 impl Webhooks {
-    /// Serves a subscription again, from now on.
+    /// Enables a subscription from now on.
     pub async fn enable(&self, company: CompanyId, id: SubscriptionId) -> Result<Shown<Subscription>, Problem> {
         self.change(company, id, |subscription, _| subscription.enable()).await
     }
 
-    /// Stops serving a subscription and calls off what has not been delivered to it. What is in flight at this moment may still arrive.
+    /// Disables a subscription and cancels its open deliveries. A delivery in flight may still arrive.
     pub async fn disable(&self, company: CompanyId, id: SubscriptionId, reason: DisabledReason) -> Result<Shown<Subscription>, Problem> {
         self.change(company, id, |subscription, now| subscription.disable(reason, now)).await
     }
 
-    /// Gives a subscription a new secret, which is in the answer; the old one goes on signing beside it for `overlap`.
+    /// Gives a subscription a new secret and returns it. The old secret signs in parallel for `overlap`.
     pub async fn rotate_secret(
         &self,
         company: CompanyId,
@@ -33,7 +33,7 @@ impl Webhooks {
         Ok((shown, secret))
     }
 
-    /// A subscription with its secret, the new one while a rotation overlaps, for whoever has lost theirs.
+    /// Returns a subscription with its secret, for a caller that has lost it. While a rotation overlaps, this is the new secret.
     pub async fn reveal_secret(&self, company: CompanyId, id: SubscriptionId) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
         let mut edit = Edit::begin(self, company).await?;
         let shown = edit.show::<Subscription>(id).await?;

@@ -1,4 +1,4 @@
-//! What is told about the members of a webhook.
+//! The OpenAPI description of the fields of a webhook.
 
 use serde_json::json;
 

@@ -1,24 +1,24 @@
-//! The events a subscription wants: single names, whole groups, or all.
+//! The events that a subscription wants: single names, whole groups, or all.
 
 use crate::events::{Catalogue, UnknownEvent};
 
-/// Most entries one subscription can list.
+/// Maximum number of entries of one subscription.
 const MAX_ENTRIES: usize = 100;
 
-/// A list of names (`order.created`), groups (`order.*`) and `*`; an empty one wants everything, as `*` does. Whether there are such
-/// events is the catalogue's to say.
+/// A list of event names (`order.created`), groups (`order.*`) and `*`. An empty list wants all events, as `*` does.
+/// [`EventsWanted::check`] verifies that the events exist.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "Vec<String>")]
 #[sqlx(transparent, no_pg_array)]
 pub struct EventsWanted(Vec<String>);
 
-/// More entries than anybody needs.
+/// The list has too many entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("A webhook lists at most {MAX_ENTRIES} events; * is all of them.")]
 pub struct TooManyEvents;
 
 impl EventsWanted {
-    /// Refuses what the catalogue does not know.
+    /// Refuses entries that are not in the catalogue.
     pub fn check(&self, catalogue: &Catalogue) -> Result<(), UnknownEvent> {
         let is_known = |entry: &str| match entry.strip_suffix(".*") {
             _ if entry == "*" => true,
@@ -35,7 +35,7 @@ impl EventsWanted {
 impl TryFrom<Vec<String>> for EventsWanted {
     type Error = TooManyEvents;
 
-    /// Keeps the entries as they were given, without repetitions.
+    /// Keeps the order of the entries and removes duplicates.
     fn try_from(entries: Vec<String>) -> Result<Self, TooManyEvents> {
         if entries.len() > MAX_ENTRIES {
             return Err(TooManyEvents);

@@ -1,7 +1,7 @@
-//! Further headers of a subscription's POSTs: whatever the endpoint asks for, never one that changes what we say.
+//! Additional headers of a subscription's POSTs: any header the endpoint needs, except those that the service sets itself.
 //!
-//! Their values are keys and passwords, so they are sealed at rest and shown nowhere. An answer has [`MASK`] in their place, and who
-//! sends that back keeps what was there.
+//! The values are keys and passwords, so they are encrypted at rest and never shown. Responses contain [`MASK`] in their place; a
+//! request that sends the mask back keeps the stored value.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,15 @@ use secrecy::ExposeSecret;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
 
-/// What is shown in place of a value.
+/// Replaces a value in responses and logs.
 pub const MASK: &str = "********";
 
-/// Most headers one subscription can add.
+/// Maximum number of headers of one subscription.
 const MAX_HEADERS: usize = 20;
-/// Longest value, in bytes.
+/// Maximum length of a value, in bytes.
 const MAX_VALUE_LEN: usize = 1024;
 
-/// Headers that speak about the connection or the body, and those by which we are recognised.
+/// Headers of the connection or the body, and headers that identify the service.
 #[rustfmt::skip]
 const OURS: [&str; 16] = [
     "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host", "keep-alive", "proxy-authenticate",
@@ -27,7 +27,7 @@ const OURS: [&str; 16] = [
 ];
 const OUR_PREFIXES: [&str; 2] = ["x-service-", "webhook-"];
 
-/// Names, in lower case, and values.
+/// Header names in lower case, and their values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(try_from = "BTreeMap<String, String>")]
 pub struct ExtraHeaders(BTreeMap<String, String>);
@@ -35,30 +35,30 @@ pub struct ExtraHeaders(BTreeMap<String, String>);
 /// Why a header cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnExtraHeader {
-    /// The name holds what no header name may hold.
+    /// The name contains characters that are not allowed in header names.
     #[error("{0:?} is not the name of a header.")]
     BadName(String),
-    /// It belongs to the connection or to the service.
+    /// The header is set by the connection or by the service.
     #[error("The header {0} is set by the service itself.")]
     Ours(String),
-    /// The value holds line ends, other control characters or anything beyond ASCII, or is longer than 1024 bytes.
+    /// The value contains line ends, other control characters or non-ASCII characters, or is longer than 1024 bytes.
     #[error("The value of the header {0} must be at most 1024 printable ASCII characters.")]
     BadValue(String),
-    /// The same name twice, in different cases.
+    /// The same name occurs twice, in different case.
     #[error("The header {0} stands there twice.")]
     Repeated(String),
-    /// More than twenty.
+    /// There are more than 20 headers.
     #[error("A webhook has at most 20 headers of its own.")]
     TooMany,
 }
 
 impl ExtraHeaders {
-    /// The same names, no values.
+    /// The same headers with masked values.
     pub(in crate::webhooks) fn masked(&self) -> Self {
         Self(self.0.keys().map(|name| (name.clone(), MASK.to_owned())).collect())
     }
 
-    /// The same headers; where a value is the mask, the one from `before`.
+    /// The same headers, with every masked value replaced by the value in `before`.
     pub(super) fn keeping(mut self, before: &Self) -> Self {
         for (name, value) in &mut self.0 {
             if let Some(kept) = before.0.get(name).filter(|_| value == MASK) {
@@ -78,7 +78,7 @@ impl ExtraHeaders {
         serde_json::from_slice(json.expose_secret()).map(Self).map_err(|_| CannotOpen)
     }
 
-    /// Each name with its value.
+    /// Each header as name and value.
     pub(in crate::webhooks) fn iter(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         self.0.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)))
     }

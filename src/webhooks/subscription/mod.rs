@@ -1,7 +1,8 @@
-//! Subscriptions: an endpoint of a company and the events it wants (interface 2, Webhook subscription; decisions, section 7).
+//! Subscriptions: the endpoint of a company and the events it wants (interface 2, Webhook subscription;
+//! `docs/specification/decisions.md`, section 7).
 //!
-//! Outside it is called a webhook. Its five routes are the convention's; beside them it is enabled, disabled, tried out and given a new
-//! secret. When a subscription is disabled or deleted, in whatever way, what has not been delivered to it is called off with it.
+//! The API calls a subscription a webhook. Besides the five conventional routes, it has routes to enable, disable and test it and
+//! to read and rotate its secret. When a subscription is disabled or deleted, in whatever way, its open deliveries are cancelled.
 
 mod attempt_timeout;
 mod changes;
@@ -34,44 +35,44 @@ pub use status::{DisabledReason, Status};
 pub(super) use routes::extension;
 
 columns! {
-    /// What is kept of a subscription.
+    /// A subscription row.
     pub struct Subscription {
-        /// Where events are posted to.
+        /// The URL that events are posted to.
         pub url: EndpointUrl,
-        /// What its owner calls it.
+        /// A description for the owner.
         pub description: Option<String>,
-        /// Which events.
+        /// The events that are delivered.
         pub events: EventsWanted,
-        /// Whether any are sent.
+        /// Whether deliveries are made.
         pub status: Status,
-        /// Why none are.
+        /// Why the subscription is disabled.
         pub disabled_reason: Option<DisabledReason>,
-        /// Since when none are.
+        /// When the subscription was disabled.
         pub disabled_at: Option<DateTime<Utc>>,
-        /// The form of the events.
+        /// The version of the event envelope.
         pub api_version: ApiVersion,
-        /// The form of `X-Service-Signature`.
+        /// The format of `X-Service-Signature`.
         pub signature_format: SignatureFormat,
-        /// Further headers of every POST: their names. The values only where none are sealed, in rows from before there was a seal.
+        /// Additional headers of every POST. The values are masked, except in older rows without `sealed_headers`.
         pub headers: Json<ExtraHeaders>,
-        /// The same with their values, for `ExtraHeaders::open`.
+        /// The additional headers with their values, encrypted; see `ExtraHeaders::open`.
         pub sealed_headers: Option<Vec<u8>>,
-        /// How long an attempt may take.
+        /// The timeout of an attempt.
         pub timeout: AttemptTimeout,
-        /// How many may begin in a second; as many as there are, unless somebody says.
+        /// Maximum number of attempts per second; `None` for no limit.
         pub rate_limit: Option<RateLimit>,
-        /// What waits for what.
+        /// Whether deliveries are ordered.
         pub ordering: Ordering,
-        /// The signing secret, for `SigningSecret::open`.
+        /// The signing secret, encrypted; see `SigningSecret::open`.
         pub sealed_secret: Vec<u8>,
-        /// The one before it.
+        /// The previous signing secret, encrypted, while a rotation overlaps.
         pub sealed_previous_secret: Option<Vec<u8>>,
-        /// Until when that one signs as well.
+        /// Until when the previous signing secret signs as well.
         pub previous_secret_until: Option<DateTime<Utc>>,
     }
 }
 
-/// The form of the events; there is one so far.
+/// The version of the event envelope; there is one so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[sqlx(type_name = "text")]
 pub enum ApiVersion {
@@ -82,27 +83,27 @@ pub enum ApiVersion {
     V1,
 }
 
-/// How `X-Service-Signature` is written.
+/// The format of `X-Service-Signature`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[serde(rename_all = "snake_case")]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum SignatureFormat {
-    /// Lower-case hex, which the interface's own verification sample compares with.
+    /// Lower-case hex, which the verification sample of the interface compares with.
     #[default]
     Bare,
-    /// `sha256=` and the hex.
+    /// `sha256=` followed by lower-case hex.
     Prefixed,
 }
 
-/// What waits for what.
+/// The ordering of deliveries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[serde(rename_all = "snake_case")]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum Ordering {
-    /// Nothing: deliveries are made as they become due.
+    /// No ordering: deliveries are made as they become due.
     #[default]
     None,
-    /// The next delivery about a record, until the one before has ended, however it ends.
+    /// The next delivery about a record waits until the one before has ended, however it ends.
     Resource,
 }
 
@@ -128,7 +129,7 @@ impl Subscription {
         }
     }
 
-    /// Puts `headers` in place of those there were; masked values stay what they were.
+    /// Replaces the additional headers; masked values keep the value they had.
     fn set_headers(&mut self, headers: ExtraHeaders, key: &ApplicationKey, id: SubscriptionId) -> Result<(), CannotOpen> {
         let before = match &self.sealed_headers {
             Some(sealed) => ExtraHeaders::open(key, id, sealed)?,
@@ -146,7 +147,7 @@ impl Subscription {
         (self.disabled_reason, self.disabled_at) = (None, None);
     }
 
-    /// One that is disabled already keeps its reason.
+    /// A subscription that is already disabled keeps its reason.
     pub(super) fn disable(&mut self, reason: DisabledReason, now: DateTime<Utc>) {
         if self.status == Status::Enabled {
             self.status = Status::Disabled;
@@ -154,7 +155,8 @@ impl Subscription {
         }
     }
 
-    /// Without an overlap the old secret is gone at once. A secret that was already on its way out goes too: only two ever sign.
+    /// Without an overlap, the old secret becomes invalid at once. A previous secret that still overlaps becomes invalid in either
+    /// case: at most two secrets sign.
     fn rotate(&mut self, sealed_secret: Vec<u8>, overlap: TimeDelta, now: DateTime<Utc>) {
         let before = std::mem::replace(&mut self.sealed_secret, sealed_secret);
         let until = (overlap > TimeDelta::zero()).then(|| now + overlap);

@@ -1,17 +1,17 @@
-//! The SQL of subscriptions, beside that of every resource.
+//! The SQL of subscriptions, in addition to that of every resource.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 
-/// Gives a new subscription the row that its endpoint's state is kept in.
+/// Inserts the row that holds the state of a new subscription's endpoint.
 pub(super) async fn insert_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
     sqlx::query!("insert into endpoints (subscription_id) values ($1)", subscription.uuid()).execute(conn).await?;
     Ok(())
 }
 
-/// Forgets how the endpoint was doing: whoever enables a subscription says that it is well.
+/// Resets the health of the endpoint, because enabling a subscription implies that its endpoint works.
 pub(super) async fn reset_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update endpoints set consecutive_failures = 0, failing_since = null, open_until = null where subscription_id = $1",
@@ -22,7 +22,7 @@ pub(super) async fn reset_endpoint(conn: &mut PgConnection, subscription: Subscr
     Ok(())
 }
 
-/// Fans out an event of this transaction to one subscription, and to no other then or later.
+/// Fans out an event of this transaction to one subscription, and to no other now or later.
 pub(super) async fn address_event(
     conn: &mut PgConnection,
     event: EventId,

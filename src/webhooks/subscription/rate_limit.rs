@@ -1,12 +1,12 @@
-//! How many attempts a second an endpoint is asked to take.
+//! The rate limit of an endpoint, in attempts per second.
 
-/// 1 to 1000 attempts a second. They are spread evenly: no more than a tenth of a second's share begins at once.
+/// 1 to 1000 attempts per second. Attempts are spread evenly: at most a tenth of the limit begins at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "i16")]
 #[sqlx(transparent)]
 pub struct RateLimit(i16);
 
-/// The number is no rate limit.
+/// The number is not a valid rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The rate_limit is 1 to 1000 attempts a second, or null for none.")]
 pub struct NotARateLimit;

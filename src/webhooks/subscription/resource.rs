@@ -27,7 +27,7 @@ impl Resource for Subscription {
     const FILTERS: &'static [Filter] = &[Filter::word::<Status>("status"), Filter::text("url")];
     const SEARCH: &'static [&'static str] = &["url", "description"];
 
-    /// Everything but the secrets.
+    /// All fields except the secrets.
     fn shown(&self) -> Map<String, Value> {
         members! {
             "url": self.url,
@@ -52,7 +52,7 @@ impl Resource for Subscription {
     }
 }
 
-/// Changes to webhooks are nobody's event; but what was to be sent to one that is disabled or deleted is called off with it.
+/// Changes to webhooks publish no events. Disabling or deleting a webhook cancels its open deliveries.
 impl Announced for Subscription {
     async fn follow_up(edit: &mut Edit<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let (id, now) = (change.record().id, edit.now);
@@ -63,7 +63,7 @@ impl Announced for Subscription {
                     queries::reset_endpoint(edit.conn(), id).await?;
                 }
             }
-            // What is changed of one that is disabled already leaves its replays alone.
+            // A change to a webhook that is already disabled does not cancel its replays.
             Change::Updated(before, _) if before.fields.status == Status::Disabled => {}
             Change::Updated(..) | Change::Deleted(_) => calling_off::call_off_all(edit.conn(), id, now).await?,
         }
@@ -71,7 +71,7 @@ impl Announced for Subscription {
     }
 }
 
-/// What is sent of a webhook.
+/// The body of a request that creates or changes a webhook.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Body {

@@ -1,4 +1,4 @@
-//! The routes of webhooks: the five, and those beside them (decisions, section 7).
+//! The routes of webhooks: the five conventional ones and the additional ones (decisions, section 7).
 
 use axum::extract::{FromRef, State};
 use axum::http::{Method, StatusCode};
@@ -44,7 +44,7 @@ async fn disable(
     Ok(webhook.answer(StatusCode::OK))
 }
 
-/// Whoever may do everything may see a secret again.
+/// Shows the secret again; requires [`Scope::Admin`].
 async fn secret(State(webhooks): State<Webhooks>, caller: CallingCompany, PathId(id): PathId<SubscriptionId>) -> Result<Response, Problem> {
     caller.may(Scope::Admin)?;
     let (webhook, secret) = webhooks.reveal_secret(caller.company, id).await?;
@@ -59,7 +59,7 @@ fn with_secret(mut webhook: Shown<Subscription>, secret: &SigningSecret) -> Resp
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Rotation {
-    /// Seconds for which the old secret goes on signing.
+    /// Seconds for which the old secret continues to sign.
     #[serde(default)]
     overlap: Overlap,
 }
@@ -75,7 +75,7 @@ async fn rotate_secret(
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Test {
-    /// Whose sample is sent.
+    /// The event whose sample is sent; `webhook.test` by default.
     event: Option<String>,
 }
 

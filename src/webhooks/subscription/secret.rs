@@ -1,4 +1,4 @@
-//! Signing secrets: `whsec_` and base64 of 32 bytes, encrypted at rest.
+//! Signing secrets: `whsec_` followed by the base64 of 32 bytes, encrypted at rest.
 
 use std::str::FromStr;
 
@@ -12,12 +12,12 @@ use crate::kernel::secrets::random_bytes;
 
 const PREFIX: &str = "whsec_";
 
-/// What a subscriber verifies our signatures with.
+/// The secret that a subscriber verifies signatures with.
 #[derive(Clone, Debug)]
 pub struct SigningSecret(SecretString);
 
 impl SigningSecret {
-    /// A new secret of 256 random bits.
+    /// Generates a secret of 256 random bits.
     pub fn generate() -> Self {
         Self(format!("{PREFIX}{}", STANDARD.encode(random_bytes::<32>())).into())
     }
@@ -32,7 +32,7 @@ impl SigningSecret {
         self.0.expose_secret()
     }
 
-    /// The bytes the base64 stands for: the key of `webhook-signature`, as Standard Webhooks has it.
+    /// The decoded base64 bytes: the key of `webhook-signature`, as Standard Webhooks defines it.
     pub(in crate::webhooks) fn decoded(&self) -> Vec<u8> {
         let encoded = self.reveal().strip_prefix(PREFIX).expect("every secret begins with whsec_");
         STANDARD.decode(encoded).expect("we encoded it ourselves")
@@ -49,7 +49,7 @@ impl SigningSecret {
     }
 }
 
-/// The text is no signing secret.
+/// The text is not a signing secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a signing secret is whsec_ and base64 behind it")]
 pub struct NotASigningSecret;
@@ -57,7 +57,7 @@ pub struct NotASigningSecret;
 impl FromStr for SigningSecret {
     type Err = NotASigningSecret;
 
-    /// Reads a secret that somebody was shown before.
+    /// Parses a secret that was shown before.
     fn from_str(text: &str) -> Result<Self, NotASigningSecret> {
         let encoded = text.strip_prefix(PREFIX).ok_or(NotASigningSecret)?;
         match STANDARD.decode(encoded) {

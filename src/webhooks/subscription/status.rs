@@ -1,23 +1,23 @@
-//! Whether a subscription is served, and why not.
+//! Whether a subscription is enabled, and why not.
 
 crate::words! {
     /// Whether deliveries are made.
     pub enum Status, initially Enabled {
-        /// They are.
+        /// Deliveries are made.
         Enabled = "enabled",
-        /// Nothing is sent, and what happens meanwhile is not sent later either.
+        /// No deliveries are made. Events that are published meanwhile are not delivered later.
         Disabled = "disabled",
     }
 }
 
 crate::words! {
-    /// Why a subscription is disabled.
+    /// Why a webhook is disabled.
     pub enum DisabledReason {
-        /// Somebody wanted it so.
+        /// It was disabled by request.
         Requested = "requested",
-        /// Its endpoint answered 410.
+        /// Its endpoint responded with 410.
         Gone = "gone",
-        /// Every delivery failed for five days.
+        /// All deliveries failed for five days.
         Failing = "failing",
     }
 }

@@ -1,4 +1,4 @@
-//! Test events: a real delivery to one subscription, so that its owner sees what will come.
+//! Test events: a real delivery to one subscription, so that its owner can see what will be sent.
 
 use serde_json::json;
 
@@ -12,8 +12,8 @@ use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::subscription::{Status, Subscription, queries};
 
 impl Webhooks {
-    /// Publishes an event to this subscription alone, whether it wants such events or not: `webhook.test`, which is about the webhook
-    /// itself, or the sample of the event that is named. Its `additionalData` says that it is a test.
+    /// Publishes an event to this subscription alone, whether it subscribes to such events or not: `webhook.test`, which is about
+    /// the webhook itself, or the sample of the event type given by `event`. The event's `additionalData` marks it as a test.
     pub(super) async fn send_test(&self, company: CompanyId, id: SubscriptionId, event: Option<&str>) -> Result<Shown<Delivery>, Problem> {
         let mut edit = Edit::begin(self, company).await?;
         let subscription = edit.lock::<Subscription>(id).await?;
@@ -35,7 +35,7 @@ impl Webhooks {
         let event_type = self.catalogue.named(name).map_err(|unknown| FieldErrors::one("event", unknown.to_string()))?;
         let mut data = event_type.sample.clone();
         data.entry("additionalData").or_insert_with(|| json!({}))["test"] = json!(true);
-        // About no record: nothing that really happens waits for a test, and no test for it.
+        // A test event is about no record, so it does not take part in the ordering of real events.
         let event = NewEvent { company: edit.company, name: event_type.name.clone(), subject: None, data };
         let now = edit.now;
         Ok(events::publish(edit.conn(), event, now).await?)

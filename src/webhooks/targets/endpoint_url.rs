@@ -1,14 +1,14 @@
-//! Endpoint URLs: HTTPS, an ordinary port, nothing hidden in them.
+//! Endpoint URLs: HTTPS, port 443 or above 1023, no credentials, no fragment.
 
 use std::fmt;
 use std::str::FromStr;
 
 use url::{Host, Url};
 
-/// Longest URL that is kept, in bytes.
+/// Maximum length of a URL, in bytes.
 const MAX_LEN: usize = 2048;
 
-/// Where a subscription's events are posted to. Whether its address may be reached is for `Targets` to say.
+/// The URL that the events of a subscription are posted to. `Targets` decides whether its addresses may be connected to.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "String")]
 #[sqlx(transparent)]
@@ -17,28 +17,28 @@ pub struct EndpointUrl(String);
 /// Why a text is not an endpoint URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotAnEndpointUrl {
-    /// It cannot be parsed, or holds spaces or control characters.
+    /// It cannot be parsed, or contains spaces or control characters.
     #[error("This is not a URL.")]
     Malformed,
     /// It is longer than 2048 bytes.
     #[error("This may have 2048 bytes at most.")]
     TooLong,
-    /// Another scheme, plain HTTP included.
+    /// The scheme is not `https`.
     #[error("This must be an https URL.")]
     NotHttps,
-    /// A port where other services of a system listen.
+    /// The port is reserved for other services of a host: below 1024 and not 443.
     #[error("The port must be 443 or above 1023.")]
     PortForbidden,
-    /// A user name or password, which every log on the way would show.
+    /// It contains a user name or password, which logs on the way would show.
     #[error("This may not contain a user name or password; use a header.")]
     HoldsCredentials,
-    /// A fragment, which is never sent.
+    /// It contains a fragment, which is never sent.
     #[error("This may not have a #fragment.")]
     HasFragment,
 }
 
 impl EndpointUrl {
-    /// The URL in one spelling, as it is shown.
+    /// The normalised URL.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -59,7 +59,7 @@ impl FromStr for EndpointUrl {
         if text.len() > MAX_LEN {
             return Err(NotAnEndpointUrl::TooLong);
         }
-        // The parser would silently drop tabs and line ends, and then the URL is not the one that was read.
+        // The parser silently drops tabs and line ends, so the result would be another URL than the one that was sent.
         if text.chars().any(|c| c.is_whitespace() || c.is_control()) {
             return Err(NotAnEndpointUrl::Malformed);
         }
@@ -107,7 +107,7 @@ mod tests {
             ("https://shop.example:1024/", "https://shop.example:1024/"),
             ("https://bücher.example/", "https://xn--bcher-kva.example/"),
             ("https://[2606:4700::1]:8443/", "https://[2606:4700::1]:8443/"),
-            // odd spellings of an IPv4 address end as the address, so that it is seen for what it is
+            // unusual notations of an IPv4 address are normalised, so the address check sees them
             ("https://0x7f.1/", "https://127.0.0.1/"),
             ("https://2130706433/", "https://127.0.0.1/"),
         ] {

@@ -1,9 +1,9 @@
-//! Where webhooks may go, so that nobody can make this service talk to what stands beside it.
+//! Which targets webhooks may be sent to, so that a subscription cannot make this service call internal hosts (SSRF).
 //!
-//! [`EndpointUrl`] is the form a URL must have. [`Targets`] looks at the addresses behind it: once at registration, to tell whoever
-//! registers it, and again at every single connection, because a name may have moved since. For names that second look *is* the
-//! client's resolver, so there is no moment between looking and connecting; for addresses written as such, which a client never
-//! resolves, it is [`Targets::check_literal`] before each attempt.
+//! [`EndpointUrl`] is the form that a URL must have. [`Targets`] checks the addresses behind it: once at registration, to report an
+//! error, and again at every connection, because a name may resolve differently by then. For names, this second check *is* the
+//! resolver of the HTTP client, so nothing can change between check and connection. For literal addresses, which a client does not
+//! resolve, it is [`Targets::check_literal`] before each attempt.
 
 mod addresses;
 mod endpoint_url;
@@ -27,20 +27,20 @@ use addresses::AddressPolicy;
 /// How long a registration waits for the resolver.
 const REGISTRATION_PATIENCE: Duration = Duration::from_secs(5);
 
-/// Tells the endpoints that may be reached from those that may not.
+/// Decides which endpoints may be connected to.
 #[derive(Clone, Debug)]
 pub(super) struct Targets {
     policy: AddressPolicy,
     names: Names,
 }
 
-/// Why an endpoint cannot be reached.
+/// Why an endpoint must not be connected to.
 #[derive(Debug, thiserror::Error)]
 pub enum NotATarget {
     /// None of its addresses may be connected to.
     #[error("the endpoint has no address that webhooks may be sent to")]
     Blocked,
-    /// Its name has no address, or none that could be found.
+    /// Its name has no address, or the lookup failed.
     #[error("the endpoint's name cannot be resolved")]
     Unresolved(#[source] io::Error),
 }
@@ -48,14 +48,14 @@ pub enum NotATarget {
 impl From<NotATarget> for Problem {
     fn from(reason: NotATarget) -> Self {
         match reason {
-            // One answer for both: whoever registers endpoints need not learn which names exist inside.
+            // One error for both, so that registering endpoints does not reveal which internal names exist.
             NotATarget::Blocked | NotATarget::Unresolved(_) => ProblemCode::EndpointForbidden.into(),
         }
     }
 }
 
 impl Targets {
-    /// Endpoints on the public internet and in the `opened` networks, their names looked up in `names`.
+    /// Allows endpoints on the public internet and in the `opened` networks; host names are resolved by `names`.
     pub(super) fn new(opened: &[IpNet], names: Names) -> Self {
         Self { policy: AddressPolicy::new(opened), names }
     }
@@ -71,7 +71,7 @@ impl Targets {
         }
     }
 
-    /// The check before each attempt of what the client will not ask its resolver for.
+    /// The check of literal addresses before each attempt; the client resolves only names.
     pub(super) fn check_literal(&self, endpoint: &EndpointUrl) -> Result<(), NotATarget> {
         let allowed = match endpoint.host() {
             Host::Domain(_) => true,
@@ -81,7 +81,7 @@ impl Targets {
         if allowed { Ok(()) } else { Err(NotATarget::Blocked) }
     }
 
-    /// The addresses of `name` that may be connected to; never none.
+    /// The addresses of `name` that may be connected to; at least one.
     async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, NotATarget> {
         let mut addresses = self.names.look_up(name).await.map_err(NotATarget::Unresolved)?;
         addresses.retain(|address| self.policy.allows(*address));
@@ -95,7 +95,7 @@ impl Resolve for Targets {
         let targets = self.clone();
         Box::pin(async move {
             let addresses = Self::resolve(&targets, name.as_str()).await?;
-            // The client puts the URL's port in place of the zero.
+            // The client replaces port zero by the port of the URL.
             Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }

@@ -1,4 +1,4 @@
-//! `docs/declared.md`, done as it says.
+//! The steps of `docs/declared.md`, run as written.
 
 use reqwest::Method;
 
@@ -7,17 +7,17 @@ use crate::support::{Answer, World};
 
 const PAGE: &str = include_str!("../../../docs/declared.md");
 
-/// The first block of the page in this language.
+/// The first code block of the page in this language.
 fn block(language: &str) -> &'static str {
     PAGE.split(&format!("```{language}\n")).nth(1).unwrap().split("```").next().unwrap()
 }
 
-/// What stands between two texts.
+/// The text between two others.
 fn between<'a>(line: &'a str, start: &str, end: &str) -> Option<&'a str> {
     line.split_once(start)?.1.split(end).next()
 }
 
-/// Does what a line with `curl` does.
+/// Sends the request of a line with `curl`.
 async fn curl(world: &World, line: &str, bike: &str) -> Answer {
     let path = between(line, "$URL", " ").unwrap().trim_end_matches('"').replace("$BIKE", bike);
     let body = between(line, "--json '", "'");

@@ -1,4 +1,4 @@
-//! The files of declared extensions: errors name the file and the key, so that nobody has to search.
+//! The files of declared extensions: errors name the file and the key.
 
 use std::fs;
 use std::path::Path;
@@ -73,7 +73,7 @@ fn a_good_file_is_understood() {
     assert!(members.iter().any(|member| member.name == "label" && member.sentence == "What is written on it."));
 }
 
-/// What stands in the good file, what stands there instead, and the key that is to blame.
+/// The text in the valid file, its replacement, and the key that the error names.
 const MISTAKES: &[(&str, &str, &str)] = &[
     ("namespace = \"garden\"", "namespace = \"Garden\"", "namespace"),
     ("namespace = \"garden\"", "namespace = \"garden_2\"", "namespace"),
@@ -151,7 +151,7 @@ fn two_files_share_neither_a_namespace_nor_a_singular() {
     fs::write(&other, GOOD.replace("namespace = \"garden\"", "namespace = \"park\"")).unwrap();
     let refused = load_from(directory.path()).unwrap_err();
     assert_eq!((refused.file.as_path(), refused.key.as_str()), (other.as_path(), "resources.plant-pots.singular"));
-    // What is no *.toml is nobody's declaration.
+    // Files that are not `*.toml` are not declarations.
     fs::rename(&other, directory.path().join("park.toml.off")).unwrap();
     load_from(directory.path()).unwrap();
 }

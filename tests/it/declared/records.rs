@@ -1,4 +1,4 @@
-//! The two extensions that ship, through their five routes.
+//! The two bundled extensions, through their five routes.
 
 use chrono::TimeDelta;
 use proptest::prelude::*;
@@ -55,7 +55,7 @@ async fn a_declared_record_lives_through_its_five_routes_and_its_events() {
     assert_eq!(list, json!({ "stock_items": [sold], "meta": { "per_page": 25, "next": null } }));
     assert_eq!(world.published_names(ask(&world, Method::DELETE, &path).send()).await, ["stock_item.deleted"]);
     ask(&world, Method::GET, &path).send().await.refused(404, "record_not_found");
-    // Of one table, each kind finds its own.
+    // Both kinds share one table, but each finds only its own records.
     ask(&world, Method::GET, &format!("inventory/int/v1/stock-items/{}", id(&warehouse))).send().await.refused(404, "record_not_found");
     ask(&world, Method::DELETE, &format!("support/int/v1/tickets/{}", id(&warehouse))).send().await.refused(404, "record_not_found");
 }
@@ -113,7 +113,7 @@ async fn bodies_are_what_the_schema_says_and_refusals_name_the_member() {
     assert_eq!(change(json!({ "address": null })).await.ok(200)["warehouse"]["address"], json!(null));
 }
 
-/// A body of some known members, a few of them as they should be.
+/// A body with some of the known fields, a few of them valid.
 fn any_stock_item(warehouse: Value) -> impl Strategy<Value = Value> {
     let member = prop_oneof![
         Just(("sku".to_owned(), json!("MUG"))),
@@ -143,7 +143,7 @@ async fn of_generated_bodies_what_is_refused_leaves_nothing_and_what_is_taken_fi
     for (method, path) in [(Method::POST, "inventory/int/v1/stock-items"), (Method::PUT, &*one)] {
         for _ in 0..150 {
             let body = bodies.new_tree(&mut runner).unwrap().current();
-            // That the event of what is taken fits the schema is looked at when the story ends.
+            // The check at the end of the story verifies that the events of accepted bodies match the schema.
             let answer = ask(&world, method.clone(), path).json(&body).send().await;
             let after = kept().await;
             match answer.status {

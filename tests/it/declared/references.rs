@@ -1,4 +1,4 @@
-//! References of declared records: what they name is there, and of the same company.
+//! References of declared records: the referenced record must exist and belong to the same company.
 
 use std::pin::pin;
 
@@ -31,7 +31,7 @@ async fn references_lead_to_live_records_of_the_same_company() {
     let made = create(item(&own["id"])).await.ok(201)["stock_item"].take();
     ask(&world, Method::DELETE, &format!("inventory/int/v1/warehouses/{}", id(&own))).send().await.ok(200);
     create(item(&own["id"])).await.refused(422, "body_invalid");
-    // What named it before goes on naming it.
+    // Existing references stay valid.
     let path = format!("inventory/int/v1/stock-items/{}", id(&made));
     ask(&world, Method::PUT, &path).json(&json!({ "quantity": 2 })).send().await.ok(200);
 
@@ -60,7 +60,7 @@ async fn what_is_referred_to_is_there_when_the_reference_is_committed() {
     create.await.refused(422, "body_invalid");
 }
 
-/// Every kind of record the program has itself can be referred to.
+/// Every built-in kind of record can be referred to.
 #[tokio::test]
 async fn every_kind_can_be_referred_to() {
     for (namespace, plural, _) in RESOURCES.iter().filter(|(namespace, ..)| !["inventory", "support"].contains(namespace)) {

@@ -1,4 +1,4 @@
-//! What happens at start: schemas that have changed, indexes that are not there yet.
+//! Start-up: changed schemas and missing indexes.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn file(version: u32, members: &str, required: &str) -> String {
     format!("{text}\nlabel = 'Blue'\nsize = 3\nglaze = 'matt'\n")
 }
 
-/// The file with any members; its sample, which ends it, is empty.
+/// The file with the given members; its sample, which ends it, is empty.
 fn pots(version: u32, filters: &str, members: &str, required: &str) -> String {
     format!(
         r#"
@@ -41,7 +41,7 @@ fn pots(version: u32, filters: &str, members: &str, required: &str) -> String {
     )
 }
 
-/// The file, as an instance of the program knows it.
+/// The file, as loaded by an instance of the program.
 fn declared(pool: &PgPool, directory: &Path, text: &str) -> Declared {
     fs::write(directory.join("garden.toml"), text).unwrap();
     let declarations = load(directory, &BuiltIn { kinds: &[], events: &Catalogue::built_in() }).unwrap();
@@ -65,18 +65,18 @@ async fn a_changed_schema_needs_a_new_version_that_old_records_fit() {
     };
     start(1, "glaze = { type = 'string', description = 'Its surface.' }", "'label'").await.unwrap();
 
-    // Without records anything may change, in a new version.
+    // Without records, a new version may change anything.
     let changed = start(1, "glaze = { enum = ['matt', 'raw'] }", "'label'").await;
     assert!(matches!(changed, Err(Unsuitable::VersionMissing(kind, 1)) if kind == "garden/pots"));
     start(2, "glaze = { enum = ['matt', 'raw'] }", "'label'").await.unwrap();
-    // Whoever still knows the schema that was given up writes nothing.
+    // An instance that still has the replaced schema cannot write.
     let pot = json!({ "label": "Blue", "glaze": "gloss" });
     assert_eq!(world.api(Method::POST, "/garden/int/v1/pots").json(&pot).send().await.status, 500);
     assert_eq!(world.count("select count(*) from declared_records").await, 0);
 
     let newer = World::on(&world.database, &[("extensions.directory", directory.path().to_str().unwrap())]).await;
     newer.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Blue", "glaze": "matt" })).send().await.ok(201);
-    // With records, only what they fit.
+    // With records, only compatible changes are allowed.
     for (members, required, reason) in [
         ("glaze = { enum = ['matt'] }", "'label'", "glaze: a value that was allowed is not"),
         ("glaze = { enum = ['matt', 'raw'], type = 'string' }", "'label'", "glaze: type is new, or not known to be wider than before"),
@@ -88,7 +88,7 @@ async fn a_changed_schema_needs_a_new_version_that_old_records_fit() {
     start(3, "glaze = { enum = ['matt', 'raw', 'gloss'] }, weight = { type = 'number' }", "").await.unwrap();
     let older = start(2, "glaze = { enum = ['matt', 'raw'] }", "'label'").await;
     assert!(matches!(older, Err(Unsuitable::Older(_, 3, 2))), "an older program does not start on newer records");
-    // What knows the schema before may go on while it is replaced: everything it writes fits.
+    // An instance with the previous schema may continue while it is replaced: everything it writes fits the new schema.
     newer.api(Method::POST, "/garden/int/v1/pots").json(&json!({ "label": "Red" })).send().await.ok(201);
     let versions = "select string_agg(version::text, ' ' order by version) from declared_schemas where kind = 'garden/pots'";
     assert_eq!(sqlx::query_scalar::<_, String>(versions).fetch_one(&world.pool).await.unwrap(), "2 3");
@@ -106,7 +106,7 @@ async fn the_program_refuses_to_start_with_a_schema_that_records_may_not_fit() {
     let serve = portico(&["serve"], &settings).output().await.unwrap();
     assert!(!serve.status.success());
     assert!(String::from_utf8_lossy(&serve.stderr).contains(reason), "{serve:?}");
-    // The doctor says the same, and changes nothing.
+    // The doctor reports the same and changes nothing.
     let doctor = portico(&["doctor"], &settings).output().await.unwrap();
     assert!(String::from_utf8_lossy(&doctor.stdout).contains(reason), "{doctor:?}");
     assert_eq!(world.count("select count(*) from declared_schemas where kind = 'garden/pots'").await, 1);
@@ -128,7 +128,7 @@ async fn instances_that_start_together_make_each_index_once() {
         made.unwrap();
     }
     assert_eq!(world.count(indexes).await, before + 2);
-    // One whose making was interrupted is of no use, and made anew.
+    // An index whose creation was interrupted is invalid and is created again.
     let interrupt = "update pg_index set indisvalid = false where indexrelid in
                      (select oid from pg_class where relname ~ '^declared_[0-9a-f]{16}$' order by oid desc limit 1)";
     sqlx::query(interrupt).execute(&world.pool).await.unwrap();
@@ -156,13 +156,13 @@ async fn an_index_of_an_older_version_refuses_nothing_that_fits_the_newer() {
         newer.api(Method::GET, "/garden/int/v1/pots?size=XL").send().await
     };
     start(&first).await;
-    // Letters that do not repeat, so that nothing makes them shorter.
+    // Letters without repetition, so that the text cannot be compressed.
     let label: String = (0..10_000).map(|n: u32| char::from_u32(0x4e00 + n * 7919 % 20_000).unwrap()).collect();
     // Other types, while there are no records.
     let members = "label = { type = 'string' }, size = { type = 'string', maxLength = 9 }, fired = { type = 'string' }";
     let found = make(2, "'size'", members, &json!({ "label": label, "size": "XL", "fired": "twice" })).await.ok(200);
     assert_eq!(found["pots"].as_array().unwrap().len(), 1);
-    // Wider ones, beside records.
+    // Wider types, with records.
     let members = "label = { type = ['string', 'array'] }, size = { type = ['string', 'number'] }, fired = {}";
     make(3, "", members, &json!({ "label": [label], "size": 1.5, "fired": { "at": "dawn" } })).await.refused(422, "parameter_invalid");
 }
@@ -185,7 +185,7 @@ async fn the_program_starts_without_its_database_and_takes_the_schemas_when_it_i
 
 #[tokio::test]
 async fn a_filtered_list_is_read_from_the_index_of_its_filter() {
-    // One connection, so that the statement of the list is found where it was prepared.
+    // A single connection, so that the list runs the statement that was prepared on it.
     let world = World::with(&[("database.max_connections", "1")]).await;
     sqlx::query(
         "insert into declared_records (id, company_id, version, created_at, updated_at, kind, schema_version, data)

@@ -1,4 +1,5 @@
-//! Callbacks that come at the same moment are recorded together: each is answered as if it were alone, and takes no other with it.
+//! Callbacks that arrive at the same moment are recorded together: each gets the response it would get alone, and a failing one
+//! does not affect the others.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::World;
 use crate::support::gateways::{SIGNING_SECRET, card_signature, event, paid};
 
-/// What is told of a payment: it was pending, failed, succeeded, and was given back in two parts.
+/// The events of a payment that was pending, failed, succeeded and was refunded in two parts.
 fn story(payment: &str) -> Vec<Value> {
     let intent = json!({ "id": payment, "amount": 1000, "currency": "usd" });
     let refund = |number: u32, amount: u32| {
@@ -25,7 +26,7 @@ fn story(payment: &str) -> Vec<Value> {
     ]
 }
 
-/// Every story once, as its payments and events tell it.
+/// Asserts that payments and events reflect every story exactly once.
 async fn are_told_once(world: &World, payments: usize) {
     let list = world.ledger(Method::GET, "payments").send().await.ok(200);
     let list = list["payments"].as_array().unwrap();
@@ -60,7 +61,7 @@ async fn a_crowd_at_two_instances() {
     let there = here.another_instance();
     let gateway = here.card().await;
     let crowd: Vec<_> = (0..6).flat_map(|number| story(&format!("pi_{number}"))).collect();
-    // Each of them at both, in opposite orders.
+    // Each event goes to both instances, in opposite orders.
     let calls = crowd.iter().zip(crowd.iter().rev()).flat_map(|(first, last)| [(&here, first), (&there, last)]);
     let answers = join_all(calls.map(|(world, event)| world.call_back(&gateway, event))).await;
     let messages: Vec<_> = answers.into_iter().map(|answer| answer.ok(200)["message"].take()).collect();
@@ -125,7 +126,7 @@ async fn what_is_tried_again_and_what_comes_tell_of_one_payment_at_the_same_mome
     sqlx::query("alter table payments drop constraint broken").execute(&here.pool).await.unwrap();
     here.pass(TimeDelta::minutes(1));
 
-    // The worker tries the first three, the gateway sends all of them again, and the last two are new.
+    // The worker retries the first three, the gateway sends all of them again, and the last two are new.
     let calls = story.iter().flat_map(|event| [here.call_back(&gateway, event), there.call_back(&gateway, event)]);
     let (tried, answers) = futures::join!(there.state.gateways.run_due(), join_all(calls));
     tried.unwrap();

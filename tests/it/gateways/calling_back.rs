@@ -1,4 +1,4 @@
-//! What a gateway is answered, and what follows from what it says.
+//! The responses to callbacks, and their consequences.
 
 use futures::future::join_all;
 use portico::companies::Scope;

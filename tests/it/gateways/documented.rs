@@ -1,4 +1,4 @@
-//! The gateways of `docs/gateways.md`, set up as the page says and called as they call.
+//! The gateways of `docs/gateways.md`, configured as the page says and called with their own requests.
 
 use reqwest::Method;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! The ledger's records of gateways: settings that are looked at, credentials that nobody reads back.
+//! The gateway records of the ledger: settings are validated, and credentials cannot be read back.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ async fn credentials_are_written_and_never_read_back() {
         let text = answer.to_string();
         assert!(!text.contains(SECRET_KEY) && !text.contains(SIGNING_SECRET) && !text.contains("secret_key\":\""), "{text}");
     }
-    // Taken away, nothing is believed any more.
+    // Without a secret, no callback is genuine.
     let without = world.ledger(Method::PUT, &path).json(&json!({ "signing_secret": null })).send().await.ok(200);
     assert_eq!(without["gateway"]["has_signing_secret"], false);
     world.call_back(&created, &paid("evt_2")).await.refused(400, "callback_not_genuine");

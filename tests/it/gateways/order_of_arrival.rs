@@ -1,5 +1,5 @@
-//! Any order and any repetition of a payment's callbacks ends in one state and publishes each normalised event once. The same is shown for
-//! thousands of stories without the route beside `payments::State`.
+//! Any order and any repetition of a payment's callbacks ends in the same state and publishes each normalised event once. The tests
+//! of `payments::State` check the same for thousands of stories without the route.
 
 use futures::future::join_all;
 use proptest::prelude::*;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::World;
 use crate::support::gateways::{event, paid, refund};
 
-/// A payment that failed once, succeeded, was refunded in two parts of which one came back, and was disputed.
+/// A payment that failed once, succeeded, was refunded in two parts of which one failed, and was disputed.
 fn story() -> Vec<Value> {
     let intent = json!({ "id": "pi_1", "amount": 1000, "currency": "usd" });
     let charge = |refunded: i64, before: i64| {
@@ -34,7 +34,7 @@ fn story() -> Vec<Value> {
     ]
 }
 
-/// What is told of the payment: everything that does not depend on when things were recorded.
+/// The fields of the payment that do not depend on when its facts were recorded.
 fn told(mut payment: Value) -> Value {
     for member in ["id", "uuid", "gateway", "history", "created_at", "updated_at"] {
         payment.as_object_mut().unwrap().remove(member);

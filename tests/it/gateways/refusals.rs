@@ -1,4 +1,4 @@
-//! What is not genuine is refused, recorded as refused, and tells nobody anything.
+//! Callbacks that are not genuine are refused, recorded as refused, and publish nothing.
 
 use chrono::TimeDelta;
 use portico::companies::Scope;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::World;
 use crate::support::gateways::{SIGNING_SECRET, card_signature, paid};
 
-/// Nothing came of it but a record that says why.
+/// Asserts that the only consequence is a record with the reason.
 async fn recorded(world: &World, reason: &str) -> Value {
     let callback = world.last_callback().await;
     assert_eq!((&callback["status"], &callback["reason"]), (&json!("refused"), &json!(reason)));
@@ -45,7 +45,7 @@ async fn a_signature_that_is_wrong_old_or_missing() {
     let unsigned = world.request(Method::POST, gateway["callback_path"].as_str().unwrap()).json(&paid("evt_1"));
     unsigned.send().await.refused(400, "callback_not_genuine");
     recorded(&world, "signature_missing").await;
-    // None of it took the place of the genuine one.
+    // None of them took the key of the genuine callback.
     assert_eq!(world.call_back(&gateway, &paid("evt_1")).await.ok(200)["message"], "Webhook received.");
 }
 
@@ -88,11 +88,11 @@ async fn another_companys_gateway_and_another_companys_name() {
         foreign["company_uuid"] = nonsense;
         post(&foreign).send().await.refused(403, "company_mismatch");
     }
-    // The gateway's own address is no way round it.
+    // The gateway's own callback path does not bypass the check.
     foreign["company_uuid"] = json!(other.uuid());
     world.call_back(&gateway, &foreign).await.refused(403, "company_mismatch");
     recorded(&world, "company_mismatch").await;
-    // Who names the right one is taken, in either form.
+    // A callback that names the right company is accepted, in either form.
     for (number, company) in [json!(world.company), json!(world.company.uuid())].into_iter().enumerate() {
         let mut own = paid(&format!("evt_{number}"));
         own["company_uuid"] = company;
@@ -118,7 +118,7 @@ async fn who_has_no_key_cannot_fill_the_disk() {
     world.pass(TimeDelta::days(14) + TimeDelta::seconds(1));
     world.state.gateways.run_due().await.unwrap();
     assert_eq!(world.count("select count(*) from callbacks").await, 0);
-    // Of an address that is nobody's, nothing is kept at all.
+    // Nothing is recorded for an unknown gateway.
     world
         .request(Method::POST, "/webhooks/gateway_01h455vb4pex5vsknk084sn02q")
         .body("{}")

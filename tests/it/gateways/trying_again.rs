@@ -1,4 +1,4 @@
-//! What was genuine and could not be processed is kept, and processed again by itself, by the gateway's repetition, and by hand.
+//! A genuine callback that could not be processed is kept and retried on a schedule, when the gateway sends it again, and by hand.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::support::gateways::{SIGNING_SECRET, event, paid, sha256_hex};
 use crate::support::program::portico;
 use crate::support::{Answer, World};
 
-/// A gateway whose settings look for the amount where it is not.
+/// A gateway whose settings point to the wrong place for the amount.
 async fn misguided(world: &World) -> Value {
     let settings = settings("/data/sum");
     world.gateway(json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": settings })).await

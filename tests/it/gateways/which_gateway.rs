@@ -1,4 +1,4 @@
-//! Which gateway a callback is from: the one it names, else the one whose signature header it carries, else the only one.
+//! Which gateway a callback comes from: the one it names, else the one whose signature header it carries, else the only one.
 
 use chrono::TimeDelta;
 use portico::companies::Scope;
@@ -42,11 +42,11 @@ async fn the_only_gateway_needs_no_name_and_several_do() {
     let second = world.gateway(any("Second", "X-Second")).await;
     post(&world, &[], &body).await.refused(422, "gateway_ambiguous");
 
-    // Its header says which one it is.
+    // The signature header selects the gateway.
     post(&world, &[("x-second", &hex)], &body).await.ok(200);
     assert_eq!(last_gateway(&world).await, second["id"]);
     post(&world, &[("x-first", &hex), ("x-second", &hex)], &body).await.refused(422, "gateway_ambiguous");
-    // Or its name does, which has the last word.
+    // The name of the gateway takes precedence.
     let id = first["id"].as_str().unwrap();
     post(&world, &[("x-first", &hex), ("x-second", &hex), ("x-gateway-id", id)], &body).await.ok(200);
     assert_eq!(last_gateway(&world).await, first["id"]);

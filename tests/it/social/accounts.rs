@@ -1,4 +1,4 @@
-//! Which account a provider's word opens: linking.
+//! Account linking: which account a provider's token opens.
 
 use futures::future::join_all;
 use portico::storefront::export_customer;
@@ -26,7 +26,7 @@ async fn the_first_sign_in_opens_an_account_and_the_next_one_finds_it() {
     assert_eq!(me(&world, &first).await, first["customer"]);
     assert_eq!(world.count("select count(*) from events where name = 'customer.created'").await, 1);
 
-    // The provider says a name and an address once; later tokens may lack both, and the app may say another name.
+    // The provider sends name and address only once; later tokens may lack both, and the app may send another name.
     let body = json!({ "identityToken": rsa().sign(&claims_of_a(&world, "7")), "name": "Eve" });
     let second = login(&world, "idp-a", body).await.ok(200);
     assert_eq!(second["customer"], first["customer"]);
@@ -53,7 +53,7 @@ async fn an_address_the_provider_vouches_for_opens_the_account_it_is_proven_on()
     let registered = world.register(EMAIL).await["customer"]["id"].clone();
     let claims = with(&claims_of_b(&world, "7"), json!({ "email": "ADA@example.com", "email_verified": true }));
     assert_eq!(customer(login_b(&world, &claims).await), registered);
-    // From now on the subject counts: the address at the provider may become another one, even somebody else's.
+    // From now on the subject counts: the address at the provider may change, even to that of another customer.
     let other = world.register("bob@example.com").await["customer"]["id"].clone();
     let moved = with(&claims, json!({ "email": "bob@example.com" }));
     assert_eq!(customer(login_b(&world, &moved).await), registered);
@@ -129,7 +129,7 @@ async fn first_sign_ins_in_parallel_make_one_customer() {
         assert_eq!(world.count("select count(*) from customers").await, 1);
         assert_eq!(world.count("select count(*) from events where name = 'customer.created'").await, 1);
     }
-    // One person, one address, two providers.
+    // One person with one address at two providers.
     let world = idp.world(&[]).await;
     let (a, b) = (with(&claims_of_a(&world, "7"), vouched.clone()), with(&claims_of_b(&world, "8"), vouched));
     let (at_a, at_b) = tokio::join!(join_all((0..10).map(|_| login_a(&world, &a))), join_all((0..10).map(|_| login_b(&world, &b))));
@@ -151,7 +151,7 @@ async fn a_closed_account_is_opened_by_nobody() {
     let second = customer(login_a(&world, &claims()).await);
     assert_ne!(second, first["customer"]["id"]);
 
-    // A sign-in during the closure may leave a link behind: it leads nowhere.
+    // A concurrent sign-in during the closure may leave a link behind; it does not open the closed account.
     sqlx::query("update customers set closed_at = now()").execute(&world.pool).await.unwrap();
     let third = customer(login_a(&world, &claims()).await);
     assert_ne!(third, second);

@@ -1,4 +1,4 @@
-//! The keys a provider publishes: fetched seldom, kept while it is away.
+//! The published keys of a provider: fetched rarely, and kept while the provider is unavailable.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ async fn a_new_key_is_found_and_a_withdrawn_one_stops_working_within_the_hour() 
     idp.publish(&[foreign()]).await;
     world.pass(TimeDelta::minutes(1));
     login_with(&world, rsa()).await.ok(200);
-    // Asking for the new key tells of the old one too.
+    // The request for the new key returns the old one too.
     login_with(&world, foreign()).await.ok(200);
     login_with(&world, rsa()).await.refused(401, "identity_not_verified");
 
@@ -76,7 +76,7 @@ async fn known_keys_stay_good_while_the_provider_is_away() {
     idp.answer_keys(ResponseTemplate::new(503)).await;
     world.pass(TimeDelta::days(2));
     login_with(&world, rsa()).await.ok(200);
-    // It may have published another key meanwhile: nobody knows.
+    // The provider may have published another key meanwhile, which cannot be known.
     let refusal = login_with(&world, foreign()).await.refused(503, "provider_unavailable");
     assert_eq!(refusal["retry_after"], 60);
     idp.publish(&[rsa(), foreign()]).await;
@@ -118,7 +118,7 @@ async fn without_any_keys_the_sign_in_is_unavailable_until_the_provider_answers(
 #[tokio::test]
 async fn a_provider_that_is_down_or_slow_is_given_up() {
     let idp = IdentityProvider::start().await;
-    // The one place where a story waits: the provider's time limit is the client's, not the clock's.
+    // The only place where a story waits: the provider's timeout is the HTTP client's, not the clock's.
     let slow = idp.world(&[("providers.idp_a.timeout", "200ms")]).await;
     idp.answer_keys(ResponseTemplate::new(200).set_delay(Duration::from_secs(60))).await;
     let answers = join_all((0..10).map(|_| login_with(&slow, rsa()))).await;
@@ -135,7 +135,7 @@ async fn who_asks_and_leaves_does_not_take_the_answer_along() {
     let keys = json!({ "keys": [rsa().jwk()] });
     idp.answer_keys(ResponseTemplate::new(200).set_delay(Duration::from_millis(300)).set_body_json(keys)).await;
     let claims: Value = claims_of_a(&world, "7");
-    // The client hangs up as soon as the provider is being asked.
+    // The client disconnects as soon as the provider receives the request.
     tokio::select! {
         _ = login_a(&world, &claims) => panic!("it was answered too soon"),
         () = async { while idp.asked("/keys").await.is_empty() { tokio::task::yield_now().await } } => {}

@@ -15,12 +15,12 @@ async fn login(world: &World, provider: &str, body: Value) -> Answer {
     world.storefront(&format!("customers/login-with-{provider}")).json(&body).send().await
 }
 
-/// Signs in with a token of A that says this.
+/// Signs in with a token of A that has these claims.
 async fn login_a(world: &World, claims: &Value) -> Answer {
     login(world, "idp-a", json!({ "identityToken": rsa().sign(claims) })).await
 }
 
-/// Signs in with a token of B that says this.
+/// Signs in with a token of B that has these claims.
 async fn login_b(world: &World, claims: &Value) -> Answer {
     login(world, "idp-b", json!({ "idToken": rsa().sign(claims), "clientId": APP })).await
 }

@@ -1,4 +1,4 @@
-//! Proofs the provider itself is asked about: the code of A, the access token of C.
+//! Proofs that the provider itself verifies: the authorization code of A, the access token of C.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::support::identity_provider::{IdentityProvider, claims_of_a, foreign, 
 use crate::support::people::EMAIL;
 use crate::support::{Answer, World};
 
-/// A world that exchanges the codes of A.
+/// A world that exchanges authorization codes of A.
 async fn exchanging(idp: &IdentityProvider) -> World {
     let token_url = idp.url("/token");
     let changes = [
@@ -42,7 +42,7 @@ async fn a_code_is_exchanged_where_there_is_a_client_secret() {
     let expected = [("grant_type", "authorization_code"), ("code", "c0de"), ("client_id", "shop"), ("client_secret", "s3cret")];
     assert_eq!(form, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
 
-    // A stolen token alone is not enough, and a token that is not believed costs the provider nothing.
+    // A stolen token alone is not enough, and a token that fails verification causes no request to the provider.
     let token = rsa().sign(&claims_of_a(&world, "7"));
     login(&world, "idp-a", json!({ "identityToken": token })).await.refused(401, "identity_not_verified");
     let forged = json!({ "identityToken": foreign().sign_with(&rsa().header(), &claims_of_a(&world, "7")), "authorizationCode": "c0de" });
@@ -87,7 +87,7 @@ async fn a_provider_that_exchanges_nothing_is_unavailable() {
     assert!(idp.asked("/elsewhere").await.is_empty());
 }
 
-/// What the graph says of a good access token of somebody.
+/// The graph API's result for a valid access token of a user.
 fn inspected(user_id: &str) -> Value {
     json!({ "app_id": "4711", "type": "USER", "is_valid": true, "user_id": user_id, "expires_at": 0, "scopes": ["email"] })
 }
@@ -184,7 +184,7 @@ async fn an_id_taken_as_it_comes_opens_only_what_it_opened_before() {
     assert_ne!(first, victim["customer"]["id"]);
     assert_eq!(customer(login(&world, "idp-c", json!({ "idpCUserId": "7" })).await), first);
     assert_ne!(customer(login(&world, "idp-c", json!({ "idpCUserId": "8" })).await), first);
-    // Nor does it open an account that a proven id made.
+    // It does not open an account that was created with a proven id either.
     sqlx::query("update provider_links set provider = 'idp_c' where subject = '7'").execute(&world.pool).await.unwrap();
     assert_ne!(customer(login(&world, "idp-c", json!({ "idpCUserId": "7" })).await), first);
 }

@@ -1,4 +1,4 @@
-//! Identity tokens that are not believed, each an attack somebody has made.
+//! Identity tokens that must be rejected; each is a known attack.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -37,7 +37,7 @@ async fn a_token_without_a_signature_of_the_provider_is_refused() {
             nobody_is_signed_in_by(&world, &format!("{}.{signature}", unsigned(&header, &claims)), algorithm).await;
         }
     }
-    // The public key is no secret: whoever takes it for one makes tokens himself.
+    // The public key is not secret: if it were accepted as an HMAC key, anyone could create tokens.
     let public = [rsa().pair.public_key_pem(), rsa().jwk().to_string(), rsa().jwk()["n"].as_str().unwrap().to_owned()];
     for secret in public.iter().map(String::as_bytes).chain([rsa().pair.public_key_raw()]) {
         let message = unsigned(&with(&rsa().header(), json!({ "alg": "HS256" })), &claims);
@@ -147,7 +147,7 @@ async fn a_token_that_says_something_else_is_refused() {
 async fn a_token_is_replayed_for_ten_minutes_and_a_minute_of_leeway_at_most() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
-    // Its own end is a day away.
+    // The token itself expires a day later.
     let claims = claims_of_a(&world, "7");
     world.pass(TimeDelta::minutes(11));
     login_a(&world, &claims).await.ok(200);

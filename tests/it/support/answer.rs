@@ -1,9 +1,9 @@
-//! What came back.
+//! Responses.
 
 use axum::http::HeaderMap;
 use serde_json::Value;
 
-/// An answer, read whole.
+/// A response whose body has been read completely.
 #[derive(Debug)]
 pub struct Answer {
     pub status: u16,
@@ -24,7 +24,7 @@ impl Answer {
         answer
     }
 
-    /// Every failing answer, whatever it is, has the one form of decisions, section 1.
+    /// Every error response has the form of decisions, section 1.
     fn is_a_problem(&self) {
         let body = &self.body;
         assert_eq!(self.headers["content-type"], "application/problem+json", "{self:?}");
@@ -42,14 +42,14 @@ impl Answer {
         }
     }
 
-    /// The answer is a success with this status; gives its body.
+    /// Asserts that the response is a success with this status; returns its body.
     #[track_caller]
     pub fn ok(self, status: u16) -> Value {
         assert_eq!(self.status, status, "{:?}", self.body);
         self.body
     }
 
-    /// The answer is this refusal; gives its body.
+    /// Asserts that the response is this error; returns its body.
     #[track_caller]
     pub fn refused(self, status: u16, code: &str) -> Value {
         assert_eq!((self.status, self.body["code"].as_str()), (status, Some(code)), "{:?}", self.body);

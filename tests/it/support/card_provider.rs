@@ -1,4 +1,4 @@
-//! A card provider, as its documentation describes it.
+//! A mock of a card provider that follows its documentation.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -13,12 +13,12 @@ use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::support::World;
 
-/// The secret key of the only account there.
+/// The secret key of the only account.
 pub const SECRET_KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
-/// How long creating a customer takes there.
+/// How long creating a customer takes.
 const WORK: Duration = Duration::from_millis(300);
 
-/// The provider, seen from outside of it.
+/// The mock of the provider.
 pub struct CardProvider {
     server: MockServer,
     desk: Arc<Mutex<Desk>>,
@@ -26,10 +26,10 @@ pub struct CardProvider {
 
 #[derive(Default)]
 struct Desk {
-    /// Answered instead of what is asked, first come first served.
+    /// Responses that replace the regular ones, used in order.
     instead: VecDeque<ResponseTemplate>,
     customers: HashMap<String, Form>,
-    /// What was asked under an idempotency key, what is answered, and from when on.
+    /// By idempotency key: the request, its response, and from when on the response is available.
     answered: HashMap<String, (Form, Value, Instant)>,
 }
 
@@ -42,7 +42,7 @@ impl CardProvider {
         Self { server, desk }
     }
 
-    /// A world whose company has an account here.
+    /// A world whose company has an account at this provider.
     pub async fn world(&self, changes: &[(&str, &str)]) -> World {
         let (uri, timeout) = (self.server.uri(), ("providers.card.timeout", "2s"));
         let world = World::with(&[&[("providers.card.base_url", uri.as_str()), timeout], changes].concat()).await;
@@ -50,34 +50,34 @@ impl CardProvider {
         world
     }
 
-    /// Where it answers.
+    /// The base URL.
     pub fn url(&self) -> String {
         self.server.uri()
     }
 
-    /// Answers the next requests like this, whatever they ask.
+    /// Responds to the next requests with `answers`, whatever they are.
     pub fn answer_next(&self, answers: impl IntoIterator<Item = ResponseTemplate>) {
         self.desk.lock().unwrap().instead.extend(answers);
     }
 
-    /// Loses every customer.
+    /// Deletes all customers.
     pub fn forget_customers(&self) {
         self.desk.lock().unwrap().customers.clear();
     }
 
-    /// What each customer was created with.
+    /// The form that each customer was created with.
     pub fn customers(&self) -> Vec<HashMap<String, String>> {
         self.desk.lock().unwrap().customers.values().map(|form| form.iter().cloned().collect()).collect()
     }
 
-    /// Every request to `path`, the first one first.
+    /// All requests to `path`, oldest first.
     pub async fn requests(&self, path: &str) -> Vec<Request> {
         self.server.received_requests().await.unwrap().into_iter().filter(|request| request.url.path() == path).collect()
     }
 }
 
 impl World {
-    /// Opens an account at the card provider for a company.
+    /// Creates a gateway of the card provider for a company.
     pub async fn card_gateway(&self, company: CompanyId) -> GatewayId {
         let (mut conn, secret_key) = (self.pool.acquire().await.unwrap(), SecretKey::parse(&SECRET_KEY.into()).unwrap());
         let (key, now) = (&self.application_key, self.clock.now());
@@ -85,7 +85,7 @@ impl World {
     }
 }
 
-/// A refusal in the provider's form. Its message is for developers, and no customer may see it.
+/// An error response in the provider's format. Its message is for developers; customers must not see it.
 pub fn refusal(status: u16, kind: &str, more: Value) -> ResponseTemplate {
     let mut error = json!({ "type": kind, "message": "SECRET WORDS of the provider about Ada" });
     error.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());

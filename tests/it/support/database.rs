@@ -1,4 +1,4 @@
-//! One PostgreSQL for the test binary, one database for each story.
+//! One PostgreSQL server for the test binary, and one database per story.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,10 +15,11 @@ use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, PgPool};
 static POSTGRES: OnceLock<PrivatePostgres> = OnceLock::new();
 static STORIES: AtomicU32 = AtomicU32::new(0);
 
-/// The address of a fresh database with every migration.
+/// The URL of a new database with all migrations.
 pub async fn fresh() -> String {
     let postgres = POSTGRES.get_or_init(|| {
-        // A thread of its own: the first story's runtime must not be blocked by, or own, what all stories share.
+        // In a thread of its own, because the server is shared by all stories and must neither block nor belong to the runtime of
+        // the first one.
         thread::spawn(start).join().expect("the private PostgreSQL starts")
     });
     let name = format!("story_{}", STORIES.fetch_add(1, Ordering::Relaxed));
@@ -28,7 +29,7 @@ pub async fn fresh() -> String {
     postgres.url(&name)
 }
 
-/// Starts the server and makes the database all others are copied from.
+/// Starts the server and creates the template database.
 fn start() -> PrivatePostgres {
     let postgres = PrivatePostgres::start_temporary(500).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -41,7 +42,7 @@ fn start() -> PrivatePostgres {
     postgres
 }
 
-/// Gives a database every migration, and what the extensions that ship need.
+/// Runs all migrations, and creates what the bundled extensions need.
 pub async fn migrate(url: &str) {
     let pool = PgPool::connect(url).await.unwrap();
     database::MIGRATIONS.run(&pool).await.unwrap();

@@ -1,4 +1,4 @@
-//! What a story's world emitted is what the catalogue says: looked at when the story ends, whatever the story was about.
+//! Checks at the end of every story that the events of its world match the catalogue.
 
 use std::thread;
 
@@ -14,7 +14,7 @@ impl Drop for World {
             return;
         }
         let (pool, catalogue) = (self.pool.clone(), self.state.developers.catalogue.clone());
-        // The story's own runtime is about to end and cannot be waited for in here.
+        // The story's own runtime is shutting down and cannot be blocked on here.
         let looked = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             runtime.block_on(emitted(&pool)).iter().for_each(|body| check(&catalogue, body));
@@ -25,7 +25,7 @@ impl Drop for World {
     }
 }
 
-/// The bodies of all events; none, where the story took its database away.
+/// The bodies of all events; empty if the story has removed its database.
 async fn emitted(pool: &PgPool) -> Vec<Vec<u8>> {
     let Ok(mut conn) = pool.connect_options().connect().await else { return Vec::new() };
     bodies(&mut conn).await
@@ -35,7 +35,7 @@ async fn bodies(conn: &mut PgConnection) -> Vec<Vec<u8>> {
     sqlx::query_scalar("select body from events").fetch_all(conn).await.unwrap()
 }
 
-/// The event has the form of its schema, and no member that the schema does not name.
+/// Asserts that the event matches its schema and has no fields that the schema does not define.
 fn check(catalogue: &Catalogue, body: &[u8]) {
     let body: Value = serde_json::from_slice(body).unwrap();
     let name = body["event"].as_str().unwrap();

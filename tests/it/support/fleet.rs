@@ -1,4 +1,4 @@
-//! A shop with drivers and orders, and the events that tell of them.
+//! A shop with drivers and orders, and the events about them.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use reqwest::Method;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::support::request::Request;
 use crate::support::{Answer, World};
 
-/// An event as its subscribers get it.
+/// An event as its subscribers receive it.
 #[derive(Debug)]
 pub struct Published {
     pub name: String,
@@ -22,42 +22,42 @@ impl World {
         self.api(method, &format!("/fleet/int/v1/{path}"))
     }
 
-    /// A list, whole answer.
+    /// The whole response of a list.
     pub async fn fleet_list(&self, path: &str) -> Value {
         self.fleet(Method::GET, path).send().await.ok(200)
     }
 
-    /// A new record.
+    /// Creates a record.
     pub async fn create(&self, plural: &str, body: Value) -> Value {
         only_member(self.fleet(Method::POST, plural).json(&body).send().await.ok(201))
     }
 
-    /// Changes a record and gives what it became.
+    /// Changes a record and returns it.
     pub async fn change(&self, plural: &str, record: &Value, body: Value) -> Value {
         only_member(self.fleet(Method::PUT, &format!("{plural}/{}", id(record))).json(&body).send().await.ok(200))
     }
 
-    /// A new order.
+    /// Creates an order.
     pub async fn order(&self, body: Value) -> Value {
         self.create("orders", body).await
     }
 
-    /// A new driver.
+    /// Creates a driver.
     pub async fn driver(&self, name: &str) -> Value {
         self.create("drivers", json!({ "name": name })).await
     }
 
-    /// A new vehicle.
+    /// Creates a vehicle.
     pub async fn vehicle(&self, name: &str) -> Value {
         self.create("vehicles", json!({ "name": name })).await
     }
 
-    /// Changes an order and gives what it became.
+    /// Changes an order and returns it.
     pub async fn change_order(&self, order: &Value, body: Value) -> Value {
         self.change("orders", order, body).await
     }
 
-    /// Changes a driver and gives what they became.
+    /// Changes a driver and returns it.
     pub async fn change_driver(&self, driver: &Value, body: Value) -> Value {
         self.change("drivers", driver, body).await
     }
@@ -67,21 +67,21 @@ impl World {
         self.fleet(Method::DELETE, &format!("{plural}/{}", id(record))).send().await
     }
 
-    /// The members of a body that are refused; nothing else is.
+    /// The fields of a body that are refused, which must be the only errors.
     pub async fn refused_members(&self, method: Method, path: &str, body: &Value) -> Vec<String> {
         let refusal = self.fleet(method, path).json(body).send().await.refused(422, "body_invalid");
         assert!(!refusal["detail"].as_str().unwrap().ends_with(".."), "{refusal}");
         refusal["fields"].as_object().unwrap_or_else(|| panic!("{body}: {refusal}")).keys().cloned().collect()
     }
 
-    /// The ids of a list, in its order.
+    /// The ids in a list, in order.
     pub async fn listed(&self, path: &str) -> Vec<String> {
         let list = self.fleet_list(path).await;
         let records = list.as_object().unwrap().values().next().unwrap().as_array().unwrap();
         records.iter().map(|record| id(record).to_owned()).collect()
     }
 
-    /// Does something a second later, and gives the events it published, sorted by name.
+    /// Runs `doing` one second later, and returns the events that it published, sorted by name.
     pub async fn published<T>(&self, doing: impl Future<Output = T>) -> (T, Vec<Published>) {
         self.pass(TimeDelta::seconds(1));
         let done = doing.await;
@@ -96,20 +96,20 @@ impl World {
         (done, rows.into_iter().map(event).collect())
     }
 
-    /// The same, for stories that only care what the events are called.
+    /// The names of the events that `doing` published.
     pub async fn published_names<T>(&self, doing: impl Future<Output = T>) -> Vec<String> {
         self.published(doing).await.1.into_iter().map(|event| event.name).collect()
     }
 }
 
-/// What an answer holds under the name of its record.
+/// The record in a response, which is its only field.
 fn only_member(mut answer: Value) -> Value {
     let members = answer.as_object_mut().unwrap();
     assert_eq!(members.len(), 1, "{members:?}");
     members.values_mut().next().unwrap().take()
 }
 
-/// What events are called.
+/// The names of the events.
 pub fn names(events: &[Published]) -> Vec<&str> {
     events.iter().map(|event| event.name.as_str()).collect()
 }
@@ -124,7 +124,7 @@ pub fn uuid(record: &Value) -> Uuid {
     record["uuid"].as_str().unwrap().parse().unwrap()
 }
 
-/// Tries to give an order another status.
+/// Requests another status for an order.
 pub async fn to(world: &World, order: &Value, status: &str) -> Answer {
     world.fleet(Method::PUT, &format!("orders/{}", id(order))).json(&json!({ "status": status })).send().await
 }

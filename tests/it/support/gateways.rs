@@ -1,4 +1,4 @@
-//! Payment gateways, as they sign and what they send.
+//! Payment gateways: their signatures and their events.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,9 +11,9 @@ use sha2::{Sha256, Sha512};
 use crate::support::request::Request;
 use crate::support::{Answer, World};
 
-/// What the card gateway of a story signs with.
+/// The signing secret of a story's card gateway.
 pub const SIGNING_SECRET: &str = "whsec_8aF4yjnVhTC9N2bQ";
-/// What calls to it are authenticated with.
+/// The API key for calls to the card gateway.
 pub const SECRET_KEY: &str = "sk_live_PsTnV6hQqYc2";
 
 impl World {
@@ -22,18 +22,18 @@ impl World {
         self.api(method, &format!("/ledger/int/v1/{path}"))
     }
 
-    /// A new gateway.
+    /// Creates a gateway.
     pub async fn gateway(&self, body: Value) -> Value {
         self.ledger(Method::POST, "gateways").json(&body).send().await.ok(201)["gateway"].take()
     }
 
-    /// The company's card gateway.
+    /// Creates the company's card gateway.
     pub async fn card(&self) -> Value {
         self.gateway(json!({ "name": "Cards", "driver": "card", "secret_key": SECRET_KEY, "signing_secret": SIGNING_SECRET })).await
     }
 
-    /// The card gateway posts an event, signed now, to its own address. What is asked for at once, arrives at once; one awaited after
-    /// another arrives a moment later.
+    /// Posts an event of the card gateway to its callback path, signed with the current time. Concurrent calls arrive at the same
+    /// instant; sequential calls arrive one millisecond apart.
     pub async fn call_back(&self, gateway: &Value, event: &Value) -> Answer {
         self.pass(TimeDelta::milliseconds(1));
         let body = event.to_string();
@@ -41,7 +41,7 @@ impl World {
         self.request(Method::POST, gateway["callback_path"].as_str().unwrap()).header("card-signature", &signature).json(event).send().await
     }
 
-    /// The only payment there is, with its history.
+    /// The only payment, with its history.
     pub async fn payment(&self) -> Value {
         let list = self.ledger(Method::GET, "payments").send().await.ok(200);
         let [payment] = &list["payments"].as_array().unwrap()[..] else { panic!("one payment: {list}") };
@@ -49,14 +49,14 @@ impl World {
         self.ledger(Method::GET, &path).send().await.ok(200)["payment"].take()
     }
 
-    /// The newest callback, whole.
+    /// The newest callback, with its details.
     pub async fn last_callback(&self) -> Value {
         let list = self.ledger(Method::GET, "callbacks?limit=1").send().await.ok(200);
         let path = format!("callbacks/{}", list["callbacks"][0]["id"].as_str().unwrap());
         self.ledger(Method::GET, &path).send().await.ok(200)["callback"].take()
     }
 
-    /// The names and data of every event about payments so far, sorted by name.
+    /// The names and `data` of all events about payments so far, sorted by name.
     pub async fn payment_events(&self) -> Vec<(String, Value)> {
         let sql = "select name, body from events where name ~ '^(payment|refund|setup|chargeback)' order by name, id";
         let rows: Vec<(String, Vec<u8>)> = sqlx::query_as(sql).fetch_all(&self.pool).await.unwrap();
@@ -64,13 +64,13 @@ impl World {
         rows.into_iter().map(|(name, body)| (name, data(body))).collect()
     }
 
-    /// Their names alone.
+    /// The names of these events.
     pub async fn payment_event_names(&self) -> Vec<String> {
         self.payment_events().await.into_iter().map(|(name, _)| name).collect()
     }
 }
 
-/// The header a card provider signs with.
+/// The signature header of a card provider.
 pub fn card_signature(secret: &str, body: &str, at: DateTime<Utc>) -> String {
     let time = at.timestamp();
     format!("t={time},v1={}", sha256_hex(secret, &format!("{time}.{body}")))
@@ -106,7 +106,7 @@ pub fn paid(id: &str) -> Value {
     event(id, "payment_intent.succeeded", json!({ "id": "pi_1", "amount": 1000, "amount_received": 1000, "currency": "usd" }))
 }
 
-/// A refund of it.
+/// A refund of this payment.
 pub fn refund(id: &str, refund: &str, amount: i64, status: &str) -> Value {
     let object = json!({ "id": refund, "payment_intent": "pi_1", "amount": amount, "currency": "usd", "status": status });
     event(id, "refund.updated", object)

@@ -1,5 +1,5 @@
-//! Endpoints that speak HTTP/2: one that takes everything, and one that knows just enough of it to refuse: every request's stream is reset,
-//! or the connection ended.
+//! HTTP/2 endpoints: one that accepts everything, and one that implements just enough of the protocol to refuse every request by
+//! resetting its stream or closing the connection.
 
 use std::io;
 use std::net::SocketAddr;
@@ -19,9 +19,9 @@ use crate::support::receiver::{acceptor, server_config};
 /// How a request is refused.
 #[derive(Clone, Copy, Debug)]
 pub enum Refusal {
-    /// RST_STREAM with an error of the server.
+    /// RST_STREAM with an internal error.
     Reset,
-    /// GOAWAY, and the connection is closed.
+    /// GOAWAY, then the connection is closed.
     GoAway,
 }
 
@@ -31,10 +31,10 @@ const SETTINGS: u8 = 4;
 const GOAWAY: u8 = 7;
 const INTERNAL_ERROR: [u8; 4] = [0, 0, 0, 2];
 
-/// A request that was taken: who sent it, and in which version.
+/// An accepted request: the client address and the HTTP version.
 pub type Taken = (SocketAddr, Version);
 
-/// Listens as `name` and takes everything; gives the URL and what it has taken.
+/// Listens as `name` and accepts everything; returns the URL and the accepted requests.
 pub fn taking(name: &str) -> (String, Arc<Mutex<Vec<Taken>>>) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -51,7 +51,7 @@ pub fn taking(name: &str) -> (String, Arc<Mutex<Vec<Taken>>>) {
     (url, taken)
 }
 
-/// Listens as `name`; gives the URL.
+/// Listens as `name`; returns the URL.
 pub async fn refusing(name: &str, refusal: Refusal) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://{name}:{}/", listener.local_addr().unwrap().port());
@@ -61,7 +61,7 @@ pub async fn refusing(name: &str, refusal: Refusal) -> String {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
             let tls = tls.clone();
-            // A client that gives up is part of the story.
+            // Clients that abort are part of the story.
             tasks.spawn(async move { drop(refuse(tls, stream, refusal).await) });
         }
     });

@@ -1,10 +1,10 @@
-//! A stand-in for a service of texts that is known by its settings alone.
+//! A mock of an SMS provider that is defined by settings alone.
 
 use serde_json::json;
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-/// Starts a service that gives every text this answer; with the settings that lead to it, all but `sms.providers`.
+/// Starts a provider that responds to every text with `answer`; returns its settings too, except `sms.providers`.
 pub async fn provider(answer: ResponseTemplate) -> (MockServer, Vec<(&'static str, String)>) {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
@@ -26,12 +26,12 @@ pub async fn provider(answer: ResponseTemplate) -> (MockServer, Vec<(&'static st
     (server, settings)
 }
 
-/// A text was queued.
+/// The response to a text that was queued.
 pub fn accepted() -> ResponseTemplate {
     ResponseTemplate::new(202).set_body_json(json!({ "id": "1" }))
 }
 
-/// A text was refused.
+/// The response to a text that was refused.
 pub fn refused(status: u16, code: &str) -> ResponseTemplate {
     ResponseTemplate::new(status).set_body_json(json!({ "error": { "code": code } }))
 }

@@ -1,4 +1,4 @@
-//! Stand-ins for the identity providers: keys that sign tokens, and the addresses a deployment asks.
+//! Mocks of the identity providers: signing keys for tokens, and the URLs that a deployment requests.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -14,11 +14,11 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 
 use crate::support::World;
 
-/// Our apps as both token-signing providers name them.
+/// The ids of our apps at both token-signing providers.
 pub const APP: &str = "com.acme.shop";
 pub const WEB_APP: &str = "com.acme.shop.web";
 
-/// A key pair of a provider, or of somebody who would like to be one.
+/// A key pair of a provider or of an attacker.
 pub struct SigningKey {
     pub kid: &'static str,
     pub pair: KeyPair,
@@ -42,13 +42,13 @@ pub fn rsa() -> &'static SigningKey {
     made("rsa-1", &KEY, rsa_pair)
 }
 
-/// The provider's elliptic key.
+/// The provider's elliptic curve key.
 pub fn ec() -> &'static SigningKey {
     static KEY: OnceLock<SigningKey> = OnceLock::new();
     made("ec-1", &KEY, ec_pair)
 }
 
-/// A key the provider has not published, or not yet.
+/// A key that the provider has not published, or not yet.
 pub fn foreign() -> &'static SigningKey {
     static KEY: OnceLock<SigningKey> = OnceLock::new();
     made("foreign-1", &KEY, rsa_pair)
@@ -59,7 +59,7 @@ impl SigningKey {
         if self.pair.algorithm() == &PKCS_RSA_SHA256 { Algorithm::RS256 } else { Algorithm::ES256 }
     }
 
-    /// The public half, as a provider publishes it.
+    /// The public key, as a provider publishes it.
     pub fn jwk(&self) -> Value {
         let algorithm = self.algorithm();
         let jwk = match algorithm {
@@ -72,17 +72,17 @@ impl SigningKey {
         jwk
     }
 
-    /// The header of an honest token.
+    /// The header of a valid token.
     pub fn header(&self) -> Value {
         json!({ "alg": format!("{:?}", self.algorithm()), "kid": self.kid, "typ": "JWT" })
     }
 
-    /// An honest token.
+    /// A valid token.
     pub fn sign(&self, claims: &Value) -> String {
         self.sign_with(&self.header(), claims)
     }
 
-    /// A token with any header, signed by this key all the same.
+    /// A token with any header, signed by this key.
     pub fn sign_with(&self, header: &Value, claims: &Value) -> String {
         let message = unsigned(header, claims);
         let signature = match self.algorithm() {
@@ -106,43 +106,43 @@ pub struct IdentityProvider {
 }
 
 impl IdentityProvider {
-    /// A and B publish the RSA and the elliptic key.
+    /// Starts a server on which A and B publish the RSA and the elliptic curve key.
     pub async fn start() -> Self {
         let provider = Self { server: MockServer::start().await, priority: AtomicU8::new(u8::MAX) };
         provider.publish(&[rsa(), ec()]).await;
         provider
     }
 
-    /// From now on A and B publish these keys.
+    /// Replaces the keys that A and B publish.
     pub async fn publish(&self, keys: &[&SigningKey]) {
         let keys: Vec<_> = keys.iter().map(|key| key.jwk()).collect();
         self.answer_keys(ResponseTemplate::new(200).set_body_json(json!({ "keys": keys }))).await;
     }
 
-    /// From now on whoever asks for the keys gets this.
+    /// Replaces the response to requests for the keys.
     pub async fn answer_keys(&self, answer: ResponseTemplate) {
         self.answer("GET", "/keys", answer).await;
     }
 
-    /// From now on whoever asks at this address gets this. What was asked before stays on record.
+    /// Replaces the response at this URL path. Earlier requests stay recorded.
     pub async fn answer(&self, verb: &str, address: &str, answer: ResponseTemplate) {
-        // Of several answers the last one given counts: the one with the lowest priority number.
+        // The last response takes precedence: it has the lowest priority number.
         let priority = self.priority.fetch_sub(1, Ordering::Relaxed);
         Mock::given(method(verb)).and(path(address)).respond_with(answer).with_priority(priority).mount(&self.server).await;
     }
 
-    /// What was asked at an address.
+    /// The requests to a URL path.
     pub async fn asked(&self, address: &str) -> Vec<Request> {
         let requests = self.server.received_requests().await.unwrap();
         requests.into_iter().filter(|request| request.url.path() == address).collect()
     }
 
-    /// One of its addresses.
+    /// The URL of a path.
     pub fn url(&self, address: &str) -> String {
         format!("{}{address}", self.server.uri())
     }
 
-    /// The settings of a deployment that offers all three, C by its graph.
+    /// The settings of a deployment that offers all three providers, C by its graph API.
     pub fn settings(&self) -> Vec<(&'static str, String)> {
         let apps = format!("{APP},{WEB_APP}");
         vec![
@@ -167,19 +167,19 @@ impl IdentityProvider {
     }
 }
 
-/// The claims of a good token of A for somebody.
+/// The claims of a valid token of A for a subject.
 pub fn claims_of_a(world: &World, subject: &str) -> Value {
     let now = world.clock.now().timestamp();
     json!({ "iss": "https://a.example", "aud": APP, "sub": subject, "iat": now, "exp": now + 86_400 })
 }
 
-/// The claims of a good token of B for somebody.
+/// The claims of a valid token of B for a subject.
 pub fn claims_of_b(world: &World, subject: &str) -> Value {
     let now = world.clock.now().timestamp();
     json!({ "iss": "https://b.example", "aud": APP, "azp": APP, "sub": subject, "iat": now, "exp": now + 3_600 })
 }
 
-/// `value` with members set, or taken away by `null`.
+/// `value` with fields set, or removed by `null`.
 pub fn with(value: &Value, members: Value) -> Value {
     let mut changed = value.clone();
     let target = changed.as_object_mut().unwrap();

@@ -1,4 +1,4 @@
-//! The world of a story: a service of its own on a database of its own, a clock that only the story moves, and the outside parties.
+//! The world of a story: its own service, database and controlled clock, and mocks of the external services.
 
 mod answer;
 pub mod card_provider;

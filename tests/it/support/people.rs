@@ -1,16 +1,16 @@
-//! What stories do over and over before they come to their point.
+//! Steps that many stories share.
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
 use crate::support::World;
 
-/// A number nobody else in this file has: a mobile of the United States.
+/// A valid US mobile number that no other customer in this file has.
 pub const PHONE: &str = "+12015550123";
 pub const EMAIL: &str = "ada@example.com";
 pub const PASSWORD: &str = "correct horse battery";
 
-/// A world with a customer who registered with [`PHONE`], long enough ago to be sent another code.
+/// A world with a customer who registered with [`PHONE`], long enough ago for another code to be sent.
 pub async fn registered() -> World {
     let world = World::new().await;
     world.register(PHONE).await;
@@ -19,7 +19,7 @@ pub async fn registered() -> World {
 }
 
 impl World {
-    /// Asks for a creation code and reads it.
+    /// Requests a creation code and reads it.
     pub async fn creation_code(&self, identity: &str) -> String {
         let mode = if identity.contains('@') { "email" } else { "sms" };
         let body = json!({ "mode": mode, "identity": identity });
@@ -27,12 +27,12 @@ impl World {
         self.last_code()
     }
 
-    /// Registers a customer who has proven `identity`; gives the login response.
+    /// Registers a customer with a proven `identity`; returns the login response.
     pub async fn register(&self, identity: &str) -> Value {
         self.register_with(identity, json!({})).await
     }
 
-    /// Registers with further members in the request.
+    /// Registers with additional fields in the request.
     pub async fn register_with(&self, identity: &str, more: Value) -> Value {
         let code = self.creation_code(identity).await;
         let mut body = json!({ "name": "Ada", "identity": identity, "code": code });
@@ -46,13 +46,13 @@ impl World {
         self.storefront("customers").json(&body).send().await
     }
 
-    /// Asks for a sign-in code and reads it.
+    /// Requests a sign-in code and reads it.
     pub async fn sign_in_code(&self, phone: &str) -> String {
         self.storefront("customers/login-with-sms").json(&json!({ "phone": phone })).send().await.ok(200);
         self.last_code()
     }
 
-    /// One guess at a sign-in code.
+    /// Tries a sign-in code once.
     pub async fn verify(&self, identity: &str, code: impl Into<Value>) -> super::Answer {
         let body = json!({ "identity": identity, "code": code.into() });
         self.storefront("customers/verify-code").json(&body).send().await
@@ -64,7 +64,7 @@ pub fn token(login: &Value) -> String {
     login["token"].as_str().unwrap().to_owned()
 }
 
-/// Six digits that are not `code`.
+/// Six digits that differ from `code`.
 pub fn wrong(code: &str) -> String {
     let digits: u32 = code.parse().unwrap();
     format!("{:06}", (digits + 1) % 1_000_000)

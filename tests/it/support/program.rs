@@ -1,4 +1,4 @@
-//! The program itself, as an operator starts it.
+//! The program, started as an operator starts it.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -8,7 +8,7 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
-/// `portico …`, in production and with these settings.
+/// `portico …` in production, with these settings.
 pub fn portico(arguments: &[&str], settings: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_portico"));
     command.args(arguments).env_clear().stdin(Stdio::null()).kill_on_drop(true);
@@ -22,17 +22,17 @@ pub fn portico(arguments: &[&str], settings: &[(&str, &str)]) -> Command {
     command
 }
 
-/// What a command prints; the story ends if it fails.
+/// The output of a command; the story ends if it fails.
 pub async fn printed(arguments: &[&str], settings: &[(&str, &str)]) -> String {
     let output = portico(arguments, settings).output().await.unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A service in a process of its own, which ends with the story.
+/// A service in its own process, which ends with the story.
 pub struct Service {
     pub address: SocketAddr,
-    /// What it logged until it listened.
+    /// The log output until the service listened.
     pub log: String,
     child: Child,
 }
@@ -54,7 +54,7 @@ impl Service {
         panic!("the service did not start: {log}");
     }
 
-    /// The memory it has, in MiB.
+    /// The resident memory, in MiB.
     #[cfg(target_os = "linux")]
     pub fn memory(&self) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id().unwrap())).unwrap();
@@ -63,7 +63,7 @@ impl Service {
     }
 }
 
-/// Who logs into a pipe that nobody empties stands still when it is full.
+/// Drains the log pipe: a process that logs into a full pipe blocks.
 fn drain(mut lines: Lines<BufReader<ChildStderr>>) {
     #[expect(clippy::disallowed_methods, reason = "it ends with the process it listens to")]
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });

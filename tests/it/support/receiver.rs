@@ -1,4 +1,4 @@
-//! A subscriber's endpoint: HTTPS spoken by hand, so that it can misbehave in every way.
+//! A subscriber's endpoint: hand-written HTTPS, so that it can misbehave in every way.
 
 use std::collections::VecDeque;
 use std::future::pending;
@@ -21,18 +21,18 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
-/// How an endpoint answers one POST.
+/// How an endpoint responds to one POST.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// With a status, headers and a body.
     Answer(u16, Vec<(&'static str, String)>, Vec<u8>),
     /// Not at all; the connection stays open.
     Silence,
-    /// With 200, once this is cancelled.
+    /// With 200, once the token is cancelled.
     When(CancellationToken),
-    /// With a good beginning, and then a byte now and again for ever.
+    /// With a valid beginning, then single bytes at intervals forever.
     Trickle,
-    /// With a byte of its headers now and again for ever.
+    /// With single bytes of the headers at intervals forever.
     TrickleEarly,
     /// By closing the connection.
     Close,
@@ -42,9 +42,9 @@ pub enum Reply {
     BreakOffEarly,
     /// With something that is not HTTP.
     Nonsense,
-    /// With a body that never ends, as fast as it is taken.
+    /// With an endless body, as fast as it is read.
     Flood,
-    /// With so many interim answers before one of 200; for ever, if there is no number.
+    /// With this number of interim responses before a 200; endlessly if there is no number.
     Interim(Option<usize>),
 }
 
@@ -73,7 +73,7 @@ impl Received {
     }
 }
 
-/// An endpoint on loopback, at a port of its own.
+/// An endpoint on loopback, on its own port.
 #[derive(Debug)]
 pub struct Receiver {
     name: String,
@@ -82,7 +82,7 @@ pub struct Receiver {
     replies: Arc<Mutex<VecDeque<Reply>>>,
 }
 
-/// What an endpoint does with a connection after an answer.
+/// What an endpoint does with the connection after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     Close,
@@ -101,17 +101,17 @@ pub fn authority() -> &'static Authority {
 }
 
 impl Receiver {
-    /// An endpoint called `name`, with a certificate for `certified` (for nobody: it does not even speak TLS).
+    /// An endpoint named `name`, with a certificate for `certified`; without TLS if that is `None`.
     pub async fn start(name: &str, certified: Option<&str>) -> Self {
         Self::open(name, certified.map(|name| acceptor(name, &[])), Then::Close).await
     }
 
-    /// An endpoint whose certificate was good years ago.
+    /// An endpoint whose certificate expired years ago.
     pub async fn start_expired(name: &str) -> Self {
         Self::open(name, Some(TlsAcceptor::from(Arc::new(certified(name, &[], DateTime::UNIX_EPOCH)))), Then::Close).await
     }
 
-    /// An endpoint that takes many POSTs on one connection.
+    /// An endpoint that accepts many POSTs on one connection.
     pub async fn start_for_many(name: &str) -> Self {
         Self::open(name, Some(acceptor(name, &[])), Then::KeepOpen).await
     }
@@ -128,7 +128,7 @@ impl Receiver {
                 let (stream, _): (TcpStream, SocketAddr) = listener.accept().await.unwrap();
                 let endpoint = Arc::clone(&endpoint);
                 tasks.spawn(async move {
-                    // A client that gives up is part of the story.
+                    // Clients that abort are part of the story.
                     let _ = endpoint.accept(stream).await;
                 });
             }
@@ -140,17 +140,17 @@ impl Receiver {
         format!("https://{}:{}/hooks", self.name, self.port)
     }
 
-    /// Says how the next POSTs are answered, each with one of these; then with 200 again.
+    /// Sets the responses to the next POSTs, one each; later POSTs get 200 again.
     pub fn will(&self, replies: impl IntoIterator<Item = Reply>) {
         self.replies.lock().unwrap().extend(replies);
     }
 
-    /// Everything that arrived.
+    /// All POSTs that arrived.
     pub fn received(&self) -> Vec<Received> {
         self.received.borrow().clone()
     }
 
-    /// How many have arrived.
+    /// The number of POSTs that arrived.
     pub fn count(&self) -> usize {
         self.received.borrow().len()
     }
@@ -167,7 +167,7 @@ impl Receiver {
         self.waits_until(|received| received.len() >= count).await;
     }
 
-    /// Waits until what has arrived is as it should be.
+    /// Waits until the POSTs that have arrived satisfy `enough`.
     pub async fn waits_until(&self, enough: impl Fn(&[Received]) -> bool) {
         let mut received = self.received.clone();
         let in_time = tokio::time::timeout(Duration::from_secs(20), received.wait_for(|received| enough(received))).await.map(drop);
@@ -175,14 +175,14 @@ impl Receiver {
     }
 }
 
-/// TLS with a certificate for `name`, and `protocols` to choose from.
+/// A TLS acceptor with a certificate for `name` and these ALPN protocols.
 pub fn acceptor(name: &str, protocols: &[&[u8]]) -> TlsAcceptor {
     TlsAcceptor::from(Arc::new(server_config(name, protocols)))
 }
 
-/// The same, for servers that bring their own acceptor.
+/// The same configuration, for servers with their own acceptor.
 pub fn server_config(name: &str, protocols: &[&[u8]]) -> rustls::ServerConfig {
-    // Whoever connects looks at the clock of the machine, whatever time the story has.
+    // TLS clients use the system clock, whatever the time of the story.
     certified(name, protocols, Clock::System.now())
 }
 
@@ -262,7 +262,7 @@ impl Endpoint {
     }
 }
 
-/// A good beginning, and then a byte now and again for ever.
+/// A valid beginning, then single bytes at intervals forever.
 async fn trickle(stream: &mut (impl AsyncWrite + Unpin), beginning: &[u8]) -> io::Result<()> {
     stream.write_all(beginning).await?;
     loop {

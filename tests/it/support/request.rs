@@ -1,15 +1,15 @@
-//! A request of a story.
+//! Requests.
 
 use axum::http::HeaderMap;
 use serde_json::Value;
 
 use crate::support::{Answer, told};
 
-/// A request being put together.
+/// A request that is being built.
 #[must_use]
 pub struct Request {
     inner: reqwest::RequestBuilder,
-    /// Each is sent once, the last value given.
+    /// Each header is sent once, with the last value set.
     headers: HeaderMap,
 }
 
@@ -18,17 +18,17 @@ impl Request {
         Self { inner, headers: HeaderMap::new() }
     }
 
-    /// The address of the client.
+    /// Sets the address of the client.
     pub fn from(self, address: &str) -> Self {
         self.header("x-forwarded-for", address)
     }
 
-    /// The store key or API key.
+    /// Sets the store key or API key.
     pub fn key(self, key: &str) -> Self {
         self.header("authorization", &format!("Bearer {key}"))
     }
 
-    /// The customer's token.
+    /// Sets the customer's token.
     pub fn token(self, token: &str) -> Self {
         self.header("customer-token", token)
     }
@@ -38,13 +38,13 @@ impl Request {
         self
     }
 
-    /// A JSON body.
+    /// Sets a JSON body.
     pub fn json(mut self, body: &Value) -> Self {
         self.inner = self.inner.body(body.to_string());
         self.header("content-type", "application/json")
     }
 
-    /// A body of any bytes.
+    /// Sets a body of any bytes.
     pub fn body(mut self, body: impl Into<reqwest::Body>) -> Self {
         self.inner = self.inner.body(body);
         self

@@ -1,4 +1,4 @@
-//! A socket server: what it knows is the key, what it does is ask.
+//! A socket server: it knows the shared key and asks the service about tokens and channels.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::request::Request;
 use crate::support::{Answer, World};
 
-/// What it shares with the service.
+/// The key that it shares with the service.
 pub const KEY: &str = "mkuM1tpUW9vL5K9FhVGnJ6eFVTQhV8tGnVqKpXGnVgE=";
 
 impl World {
@@ -29,7 +29,7 @@ impl World {
         self.question(&json!({ "token": token, "channel": channel })).await.ok(200)
     }
 
-    /// Asks something, signed as it should be.
+    /// Sends a correctly signed question.
     pub async fn question(&self, body: &Value) -> Answer {
         let (timestamp, body) = (self.clock.now().timestamp().to_string(), body.to_string());
         self.signed_question(&timestamp, &sign(KEY, &timestamp, &body), body).send().await
@@ -46,14 +46,14 @@ pub fn sign(key: &str, timestamp: &str, body: &str) -> String {
     hex::encode(hmac_sha256(key.as_bytes(), &[timestamp.as_bytes(), b".", body.as_bytes()]))
 }
 
-/// Makes a token by hand.
+/// Builds a token by hand.
 pub fn forge(key: &str, header: &Value, claims: &Value) -> String {
     let [header, claims] = [header, claims].map(|part| URL_SAFE_NO_PAD.encode(part.to_string()));
     let signature = URL_SAFE_NO_PAD.encode(hmac_sha256(key.as_bytes(), &[header.as_bytes(), b".", claims.as_bytes()]));
     format!("{header}.{claims}.{signature}")
 }
 
-/// The header and the claims of a token whose signature is right.
+/// The header and the claims of a token, after verifying its signature.
 pub fn open(token: &str) -> (Value, Value) {
     let [header, claims, signature] = token.split('.').collect::<Vec<_>>().try_into().unwrap();
     let right = hmac_sha256(KEY.as_bytes(), &[header.as_bytes(), b".", claims.as_bytes()]);

@@ -1,4 +1,4 @@
-//! What stories of webhooks do over and over: endpoints, subscriptions, events, deliveries.
+//! Steps that webhook stories share: endpoints, subscriptions, events, deliveries.
 
 use std::collections::BTreeSet;
 
@@ -13,20 +13,20 @@ use crate::support::receiver::{Receiver, Reply};
 use crate::support::{Answer, World};
 
 impl World {
-    /// An endpoint at `name`, which leads to it.
+    /// Starts an endpoint, to which `name` resolves.
     pub async fn endpoint(&self, name: &str) -> Receiver {
         self.names.point(name, &["127.0.0.1".parse().unwrap()]);
         Receiver::start(name, Some(name)).await
     }
 
-    /// Subscribes an endpoint; gives the webhook, its secret included.
+    /// Subscribes an endpoint; returns the webhook with its secret.
     pub async fn subscribe(&self, receiver: &Receiver, more: Value) -> Value {
         let mut body = json!({ "url": receiver.url() });
         body.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         self.api(Method::POST, "/developers/int/v1/webhooks").json(&body).send().await.ok(201)["webhook"].take()
     }
 
-    /// An endpoint that wants everything.
+    /// An endpoint that subscribes to all events.
     pub async fn subscriber(&self, name: &str) -> (Receiver, Value) {
         let receiver = self.endpoint(name).await;
         let webhook = self.subscribe(&receiver, json!({})).await;
@@ -42,7 +42,7 @@ impl World {
         self.api(Method::GET, &format!("/developers/int/v1/{path}")).send().await.ok(200)
     }
 
-    /// Publishes the sample of an event, for the story's company.
+    /// Publishes the sample of an event for the story's company.
     pub async fn publish(&self, name: &str) -> EventId {
         self.publish_for(self.company, name).await
     }
@@ -56,7 +56,7 @@ impl World {
         self.publish_event(self.company, name, Some(subject)).await
     }
 
-    /// Publishes so many events; gives their ids.
+    /// Publishes this number of events; returns their ids.
     pub async fn publish_many(&self, count: usize) -> BTreeSet<String> {
         let mut published = BTreeSet::new();
         let batch: Vec<_> = (0..500).map(|_| self.new_event(self.company, "order.created", None)).collect();
@@ -85,9 +85,9 @@ impl World {
         NewEvent { company, name: name.parse().unwrap(), subject, data }
     }
 
-    /// An event whose delivery fails for good.
+    /// Publishes an event whose delivery fails permanently.
     pub async fn fail(&self, receiver: &Receiver, event: &str) -> Value {
-        // A circuit that the last failures have opened is closed enough by then.
+        // A circuit that earlier failures opened is half-open by then.
         self.pass(TimeDelta::hours(1));
         receiver.will(std::iter::repeat_n(Reply::status(500), 5));
         self.publish(event).await;
@@ -101,7 +101,7 @@ impl World {
         delivery
     }
 
-    /// Lets the worker do everything that is due; gives the POSTs it made.
+    /// Runs the worker for everything that is due; returns the number of POSTs.
     pub async fn deliver(&self) -> usize {
         self.state.webhooks.run_due().await.unwrap()
     }
@@ -114,14 +114,14 @@ impl World {
     }
 }
 
-/// How a delivery ended that no answer ever came to: the error of its last attempt, and that it will be made again.
+/// Asserts that the last attempt of a delivery got no response and ended with `error`, and that it will be retried.
 #[track_caller]
 pub fn will_be_retried_after(delivery: &Value, error: &str) {
     assert_eq!((last_attempt(delivery), delivery["status"].as_str()), ((None, Some(error)), Some("retrying")), "{delivery}");
     assert!(delivery["next_attempt_at"].is_string());
 }
 
-/// How the last attempt of a delivery ended: its status and its error.
+/// The status and the error of the last attempt of a delivery.
 pub fn last_attempt(delivery: &Value) -> (Option<i64>, Option<&str>) {
     let attempt = delivery["attempts"].as_array().unwrap().last().expect("there was an attempt");
     (attempt["status"].as_i64(), attempt["error"].as_str())

@@ -1,4 +1,4 @@
-//! What `GET /openapi.json` tells about the storefront, held against every answer of every story.
+//! Checks every response of every story against the description of the storefront in `GET /openapi.json`.
 
 use reqwest::{Client, Method, Url};
 use serde_json::{Map, Value, json};
@@ -6,12 +6,13 @@ use tokio::sync::OnceCell;
 
 use crate::support::Answer;
 
-/// What may be refused anywhere, and is told of nowhere.
+/// Errors that every route can return and that the document does not list.
 const ANYWHERE: &[&str] = &["internal_error", "overloaded", "database_unavailable"];
 
 static DOCUMENT: OnceCell<Value> = OnceCell::const_new();
 
-/// Checks that the document tells of the answer, where it tells of the route: under another name of a provider it is the deployment's own.
+/// Checks that the document describes the response, if it describes the route. It does not describe routes of providers that a
+/// deployment has renamed.
 pub async fn check(client: &Client, method: &Method, url: &Url, answer: &Answer) {
     if !url.path().starts_with("/storefront/v1/") {
         return;
@@ -29,7 +30,7 @@ pub async fn check(client: &Client, method: &Method, url: &Url, answer: &Answer)
     let mut schema = closed(&response["content"]["application/json"]["schema"]);
     assert!(schema.is_object(), "{method} {url} is not said to answer {}", answer.status);
     schema["components"] = json!({ "schemas": { "customer": closed(&document["components"]["schemas"]["customer"]) } });
-    // Where a login is flat, the customer's members stand beside the token.
+    // A flat login response contains the customer's fields next to the token.
     schema["unevaluatedProperties"] = (answer.body["token"].is_string() && answer.body["id"].is_string()).into();
     let form = jsonschema::draft202012::new(&schema).unwrap();
     assert!(form.is_valid(&answer.body), "{method} {url} answers in another form than it is said to: {}", answer.body);
@@ -45,7 +46,7 @@ fn operation<'a>(document: &'a Value, method: &Method, path: &str) -> Option<&'a
     item.get(method.as_str().to_lowercase())
 }
 
-/// The same form without room for members that it does not tell of.
+/// The same schema, closed to fields that it does not define.
 fn closed(schema: &Value) -> Value {
     match schema {
         Value::Array(schemas) => schemas.iter().map(closed).collect(),

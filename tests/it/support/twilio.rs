@@ -1,4 +1,4 @@
-//! A stand-in for the Twilio-compatible provider, answering as its documentation says.
+//! A mock of the Twilio-compatible provider that responds as its documentation says.
 
 use serde_json::json;
 use wiremock::matchers::{basic_auth, header, method, path};
@@ -7,7 +7,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 pub const ACCOUNT: &str = "AC0123456789abcdef0123456789abcdef";
 pub const TOKEN: &str = "12345678";
 
-/// Starts a provider that gives every text this answer; with the settings that lead to it.
+/// Starts a provider that responds to every text with `answer`; returns its settings too.
 pub async fn provider(answer: ResponseTemplate) -> (MockServer, Vec<(&'static str, String)>) {
     let server = MockServer::start().await;
     change(&server, answer).await;
@@ -21,7 +21,7 @@ pub async fn provider(answer: ResponseTemplate) -> (MockServer, Vec<(&'static st
     (server, settings)
 }
 
-/// From now on every text gets this answer.
+/// Replaces the response to every text.
 pub async fn change(server: &MockServer, answer: ResponseTemplate) {
     server.reset().await;
     Mock::given(method("POST"))
@@ -33,12 +33,12 @@ pub async fn change(server: &MockServer, answer: ResponseTemplate) {
         .await;
 }
 
-/// A text was queued.
+/// The response to a text that was queued.
 pub fn accepted() -> ResponseTemplate {
     ResponseTemplate::new(201).set_body_json(json!({ "sid": "SM0123456789abcdef0123456789abcdef", "status": "queued", "error_code": null }))
 }
 
-/// A text was refused with one of the documented error codes.
+/// The response to a text that was refused with one of the documented error codes.
 pub fn refused(status: u16, code: u32) -> ResponseTemplate {
     let body = json!({ "code": code, "message": "refused", "more_info": format!("errors/{code}"), "status": status });
     ResponseTemplate::new(status).set_body_json(body)

@@ -1,4 +1,4 @@
-//! A stand-in for the Vonage-compatible provider, answering as its documentation says.
+//! A mock of the Vonage-compatible provider that responds as its documentation says.
 
 use serde_json::json;
 use wiremock::matchers::{body_string_contains, header, method, path};
@@ -7,7 +7,7 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 const KEY: &str = "abcd1234";
 const SECRET: &str = "s3cret-s3cret";
 
-/// Starts a provider that gives every text this answer; with the settings that lead to it, all but `sms.providers`.
+/// Starts a provider that responds to every text with `answer`; returns its settings too, except `sms.providers`.
 pub async fn provider(answer: ResponseTemplate) -> (MockServer, Vec<(&'static str, String)>) {
     let server = MockServer::start().await;
     Mock::given(method("POST"))
@@ -26,7 +26,7 @@ pub async fn provider(answer: ResponseTemplate) -> (MockServer, Vec<(&'static st
     (server, settings)
 }
 
-/// A text was queued.
+/// The response to a text that was queued.
 pub fn accepted() -> ResponseTemplate {
     let message = json!({
         "to": "12015550123", "message-id": "0A0000000123ABCD1", "status": "0", "remaining-balance": "3.14", "message-price": "0.03",
@@ -35,7 +35,7 @@ pub fn accepted() -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({ "message-count": "1", "messages": [message] }))
 }
 
-/// A text was refused with one of the documented error codes, which come with status 200.
+/// The response to a text that was refused with one of the documented error codes; its HTTP status is 200.
 pub fn refused(code: u32) -> ResponseTemplate {
     let message = json!({ "status": code.to_string(), "error-text": "refused" });
     ResponseTemplate::new(200).set_body_json(json!({ "message-count": "1", "messages": [message] }))

@@ -1,4 +1,4 @@
-//! A service of its own for each story.
+//! The service under test, one for each story.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -24,28 +24,28 @@ use crate::support::database as databases;
 use crate::support::receiver;
 use crate::support::request::Request;
 
-/// The instant at which every story begins.
+/// The time at which every story begins.
 const BEGINNING: i64 = 1_779_358_500;
 
-/// A running service, its outside, and one company with one store.
+/// A running service with its mocks, one company and one store.
 pub struct World {
-    /// Where the service keeps everything.
+    /// The URL of the database.
     pub database: String,
     changes: Vec<(String, String)>,
     pub clock: Clock,
     pub pool: PgPool,
     pub application_key: ApplicationKey,
-    /// The same as the setting has it.
+    /// The application key as the setting contains it.
     pub application_key_setting: String,
     pub state: AppState,
     pub company: CompanyId,
     pub store: StoreId,
     pub store_key: String,
-    /// Of the company, with every scope.
+    /// The company's API key, with every scope.
     pub api_key: String,
-    /// Where the names of endpoints lead.
+    /// The name resolution of endpoints.
     pub names: Names,
-    /// What the service runs besides answering requests.
+    /// The background tasks of the service.
     pub lifecycle: Lifecycle,
     mailbox: Mailbox,
     pub address: SocketAddr,
@@ -53,7 +53,7 @@ pub struct World {
     clients: AtomicU32,
 }
 
-/// Who the service works for.
+/// The company and store that the service works for.
 struct Tenant {
     company: CompanyId,
     store: StoreId,
@@ -93,14 +93,14 @@ impl World {
         Self::start(database, changes, clock, Names::table(), application_key, tenant)
     }
 
-    /// Another instance of this service: the same database, settings, time, names and keys, and a memory of its own. What the service is after a
-    /// restart, too.
+    /// Another instance of this service, with the same database, settings, clock, names and keys, but its own memory. It also
+    /// represents the service after a restart.
     pub fn another_instance(&self) -> Self {
         let changes: Vec<_> = self.changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let tenant = Tenant { company: self.company, store: self.store, store_key: self.store_key.clone(), api_key: self.api_key.clone() };
         let (clock, names) = (self.clock.clone(), self.names.clone());
         let other = Self::start(&self.database, &changes, clock, names, self.application_key_setting.clone(), tenant);
-        // Its clients are other people.
+        // Its clients have other addresses.
         other.clients.store(self.clients.load(Ordering::Relaxed) + 0x1_0000, Ordering::Relaxed);
         other
     }
@@ -116,9 +116,9 @@ impl World {
         let application_key = ApplicationKey::parse(&application_key_setting.as_str().into()).unwrap();
         let usual = [
             ("environment", "development"),
-            // Requests come from the address their story says, as if from behind a proxy.
+            // Stories set the client address of a request, as a proxy does.
             ("http.trusted_proxies", "127.0.0.1/32"),
-            // Subscribers stand on loopback and have certificates of the tests' own authority.
+            // Subscribers listen on loopback, with certificates of the tests' own authority.
             ("webhooks.allowed_networks", "127.0.0.0/8"),
             ("webhooks.extra_root_certificates", receiver::authority().certificate_path().to_str().unwrap()),
         ];
@@ -163,12 +163,12 @@ impl World {
         }
     }
 
-    /// Moves the clock.
+    /// Advances the clock.
     pub fn pass(&self, time: TimeDelta) {
         self.clock.advance(time);
     }
 
-    /// A request without any key, from an address nobody else has.
+    /// A request without a key, from an address that no other request has.
     pub fn request(&self, method: Method, path: &str) -> Request {
         let client = self.clients.fetch_add(1, Ordering::Relaxed) + 1;
         let [_, a, b, c] = client.to_be_bytes();
@@ -176,12 +176,12 @@ impl World {
         Request::new(request).from(&format!("9.{a}.{b}.{c}"))
     }
 
-    /// A POST of the store's app.
+    /// A POST request of the store's app.
     pub fn storefront(&self, path: &str) -> Request {
         self.request(Method::POST, &format!("/storefront/v1/{path}")).key(&self.store_key)
     }
 
-    /// A GET of the store's app.
+    /// A GET request of the store's app.
     pub fn storefront_get(&self, path: &str) -> Request {
         self.request(Method::GET, &format!("/storefront/v1/{path}")).key(&self.store_key)
     }
@@ -191,7 +191,7 @@ impl World {
         self.request(method, path).key(&self.api_key)
     }
 
-    /// Another company, with a key of the given scopes: its id and the key.
+    /// Creates another company and a key with the given scopes; returns its id and the key.
     pub async fn another_company(&self, scopes: &[Scope]) -> (CompanyId, String) {
         let mut conn = self.pool.acquire().await.unwrap();
         let company = companies::create_company(&mut conn, "Other", self.clock.now()).await.unwrap();
@@ -199,7 +199,7 @@ impl World {
         (company, self.key_of(company, scopes).await)
     }
 
-    /// A further key of a company.
+    /// Creates another key of a company.
     pub async fn key_of(&self, company: CompanyId, scopes: &[Scope]) -> String {
         let mut conn = self.pool.acquire().await.unwrap();
         let scopes = Scopes::new(scopes.iter().copied());
@@ -207,7 +207,7 @@ impl World {
         key.reveal().to_owned()
     }
 
-    /// Another store of the company, and its key.
+    /// Creates another store of the company; returns its id and key.
     pub async fn another_store(&self) -> (StoreId, String) {
         let now = self.clock.now();
         let mut conn = self.pool.acquire().await.unwrap();
@@ -221,17 +221,17 @@ impl World {
         self.mailbox.messages()
     }
 
-    /// The last code that was sent to anybody.
+    /// The last code that was sent.
     pub fn last_code(&self) -> String {
         self.messages().into_iter().find_map(|message| message.code).expect("a code was sent")
     }
 
-    /// One number out of the database.
+    /// Runs a query that returns one number.
     pub async fn count(&self, sql: &'static str) -> i64 {
         sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
     }
 
-    /// Returns once somebody waits for a lock.
+    /// Returns once a transaction waits for a lock.
     pub async fn somebody_waits(&self) {
         while self.count("select count(*) from pg_locks where not granted").await == 0 {}
     }

@@ -1,4 +1,4 @@
-//! Calling off more deliveries than one statement should: none is sent any more, whoever closes them and whenever.
+//! Cancelling more deliveries than one statement should close: none is sent, whichever instance closes them and whenever.
 
 use futures::future::{join, join_all};
 use portico::kernel::lifecycle::Lifecycle;
@@ -11,7 +11,7 @@ use crate::support::receiver::Receiver;
 /// More than two batches.
 const CROWD: usize = 2500;
 
-/// An endpoint for which a crowd waits, and the path of its webhook.
+/// An endpoint with a large backlog, and the path of its webhook.
 async fn crowded(world: &World) -> (Receiver, String) {
     let (receiver, webhook) = world.subscriber("shop.test").await;
     world.publish_many(CROWD).await;
@@ -63,7 +63,7 @@ async fn nobody_waits_for_the_backlog_of_another() {
     for webhook in [first, format!("webhooks/{}", second["id"].as_str().unwrap())] {
         world.developers(Method::DELETE, &webhook, json!({})).await.ok(200);
     }
-    // Of the first 4,000 are left, of the second 1,500.
+    // 4,000 are left of the first endpoint, 1,500 of the second.
     for left in [3500, 2000, 1000, 0] {
         assert!(world.state.webhooks.work_off_calling_off().await.unwrap());
         assert_eq!((waiting(&world).await, cancelled(&world).await), (left, 3 * CROWD - left));

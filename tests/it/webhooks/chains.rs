@@ -1,4 +1,5 @@
-//! Chains: the deliveries about one record, of which one goes at a time. Whatever ends it lets the next one go, and none is ever stuck.
+//! Chains: the deliveries about one record, which are made one at a time. Whenever one ends, in whatever way, the next one becomes
+//! claimable, and none is ever stuck.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ fn record(world: &World) -> Uuid {
     OrderId::new(world.clock.now()).uuid()
 }
 
-/// An endpoint that wants order, and the path of its webhook.
+/// An endpoint with ordering, and the path of its webhook.
 async fn in_order(world: &World) -> (Receiver, String) {
     let receiver = world.endpoint("shop.test").await;
     let webhook = world.subscribe(&receiver, json!({ "ordering": "resource" })).await;
@@ -47,7 +48,7 @@ fn sequences(receiver: &Receiver) -> Vec<String> {
     receiver.received().iter().map(|post| post.header("x-service-sequence").to_owned()).collect()
 }
 
-/// Whether of each chain one is ahead where any are behind, and never two are. What is called off is out of the way.
+/// Asserts that a chain with waiting deliveries has exactly one in a lane or in flight. Cancelled deliveries do not count.
 async fn check_chains(world: &World) {
     let ahead = "with ahead as (
                      select subscription_id, chain from in_flight where chain is not null
@@ -211,18 +212,18 @@ async fn what_is_about_no_record_takes_nothing_of_a_chain_along_when_it_flies() 
     check_chains(&world).await;
 }
 
-/// Something that happens to chains.
+/// An operation that affects chains.
 #[derive(Clone, Debug)]
 enum Step {
     Publish(usize),
     FanOut,
     Fly,
     Deliver(usize),
-    /// A worker dies with what it claimed.
+    /// A worker dies with its claimed deliveries.
     Lose(usize),
     Reclaim,
     Cancel(prop::sample::Index),
-    /// Disabled and enabled again.
+    /// The webhook is disabled and enabled again.
     CallOff,
 }
 
@@ -294,7 +295,7 @@ async fn whatever_happens_at_the_same_time_no_chain_is_ever_stuck_or_overtaken()
     }
 }
 
-/// What arrived about a record arrived in the order of its events, some of it more than once.
+/// Asserts that the deliveries about each record arrived in the order of its events, possibly repeated.
 async fn check_order(world: &World, receiver: &Receiver) {
     let published: Vec<(Uuid, Uuid)> = sqlx::query_as("select id, subject_id from events").fetch_all(&world.pool).await.unwrap();
     let about: BTreeMap<_, _> = published.into_iter().map(|(event, subject)| (EventId::from(event).to_string(), subject)).collect();

@@ -1,4 +1,4 @@
-//! At least once, whatever breaks: decisions, section 7, Delivery; architecture, An event.
+//! At-least-once delivery despite crashes: decisions, section 7, Delivery; architecture, An event.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,7 +30,7 @@ async fn a_worker_killed_between_sending_and_recording_has_it_delivered_again_wi
     world.publish("order.created").await;
     world.state.webhooks.fan_out().await.unwrap();
     for claimed in world.state.webhooks.claim(10).await.unwrap() {
-        // It arrives, and nobody writes down that it did.
+        // The event arrives, but the result is not recorded.
         drop(world.state.webhooks.send(claimed).await);
     }
     world.pass(TimeDelta::seconds(59));
@@ -133,7 +133,7 @@ async fn the_worker_is_woken_by_a_commit_and_finishes_what_is_in_flight_when_it_
     assert_eq!(world.count("select count(*) from outbox").await, 1, "nobody takes it");
 }
 
-/// A PostgreSQL of the story's own, which can go away and come back with its data.
+/// The story's own PostgreSQL server, which can be stopped and restarted with its data.
 struct OwnPostgres {
     settings: postgres::Settings,
     server: Option<PrivatePostgres>,
@@ -161,7 +161,7 @@ impl OwnPostgres {
         self.server.take().unwrap().stop().await;
     }
 
-    /// Ends at once, without writing anything down: what was not on the disk is lost.
+    /// Kills the server without a shutdown: what was not on disk is lost.
     async fn crash(&mut self) {
         let file = fs::read_to_string(self.settings.data_dir.join("postgres/postmaster.pid")).unwrap();
         let process = file.lines().next().unwrap().trim().parse().unwrap();
@@ -173,12 +173,12 @@ impl OwnPostgres {
         self.server.as_ref().unwrap().url(postgres::DATABASE)
     }
 
-    /// A connection of the story's own: those of the service's pool are not asked within a second of their use whether they live.
+    /// A connection of the story's own: the service's pool does not test connections that were used within the last second.
     async fn connect(&self) -> PgConnection {
         PgConnection::connect(&self.url()).await.unwrap()
     }
 
-    /// Ends with the story.
+    /// Shuts down at the end of the story.
     async fn end(mut self, world: World) {
         world.pool.close().await;
         self.go_away().await;
@@ -205,7 +205,7 @@ async fn a_database_that_goes_away_and_comes_back_loses_nothing() {
     published.insert(events::publish(&mut conn, event, world.clock.now()).await.unwrap().to_string());
     receiver.waits_until(|posts| ids(posts) == published).await;
     lifecycle.stop().await;
-    // Whatever the outage cut off between claiming and recording is still leased.
+    // Deliveries that the outage interrupted between claiming and recording are still leased.
     world.pass(TimeDelta::seconds(60));
     world.deliver().await;
     assert_eq!(number(&mut conn, "select count(*) from deliveries where state = 'delivered'").await, 41);
@@ -226,7 +226,7 @@ async fn a_database_that_loses_its_last_moments_loses_no_event() {
     receiver.waits_for(100).await;
     database.crash().await;
     database.come_back().await;
-    // What was written down and is lost is leased again.
+    // Deliveries whose recorded result was lost are claimed again after their lease.
     world.pass(TimeDelta::seconds(60));
     receiver.waits_until(|posts| ids(posts) == published).await;
     lifecycle.stop().await;

@@ -1,4 +1,4 @@
-//! An event reaches who asked for it: interface 2, Authentication and Event envelope; decisions, section 7, Headers.
+//! An event is delivered to its subscribers: interface 2, Authentication and Event envelope; decisions, section 7, Headers.
 
 use portico::events::{self, NewEvent};
 use portico::kernel::crypto::hmac_sha256;
@@ -79,7 +79,7 @@ async fn the_interfaces_recipe_verifies_the_signature_bare_and_prefixed() {
 
 #[tokio::test]
 async fn the_library_of_standard_webhooks_verifies_a_delivery_as_it_is() {
-    // The library looks at the system's clock, and so does this world.
+    // The library uses the system clock, so this world does too.
     let world = World::new().await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
     world.pass(today() - world.clock.now());
@@ -170,7 +170,7 @@ async fn extra_headers_go_along() {
     let stored: String = sqlx::query_scalar("select subscriptions::text from subscriptions").fetch_one(&world.pool).await.unwrap();
     assert!(!stored.contains("Bearer") && !stored.contains(&hex::encode("Bearer abc")), "{stored}");
 
-    // What is sent back as it was shown stays what it was.
+    // A masked value that is sent back keeps the stored value.
     let change = json!({ "headers": { "authorization": "********", "x-shop": "8" } });
     world.developers(Method::PUT, &path, change.clone()).await.ok(200);
     world.publish("order.created").await;
@@ -195,7 +195,7 @@ async fn a_test_event_goes_to_one_webhook_alone_whatever_it_wants() {
     world.developers(Method::POST, &path, json!({ "event": "order.made" })).await.refused(422, "body_invalid");
     world.deliver().await;
 
-    // Both are due at the same instant, so either may be the first to arrive.
+    // Both are due at the same instant, so either may arrive first.
     assert_eq!(receiver.received().len(), 2);
     let data_of = |event: &str| {
         let posts = receiver.received();
@@ -212,7 +212,7 @@ async fn a_test_event_goes_to_one_webhook_alone_whatever_it_wants() {
     let last = world.last_delivery().await;
     assert_eq!(last["webhook_id"], webhook["id"]);
 
-    // Nor does it go to anybody else when it is repeated.
+    // A replay of the test event goes to no other webhook either.
     let again = format!("events/{}/replay", last["event_id"].as_str().unwrap());
     assert_eq!(world.developers(Method::POST, &again, json!({})).await.ok(201)["replay"]["count"], 1);
     world.deliver().await;

@@ -1,4 +1,4 @@
-//! Endpoints that misbehave: each costs its own delivery an attempt, and nobody else anything.
+//! Misbehaving endpoints: each costs its own delivery an attempt and does not affect other endpoints.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::support::http2::{Refusal, refusing, taking};
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::subscribers::{last_attempt, will_be_retried_after};
 
-/// One event for one endpoint that answers with `reply` within a timeout of a second.
+/// Delivers one event to one endpoint that responds with `reply`, with a timeout of one second.
 async fn answered_with(reply: Reply) -> (World, serde_json::Value) {
     let world = World::new().await;
     let receiver = world.endpoint("shop.test").await;
@@ -40,7 +40,7 @@ async fn the_deadline_covers_the_beginning_of_the_connection_and_the_headers() {
 
     let world = World::new().await;
     world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
-    // Connections to it wait to be accepted, so TLS never begins.
+    // Connections to it are never accepted, so the TLS handshake does not begin.
     let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://shop.test:{}/", mute.local_addr().unwrap().port());
     world.developers(Method::POST, "webhooks", json!({ "url": url, "timeout": 1 })).await.ok(201);
@@ -142,7 +142,7 @@ async fn ten_gigabytes_of_an_answer_are_not_read() {
 
 #[tokio::test]
 async fn an_answer_is_never_unpacked() {
-    // 10 MiB of zeros make ten kilobytes; we ask for no such thing and look at it no further.
+    // 10 MiB of zeros compress to ten kilobytes; the service does not request compression and does not decompress responses.
     let packed = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 0xed, 0xc1, 1, 1];
     let (_, delivery) = answered_with(Reply::Answer(200, vec![("content-encoding", "gzip".to_owned())], packed.clone())).await;
     assert_eq!(last_attempt(&delivery), (Some(200), None));

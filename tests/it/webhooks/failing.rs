@@ -1,4 +1,4 @@
-//! How an endpoint is doing, and what the operators are told of one that fails: decisions, section 7, Delivery.
+//! The health of an endpoint, and the notices to operators about failing endpoints: decisions, section 7, Delivery.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -21,7 +21,7 @@ impl World {
             .unwrap();
     }
 
-    /// Another delivery fails, `hours` after the last thing that happened; then several instances look at once.
+    /// Lets another delivery fail, `hours` after the last step; then several instances check at once.
     async fn fail_after(&self, receiver: &Receiver, hours: i64) {
         self.pass(TimeDelta::hours(hours));
         receiver.will(std::iter::repeat_n(Reply::status(500), 10));
@@ -36,7 +36,7 @@ impl World {
         }
     }
 
-    /// What was published about webhooks, the last first.
+    /// The events about webhooks, newest first.
     async fn notices(&self) -> Vec<(String, Value)> {
         let mut list = self.get("events").await;
         let events = list["events"].as_array_mut().unwrap();
@@ -225,7 +225,7 @@ async fn a_worker_goes_on_recording_while_a_webhook_that_is_gone_cannot_be_disab
     world.somebody_waits().await;
     world.publish("order.updated").await;
     prompt.waits_for(2).await;
-    // Of either event one delivery to each of them.
+    // Two deliveries of each of the two events.
     while world.count("select count(*) from deliveries").await < 4 {}
     other.rollback().await.unwrap();
     lifecycle.stop().await;

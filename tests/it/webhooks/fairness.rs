@@ -1,4 +1,5 @@
-//! Nobody's endpoint is another's trouble, whatever it does and whatever waits for it: decisions, section 7, Fairness.
+//! An endpoint does not affect other endpoints, whatever it does and however many deliveries wait for it: decisions, section 7,
+//! Fairness.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,13 +20,13 @@ async fn publish_many(world: &World, count: usize) {
     while world.state.webhooks.fan_out().await.unwrap() > 0 {}
 }
 
-/// What two instances get that claim so often at the same instant.
+/// The deliveries that two instances get from `claims` concurrent claims.
 async fn claimed_at_once(instances: [&World; 2], claims: usize) -> Vec<Claimed> {
     let claims = join_all((0..claims).map(|number| instances[number % 2].state.webhooks.claim(100))).await;
     claims.into_iter().flat_map(Result::unwrap).collect()
 }
 
-/// The state of an endpoint, as far as a story asks.
+/// The columns of an endpoint that the stories check.
 async fn health(world: &World) -> (i32, bool, bool, i32) {
     let sql = "select consecutive_failures, failing_since is not null, open_until is not null, in_flight from endpoints";
     sqlx::query_as(sql).fetch_one(&world.pool).await.unwrap()
@@ -200,7 +201,7 @@ async fn a_clock_that_is_set_back_holds_nobody_up() {
     broken.will([Reply::status(500)]);
     publish_many(&world, 1).await;
     assert_eq!(world.deliver().await, 2);
-    // What was written was written in the future.
+    // The stored instants now lie in the future.
     world.pass(TimeDelta::hours(-3));
     publish_many(&world, 1).await;
     assert_eq!(world.deliver().await, 2, "neither the rate limit nor the circuit wait for three hours");

@@ -1,4 +1,5 @@
-//! At least once, whatever fails: the worker and the database (architecture, An event). What endpoints do is told in `endpoints.rs`.
+//! At-least-once delivery despite faults of the worker and the database (architecture, An event). `endpoints.rs` tests faults of
+//! endpoints.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -19,7 +20,7 @@ fn ids(posts: &[Received]) -> BTreeSet<String> {
     posts.iter().map(|post| post.header("webhook-id").to_owned()).collect()
 }
 
-/// A worker on the world's database, in a process of its own.
+/// A worker on the world's database, in its own process.
 fn worker(world: &World) -> Child {
     let settings = [
         ("application_key", world.application_key_setting.as_str()),
@@ -43,7 +44,7 @@ async fn a_worker_killed_twenty_times_in_a_drain_delivers_everything_and_claims_
         let mut killed = worker(&world);
         receiver.waits_for((receiver.count() + 100 + usize::from(more % 125)).min(EVENTS)).await;
         killed.kill().await.unwrap();
-        // A minute passes, and its leases with it.
+        // A minute passes, so its leases expire.
         sqlx::query("update in_flight set claimed_at = claimed_at - interval '1 minute'").execute(&world.pool).await.unwrap();
     }
     let mut last = worker(&world);
@@ -68,7 +69,7 @@ async fn a_full_disk_and_serialization_failures_hold_up_deliveries_and_lose_none
         let world = World::with(&[("webhooks.endpoint_concurrency", "15")]).await;
         let (receiver, _) = world.subscriber("shop.test").await;
         let published = world.publish_many(30).await;
-        // Of what is fanned out, of what is claimed and of what is recorded, every third batch is refused, the first one included.
+        // The database refuses every third batch of fan-out, claiming and recording, beginning with the first.
         let refuse = format!(
             "create sequence refused_in_outbox;
              create sequence refused_in_in_flight;
@@ -93,7 +94,7 @@ async fn a_full_disk_and_serialization_failures_hold_up_deliveries_and_lose_none
             assert!(asked > 1, "what was refused in {table} was done again");
         }
         sqlx::query("drop function refuse() cascade").execute(&world.pool).await.unwrap();
-        // What could not be recorded before it stopped is still leased.
+        // Attempts that could not be recorded before the shutdown are still leased.
         world.pass(chrono::TimeDelta::minutes(1));
         world.deliver().await;
         assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 30, "{code}");

@@ -1,4 +1,4 @@
-//! What can go at once flies with its fan-out; what has to wait for anything is claimed in its turn.
+//! Fan-out takes deliveries that need not wait directly into flight; all others are claimed later.
 
 use futures::future::join_all;
 use portico::webhooks::Claimed;
@@ -8,7 +8,7 @@ use uuid::Uuid;
 use crate::support::World;
 use crate::support::receiver::Reply;
 
-/// Deliveries that wait, and deliveries in flight.
+/// The number of waiting deliveries and of deliveries in flight.
 async fn waiting_and_flying(world: &World) -> (i64, i64) {
     (world.count("select count(*) from waiting").await, world.count("select count(*) from in_flight").await)
 }

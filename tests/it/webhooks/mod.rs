@@ -1,4 +1,4 @@
-//! Interface 2, outbound: subscriptions, deliveries, and everything an endpoint can do to us.
+//! Interface 2, outbound: subscriptions, deliveries, and every way in which an endpoint can misbehave.
 
 mod calling_off;
 mod chains;

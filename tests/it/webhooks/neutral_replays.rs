@@ -1,4 +1,4 @@
-//! Replays and the endpoint's health leave each other alone: decisions, section 7, Routes beside the five.
+//! Replays and the health of the endpoint do not affect each other: decisions, section 7, Routes beside the five.
 
 use chrono::TimeDelta;
 use portico::webhooks::Claimed;
@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use crate::support::World;
 use crate::support::receiver::{Receiver, Reply};
 
-/// An endpoint that took one event and refused the next, with its webhook and the delivery that arrived. Its circuit is open.
+/// An endpoint that accepted one event and refused the next, with its webhook and the delivery that was accepted. Its circuit is
+/// open.
 async fn refusing(world: &World) -> (Receiver, Value, Value) {
     let (receiver, webhook) = world.subscriber("shop.test").await;
     world.publish("order.created").await;

@@ -1,4 +1,4 @@
-//! Order on request: the sequence of a record's events, and subscriptions that want them one after another (decisions, section 7).
+//! Optional ordering: sequence numbers per record, and subscriptions with ordered delivery (decisions, section 7).
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Repeating and calling off: decisions, section 7, Routes beside the five.
+//! Replaying and cancelling: decisions, section 7, Routes beside the five.
 
 use chrono::{DateTime, TimeDelta};
 use futures::future::join_all;
@@ -155,7 +155,7 @@ async fn what_failed_since_a_time_is_counted_first_and_then_repeated() {
     assert_eq!(world.get(&format!("replays?webhook={}", id(&webhook))).await["replays"].as_array().unwrap().len(), 1);
 }
 
-/// So many deliveries that failed, of each webhook there is.
+/// Creates `count` failed deliveries of each webhook.
 async fn many_failed(world: &World, count: usize) {
     world.publish_many(count).await;
     while world.state.webhooks.fan_out().await.unwrap() > 0 {}
@@ -165,13 +165,13 @@ async fn many_failed(world: &World, count: usize) {
     sqlx::query(failed).execute(&world.pool).await.unwrap();
 }
 
-/// Asks for everything that failed.
+/// Replays all failed deliveries.
 async fn replay_all(world: &World, webhook: &Value) -> String {
     let body = json!({ "since": "2026-05-21T00:00:00Z" });
     id(&world.post(&format!("webhooks/{}/replay", id(webhook)), body).await.ok(202)["replay"]).to_owned()
 }
 
-/// How many a replay has made, and whether it is finished.
+/// The number of deliveries that a replay has created, and whether it is finished.
 async fn made(world: &World, replay: &str) -> (i64, bool) {
     let replay = world.get(&format!("replays/{replay}")).await["replay"].take();
     (replay["made"].as_i64().unwrap(), replay["finished_at"].is_string())

@@ -1,4 +1,4 @@
-//! What is forgotten and when: decisions, section 7, Retention.
+//! What is deleted, and when: decisions, section 7, Retention.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -12,7 +12,7 @@ async fn keep_house(world: &World) {
     world.state.webhooks.keep_house().await.unwrap();
 }
 
-/// Rows of events, deliveries and attempts.
+/// The number of events, deliveries and attempts.
 async fn kept(world: &World) -> [i64; 3] {
     [
         world.count("select count(*) from events").await,
@@ -21,7 +21,7 @@ async fn kept(world: &World) -> [i64; 3] {
     ]
 }
 
-/// The partitions of `events` that are there for a day.
+/// The number of daily partitions of `events`.
 async fn days(world: &World) -> i64 {
     world.count("select count(*) from pg_inherits where inhparent = 'events'::regclass and inhrelid <> 'events_default'::regclass").await
 }
@@ -156,7 +156,7 @@ async fn any_number_of_instances_keep_house_at_once_while_deliveries_go_on() {
 async fn a_hundred_years_are_longer_than_there_have_been_events() {
     let world = World::with(&[("webhooks.retention", "36500d"), ("webhooks.failed_retention", "36500d")]).await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
-    // No partition is there yet: these are in the default one.
+    // There are no partitions yet, so these rows are in the default partitions.
     world.publish("order.created").await;
     world.deliver().await;
     world.fail(&receiver, "order.updated").await;

@@ -1,4 +1,4 @@
-//! The schedule: interface 2, States and transitions; decisions, section 7, Delivery.
+//! The retry schedule: interface 2, States and transitions; decisions, section 7, Delivery.
 
 use chrono::TimeDelta;
 use reqwest::Method;

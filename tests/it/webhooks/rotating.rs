@@ -1,4 +1,4 @@
-//! Secrets: shown once, sealed at rest, replaced with an overlap (decisions, section 7, Secret).
+//! Signing secrets: shown once, encrypted at rest, rotated with an overlap (decisions, section 7, Secret).
 
 use chrono::TimeDelta;
 use portico::companies::Scope;

@@ -1,4 +1,4 @@
-//! Nobody can make the service talk to what stands beside it: decisions, section 7, Targets.
+//! Webhooks cannot be used to reach internal hosts (SSRF): decisions, section 7, Targets.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::World;
 use crate::support::subscribers::will_be_retried_after;
 
-/// A world where even loopback is closed.
+/// A world where loopback is not an allowed network.
 async fn closed_world() -> World {
     World::with(&[("webhooks.allowed_networks", "")]).await
 }
@@ -82,7 +82,7 @@ async fn a_name_that_changes_its_address_after_registration_gains_nothing() {
 async fn an_address_that_was_allowed_once_is_looked_at_before_every_attempt() {
     let world = closed_world().await;
     let receiver = world.endpoint("127.0.0.1").await;
-    // As if the network had been opened when it was registered, and closed again since.
+    // As if the network had been allowed at registration and is no longer allowed.
     let public = world.developers(Method::POST, "webhooks", json!({ "url": "https://93.184.216.34/" })).await.ok(201);
     assert_eq!(public["webhook"]["status"], "enabled");
     sqlx::query("update subscriptions set url = $1").bind(receiver.url()).execute(&world.pool).await.unwrap();
@@ -107,7 +107,7 @@ async fn of_several_addresses_only_the_allowed_ones_are_connected_to() {
 async fn a_name_with_addresses_of_both_kinds_is_reached_at_the_one_that_answers() {
     let world = World::with(&[("webhooks.allowed_networks", "127.0.0.0/8,::1/128,fd00::/8")]).await;
     let receiver = world.endpoint("both.test").await;
-    // Nobody listens at the address of the newer kind.
+    // No server listens on the IPv6 address.
     world.names.point("both.test", &addresses(&["::1", "127.0.0.1"]));
     world.subscribe(&receiver, json!({})).await;
     world.publish("order.created").await;

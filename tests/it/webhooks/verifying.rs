@@ -1,4 +1,4 @@
-//! What `docs/webhooks.md` tells subscribers to do: its code, taken out of the document, run on real deliveries.
+//! The verification code in `docs/webhooks.md`, extracted from the document and run on real deliveries.
 
 use std::fs;
 use std::io::Write;
@@ -19,7 +19,7 @@ mod rust_verifier {
     include!("../../../docs/examples/webhooks/verify.rs");
 }
 
-/// The code in the document below a heading.
+/// The code block below a heading of the document.
 fn code_below(heading: &str) -> &'static str {
     let below = DOCUMENT.split_once(&format!("### {heading}\n")).unwrap().1;
     let (_, block) = below.split_once("```").unwrap();
@@ -27,7 +27,7 @@ fn code_below(heading: &str) -> &'static str {
     code.split_once("\n```").unwrap().0
 }
 
-/// What a verifier is asked, and what it should say.
+/// A request to verify, and the expected result.
 struct Case {
     about: &'static str,
     secret: String,
@@ -58,7 +58,7 @@ fn today() -> chrono::DateTime<chrono::Utc> {
     chrono::Utc::now()
 }
 
-/// Deliveries as a subscriber gets them: an old one, one of now, and one from the middle of a rotation.
+/// Deliveries as a subscriber receives them: an old one, a current one, and one during a rotation.
 async fn cases(world: &World) -> Vec<Case> {
     let (receiver, webhook) = world.subscriber("shop.test").await;
     let old_secret = webhook["secret"].as_str().unwrap().to_owned();
@@ -97,7 +97,8 @@ async fn cases(world: &World) -> Vec<Case> {
     ]
 }
 
-/// Runs a program in a directory that has the cases in the file `cases`, one a line, and checks what it prints: `true` or `false` for each.
+/// Runs a program in a directory that contains the cases in the file `cases`, one per line, and checks its output: `true` or
+/// `false` for each.
 fn check(directory: &Path, program: &str, arguments: &[&str], cases: &[Case]) {
     let output = Command::new(program).args(arguments).current_dir(directory).stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
@@ -109,7 +110,7 @@ fn check(directory: &Path, program: &str, arguments: &[&str], cases: &[Case]) {
     }
 }
 
-/// Whether a program is on this machine; says so when it is not.
+/// Whether a program is installed; prints a message if it is not.
 fn is_there(program: &str, arguments: &[&str]) -> bool {
     let there = Command::new(program).args(arguments).output().is_ok_and(|output| output.status.success());
     if !there {

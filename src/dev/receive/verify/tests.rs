@@ -1,4 +1,4 @@
-//! Signatures as senders make them, the interface's own way and by the specification's library.
+//! Signatures made as senders make them: as the interface defines it, and with the library of Standard Webhooks.
 
 use axum::http::{HeaderName, HeaderValue};
 use standardwebhooks::Webhook;
@@ -18,12 +18,12 @@ fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
     pairs.iter().map(pair).collect()
 }
 
-/// As the interface says: the hex digest, keyed with the secret as the subscriber sees it.
+/// As the interface defines it: the hex digest, keyed with the secret in the form that subscribers see.
 fn service_signature(secret: &str) -> String {
     hex::encode(keyed(secret.as_bytes()).chain_update(BODY).finalize().into_bytes())
 }
 
-/// As the specification's own library makes it.
+/// As the library of the specification makes it.
 fn standard_signature(secret: &str) -> String {
     Webhook::new(secret).unwrap().sign("event_1", 1_780_000_000, BODY).unwrap()
 }
@@ -39,8 +39,7 @@ fn standard_verdict(value: &str, secrets: &[SigningSecret]) -> Verdict {
 
 #[test]
 fn the_service_signature_is_the_hex_digest_with_or_without_its_prefix() {
-    // Not computed here: `printf '{"event":"order.created"}' | openssl dgst -sha256 -hmac
-    // whsec_MfKQ…`.
+    // Computed with `printf '{"event":"order.created"}' | openssl dgst -sha256 -hmac whsec_MfKQ…`.
     let digest = "bce1a9e5da3e16e29e226ee87e0b8f91740ed2155abc000122f72b3b5102ee6a";
     let secrets = [secret(OLD)];
     assert_eq!(service_verdict(digest, &secrets), Verdict::Verified);

@@ -1,4 +1,4 @@
-//! What the card provider's events mean.
+//! The meaning of the card provider's events.
 
 use serde_json::Value;
 
@@ -8,10 +8,10 @@ use crate::gateways::payments::{Fact, FactKind};
 
 type Facts = Result<Vec<Fact>, NotUnderstood>;
 
-/// How the object of an event is told.
+/// Reads the facts from the object of an event.
 type Reader = fn(&Object<'_>) -> Facts;
 
-/// The types of events that tell something, and how.
+/// The event types that are understood, and how they are read.
 fn reader(kind: &str) -> Option<Reader> {
     Some(match kind {
         "payment_intent.succeeded" => |intent| one(intent.sum(FactKind::PaymentSucceeded, &["/amount_received", "/amount"])),
@@ -48,7 +48,7 @@ fn reader(kind: &str) -> Option<Reader> {
     })
 }
 
-/// Whether such an event tells anything.
+/// Whether events of this type are understood.
 pub(super) fn is_known(kind: &str) -> bool {
     reader(kind).is_some()
 }
@@ -78,20 +78,20 @@ fn said(object: &Object<'_>, kind: FactKind, message: &str) -> Fact {
     Fact { message: object.text(message).map(str::to_owned), ..object.note(kind, &["/amount"]) }
 }
 
-/// A session ends with money, with the promise of money, or with a card that was saved. What a subscription costs is told by the payment
+/// A completed session is paid, pending, or has saved a payment method. The price of a subscription is reported by the payment
 /// intents of its invoices.
 fn completed(session: &Object<'_>) -> Facts {
     match (session.text("/mode"), session.text("/payment_status")) {
         (Some("subscription"), _) if session.get("/payment_intent").is_none() => Ok(Vec::new()),
         (Some("setup"), _) => one(Ok(session.fact(FactKind::SetupSucceeded))),
         (_, Some("unpaid")) => one(Ok(pending(session, "/amount_total"))),
-        // Only what says that it is paid is paid.
+        // Only a session with one of these statuses is paid.
         (_, Some("paid" | "no_payment_required")) => one(session.sum(FactKind::PaymentSucceeded, &["/amount_total"])),
         _ => Err(super::object::lacks("data.object.payment_status")),
     }
 }
 
-/// The refunds of a charge: each by itself where the event shows them, else what they come to.
+/// The refunds of a charge: individually if the event contains them, else their total.
 fn refunded(charge: &Object<'_>) -> Facts {
     let shown = charge.get("/refunds/data").and_then(Value::as_array).filter(|refunds| !refunds.is_empty());
     if let Some(refunds) = shown {

@@ -1,4 +1,4 @@
-//! `card`: the card provider of [`crate::providers::card`], whose signatures carry their time (`t=…,v1=…`).
+//! `card`: the card provider of [`crate::providers::card`], whose signatures contain a timestamp (`t=…,v1=…`).
 
 mod events;
 mod object;
@@ -17,11 +17,11 @@ use crate::gateways::drivers::hmac::HeaderSetting;
 #[derive(Debug)]
 pub(super) struct Card;
 
-/// What a gateway of this driver may be told.
+/// The settings of a gateway of this driver.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct Settings {
-    /// The header the provider signs in.
+    /// The header that contains the signature.
     header: HeaderSetting,
 }
 

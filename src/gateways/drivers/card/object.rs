@@ -1,4 +1,4 @@
-//! The object an event of the card provider is about, and where in it things stand.
+//! The object in an event of the card provider, and where its values are.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::gateways::money::{Currency, Unit, minor_units};
 use crate::gateways::payments::{Fact, FactKind};
 use crate::kernel::ids::{CustomerId, OrderId};
 
-/// `data.object`, and what it was before.
+/// `data.object`, and its previous attributes.
 pub(super) struct Object<'a> {
     object: &'a Value,
     before: Option<&'a Value>,
@@ -20,7 +20,7 @@ pub(super) fn lacks(member: &str) -> NotUnderstood {
 impl<'a> Object<'a> {
     pub(super) fn of(event: &'a Value) -> Option<Self> {
         let data = event.get("data")?;
-        // Relays pass on the object alone.
+        // Relays send the object without the surrounding `object` field.
         let object = data.get("object").filter(|object| object.is_object()).or(Some(data)).filter(|object| object.is_object())?;
         Some(Self { object, before: data.get("previous_attributes") })
     }
@@ -37,13 +37,14 @@ impl<'a> Object<'a> {
         self.get(pointer)?.as_str().filter(|text| !text.is_empty())
     }
 
-    /// Another object: its id, or the object itself where the provider was asked to show it whole.
+    /// The id of another object, given as an id or as the expanded object.
     pub(super) fn id_of(&self, pointer: &str) -> Option<String> {
         let value = self.get(pointer)?;
         value.as_str().or_else(|| value.get("id")?.as_str()).filter(|id| !id.is_empty()).map(str::to_owned)
     }
 
-    /// The name all events about one payment have in common: the payment intent's where there is one, else the charge's, else its own.
+    /// The name that all events about one payment share: the id of the payment intent if there is one, else of the charge, else of
+    /// the object itself.
     pub(super) fn transaction(&self) -> Result<String, NotUnderstood> {
         self.id_of("/payment_intent").or_else(|| self.id_of("/charge")).or_else(|| self.id_of("/id")).ok_or_else(|| lacks("data.object.id"))
     }
@@ -58,12 +59,12 @@ impl<'a> Object<'a> {
         self.text("/currency").and_then(|text| text.parse().ok()).ok_or_else(|| lacks("currency"))
     }
 
-    /// What all refunds of a charge came to before the event.
+    /// The total of all refunds of a charge before the event.
     pub(super) fn refunded_before(&self) -> Option<i64> {
         self.before?.get("amount_refunded")?.as_i64()
     }
 
-    /// A fact with an amount, without which it would tell nothing.
+    /// A fact that requires an amount.
     pub(super) fn sum(&self, kind: FactKind, pointers: &[&str]) -> Result<Fact, NotUnderstood> {
         Ok(Fact { amount: Some(self.amount(pointers)?), currency: Some(self.currency()?), ..self.fact(kind) })
     }
@@ -73,7 +74,7 @@ impl<'a> Object<'a> {
         self.sum(kind, pointers).unwrap_or_else(|_| self.fact(kind))
     }
 
-    /// A fact about the order and customer that the shop named when it made the payment.
+    /// A fact with the order and customer that the shop attached to the payment.
     pub(super) fn fact(&self, kind: FactKind) -> Fact {
         let named = |names: &[&str]| names.iter().find_map(|name| self.text(name));
         let order = named(&["/metadata/order_id", "/metadata/order_uuid", "/metadata/order", "/client_reference_id"]);

@@ -1,4 +1,5 @@
-//! `t=1779358500,v1=5257a869…`: an HMAC-SHA256 over the time, a dot and the body; while the secret is being changed there are several.
+//! `t=1779358500,v1=5257a869…`: an HMAC-SHA256 over the timestamp, a dot and the body. While the secret is being rotated, there are
+//! several signatures.
 
 use chrono::{DateTime, Utc};
 
@@ -6,22 +7,22 @@ use crate::gateways::driver::NotGenuine;
 use crate::kernel::crypto::hmac_sha256;
 use crate::kernel::secret_digest::SecretDigest;
 
-/// How old a signature may be, and how far ahead the provider's clock, in seconds.
+/// Maximum age of a signature, and maximum clock skew of the provider, in seconds.
 const TOLERANCE: u64 = 300;
 
 pub(super) fn verify(secret: &[u8], header: &str, body: &[u8], now: DateTime<Utc>) -> Result<(), NotGenuine> {
     let (time, signatures) = parse(header).ok_or(NotGenuine::SignatureMalformed)?;
     let expected = mac(secret, time, body);
-    // All of them are compared, so that the time it takes does not tell which one was close.
+    // All signatures are compared, so that the duration does not reveal which one was close (timing attack).
     if !signatures.iter().fold(false, |genuine, signature| genuine | expected.is(signature)) {
         return Err(NotGenuine::SignatureWrong);
     }
-    // Looked at last: the time is only the provider's once the signature is.
+    // Checked last: the timestamp can be trusted only after the signature is verified.
     let made: i64 = time.parse().map_err(|_| NotGenuine::SignatureMalformed)?;
     if now.timestamp().abs_diff(made) > TOLERANCE { Err(NotGenuine::TimestampOutside) } else { Ok(()) }
 }
 
-/// The header that [`verify`] takes.
+/// The header value that [`verify`] accepts.
 pub(super) fn sign(secret: &[u8], body: &[u8], now: DateTime<Utc>) -> String {
     let time = now.timestamp().to_string();
     format!("t={time},v1={}", hex::encode(mac(secret, &time, body)))
@@ -31,7 +32,7 @@ fn mac(secret: &[u8], time: &str, body: &[u8]) -> SecretDigest {
     hmac_sha256(secret, &[time.as_bytes(), b".", body])
 }
 
-/// The time, in its own digits, and every signature of version 1.
+/// The timestamp as text, and all signatures of version 1.
 fn parse(header: &str) -> Option<(&str, Vec<Vec<u8>>)> {
     let (mut time, mut signatures) = (None, Vec::new());
     for part in header.split(',') {
@@ -39,7 +40,7 @@ fn parse(header: &str) -> Option<(&str, Vec<Vec<u8>>)> {
             ("t", digits) if time.is_none() && digits.bytes().all(|byte| byte.is_ascii_digit()) => time = Some(digits),
             ("t", _) => return None,
             ("v1", signature) => signatures.extend(hex::decode(signature)),
-            // Versions to come, and the one that the provider's test mode adds.
+            // Future versions, and the scheme that the provider's test mode adds.
             _ => {}
         }
     }

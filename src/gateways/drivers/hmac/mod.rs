@@ -1,4 +1,4 @@
-//! `hmac`: any gateway that signs JSON, by settings alone. `docs/gateways.md` shows real ones.
+//! `hmac`: any gateway that sends JSON signed with an HMAC, configured by settings alone. `docs/gateways.md` shows examples.
 
 mod reading;
 mod settings;

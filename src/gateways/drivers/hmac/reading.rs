@@ -1,4 +1,4 @@
-//! Reading a body by the pointers of the settings.
+//! Reads a body by the JSON pointers of the settings.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::gateways::drivers::hmac::settings::{Meaning, Settings};
 use crate::gateways::money::{Currency, minor_units};
 use crate::gateways::payments::{Fact, FactKind, Normalised};
 
-/// Stands for types that are not listed, and for gateways that have none.
+/// The entry for event types that are not listed, and for gateways without event types.
 const ANY: &str = "*";
 
 pub(super) fn read(settings: &Settings, body: &Value) -> Reading {
@@ -42,7 +42,7 @@ fn telling(settings: &Settings, normalised: Normalised, body: &Value) -> Result<
     let kind = normalised.fact();
     let sum = match (sum(settings, body), kind) {
         (Ok((amount, currency)), _) => (Some(amount), Some(currency)),
-        // Nobody was paid or paid back a sum that is not told.
+        // These facts are meaningless without an amount.
         (Err(refused), FactKind::PaymentSucceeded | FactKind::RefundProcessed | FactKind::RefundFailed) => return Err(refused),
         (Err(_), _) => (None, None),
     };

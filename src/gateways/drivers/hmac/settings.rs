@@ -1,4 +1,4 @@
-//! What the driver `hmac` has to be told of a gateway; every refusal names the key.
+//! The settings of a gateway of the driver `hmac`; every error names the key.
 
 use std::collections::BTreeMap;
 
@@ -9,19 +9,19 @@ use serde_json::Value;
 use crate::gateways::money::{Currency, Unit};
 use crate::gateways::payments::Normalised;
 
-/// `settings` of a gateway.
+/// The field `settings` of a gateway.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
     pub(super) signature: Signature,
     #[serde(default)]
     pub(super) pointers: Pointers,
-    /// What the gateway's words for events mean.
+    /// The meaning of the gateway's event types.
     #[serde(default)]
     pub(super) events: BTreeMap<String, Meaning>,
     #[serde(default)]
     pub(super) amount_unit: Unit,
-    /// Of amounts that stand without one.
+    /// The currency of amounts that are sent without one.
     pub(super) currency: Option<Currency>,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Settings {
 #[serde(deny_unknown_fields)]
 pub(super) struct Signature {
     pub(super) header: HeaderSetting,
-    /// What stands before the signature in its header, such as `sha256=`.
+    /// The text before the signature in its header, such as `sha256=`.
     #[serde(default)]
     pub(super) prefix: Visible,
     #[serde(default)]
@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for HeaderSetting {
     }
 }
 
-/// Text that can stand in a header.
+/// Visible ASCII text that can stand in a header, at most 100 characters.
 #[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Visible(pub(super) String);
@@ -67,7 +67,7 @@ impl TryFrom<String> for Visible {
     }
 }
 
-/// How the bytes of a signature are written.
+/// The encoding of the signature.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Encoding {
@@ -76,7 +76,7 @@ pub(super) enum Encoding {
     Base64,
 }
 
-/// The hash under the HMAC.
+/// The hash function of the HMAC.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Algorithm {
@@ -85,7 +85,7 @@ pub(super) enum Algorithm {
     Sha512,
 }
 
-/// `{body}` with what the gateway puts around it, such as the address it calls.
+/// `{body}` with the text that the gateway signs before and after it, such as the URL it calls.
 #[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Signed {
@@ -104,20 +104,20 @@ impl TryFrom<String> for Signed {
     }
 }
 
-/// Where things stand in a body.
+/// Where the values are in a body.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct Pointers {
-    /// The gateway's id of the event; none where events have no id that stays the same when they are sent again.
+    /// The gateway's id of the event. Empty if events have no id that stays the same when they are sent again.
     pub(super) id: Pointer,
-    /// Its word for what happened.
+    /// The gateway's name for the type of event.
     #[serde(rename = "type")]
     pub(super) kind: Pointer,
-    /// Its word for how it stands, where the type alone does not say.
+    /// The gateway's status, if the type alone does not determine the meaning.
     pub(super) status: Pointer,
-    /// Its name of the transaction.
+    /// The gateway's name of the transaction.
     pub(super) reference: Pointer,
-    /// Its name of the refund or dispute.
+    /// The gateway's name of the refund or dispute.
     pub(super) part: Pointer,
     pub(super) amount: Pointer,
     pub(super) currency: Pointer,
@@ -145,7 +145,7 @@ impl Default for Pointers {
     }
 }
 
-/// A JSON pointer (RFC 6901), or several of which the first that leads to something counts; null or an empty list leads nowhere.
+/// A JSON pointer (RFC 6901), or a list of which the first that finds a value applies; null or an empty list finds nothing.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "PointerForm")]
 pub(super) struct Pointer(Vec<String>);
@@ -177,7 +177,7 @@ impl Pointer {
         self.0.iter().find_map(|pointer| body.pointer(pointer).filter(|value| !value.is_null()))
     }
 
-    /// A text, or a number as text: gateways write ids as both.
+    /// A string, or a number as a string: gateways send ids as either.
     pub(super) fn text(&self, body: &Value) -> Option<String> {
         match self.find(body)? {
             Value::String(text) if !text.is_empty() => Some(text.clone()),
@@ -187,7 +187,7 @@ impl Pointer {
     }
 }
 
-/// What a type of event means: always the same, or what its status says.
+/// The meaning of an event type: fixed, or dependent on the status.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "a normalised event such as payment.succeeded, or one for each status")]
 pub(super) enum Meaning {

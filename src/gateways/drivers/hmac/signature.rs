@@ -1,4 +1,4 @@
-//! Signatures that settings describe: an HMAC over the body, in hex or base64.
+//! Signatures configured by settings: an HMAC over the body, in hex or base64.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +18,7 @@ pub(super) fn verify(signature: &Signature, secret: &[u8], header: &str, body: &
     if mac(signature, secret, body).is(given) { Ok(()) } else { Err(NotGenuine::SignatureWrong) }
 }
 
-/// The header that [`verify`] takes.
+/// The header value that [`verify`] accepts.
 pub(super) fn sign(signature: &Signature, secret: &[u8], body: &[u8]) -> String {
     let mac = mac(signature, secret, body);
     let encoded = match signature.encoding {

@@ -1,4 +1,4 @@
-//! Any order and any repetition of a payment's callbacks ends in one state and makes each event due once.
+//! Any order and any repetition of a payment's callbacks ends in the same state and makes each event due once.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ fn fact(kind: FactKind, reference: &str, amount: i64) -> Fact {
     Fact { reference: reference.to_owned(), amount: Some(amount), total, currency: "USD".parse().ok(), ..Fact::new(kind) }
 }
 
-/// Lets callbacks arrive one after the other, as `apply` does: the state at the end, and the events that were published on the way.
+/// Applies the facts one after the other, as `Entry::of` does; returns the final state and the published events.
 fn arrive(facts: &[Fact]) -> (State, Vec<Due>) {
     let (mut known, mut published) = (Vec::new(), Vec::new());
     for fact in facts {
@@ -24,7 +24,7 @@ fn arrive(facts: &[Fact]) -> (State, Vec<Due>) {
     (State::of(&known), published)
 }
 
-/// One payment's callbacks: an attempt or two, refunds told one by one, by their sum, or both, and a dispute.
+/// The callbacks of one payment: one or two attempts; refunds reported individually, as a total, or both; and a dispute.
 fn story() -> impl Strategy<Value = Vec<Fact>> {
     use FactKind::*;
     let refunds = prop::collection::vec((1_i64..4).prop_map(|hundreds| hundreds * 100), 0..4);

@@ -1,4 +1,4 @@
-//! Every type of event, with as much of its object as matters.
+//! Every event type, with the relevant part of its object.
 
 use serde_json::json;
 
