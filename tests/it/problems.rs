@@ -1,5 +1,6 @@
 //! Error responses: decisions, section 1. `Answer` checks in every story that every error has the common form.
 
+use portico::kernel::problem::ProblemCode;
 use reqwest::Method;
 use serde_json::json;
 
@@ -146,10 +147,9 @@ async fn the_mailbox_exists_in_development_only() {
 }
 
 #[test]
-fn the_readme_names_every_refusal() {
-    let readme = include_str!("../../README.md");
-    for code in portico::kernel::problem::ProblemCode::ALL {
-        let row = format!("| `{}` | {} | {} |", code.as_str(), code.status().as_u16(), code.detail());
-        assert!(readme.contains(&row), "the README lacks: {row}");
-    }
+fn the_page_has_one_row_for_each_code() {
+    let (_, codes) = include_str!("../../docs/problems.md").split_once("\n## Codes\n").unwrap();
+    let rows: Vec<_> = codes.lines().filter(|line| line.starts_with("| `")).collect();
+    let row = |code: &ProblemCode| format!("| `{}` | {} | {} |", code.as_str(), code.status().as_u16(), code.detail());
+    assert_eq!(rows, ProblemCode::ALL.iter().map(row).collect::<Vec<_>>());
 }

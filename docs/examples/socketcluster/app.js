@@ -6,7 +6,7 @@ import socketClusterClient from 'socketcluster-client';
 export function connect({ portico, storeKey, customerToken, server }) {
   let refresh;
 
-  // A fresh token, or null where the socket server takes none.
+  // A new token, or null if the socket server has no authentication.
   async function socketToken() {
     const answer = await fetch(`${portico}/storefront/v1/customers/socket-token`, {
       method: 'POST',
@@ -20,14 +20,14 @@ export function connect({ portico, storeKey, customerToken, server }) {
     return token;
   }
 
-  // Gives the open connection a new token; a connection that is made anew asks for its own.
+  // Gives the open connection a new token. A new connection fetches its own.
   async function renew() {
     if (socket.state !== socket.OPEN) return;
     const token = await socketToken();
     if (token) await socket.authenticate(token);
   }
 
-  // Called at every handshake. The token is kept in the connection alone: nothing is written down.
+  // Called at every handshake. The token is kept in memory only.
   const authEngine = { loadToken: socketToken, saveToken: async (_, token) => token, removeToken: async () => null };
   const socket = socketClusterClient.create({ ...server, authEngine });
   (async () => {

@@ -1,25 +1,25 @@
-// Lets the customers of a Portico deployment listen to what is theirs, and to nothing else.
+// Authorizes the channels of a SocketCluster server for the customers of a Portico deployment.
 
 import { createHmac } from 'node:crypto';
 
 /**
- * Puts itself in front of every channel of a SocketCluster server.
+ * Adds authorization to every channel of a SocketCluster server.
  *
- * The server must have been made with `authKey: key` and `authAlgorithm: 'HS256'`: it verifies socket tokens by itself.
- * What their holders may listen to only Portico knows, because it changes while a token is valid. So Portico is asked when a channel is
- * subscribed to, and again before a message leaves on it once the last answer has run out.
+ * The server has to be created with `authKey: key` and `authAlgorithm: 'HS256'`, so that it verifies socket tokens.
+ * What a token may subscribe to changes while it is valid, so Portico is asked at each subscription, and again before a message is sent
+ * once the permission has expired.
  */
 export function guard(agServer, { portico, key }) {
-  // For each connection, the channels that were allowed, to which token and until when.
+  // For each connection: the permitted channels, with the token they were permitted to and the time the permission expires.
   const grants = new WeakMap();
 
-  // A new token may be somebody else's: a grant counts for the token that was asked about, and for no other.
+  // A new token may belong to another customer: a permission is valid only for the token it was requested with.
   function isGranted(socket, channel) {
     const grant = grants.get(socket)?.get(channel);
     return grant !== undefined && grant.token === socket.signedAuthToken && grant.until > Date.now();
   }
 
-  // The reason why `socket` may not listen to `channel`; undefined if it may.
+  // The reason why `socket` may not subscribe to `channel`; undefined if it may.
   async function refusal(socket, channel) {
     const token = socket.signedAuthToken;
     if (!token) return 'no_token';
@@ -37,7 +37,7 @@ export function guard(agServer, { portico, key }) {
         if (refused) action.block(named(refused));
         else action.allow();
       } else if (type === action.PUBLISH_IN) {
-        // Whoever could publish could tell others where their driver is.
+        // A customer who could publish could send others a false position of their driver.
         action.block(named('publishing_refused'));
       } else {
         action.allow();
@@ -61,19 +61,19 @@ export function guard(agServer, { portico, key }) {
           action.allow();
         }
       } catch {
-        // Portico cannot be asked. The message is withheld; the subscription waits for better times.
+        // Portico is unavailable. The message is withheld; the subscription stays.
         action.block(named('portico_unavailable'));
       }
     }
   });
 
-  // A connection whose token is over, or was given up, listens to nothing any more, even if nothing is said.
+  // A connection whose token has expired or was removed loses its subscriptions, even without a message.
   (async () => {
     for await (const { socket } of agServer.listener('deauthentication')) socket.kickOut(undefined, 'no_token');
   })();
 }
 
-// The answer to a question, which Portico believes because it is signed with the key both know.
+// Asks Portico, with a request that is signed with the shared key.
 async function ask(portico, key, question) {
   const body = JSON.stringify(question);
   const timestamp = String(Math.floor(Date.now() / 1000));
@@ -88,7 +88,7 @@ async function ask(portico, key, question) {
   return answer.json();
 }
 
-// What the app gets to see: an error by the name of the reason.
+// The error that the app receives: its name is the reason.
 function named(reason) {
   const error = new Error(`Portico: ${reason}`);
   error.name = reason;

@@ -7,7 +7,7 @@ import { pathToFileURL } from 'node:url';
 import socketClusterServer from 'socketcluster-server';
 import { guard } from './guard.js';
 
-/** Starts a server. Without a key there is no socket authentication: everybody may listen to everything. */
+/** Starts a server. Without a key there is no socket authentication: every client may subscribe to every channel. */
 export async function start({ port, portico, key }) {
   const httpServer = http.createServer();
   const agServer = socketClusterServer.attach(httpServer, key ? { authKey: key, authAlgorithm: 'HS256' } : {});
@@ -16,7 +16,7 @@ export async function start({ port, portico, key }) {
   return { agServer, httpServer };
 }
 
-/** Tells whoever follows a record something, under both spellings of its id. */
+/** Publishes a message on the channels of a record, under both forms of its id. */
 export async function publish(agServer, kind, record, message) {
   await Promise.all([record.id, record.uuid].map((id) => agServer.exchange.invokePublish(`${kind}.${id}`, message)));
 }

@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 
 macro_rules! problem_codes {
     ($($Code:ident, $status:literal, $code:literal, $title:literal, $detail:literal;)*) => {
-        /// Every problem code of the service; documented in the README and served at `/problems/{code}`.
+        /// Every problem code of the service; documented in `docs/problems.md` and served at `/problems/{code}`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum ProblemCode { $(#[doc = $detail] $Code,)* }
 
