@@ -29,8 +29,10 @@ impl<'a> Object<'a> {
         Self { object, before: None }
     }
 
+    /// The value at a JSON pointer without escapes. [`Value::pointer`] would copy every step to unescape it.
     pub(super) fn get(&self, pointer: &str) -> Option<&'a Value> {
-        self.object.pointer(pointer).filter(|value| !value.is_null())
+        let value = pointer.split('/').skip(1).try_fold(self.object, |value, member| value.get(member))?;
+        Some(value).filter(|value| !value.is_null())
     }
 
     pub(super) fn text(&self, pointer: &str) -> Option<&'a str> {
