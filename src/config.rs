@@ -12,7 +12,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::dev::data_dir::default_data_dir;
-use crate::kernel::{database, listening, settings, telemetry};
+use crate::kernel::{database, http_server, logging, settings};
 use crate::providers::{self, mail, sms};
 use crate::{declared, developers, gateways, realtime, storefront, webhooks};
 
@@ -30,7 +30,7 @@ pub struct Config {
     /// `[database]`
     pub database: database::Settings,
     /// `[log]`
-    pub log: telemetry::Settings,
+    pub log: logging::Settings,
     /// `[storefront]`
     pub storefront: storefront::Settings,
     /// `[sms]`
@@ -92,21 +92,21 @@ pub struct Http {
     pub trusted_proxies: Vec<IpNet>,
     /// Origins of web pages that may call the service (CORS).
     #[serde(deserialize_with = "settings::list")]
-    pub cors_origins: Vec<Origin>,
+    pub cors_origins: Vec<CorsOrigin>,
 }
 
 impl Http {
     /// The limits of connections.
-    pub fn limits(&self) -> listening::Limits {
-        listening::Limits { header_timeout: self.header_timeout, connections: self.max_connections }
+    pub fn limits(&self) -> http_server::Limits {
+        http_server::Limits { header_timeout: self.header_timeout, connections: self.max_connections }
     }
 }
 
 /// The origin of a web page: only scheme, host and port. `*` is not allowed, because an unlisted page must not get a customer's token.
 #[derive(Clone, Debug)]
-pub struct Origin(pub HeaderValue);
+pub struct CorsOrigin(pub HeaderValue);
 
-impl std::str::FromStr for Origin {
+impl std::str::FromStr for CorsOrigin {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {

@@ -13,9 +13,10 @@
 //!
 //! A folder is a business capability with its own routes, rules and SQL. It may use folders on lower layers; folders of the same
 //! layer do not use each other. Capabilities communicate through [`events`]: a module that changes a record publishes an event in
-//! the same transaction and does not depend on [`webhooks`], which delivers the event. `tests/it/layers.rs` checks these rules.
+//! the same transaction and does not depend on [`webhooks`], which delivers the event. `tests/it/architecture/floors.rs` checks these rules.
 
 pub mod app;
+pub mod bootstrap;
 pub mod cli;
 pub mod companies;
 pub mod config;
@@ -32,6 +33,5 @@ pub mod providers;
 pub mod realtime;
 pub mod resources;
 pub mod serve;
-pub mod set_up;
 pub mod storefront;
 pub mod webhooks;

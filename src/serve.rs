@@ -9,7 +9,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::app::{self, AppState, Outside, StateError};
+use crate::app::{self, AppState, Dependencies, StateError};
+use crate::bootstrap::{BootstrapError, Database, application_key};
 use crate::cli::say;
 use crate::config::{Config, Environment};
 use crate::declared::Unsuitable;
@@ -17,17 +18,16 @@ use crate::dev::authority::AuthorityError;
 use crate::dev::demo::{Demo, DemoError};
 use crate::dev::workspace::trust_loopback;
 use crate::kernel::clock::Clock;
+use crate::kernel::error_chain::chain;
+use crate::kernel::http_server;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::listening;
-use crate::kernel::telemetry::chain;
 use crate::providers::mailbox::Mailbox;
-use crate::set_up::{SetUp, SetUpError, application_key};
-use crate::webhooks::Names;
+use crate::webhooks::Resolver;
 
 /// The time that workers get to finish their work during shutdown.
-const PATIENCE: Duration = Duration::from_secs(15);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
 /// The interval at which expired data is removed.
-const SWEEP_EVERY: Duration = Duration::from_secs(60);
+const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// `portico serve`
 #[derive(Args, Debug, Default)]
@@ -45,7 +45,7 @@ pub struct Arguments {
 pub enum ServeError {
     /// The database or the application key cannot be used.
     #[error(transparent)]
-    SetUp(#[from] SetUpError),
+    Bootstrap(#[from] BootstrapError),
     /// Development mode listens on loopback only.
     #[error("development listens on loopback only, not on {0} (environment = \"production\" listens anywhere)")]
     NotLoopback(SocketAddr),
@@ -83,31 +83,31 @@ pub async fn run(mut config: Config, arguments: Arguments) -> Result<(), ServeEr
     if development {
         trust_loopback(&mut config)?;
     }
-    let set_up = SetUp::new(&config).await?;
-    let served = serve(&config, &arguments, &set_up, development).await;
-    set_up.stop().await;
+    let database = Database::new(&config).await?;
+    let served = serve(&config, &arguments, &database, development).await;
+    database.stop().await;
     served
 }
 
-async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, development: bool) -> Result<(), ServeError> {
+async fn serve(config: &Config, arguments: &Arguments, database: &Database, development: bool) -> Result<(), ServeError> {
     let application_key = application_key(config)?;
     if development || arguments.migrate {
-        set_up.migrate().await?;
+        database.migrate().await?;
     }
     let listen = config.http.listen;
     let listener = TcpListener::bind(listen).map_err(|source| ServeError::Bind { address: listen, source })?;
     let address = listener.local_addr().map_err(ServeError::Server)?;
 
-    let lifecycle = Lifecycle::until(asked_to_stop());
-    let outside = Outside {
-        pool: set_up.pool.clone(),
+    let lifecycle = Lifecycle::until(shutdown_signal());
+    let dependencies = Dependencies {
+        pool: database.pool.clone(),
         clock: Clock::System,
         application_key,
-        names: Names::system(),
+        resolver: Resolver::system(),
         lifecycle: lifecycle.clone(),
         mailbox: development.then(Mailbox::default),
     };
-    let state = AppState::new(config, outside)?;
+    let state = AppState::new(config, dependencies)?;
     state.declared.start(&lifecycle).await?;
     sweep(&state, &lifecycle);
     if !arguments.no_worker {
@@ -115,12 +115,12 @@ async fn serve(config: &Config, arguments: &Arguments, set_up: &SetUp, developme
         state.gateways.start_worker(&lifecycle);
     }
     if development {
-        say(&Demo::open(&set_up.pool, config, &Clock::System, Some(address)).await?.banner());
+        say(&Demo::open(&database.pool, config, &Clock::System, Some(address)).await?.banner());
     }
     tracing::info!(%address, "listening");
 
-    let answered = listening::answer(listener, app::router(state, config), config.http.limits(), lifecycle.stopping().clone()).await;
-    if timeout(PATIENCE, lifecycle.stop()).await.is_err() {
+    let answered = http_server::serve(listener, app::router(state, config), config.http.limits(), lifecycle.stopping().clone()).await;
+    if timeout(SHUTDOWN_GRACE, lifecycle.stop()).await.is_err() {
         tracing::warn!("some tasks did not end in time for the shutdown");
     }
     answered.map_err(ServeError::Server)
@@ -135,12 +135,12 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
                 tracing::warn!(error = chain(&error), "expired data could not be removed");
             }
         };
-        until.every(SWEEP_EVERY, minute).await;
+        until.every(SWEEP_INTERVAL, minute).await;
     });
 }
 
 /// A token that is cancelled by SIGINT (Ctrl-C) or SIGTERM. A second signal ends the program immediately.
-pub fn asked_to_stop() -> CancellationToken {
+pub fn shutdown_signal() -> CancellationToken {
     let token = CancellationToken::new();
     let asked = token.clone();
     let listening = async move {

@@ -1,7 +1,7 @@
 //! `GET customers/me` compared with PostgreSQL alone: requests/s ÷ `pgbench -S -M prepared` transactions/s on the same server,
 //! alternating, with as many connections.
 //!
-//! Five hundred customers with open apps take turns, which is the case that `storefront::recent` serves. The second figure is for
+//! Five hundred customers with open apps take turns, which is the case that `storefront::caches` serves. The second figure is for
 //! customers who ask rarely, each of whom is looked up in the database.
 
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! All extensions: those written in Rust and those declared in files.
 
 use crate::app::AppState;
-use crate::declared::{self, BadDeclaration, BuiltIn, Declaration};
+use crate::declared::{self, BuiltIn, Declaration, InvalidDeclaration};
 use crate::events::Catalogue;
 use crate::resources::{Extension, Referable};
 use crate::{developers, fleet, gateways, storefront, webhooks};
@@ -11,7 +11,7 @@ fn built_in() -> Vec<Extension<AppState>> {
 }
 
 /// The declarations in the files of `extensions.directory`.
-pub fn declarations(settings: &declared::Settings) -> Result<Vec<Declaration>, BadDeclaration> {
+pub fn declarations(settings: &declared::Settings) -> Result<Vec<Declaration>, InvalidDeclaration> {
     let kinds: Vec<Referable> = built_in().iter().flat_map(|extension| extension.kinds().to_vec()).collect();
     settings.load(&BuiltIn { kinds: &kinds, events: &Catalogue::built_in() })
 }

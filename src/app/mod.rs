@@ -11,16 +11,16 @@ use axum::http::{HeaderName, Method, header};
 use axum::routing::get;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use crate::config::{Config, Environment, Origin};
+use crate::config::{Config, CorsOrigin, Environment};
 use crate::dev;
 use crate::gateways;
 use crate::kernel::client_address::TrustedProxies;
+use crate::kernel::middleware;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::request;
 use crate::{realtime, storefront};
 
 pub use extensions::declarations;
-pub use state::{AppState, Outside, StateError};
+pub use state::{AppState, Dependencies, StateError};
 
 /// The router with all routes.
 pub fn router(state: AppState, config: &Config) -> Router {
@@ -47,16 +47,16 @@ pub fn router(state: AppState, config: &Config) -> Router {
         Some(cors) => router.layer(cors),
         None => router,
     };
-    request::layer(router, TrustedProxies::new(&config.http.trusted_proxies))
+    middleware::layer(router, TrustedProxies::new(&config.http.trusted_proxies))
 }
 
 /// Allows the listed origins. If none are listed, no CORS header is sent, and browsers block cross-origin calls.
-fn cors(origins: &[Origin]) -> Option<CorsLayer> {
+fn cors(origins: &[CorsOrigin]) -> Option<CorsLayer> {
     if origins.is_empty() {
         return None;
     }
     let layer = CorsLayer::new()
-        .allow_origin(AllowOrigin::list(origins.iter().map(|Origin(origin)| origin.clone())))
+        .allow_origin(AllowOrigin::list(origins.iter().map(|CorsOrigin(origin)| origin.clone())))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, header::IF_MATCH, HeaderName::from_static("customer-token")])
         .expose_headers([header::ETAG, header::RETRY_AFTER, HeaderName::from_static("x-request-id")]);

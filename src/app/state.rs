@@ -9,9 +9,9 @@ use sqlx::PgPool;
 use crate::app::extensions;
 use crate::companies::Companies;
 use crate::config::Config;
-use crate::declared::{BadDeclaration, Declared};
+use crate::declared::{Declared, InvalidDeclaration};
 use crate::developers::Developers;
-use crate::events::{Catalogue, NameTaken, News};
+use crate::events::{Catalogue, CommitNotifier, NameTaken};
 use crate::fleet::Fleet;
 use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
@@ -25,18 +25,18 @@ use crate::providers::mail::{self, Mail};
 use crate::providers::mailbox::Mailbox;
 use crate::providers::sms::{self, Sms};
 use crate::realtime::{self, Realtime};
-use crate::storefront::{self, BadMessages, Messages, Storefront};
-use crate::webhooks::{self, Names, Webhooks};
+use crate::storefront::{self, Messages, MessagesError, Storefront};
+use crate::webhooks::{self, Resolver, Webhooks};
 
 /// Declares the struct of all module states, and implements `FromRef` for each, so that handlers can extract it.
-macro_rules! rooms {
-    ($($(#[$doc:meta])* pub $name:ident: $room:ty,)*) => {
+macro_rules! app_state {
+    ($($(#[$doc:meta])* pub $name:ident: $Part:ty,)*) => {
         /// The state of each module, as handlers extract it.
-        pub struct Rooms {
-            $($(#[$doc])* pub $name: $room,)*
+        pub struct StateParts {
+            $($(#[$doc])* pub $name: $Part,)*
         }
 
-        $(impl FromRef<AppState> for $room {
+        $(impl FromRef<AppState> for $Part {
             fn from_ref(state: &AppState) -> Self {
                 state.$name.clone()
             }
@@ -44,7 +44,7 @@ macro_rules! rooms {
     };
 }
 
-rooms! {
+app_state! {
     /// The database, for the health routes.
     pub pool: PgPool,
     /// Authentication of companies by API key.
@@ -69,19 +69,19 @@ rooms! {
 
 /// All module states. The router clones it several times per request, so cloning must be cheap.
 #[derive(Clone)]
-pub struct AppState(Arc<Rooms>);
+pub struct AppState(Arc<StateParts>);
 
 impl Deref for AppState {
-    type Target = Rooms;
+    type Target = StateParts;
 
-    fn deref(&self) -> &Rooms {
+    fn deref(&self) -> &StateParts {
         &self.0
     }
 }
 
 /// The external dependencies. Tests pass a moved clock and their own database.
 #[derive(Clone)]
-pub struct Outside {
+pub struct Dependencies {
     /// The database.
     pub pool: PgPool,
     /// The clock.
@@ -89,7 +89,7 @@ pub struct Outside {
     /// The master key for all secrets.
     pub application_key: ApplicationKey,
     /// The resolver of endpoint host names.
-    pub names: Names,
+    pub resolver: Resolver,
     /// The shutdown token and the tasks to wait for.
     pub lifecycle: Lifecycle,
     /// Stores texts and mails in development; `None` in production.
@@ -101,31 +101,31 @@ pub struct Outside {
 pub enum StateError {
     /// `[sms]`
     #[error("the settings of [sms] are invalid")]
-    Sms(#[from] sms::BadSettings),
+    Sms(#[from] sms::SettingsError),
     /// `[mail]`
     #[error("the settings of [mail] are invalid")]
-    Mail(#[from] mail::BadSettings),
+    Mail(#[from] mail::SettingsError),
     /// `[messages]`
     #[error("the settings of [messages] are invalid")]
-    Messages(#[from] BadMessages),
+    Messages(#[from] MessagesError),
     /// `[providers.idp_a]`, `[providers.idp_b]`, `[providers.idp_c]`
     #[error("the settings of [providers] are invalid")]
-    IdentityProviders(#[from] identity::BadSettings),
+    IdentityProviders(#[from] identity::SettingsError),
     /// `[providers.card]`
     #[error("the settings of [providers.card] are invalid")]
-    Card(#[from] card::BadSettings),
+    Card(#[from] card::SettingsError),
     /// `[socket]`
     #[error("the settings of [socket] are invalid")]
-    Socket(#[from] realtime::BadSocketKey),
+    Socket(#[from] realtime::InvalidSocketKey),
     /// A file in `extensions.directory` is invalid.
     #[error("a declared extension is invalid")]
-    Declared(#[from] BadDeclaration),
+    Declared(#[from] InvalidDeclaration),
     /// The name of an event declared by an extension is taken.
     #[error("an event of a declared extension is invalid")]
     DeclaredName(#[from] NameTaken),
     /// `[webhooks]`
     #[error("the settings of [webhooks] are invalid")]
-    Webhooks(#[from] webhooks::BadSettings),
+    Webhooks(#[from] webhooks::SettingsError),
 }
 
 impl AppState {
@@ -138,23 +138,23 @@ impl AppState {
     }
 
     /// Builds the state of every module.
-    pub fn new(config: &Config, outside: Outside) -> Result<Self, StateError> {
-        let Outside { pool, clock, application_key, names, lifecycle, mailbox } = outside;
+    pub fn new(config: &Config, dependencies: Dependencies) -> Result<Self, StateError> {
+        let Dependencies { pool, clock, application_key, resolver, lifecycle, mailbox } = dependencies;
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let declared = Declared::new(pool.clone(), clock.clone(), extensions::declarations(&config.extensions)?);
         let catalogue = Catalogue::built_in().with(declared.event_types())?;
-        let news = News::default();
-        let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), news.clone(), &config.gateways, &lifecycle);
-        lifecycle.spawn(news.clone().spread(database::background_pool(&pool, 1), lifecycle.stopping().clone()));
+        let notifier = CommitNotifier::default();
+        let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), notifier.clone(), &config.gateways, &lifecycle);
+        lifecycle.spawn(notifier.clone().run(database::background_pool(&pool, 1), lifecycle.stopping().clone()));
         let mail = Mail::new(&config.mail, mailbox.clone())?;
         let webhooks = Webhooks::new(webhooks::Parts {
             pool: pool.clone(),
             clock: clock.clone(),
             key: application_key.clone(),
             settings: config.webhooks.clone(),
-            names,
+            resolver,
             catalogue: catalogue.clone(),
-            news: news.clone(),
+            notifier: notifier.clone(),
             mail: mail.clone(),
         })?;
         let storefront = Storefront::new(storefront::Parts {
@@ -170,8 +170,8 @@ impl AppState {
             card: Card::new(&config.providers.card)?,
             settings: config.storefront.clone(),
         });
-        Ok(Self(Arc::new(Rooms {
-            developers: Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue, news, config.streams, &lifecycle),
+        Ok(Self(Arc::new(StateParts {
+            developers: Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue, notifier, config.streams, &lifecycle),
             companies,
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,

@@ -2,10 +2,10 @@
 
 use clap::Subcommand;
 
+use crate::bootstrap::{Database, application_key};
 use crate::cli::{Failure, say};
 use crate::config::Config;
 use crate::kernel::ids::CustomerId;
-use crate::set_up::{SetUp, application_key};
 use crate::{fleet, gateways, storefront};
 
 #[derive(Debug, Subcommand)]
@@ -21,9 +21,9 @@ impl CustomerCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         let Self::Export { customer } = self;
         let key = application_key(config)?;
-        let set_up = SetUp::new(config).await?;
-        set_up
-            .on_this_version(config, async |pool| {
+        let database = Database::new(config).await?;
+        database
+            .with_migrated(config, async |pool| {
                 let mut conn = pool.acquire().await?;
                 let exported = storefront::export_customer(&mut conn, &key, customer).await?;
                 let storefront::Exported { company, mut document } = exported.ok_or_else(|| format!("there is no customer {customer}"))?;

@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use serde_json::json;
 
+use crate::bootstrap::application_key;
 use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
 use crate::cli::secret_input::read_secret;
@@ -10,7 +11,6 @@ use crate::companies::gateways::{self, GatewayDriver, SecretKey};
 use crate::config::Config;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, GatewayId};
-use crate::set_up::application_key;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GatewayCommand {

@@ -10,12 +10,12 @@ use crate::cli::record::{self, parse_name};
 use crate::companies::{self, AllowedNetworks, Companies, Grant, Scope, Scopes};
 use crate::config::Config;
 use crate::developers::Developers;
-use crate::events::{Catalogue, News};
+use crate::events::{Catalogue, CommitNotifier};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::ProblemCode;
-use crate::resources::Overlap;
+use crate::resources::GracePeriod;
 use crate::storefront;
 
 #[derive(Debug, Subcommand)]
@@ -112,12 +112,19 @@ fn grant(scopes: Vec<Scope>, networks: Vec<String>, expires_in: Option<humantime
 }
 
 async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: bool) -> Result<(), Failure> {
-    let overlap = Overlap::try_from(u32::try_from(overlap.as_secs())?)?;
+    let overlap = GracePeriod::try_from(u32::try_from(overlap.as_secs())?)?;
     record::print_one(config, json, async |pool| {
         let lifecycle = Lifecycle::default();
         let companies = Companies::new(pool.clone(), Clock::System, lifecycle.clone());
-        let developers =
-            Developers::new(pool.clone(), Clock::System, companies, Catalogue::built_in(), News::default(), config.streams, &lifecycle);
+        let developers = Developers::new(
+            pool.clone(),
+            Clock::System,
+            companies,
+            Catalogue::built_in(),
+            CommitNotifier::default(),
+            config.streams,
+            &lifecycle,
+        );
         let new = developers.roll_api_key_by_hand(key, overlap).await.map_err(|problem| match problem.code() {
             ProblemCode::RecordNotFound => format!("there is no API key {key}"),
             code => code.detail().to_owned(),

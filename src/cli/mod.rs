@@ -19,14 +19,15 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::bootstrap::{BootstrapError, Database};
 use crate::config::{Config, Environment};
 use crate::dev;
 use crate::kernel::clock::Clock;
 use crate::kernel::database::missing_migrations;
+use crate::kernel::error_chain::chain;
+use crate::kernel::logging;
 use crate::kernel::open_files;
-use crate::kernel::telemetry::{self, chain};
 use crate::serve;
-use crate::set_up::{SetUp, SetUpError};
 
 pub(crate) use output::say;
 
@@ -104,7 +105,7 @@ pub fn run() -> ExitCode {
 fn start(arguments: Arguments) -> Result<ExitCode, Failure> {
     rustls::crypto::aws_lc_rs::default_provider().install_default().map_err(|_| "a default TLS library is already installed")?;
     let config = Config::load(arguments.config.as_deref())?;
-    telemetry::start(&config.log)?;
+    logging::start(&config.log)?;
     if let Err(error) = open_files::raise_limit() {
         tracing::warn!(error = chain(&error), "the limit of open files stays as it is");
     }
@@ -121,9 +122,9 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Healthcheck => healthcheck::run(&config).await?,
         Command::Receive(arguments) => {
             let authority = dev::authority::Authority::open(&config.data_dir())?;
-            dev::receive::run(arguments, &authority, || Clock::System.now(), serve::asked_to_stop()).await?;
+            dev::receive::run(arguments, &authority, || Clock::System.now(), serve::shutdown_signal()).await?;
         }
-        Command::Listen(arguments) => listen::run(arguments, serve::asked_to_stop()).await?,
+        Command::Listen(arguments) => listen::run(arguments, serve::shutdown_signal()).await?,
         Command::Company(command) => command.run(&config).await?,
         Command::Store(command) => command.run(&config).await?,
         Command::Key(command) => command.run(&config).await?,
@@ -136,14 +137,14 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
 }
 
 async fn migrate(config: &Config) -> Result<(), Failure> {
-    let set_up = SetUp::new(config).await?;
+    let database = Database::new(config).await?;
     let migrated = async {
-        let missing = missing_migrations(&set_up.pool).await?;
-        set_up.migrate().await?;
-        Ok::<_, SetUpError>(missing)
+        let missing = missing_migrations(&database.pool).await?;
+        database.migrate().await?;
+        Ok::<_, BootstrapError>(missing)
     };
     let migrated = migrated.await;
-    set_up.stop().await;
+    database.stop().await;
     match migrated? {
         0 => say("All migrations were already applied."),
         1 => say("1 migration was applied."),
@@ -156,9 +157,9 @@ async fn demo(config: &Config, json: bool, shell: bool) -> Result<(), Failure> {
     if config.environment() == Environment::Production {
         return Err("the demonstration company exists in development only".into());
     }
-    let set_up = SetUp::new(config).await?;
-    set_up
-        .on_this_version(config, async |pool| {
+    let database = Database::new(config).await?;
+    database
+        .with_migrated(config, async |pool| {
             let demo = dev::demo::Demo::open(pool, config, &Clock::System, None).await?;
             say(&match (json, shell) {
                 (true, _) => serde_json::to_string_pretty(&demo)?,

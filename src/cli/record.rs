@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
+use crate::bootstrap::Database;
 use crate::cli::{Failure, say};
 use crate::config::Config;
-use crate::set_up::SetUp;
 
 /// Runs `work` on the database and prints the record it answers, `{"<singular>": {…}}`: as JSON, or one line for each field.
 pub(super) async fn print_one(
@@ -13,7 +13,7 @@ pub(super) async fn print_one(
     json: bool,
     work: impl AsyncFnOnce(&PgPool) -> Result<Value, Failure>,
 ) -> Result<(), Failure> {
-    let record = SetUp::new(config).await?.on_this_version(config, work).await?;
+    let record = Database::new(config).await?.with_migrated(config, work).await?;
     say(&if json { record.to_string() } else { record.as_object().into_iter().flat_map(|outer| outer.values()).map(lines).collect() });
     Ok(())
 }
@@ -25,7 +25,7 @@ pub(super) async fn print_list(
     plural: &str,
     work: impl AsyncFnOnce(&PgPool) -> Result<Vec<Value>, Failure>,
 ) -> Result<(), Failure> {
-    let records = SetUp::new(config).await?.on_this_version(config, work).await?;
+    let records = Database::new(config).await?.with_migrated(config, work).await?;
     say(&if json { json!({ plural: records }).to_string() } else { records.iter().map(lines).collect::<Vec<_>>().join("\n\n") });
     Ok(())
 }

@@ -2,11 +2,11 @@
 
 use clap::{Args, Subcommand};
 
+use crate::bootstrap::Database;
 use crate::cli::{Failure, say};
 use crate::config::Config;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CustomerId, SessionId};
-use crate::set_up::SetUp;
 use crate::storefront;
 
 #[derive(Debug, Subcommand)]
@@ -29,9 +29,9 @@ pub(super) struct RevokeTarget {
 impl TokenCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         let Self::Revoke(target) = self;
-        let set_up = SetUp::new(config).await?;
-        set_up
-            .on_this_version(config, async |pool| {
+        let database = Database::new(config).await?;
+        database
+            .with_migrated(config, async |pool| {
                 let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
                 let revoked = match (target.session, target.customer) {
                     (Some(session), _) => storefront::revoke_session(conn, None, session, now).await?.map(|_| 1),

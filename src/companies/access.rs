@@ -11,12 +11,12 @@ use chrono::{DateTime, TimeDelta, Utc};
 use crate::companies::queries::ApiKeyRow;
 use crate::companies::{AllowedNetworks, ApiKey, Companies, Grant, Scope, Scopes, queries};
 use crate::kernel::client_address::ClientAddress;
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::telemetry::chain;
 
 /// How often the last use of a key is recorded.
-const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
+const LAST_USED_INTERVAL: TimeDelta = TimeDelta::minutes(5);
 
 /// A request with a valid API key, from an address that the key may be used from.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub struct CallingCompany {
 
 impl CallingCompany {
     /// Returns the error `scope_missing` unless the key has `scope`.
-    pub fn may(&self, scope: Scope) -> Result<(), Problem> {
+    pub fn require_scope(&self, scope: Scope) -> Result<(), Problem> {
         if self.grant.scopes.allow(scope) {
             return Ok(());
         }
@@ -54,8 +54,8 @@ where
         if !key.grant.networks.admit(client.ip()) {
             return Err(ProblemCode::AddressForbidden.into());
         }
-        if key.last_used_at.is_none_or(|last| last + USE_NOTED_EVERY <= companies.clock.now()) {
-            companies.note_use(key.id, key.digest);
+        if key.last_used_at.is_none_or(|last| last + LAST_USED_INTERVAL <= companies.clock.now()) {
+            companies.record_use(key.id, key.digest);
         }
         Ok(Self { company: key.company, key: key.id, grant: key.grant.clone() })
     }
@@ -97,7 +97,7 @@ impl Companies {
     }
 
     async fn look_up_key(&self, digest: [u8; 32], client: ClientAddress, now: DateTime<Utc>) -> Result<Arc<KnownKey>, Problem> {
-        let (epoch, network) = (self.keys.epoch(), client.network());
+        let (generation, network) = (self.keys.generation(), client.network());
         let standing = self.unknown_keys.hit(network);
         if !standing.allowed {
             return Err(Problem::new(ProblemCode::RateLimited).retry_after(standing.retry_after()));
@@ -105,20 +105,20 @@ impl Companies {
         let found = async { queries::find_api_key(&mut *self.pool.acquire().await?, &digest, now).await }.await;
         // Only a key that is unknown counts, and not a database that does not answer.
         if !matches!(found, Ok(None)) {
-            self.unknown_keys.give_back(&network);
+            self.unknown_keys.refund(&network);
         }
         let key = Arc::new(KnownKey::read(digest, found?.ok_or(ProblemCode::ApiKeyInvalid)?)?);
-        self.keys.keep(epoch, digest, &key, now);
+        self.keys.insert_if_current(generation, digest, &key, now);
         Ok(key)
     }
 
     /// Records the use of a key, outside of the request path.
-    fn note_use(&self, key: KeyId, digest: [u8; 32]) {
+    fn record_use(&self, key: KeyId, digest: [u8; 32]) {
         let this = self.clone();
         self.lifecycle.spawn(async move {
-            let noted = async { queries::note_use(&mut *this.pool.acquire().await?, key, this.clock.now()).await };
+            let noted = async { queries::record_use(&mut *this.pool.acquire().await?, key, this.clock.now()).await };
             match noted.await {
-                Ok(()) => this.keys.forget(&digest),
+                Ok(()) => this.keys.invalidate(&digest),
                 Err(error) => tracing::warn!(error = chain(&error), "the last use of an API key could not be recorded"),
             }
         });

@@ -6,7 +6,7 @@ use ipnet::IpNet;
 use serde::{Deserialize, Serialize};
 
 /// The maximum number of networks, so that the list stays reviewable.
-const MOST: usize = 50;
+const MAX_NETWORKS: usize = 50;
 
 /// The allowed client networks. Empty means all addresses.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -15,12 +15,12 @@ pub struct AllowedNetworks(Vec<IpNet>);
 
 /// The texts are not a valid list of networks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotNetworks {
+pub enum InvalidNetworks {
     /// One text is not a network.
     #[error("{0:?} is neither an address nor a network such as 203.0.113.0/24.")]
     Unreadable(String),
     /// There are too many.
-    #[error("At most {MOST} networks are allowed.")]
+    #[error("At most {MAX_NETWORKS} networks are allowed.")]
     TooMany,
 }
 
@@ -43,11 +43,11 @@ impl AllowedNetworks {
 }
 
 impl TryFrom<Vec<String>> for AllowedNetworks {
-    type Error = NotNetworks;
+    type Error = InvalidNetworks;
 
-    fn try_from(texts: Vec<String>) -> Result<Self, NotNetworks> {
-        if texts.len() > MOST {
-            return Err(NotNetworks::TooMany);
+    fn try_from(texts: Vec<String>) -> Result<Self, InvalidNetworks> {
+        if texts.len() > MAX_NETWORKS {
+            return Err(InvalidNetworks::TooMany);
         }
         let mut networks = texts.iter().map(|text| read(text)).collect::<Result<Vec<_>, _>>()?;
         networks.sort_unstable();
@@ -62,10 +62,10 @@ impl From<AllowedNetworks> for Vec<String> {
     }
 }
 
-fn read(text: &str) -> Result<IpNet, NotNetworks> {
+fn read(text: &str) -> Result<IpNet, InvalidNetworks> {
     let text = text.trim();
     let network = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(|address| IpNet::from(address.to_canonical())));
-    network.map(|network| network.trunc()).map_err(|_| NotNetworks::Unreadable(text.to_owned()))
+    network.map(|network| network.trunc()).map_err(|_| InvalidNetworks::Unreadable(text.to_owned()))
 }
 
 #[cfg(test)]
@@ -102,6 +102,6 @@ mod tests {
         for text in ["", "office", "203.0.113.0/33", "203.0.113"] {
             assert!(AllowedNetworks::try_from(vec![text.to_owned()]).is_err(), "{text:?}");
         }
-        assert_eq!(AllowedNetworks::try_from(vec!["9.9.9.9".to_owned(); 51]), Err(NotNetworks::TooMany));
+        assert_eq!(AllowedNetworks::try_from(vec!["9.9.9.9".to_owned(); 51]), Err(InvalidNetworks::TooMany));
     }
 }

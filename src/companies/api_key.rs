@@ -2,7 +2,7 @@
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::kernel::secrets::{random_base62_40, sha256};
+use crate::kernel::crypto::{random_base62, sha256};
 
 const PREFIX: &str = "key_";
 
@@ -13,7 +13,7 @@ pub struct ApiKey(SecretString);
 impl ApiKey {
     /// A new key with 238 random bits.
     pub fn generate() -> Self {
-        Self(format!("{PREFIX}{}", random_base62_40()).into())
+        Self(format!("{PREFIX}{}", random_base62(40)).into())
     }
 
     /// Checks the format only. Whether the key exists is checked in the database.

@@ -17,7 +17,7 @@ pub struct Grant {
 
 /// How one grant exceeds another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Excess {
+pub enum Escalation {
     /// It has a scope that the other lacks.
     #[error("An API key without the scope {0} cannot give it to another key.")]
     Scope(Scope),
@@ -31,12 +31,12 @@ pub enum Excess {
 
 impl Grant {
     /// How this grant exceeds `other`, if it does.
-    pub fn beyond(&self, other: &Self) -> Option<Excess> {
+    pub fn escalation_over(&self, other: &Self) -> Option<Escalation> {
         let outlives = other.until.is_some_and(|end| self.until.is_none_or(|until| until > end));
-        match self.scopes.beyond(&other.scopes) {
-            Some(scope) => Some(Excess::Scope(scope)),
-            None if !self.networks.are_within(&other.networks) => Some(Excess::Networks),
-            None if outlives => Some(Excess::Lifetime),
+        match self.scopes.first_not_in(&other.scopes) {
+            Some(scope) => Some(Escalation::Scope(scope)),
+            None if !self.networks.are_within(&other.networks) => Some(Escalation::Networks),
+            None if outlives => Some(Escalation::Lifetime),
             None => None,
         }
     }
@@ -62,14 +62,14 @@ mod tests {
     #[test]
     fn a_grant_is_beyond_another_by_scope_network_or_lifetime() {
         let office = grant(&[Scope::Read, Scope::Write], &["203.0.113.0/24"], Some(100));
-        let beyond = |scopes: &[Scope], networks: &[&str], until| grant(scopes, networks, until).beyond(&office);
-        assert_eq!(beyond(&[Scope::Read], &["203.0.113.9"], Some(100)), None);
-        assert_eq!(beyond(&[Scope::Read, Scope::Admin], &["203.0.113.9"], Some(9)), Some(Excess::Scope(Scope::Admin)));
-        assert_eq!(beyond(&[Scope::Read], &[], Some(9)), Some(Excess::Networks));
-        assert_eq!(beyond(&[Scope::Read], &["203.0.113.9"], None), Some(Excess::Lifetime));
-        assert_eq!(beyond(&[Scope::Read], &["203.0.113.9"], Some(101)), Some(Excess::Lifetime));
+        let escalation_over = |scopes: &[Scope], networks: &[&str], until| grant(scopes, networks, until).escalation_over(&office);
+        assert_eq!(escalation_over(&[Scope::Read], &["203.0.113.9"], Some(100)), None);
+        assert_eq!(escalation_over(&[Scope::Read, Scope::Admin], &["203.0.113.9"], Some(9)), Some(Escalation::Scope(Scope::Admin)));
+        assert_eq!(escalation_over(&[Scope::Read], &[], Some(9)), Some(Escalation::Networks));
+        assert_eq!(escalation_over(&[Scope::Read], &["203.0.113.9"], None), Some(Escalation::Lifetime));
+        assert_eq!(escalation_over(&[Scope::Read], &["203.0.113.9"], Some(101)), Some(Escalation::Lifetime));
         let anything = grant(&[Scope::Admin], &[], None);
-        assert_eq!(office.beyond(&anything), None);
-        assert_eq!(anything.beyond(&anything), None);
+        assert_eq!(office.escalation_over(&anything), None);
+        assert_eq!(anything.escalation_over(&anything), None);
     }
 }

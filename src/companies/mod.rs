@@ -1,7 +1,7 @@
 //! Companies and their API keys, which grant access to the extension routes; and their accounts at payment [`gateways`].
 //!
 //! Writes `companies` and `api_keys`. A [`CallingCompany`] as a handler parameter proves that the request has a valid API key;
-//! [`CallingCompany::may`] checks its scope. Keys are stored as SHA-256 digests and shown only once
+//! [`CallingCompany::require_scope`] checks its scope. Keys are stored as SHA-256 digests and shown only once
 //! (`docs/specification/decisions.md`, section 2). A live key is cached for one second. Scopes, allowed networks and expiry of a
 //! key are its [`Grant`]; a key cannot create another key whose grant exceeds its own.
 
@@ -21,20 +21,20 @@ use sqlx::{PgConnection, PgPool};
 
 use crate::companies::access::KnownKey;
 use crate::kernel::clock::Clock;
-use crate::kernel::failure_throttle::FailureThrottle;
 use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::recent::Recent;
+use crate::kernel::rate_limit::FailureLimiter;
+use crate::kernel::ttl_cache::TtlCache;
 
 pub use access::{CallingCompany, bearer};
-pub use allowed_networks::{AllowedNetworks, NotNetworks};
+pub use allowed_networks::{AllowedNetworks, InvalidNetworks};
 pub use api_key::ApiKey;
-pub use grant::{Excess, Grant};
+pub use grant::{Escalation, Grant};
 pub use queries::{company_of_key, list_companies, revoke_api_key};
-pub use scopes::{NotAScope, Scope, Scopes};
+pub use scopes::{InvalidScope, Scope, Scopes};
 
 /// The maximum number of cached API keys.
-const KEYS: usize = 2_000;
+const MAX_CACHED_KEYS: usize = 2_000;
 /// Requests with unknown API keys that one network may send in a minute.
 const UNKNOWN_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("600 is not zero");
 
@@ -46,20 +46,20 @@ pub struct Companies {
     /// Tracks the writes outside of the request path.
     lifecycle: Lifecycle,
     /// The cache of live keys, by digest.
-    keys: Recent<[u8; 32], KnownKey>,
+    keys: TtlCache<[u8; 32], KnownKey>,
     /// Requests with unknown API keys, by the network they come from.
-    unknown_keys: FailureThrottle<IpNet>,
+    unknown_keys: FailureLimiter<IpNet>,
 }
 
 impl Companies {
     /// Builds the state.
     pub fn new(pool: PgPool, clock: Clock, lifecycle: Lifecycle) -> Self {
-        Self { pool, clock, lifecycle, keys: Recent::new(KEYS), unknown_keys: FailureThrottle::new(UNKNOWN_KEYS_PER_MINUTE) }
+        Self { pool, clock, lifecycle, keys: TtlCache::new(MAX_CACHED_KEYS), unknown_keys: FailureLimiter::new(UNKNOWN_KEYS_PER_MINUTE) }
     }
 
     /// Evicts all cached API keys, after this instance has changed some of them.
     pub fn forget_keys(&self) {
-        self.keys.forget_everything();
+        self.keys.invalidate_all();
     }
 
     /// Forgets the networks that have sent no unknown API key for a while. To be called every minute or so.

@@ -91,7 +91,7 @@ pub async fn revoke_api_key(conn: &mut PgConnection, id: KeyId, now: DateTime<Ut
 }
 
 /// Records the use of a key. This does not count as a change of the record, so its version stays.
-pub(super) async fn note_use(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn record_use(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update api_keys set last_used_at = $2
          where id = (select id from api_keys where id = $1 and (last_used_at is null or last_used_at < $2) for no key update skip locked)",

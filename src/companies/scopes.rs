@@ -37,13 +37,13 @@ impl Scope {
 /// The text is not a scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a scope; the scopes are callbacks, events, read, write, admin")]
-pub struct NotAScope(String);
+pub struct InvalidScope(String);
 
 impl FromStr for Scope {
-    type Err = NotAScope;
+    type Err = InvalidScope;
 
-    fn from_str(text: &str) -> Result<Self, NotAScope> {
-        Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| NotAScope(text.to_owned()))
+    fn from_str(text: &str) -> Result<Self, InvalidScope> {
+        Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| InvalidScope(text.to_owned()))
     }
 }
 
@@ -74,7 +74,7 @@ impl Scopes {
     }
 
     /// The first of these scopes that a key with the scopes `other` lacks.
-    pub fn beyond(&self, other: &Self) -> Option<Scope> {
+    pub fn first_not_in(&self, other: &Self) -> Option<Scope> {
         self.0.iter().copied().find(|scope| !other.allow(*scope))
     }
 

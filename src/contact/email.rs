@@ -15,23 +15,23 @@ pub struct EmailAddress(String);
 /// The text is not an email address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This is not a valid email address.")]
-pub struct NotAnEmail;
+pub struct InvalidEmailAddress;
 
 impl EmailAddress {
     /// Parses an address as people enter it.
-    pub fn parse(text: &str) -> Result<Self, NotAnEmail> {
-        let (local, domain) = text.trim().rsplit_once('@').ok_or(NotAnEmail)?;
+    pub fn parse(text: &str) -> Result<Self, InvalidEmailAddress> {
+        let (local, domain) = text.trim().rsplit_once('@').ok_or(InvalidEmailAddress)?;
         // A local part beyond ASCII has several spellings for one mailbox, and few servers accept it.
         if !local.is_ascii() {
-            return Err(NotAnEmail);
+            return Err(InvalidEmailAddress);
         }
-        let domain = idna::domain_to_ascii_cow(domain.as_bytes(), AsciiDenyList::STD3).map_err(|_| NotAnEmail)?;
+        let domain = idna::domain_to_ascii_cow(domain.as_bytes(), AsciiDenyList::STD3).map_err(|_| InvalidEmailAddress)?;
         let address = format!("{local}@{domain}");
         let options = Options::default().without_display_text().without_domain_literal().with_required_tld();
         if address.len() > MAX_LEN || local.contains('"') {
-            return Err(NotAnEmail);
+            return Err(InvalidEmailAddress);
         }
-        Checked::parse_with_options(&address, options).map_err(|_| NotAnEmail)?;
+        Checked::parse_with_options(&address, options).map_err(|_| InvalidEmailAddress)?;
         Ok(Self(address))
     }
 
@@ -63,17 +63,17 @@ impl PartialEq for EmailAddress {
 impl Eq for EmailAddress {}
 
 impl std::str::FromStr for EmailAddress {
-    type Err = NotAnEmail;
+    type Err = InvalidEmailAddress;
 
-    fn from_str(typed: &str) -> Result<Self, NotAnEmail> {
+    fn from_str(typed: &str) -> Result<Self, InvalidEmailAddress> {
         Self::parse(typed)
     }
 }
 
 impl TryFrom<String> for EmailAddress {
-    type Error = NotAnEmail;
+    type Error = InvalidEmailAddress;
 
-    fn try_from(typed: String) -> Result<Self, NotAnEmail> {
+    fn try_from(typed: String) -> Result<Self, InvalidEmailAddress> {
         Self::parse(&typed)
     }
 }

@@ -14,15 +14,15 @@ pub enum Identity {
 /// The text is neither a phone number nor an email address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This is neither a valid phone number (with its country code) nor a valid email address.")]
-pub struct NotAnIdentity;
+pub struct InvalidIdentity;
 
 impl Identity {
     /// Parses either of the two. Text with an `@` can only be an email address.
-    pub fn parse(text: &str) -> Result<Self, NotAnIdentity> {
+    pub fn parse(text: &str) -> Result<Self, InvalidIdentity> {
         if text.contains('@') {
-            EmailAddress::parse(text).map(Self::Email).map_err(|_| NotAnIdentity)
+            EmailAddress::parse(text).map(Self::Email).map_err(|_| InvalidIdentity)
         } else {
-            PhoneNumber::parse(text).map(Self::Phone).map_err(|_| NotAnIdentity)
+            PhoneNumber::parse(text).map(Self::Phone).map_err(|_| InvalidIdentity)
         }
     }
 

@@ -7,6 +7,6 @@ mod email;
 mod identity;
 mod phone;
 
-pub use email::{EmailAddress, NotAnEmail};
-pub use identity::{Identity, NotAnIdentity};
-pub use phone::{Line, NotAPhoneNumber, PhoneNumber};
+pub use email::{EmailAddress, InvalidEmailAddress};
+pub use identity::{Identity, InvalidIdentity};
+pub use phone::{InvalidPhoneNumber, Line, PhoneNumber};

@@ -10,7 +10,7 @@ pub struct PhoneNumber(String);
 /// The text is not a valid phone number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This is not a valid phone number. Please write it with its country code, such as +1 or +44.")]
-pub struct NotAPhoneNumber;
+pub struct InvalidPhoneNumber;
 
 /// The kind of line behind a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +25,11 @@ pub enum Line {
 impl PhoneNumber {
     /// Parses a number as people enter it. Accepts a missing `+`, spaces, dashes, dots, brackets and full-width digits. Refuses
     /// extensions, letters, `++`, `00` and invisible characters.
-    pub fn parse(text: &str) -> Result<Self, NotAPhoneNumber> {
-        let digits = plain_digits(text).ok_or(NotAPhoneNumber)?;
-        let parsed: Parsed = format!("+{digits}").parse().map_err(|_| NotAPhoneNumber)?;
+    pub fn parse(text: &str) -> Result<Self, InvalidPhoneNumber> {
+        let digits = plain_digits(text).ok_or(InvalidPhoneNumber)?;
+        let parsed: Parsed = format!("+{digits}").parse().map_err(|_| InvalidPhoneNumber)?;
         if !parsed.is_valid() || parsed.extension.is_some() {
-            return Err(NotAPhoneNumber);
+            return Err(InvalidPhoneNumber);
         }
         Ok(Self(parsed.format_as(PhoneNumberFormat::E164).into_owned()))
     }
@@ -69,9 +69,9 @@ impl PhoneNumber {
 }
 
 impl TryFrom<String> for PhoneNumber {
-    type Error = NotAPhoneNumber;
+    type Error = InvalidPhoneNumber;
 
-    fn try_from(typed: String) -> Result<Self, NotAPhoneNumber> {
+    fn try_from(typed: String) -> Result<Self, InvalidPhoneNumber> {
         Self::parse(&typed)
     }
 }
@@ -140,7 +140,7 @@ mod tests {
             "1+2015550123",
             "{{phone}}",
         ] {
-            assert_eq!(PhoneNumber::parse(text), Err(NotAPhoneNumber), "{text:?}");
+            assert_eq!(PhoneNumber::parse(text), Err(InvalidPhoneNumber), "{text:?}");
         }
     }
 

@@ -6,12 +6,12 @@ use sqlx::{Connection, PgConnection};
 use tokio::time::sleep;
 
 use crate::declared::{Declaration, Declared, queries};
-use crate::kernel::secrets::sha256;
+use crate::kernel::crypto::sha256;
 
 /// The advisory lock held while creating indexes, so that instances that start at the same time create each index once.
 const LOCK: i64 = 0x706f_7274_6963_6f01;
 /// The retry interval for the lock.
-const TRY_AGAIN: Duration = Duration::from_millis(200);
+const RETRY_DELAY: Duration = Duration::from_millis(200);
 
 impl Declared {
     /// Creates missing indexes. This may take as long as the longest open transaction; until then, lists are slower.
@@ -22,7 +22,7 @@ impl Declared {
         // A dedicated connection, so that the lock is released whenever the connection ends.
         let mut conn = self.pool.acquire().await?.detach();
         while !queries::try_lock(&mut conn, LOCK).await? {
-            sleep(TRY_AGAIN).await;
+            sleep(RETRY_DELAY).await;
         }
         for declaration in self.kinds.iter() {
             make_indexes_of(&mut conn, declaration).await?;

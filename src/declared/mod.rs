@@ -42,9 +42,9 @@ use crate::companies::Companies;
 use crate::events::EventType;
 use crate::kernel::clock::Clock;
 use crate::kernel::settings;
-use crate::resources::{Extension, Operation, Room};
+use crate::resources::{Extension, Operation, ResourceState};
 
-pub use declaration::{BadDeclaration, BuiltIn, Declaration, FieldForm, Incompatible, load};
+pub use declaration::{BuiltIn, Declaration, FieldForm, Incompatible, InvalidDeclaration, load};
 pub use record::DeclaredRecord;
 pub use schemas::Unsuitable;
 
@@ -62,7 +62,7 @@ pub struct Settings {
 
 impl Settings {
     /// Loads all declarations in the files, which are added to the `built_in` extensions.
-    pub fn load(&self, built_in: &BuiltIn<'_>) -> Result<Vec<Declaration>, BadDeclaration> {
+    pub fn load(&self, built_in: &BuiltIn<'_>) -> Result<Vec<Declaration>, InvalidDeclaration> {
         match &self.directory {
             Some(directory) => load(directory, built_in),
             None if Path::new(USUAL_DIRECTORY).is_dir() => load(Path::new(USUAL_DIRECTORY), built_in),
@@ -81,13 +81,13 @@ pub struct Declared {
 
 /// The state of one declared kind.
 #[derive(Clone, Debug)]
-pub struct DeclaredRoom {
+pub struct DeclaredState {
     pool: PgPool,
     clock: Clock,
     declaration: Arc<Declaration>,
 }
 
-impl Room for DeclaredRoom {
+impl ResourceState for DeclaredState {
     fn pool(&self) -> &PgPool {
         &self.pool
     }
@@ -100,7 +100,7 @@ impl Room for DeclaredRoom {
 /// The state that the routes of one declared kind can extract.
 #[derive(Clone, FromRef)]
 struct KindState {
-    room: DeclaredRoom,
+    declared: DeclaredState,
     companies: Companies,
 }
 
@@ -118,10 +118,10 @@ impl Declared {
     /// The routes and their documentation, one extension per kind. The kinds of one file share a namespace.
     pub fn extensions<S>(&self, companies: &Companies) -> Vec<Extension<S>> {
         let extension = |declaration: &Arc<Declaration>| {
-            let room = DeclaredRoom { pool: self.pool.clone(), clock: self.clock.clone(), declaration: declaration.clone() };
-            let state = KindState { room, companies: companies.clone() };
+            let declared = DeclaredState { pool: self.pool.clone(), clock: self.clock.clone(), declaration: declaration.clone() };
+            let state = KindState { declared, companies: companies.clone() };
             Extension::new(&declaration.namespace)
-                .kind::<DeclaredRecord>(declaration.terms, declaration.members(), Operation::ALL)
+                .kind::<DeclaredRecord>(declaration.descriptor, declaration.members(), Operation::ALL)
                 .with_state(state)
         };
         self.kinds.iter().map(extension).collect()

@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 use sqlx::types::Json;
 
 use crate::declared::body::Members;
-use crate::declared::{Declaration, DeclaredRoom};
+use crate::declared::{Declaration, DeclaredState};
 use crate::events::EventName;
 use crate::kernel::ids::DeclaredId;
-use crate::kernel::json_schema::Unfit;
+use crate::kernel::json_schema::SchemaViolation;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{Announced, Change, Edit, Editable, New, Record, Resource, Terms};
+use crate::resources::{Change, Editable, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceDescriptor};
 
 crate::columns! {
     /// The columns of a declared record.
@@ -27,14 +27,14 @@ crate::columns! {
 
 impl Resource for DeclaredRecord {
     type Id = DeclaredId;
-    type Room = DeclaredRoom;
+    type State = DeclaredState;
 
     const SINGULAR: &'static str = "record";
     const PLURAL: &'static str = "records";
     const TABLE: &'static str = "declared_records";
 
-    fn terms(room: &DeclaredRoom) -> Terms {
-        room.declaration.terms
+    fn descriptor(state: &DeclaredState) -> ResourceDescriptor {
+        state.declaration.descriptor
     }
 
     fn shown(&self) -> Map<String, Value> {
@@ -42,9 +42,9 @@ impl Resource for DeclaredRecord {
     }
 }
 
-impl Announced for DeclaredRecord {
-    fn events_in(room: &DeclaredRoom, change: &Change<'_, Self>) -> Vec<EventName> {
-        let declaration = &room.declaration;
+impl PublishesEvents for DeclaredRecord {
+    fn events_in(state: &DeclaredState, change: &Change<'_, Self>) -> Vec<EventName> {
+        let declaration = &state.declaration;
         let became = declaration.becomes.iter().filter_map(|(member, events)| {
             let value = change.newly(|record| record.data.get(member).cloned())?;
             events.get(value.as_str()?).cloned()
@@ -63,16 +63,24 @@ impl Announced for DeclaredRecord {
 impl Editable for DeclaredRecord {
     type Body = Members;
 
-    async fn create(edit: &mut Edit<DeclaredRoom>, _: DeclaredId, Members(body): Members) -> Result<New<Self>, Problem> {
-        let mut data = edit.room.declaration.defaults.clone();
+    async fn create(
+        transaction: &mut RecordTransaction<DeclaredState>,
+        _: DeclaredId,
+        Members(body): Members,
+    ) -> Result<New<Self>, Problem> {
+        let mut data = transaction.state.declaration.defaults.clone();
         data.extend(body);
-        Ok(Self::holding(edit, &Map::new(), data).await?.into())
+        Ok(Self::holding(transaction, &Map::new(), data).await?.into())
     }
 
-    async fn change(edit: &mut Edit<DeclaredRoom>, before: &Record<Self>, Members(body): Members) -> Result<Self, Problem> {
+    async fn change(
+        transaction: &mut RecordTransaction<DeclaredState>,
+        before: &Record<Self>,
+        Members(body): Members,
+    ) -> Result<Self, Problem> {
         let mut data = before.fields.data.0.clone();
         data.extend(body);
-        let after = Self::holding(edit, &before.fields.data, data).await?;
+        let after = Self::holding(transaction, &before.fields.data, data).await?;
         // A newer schema version alone is not a change.
         Ok(if after.data == before.fields.data { before.fields.clone() } else { after })
     }
@@ -81,15 +89,19 @@ impl Editable for DeclaredRecord {
 impl DeclaredRecord {
     /// Builds a record with these fields after validating them. Takes a shared lock on records that are newly referenced compared
     /// to `before`.
-    async fn holding(edit: &mut Edit<DeclaredRoom>, before: &Map<String, Value>, mut data: Map<String, Value>) -> Result<Self, Problem> {
-        let declaration = edit.room.declaration.clone();
+    async fn holding(
+        transaction: &mut RecordTransaction<DeclaredState>,
+        before: &Map<String, Value>,
+        mut data: Map<String, Value>,
+    ) -> Result<Self, Problem> {
+        let declaration = transaction.state.declaration.clone();
         refuse(declaration.check(&data))?;
-        hold_references(edit, &declaration, before, &mut data).await?;
+        lock_references(transaction, &declaration, before, &mut data).await?;
         Ok(Self { kind: declaration.kind.clone(), schema_version: declaration.version, data: Json(data) })
     }
 }
 
-fn refuse(unfit: Vec<Unfit>) -> Result<(), Problem> {
+fn refuse(unfit: Vec<SchemaViolation>) -> Result<(), Problem> {
     let mut errors = FieldErrors::default();
     for unfit in unfit {
         if unfit.path.is_empty() {
@@ -102,17 +114,19 @@ fn refuse(unfit: Vec<Unfit>) -> Result<(), Problem> {
 
 /// Checks that newly referenced records exist, and takes shared locks on them until the commit. Stores their ids in the form that
 /// responses show.
-async fn hold_references(
-    edit: &mut Edit<DeclaredRoom>,
+async fn lock_references(
+    transaction: &mut RecordTransaction<DeclaredState>,
     declaration: &Declaration,
     before: &Map<String, Value>,
     data: &mut Map<String, Value>,
 ) -> Result<(), Problem> {
-    let (mut missing, company) = (FieldErrors::default(), edit.company);
+    let (mut missing, company) = (FieldErrors::default(), transaction.company);
     for (member, kind) in &declaration.references {
         let Some(Value::String(text)) = data.get(member).filter(|value| before.get(member) != Some(*value)) else { continue };
         match kind.read(text) {
-            Some((id, shown)) if kind.hold(edit.conn(), company, id).await? => drop(data.insert(member.clone(), shown.into())),
+            Some((id, shown)) if kind.lock_shared(transaction.conn(), company, id).await? => {
+                drop(data.insert(member.clone(), shown.into()))
+            }
             _ => missing.add(member, format!("There is no such record of {}.", kind.name)),
         }
     }

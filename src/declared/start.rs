@@ -6,11 +6,11 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::declared::{Declared, Unsuitable};
+use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::telemetry::chain;
 
 /// The retry interval while the database is unavailable.
-const ASK_AGAIN: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
 
 impl Declared {
     /// Stores the schemas before requests are served, and creates indexes in the background. While the database is unavailable, the
@@ -35,7 +35,7 @@ impl Declared {
 
     async fn finish(&self, mut taken: bool, stopping: &CancellationToken) {
         while !taken {
-            sleep(ASK_AGAIN).await;
+            sleep(RETRY_DELAY).await;
             match self.take_schemas().await {
                 Ok(()) => taken = true,
                 Err(error) if error.may_pass() => {}

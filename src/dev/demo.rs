@@ -14,9 +14,9 @@ use crate::config::Config;
 use crate::contact::EmailAddress;
 use crate::dev::workspace::write_secret;
 use crate::kernel::clock::Clock;
+use crate::kernel::crypto::random_hex;
 use crate::kernel::ids::{CompanyId, StoreId};
 use crate::kernel::password_hashing::PasswordHashing;
-use crate::kernel::secrets::random_hex_32;
 use crate::operators::{self, CreateOperatorError, OperatorPassword, Role};
 use crate::storefront;
 
@@ -132,9 +132,9 @@ async fn create(pool: &PgPool, config: &Config, clock: &Clock) -> Result<Demo, D
     let mut email = EmailAddress::parse("owner@example.com").expect("the address is valid");
     if operators::is_operator(&mut *pool.acquire().await?, &email).await? {
         // demo.json was deleted but the database was kept, so the old password is lost.
-        email = EmailAddress::parse(&format!("owner-{}@example.com", random_hex_32())).expect("hex digits are valid in an address");
+        email = EmailAddress::parse(&format!("owner-{}@example.com", random_hex::<16>())).expect("hex digits are valid in an address");
     }
-    let operator = DemoOperator { email: email.to_string(), password: random_hex_32() };
+    let operator = DemoOperator { email: email.to_string(), password: random_hex::<16>() };
     let password = OperatorPassword::parse(SecretString::from(operator.password.clone())).expect("32 digits are long enough");
 
     let mut tx = pool.begin().await?;

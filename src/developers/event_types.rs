@@ -41,7 +41,7 @@ pub(super) async fn list(
     caller: CallingCompany,
     parameters: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Read)?;
+    caller.require_scope(Scope::Read)?;
     let Query(asked) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
     let wanted = asked.choose(&developers.catalogue)?;
     let page = &wanted[..asked.limit.unwrap_or(wanted.len()).min(wanted.len())];
@@ -88,7 +88,7 @@ pub(super) async fn find(
     caller: CallingCompany,
     Path(name): Path<String>,
 ) -> Result<Json<Value>, Problem> {
-    caller.may(Scope::Read)?;
+    caller.require_scope(Scope::Read)?;
     let event_type = developers.catalogue.find(&name).ok_or(ProblemCode::RecordNotFound)?;
     Ok(Json(json!({ "event_type": present(event_type) })))
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use crate::columns;
 use crate::developers::Developers;
 use crate::kernel::ids::EventId;
-use crate::resources::{Described, Filter, Resource};
+use crate::resources::{FieldDoc, Filter, Resource};
 
 columns! {
     /// A published event.
@@ -22,7 +22,7 @@ columns! {
 
 impl Resource for LoggedEvent {
     type Id = EventId;
-    type Room = Developers;
+    type State = Developers;
 
     const SINGULAR: &'static str = "event";
     const PLURAL: &'static str = "events";
@@ -37,13 +37,17 @@ impl Resource for LoggedEvent {
         members
     }
 
-    fn shown_beside() -> Vec<Described> {
+    fn read_only_fields() -> Vec<FieldDoc> {
         vec![
-            Described::formed("api_version", "The version of the API that produced the event.", json!({ "type": "string" })),
-            Described::formed("event", "The name of the event.", json!({ "type": "string" })),
-            Described::formed("data", "The data of the event. The event type defines its schema.", json!({ "type": "object" })),
-            Described::formed("subject", "The record that the event is about.", json!({ "type": ["string", "null"], "format": "uuid" })),
-            Described::formed(
+            FieldDoc::with_schema("api_version", "The version of the API that produced the event.", json!({ "type": "string" })),
+            FieldDoc::with_schema("event", "The name of the event.", json!({ "type": "string" })),
+            FieldDoc::with_schema("data", "The data of the event. The event type defines its schema.", json!({ "type": "object" })),
+            FieldDoc::with_schema(
+                "subject",
+                "The record that the event is about.",
+                json!({ "type": ["string", "null"], "format": "uuid" }),
+            ),
+            FieldDoc::with_schema(
                 "sequence",
                 "The sequence number among the events about that record.",
                 json!({ "type": ["integer", "null"] }),

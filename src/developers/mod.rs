@@ -16,13 +16,13 @@ use axum::http::Method;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
-use crate::developers::publishing::Singles;
+use crate::developers::publishing::SinglePublisher;
 use crate::developers::stream::Streams;
-use crate::events::{Catalogue, News};
+use crate::events::{Catalogue, CommitNotifier};
 use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Extension, Room};
+use crate::resources::{Extension, ResourceState};
 
 pub use stream::Settings as StreamsSettings;
 
@@ -37,7 +37,7 @@ pub struct Developers {
     pub catalogue: Catalogue,
     streams: Streams,
     /// Publishes single events in groups.
-    singles: Singles,
+    single_publisher: SinglePublisher,
 }
 
 impl Developers {
@@ -47,16 +47,16 @@ impl Developers {
         clock: Clock,
         companies: Companies,
         catalogue: Catalogue,
-        news: News,
+        notifier: CommitNotifier,
         streams: StreamsSettings,
         lifecycle: &Lifecycle,
     ) -> Self {
-        let singles = publishing::singles(&pool, &clock, news, lifecycle);
-        Self { pool, clock, companies, catalogue, streams: Streams::new(streams, lifecycle.clone()), singles }
+        let single_publisher = publishing::single_publisher(&pool, &clock, notifier, lifecycle);
+        Self { pool, clock, companies, catalogue, streams: Streams::new(streams, lifecycle.clone()), single_publisher }
     }
 }
 
-impl Room for Developers {
+impl ResourceState for Developers {
     fn pool(&self) -> &PgPool {
         &self.pool
     }
@@ -65,7 +65,7 @@ impl Room for Developers {
         &self.clock
     }
 
-    fn forget_what_changed(&self) {
+    fn invalidate_caches(&self) {
         self.companies.forget_keys();
     }
 }
@@ -80,10 +80,10 @@ where
     let publish = publishing::publish.layer(DefaultBodyLimit::max(publishing::BODY_LIMIT));
     api_keys::extension()
         .read_only::<events::LoggedEvent>()
-        .beside(Method::POST, "/events", "Publish one or several events.", publish)
-        .beside_asking(Method::GET, "/events/stream", "Stream events as they are published.", stream::PARAMETERS, stream::stream)
-        .beside_asking(Method::GET, "/event-types", "List event types.", event_types::PARAMETERS, event_types::list)
-        .beside(Method::GET, "/event-types/{name}", "Find an event type.", event_types::find)
+        .route(Method::POST, "/events", "Publish one or several events.", publish)
+        .route_with_query(Method::GET, "/events/stream", "Stream events as they are published.", stream::PARAMETERS, stream::stream)
+        .route_with_query(Method::GET, "/event-types", "List event types.", event_types::PARAMETERS, event_types::list)
+        .route(Method::GET, "/event-types/{name}", "Find an event type.", event_types::find)
 }
 
 /// What stands behind the `?` is understood, but cannot be.

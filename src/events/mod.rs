@@ -5,7 +5,7 @@
 //! change cannot lose its event. The delivering module empties the outbox. It is woken by a notification on [`PUBLISHED`], which
 //! Postgres sends when the transaction commits. Of several concurrent publishing transactions only one notifies. A notification
 //! only speeds up what polling would find. Events that are published alone and at a high rate are announced after the commit
-//! ([`News`]), because a notification delays commits.
+//! ([`CommitNotifier`]), because a notification delays commits.
 //!
 //! The events about one record are numbered 1, 2, 3 … (`event_sequences`). The number is taken under a lock that is held until the
 //! commit, so events about one record are committed, and leave the outbox, in the order of their numbers.
@@ -15,9 +15,9 @@
 //! module creates and drops.
 
 mod catalogue;
+mod commit_notifier;
 mod envelope;
 mod name;
-mod news;
 mod queries;
 
 use std::borrow::Borrow;
@@ -29,12 +29,12 @@ use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, EventId};
 
-pub use catalogue::{BadEventType, Catalogue, EventType, NameTaken, Publisher, UnknownEvent, names};
+pub use catalogue::{Catalogue, EventType, InvalidEventType, NameTaken, Publisher, UnknownEvent, names};
+pub use commit_notifier::CommitNotifier;
 pub use envelope::{API_VERSION, Envelope};
-pub use name::{EventName, NotAnEventName};
-pub use news::News;
+pub use name::{EventName, InvalidEventName};
 pub use queries::Columns;
-pub(crate) use queries::{NOTIFYING, publishing};
+pub(crate) use queries::{NOTIFY_LOCK, publishing};
 
 /// The NOTIFY channel for committed events.
 pub const PUBLISHED: &str = "portico_published";
@@ -71,19 +71,19 @@ pub async fn publish_all(
     events: &[impl Borrow<NewEvent>],
     now: DateTime<Utc>,
 ) -> Result<Vec<EventId>, sqlx::Error> {
-    enter(conn, events, true, now).await
+    insert(conn, events, true, now).await
 }
 
-/// Publishes like [`publish_all`], but does not notify. The caller must call [`News::committed`] after the commit.
-pub async fn publish_untold(
+/// Publishes like [`publish_all`], but does not notify. The caller must call [`CommitNotifier::committed`] after the commit.
+pub async fn publish_without_notify(
     conn: &mut PgConnection,
     events: &[impl Borrow<NewEvent>],
     now: DateTime<Utc>,
 ) -> Result<Vec<EventId>, sqlx::Error> {
-    enter(conn, events, false, now).await
+    insert(conn, events, false, now).await
 }
 
-async fn enter(
+async fn insert(
     conn: &mut PgConnection,
     events: &[impl Borrow<NewEvent>],
     notifies: bool,

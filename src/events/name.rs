@@ -12,7 +12,7 @@ pub struct EventName(Cow<'static, str>);
 /// The text does not have the form `<resource>.<action>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event name must be <resource>.<action>, both of lower-case letters, digits and underscores")]
-pub struct NotAnEventName;
+pub struct InvalidEventName;
 
 impl EventName {
     pub(super) const fn of_the_catalogue(name: &'static str) -> Self {
@@ -31,16 +31,16 @@ impl EventName {
 }
 
 impl FromStr for EventName {
-    type Err = NotAnEventName;
+    type Err = InvalidEventName;
 
-    fn from_str(text: &str) -> Result<Self, NotAnEventName> {
+    fn from_str(text: &str) -> Result<Self, InvalidEventName> {
         let is_word = |word: &str| {
             word.starts_with(|first: char| first.is_ascii_lowercase())
                 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
         };
         match text.split_once('.') {
             Some((resource, action)) if text.len() <= 100 && is_word(resource) && is_word(action) => Ok(Self(Cow::Owned(text.to_owned()))),
-            _ => Err(NotAnEventName),
+            _ => Err(InvalidEventName),
         }
     }
 }
@@ -59,7 +59,7 @@ mod tests {
     fn names_are_resource_dot_action() {
         assert_eq!("proof_of_delivery.created".parse::<EventName>().unwrap().resource(), "proof_of_delivery");
         for text in ["", "order", "order.", ".created", "Order.created", "order.created.twice", "order.*", "1.2"] {
-            assert_eq!(text.parse::<EventName>(), Err(NotAnEventName), "{text:?}");
+            assert_eq!(text.parse::<EventName>(), Err(InvalidEventName), "{text:?}");
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::events::{NewEvent, PUBLISHED};
 use crate::kernel::ids::EventId;
 
 /// The advisory lock of the transaction that notifies.
-pub(crate) const NOTIFYING: i64 = 0x0070_6f72_7469_636f;
+pub(crate) const NOTIFY_LOCK: i64 = 0x0070_6f72_7469_636f;
 
 /// Events as one array per column, the parameters of one statement.
 #[derive(Debug, Default)]
@@ -75,7 +75,7 @@ macro_rules! publishing {
             &$events.bodies,
             $now,
             $crate::events::PUBLISHED,
-            $crate::events::NOTIFYING,
+            $crate::events::NOTIFY_LOCK,
             $notifies,
             $($more,)*
         )

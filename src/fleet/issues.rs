@@ -10,11 +10,11 @@ use crate::fleet::orders::Order;
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::{DriverId, IssueId, OrderId, VehicleId};
 use crate::kernel::problem::Problem;
-use crate::resources::{Announced, Change, Edit, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Text};
+use crate::resources::{Change, Filter, Instant, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated};
 
-crate::words! {
+crate::text_enum! {
     /// The status of an issue.
-    pub enum IssueStatus, initially Open {
+    pub enum IssueStatus, default Open {
         /// The issue was reported.
         Open = "open",
         /// The issue is being worked on.
@@ -26,9 +26,9 @@ crate::words! {
     }
 }
 
-crate::words! {
+crate::text_enum! {
     /// The priority of an issue.
-    pub enum IssuePriority, initially Medium {
+    pub enum IssuePriority, default Medium {
         /// Can wait.
         Low = "low",
         /// The default priority.
@@ -42,7 +42,7 @@ crate::words! {
 
 crate::fields! {
     /// An issue.
-    pub struct Issue, sent as IssueBody {
+    pub struct Issue, body IssueBody {
         /// What happened.
         report: Text<5000>,
         /// A short summary.
@@ -66,7 +66,7 @@ crate::fields! {
         /// Free-form data of the shop.
         meta: Meta,
     }
-    kept {
+    read_only {
         /// When the issue was last resolved. Null after it was reopened.
         resolved_at: Option<Instant>,
     }
@@ -74,13 +74,13 @@ crate::fields! {
 
 impl Resource for Issue {
     type Id = IssueId;
-    type Room = Fleet;
+    type State = Fleet;
 
     const SINGULAR: &'static str = "issue";
     const PLURAL: &'static str = "issues";
     const FILTERS: &'static [Filter] = &[
-        Filter::word::<IssueStatus>("status"),
-        Filter::word::<IssuePriority>("priority"),
+        Filter::text_enum::<IssueStatus>("status"),
+        Filter::text_enum::<IssuePriority>("priority"),
         Filter::text("type").on("kind"),
         Filter::text("category"),
         Filter::id::<DriverId>("driver").on("driver_id"),
@@ -90,7 +90,7 @@ impl Resource for Issue {
     const SEARCH: &'static [&'static str] = &["title", "report", "category", "reporter"];
 }
 
-impl Announced for Issue {
+impl PublishesEvents for Issue {
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         let into_resolved = change.newly(|issue| Some(issue.status)) == Some(IssueStatus::Resolved);
         let own = match change {
@@ -102,11 +102,11 @@ impl Announced for Issue {
     }
 }
 
-impl Ruled for Issue {
-    async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, issue: &mut Self) -> Result<(), Problem> {
+impl Validated for Issue {
+    async fn validate(transaction: &mut RecordTransaction<Fleet>, before: Option<&Record<Self>>, issue: &mut Self) -> Result<(), Problem> {
         issue.resolved_at = match issue.status {
             IssueStatus::Open | IssueStatus::InProgress => None,
-            IssueStatus::Resolved if before.is_none_or(|before| before.fields.status != IssueStatus::Resolved) => Some(edit.now),
+            IssueStatus::Resolved if before.is_none_or(|before| before.fields.status != IssueStatus::Resolved) => Some(transaction.now),
             IssueStatus::Resolved | IssueStatus::Closed => issue.resolved_at,
         };
         Ok(())

@@ -32,7 +32,7 @@ use crate::fleet::proofs::Proof;
 use crate::fleet::tracking::{TrackingNumber, TrackingStatus};
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::clock::Clock;
-use crate::resources::{Extension, Operation, Room};
+use crate::resources::{Extension, Operation, ResourceState};
 
 /// The state of the fleet's routes.
 #[derive(Clone, Debug)]
@@ -43,7 +43,7 @@ pub struct Fleet {
     pub clock: Clock,
 }
 
-impl Room for Fleet {
+impl ResourceState for Fleet {
     fn pool(&self) -> &PgPool {
         &self.pool
     }
@@ -63,14 +63,14 @@ where
     Extension::new("fleet")
         .editable::<Order>()
         .editable::<Driver>()
-        .beside(Method::POST, "/drivers/{uuid}/track", "Record the location of a driver.", location::track::<Driver>)
-        .beside(Method::POST, "/drivers/track", "Record the locations of several drivers.", location::track_many::<Driver>)
+        .route(Method::POST, "/drivers/{uuid}/track", "Record the location of a driver.", location::track::<Driver>)
+        .route(Method::POST, "/drivers/track", "Record the locations of several drivers.", location::track_many::<Driver>)
         .editable::<Vehicle>()
-        .beside(Method::POST, "/vehicles/{uuid}/track", "Record the location of a vehicle.", location::track::<Vehicle>)
-        .beside(Method::POST, "/vehicles/track", "Record the locations of several vehicles.", location::track_many::<Vehicle>)
+        .route(Method::POST, "/vehicles/{uuid}/track", "Record the location of a vehicle.", location::track::<Vehicle>)
+        .route(Method::POST, "/vehicles/track", "Record the locations of several vehicles.", location::track_many::<Vehicle>)
         .editable::<FleetRecord>()
         .editable::<Issue>()
         .editable::<Proof>()
-        .offering::<TrackingNumber>(&[Operation::Change])
-        .offering::<TrackingStatus>(&[Operation::Create, Operation::Change])
+        .with_operations::<TrackingNumber>(&[Operation::Change])
+        .with_operations::<TrackingStatus>(&[Operation::Create, Operation::Change])
 }

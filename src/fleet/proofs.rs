@@ -14,14 +14,16 @@ use crate::fleet::orders::Order;
 use crate::kernel::ids::{OrderId, ProofId};
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
-use crate::resources::{Announced, Change, Columns, Edit, Filter, Instant, Line, Link, Meta, Record, Resource, Ruled, Text, WebAddress};
+use crate::resources::{
+    Change, Columns, Filter, Instant, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated, WebAddress,
+};
 
 /// The fields that can be changed.
 const CHANGEABLE: [&str; 2] = ["remarks", "meta"];
 
-crate::words! {
+crate::text_enum! {
     /// The kind of a proof.
-    pub enum ProofKind, initially Photo {
+    pub enum ProofKind, default Photo {
         /// A picture of the delivered goods at the drop-off.
         Photo = "photo",
         /// The recipient's signature.
@@ -33,7 +35,7 @@ crate::words! {
 
 crate::fields! {
     /// A proof of delivery.
-    pub struct Proof, sent as ProofBody {
+    pub struct Proof, body ProofBody {
         /// The order that was delivered.
         order_id as "order": Link<Order>,
         /// The kind of the proof.
@@ -53,7 +55,7 @@ crate::fields! {
         /// Free-form data of the shop.
         meta: Meta,
     }
-    kept {
+    read_only {
         /// The tracking number of the order at that time.
         tracking_number: Line<64>,
     }
@@ -61,12 +63,15 @@ crate::fields! {
 
 impl Resource for Proof {
     type Id = ProofId;
-    type Room = Fleet;
+    type State = Fleet;
 
     const SINGULAR: &'static str = "proof";
     const PLURAL: &'static str = "proofs";
-    const FILTERS: &'static [Filter] =
-        &[Filter::id::<OrderId>("order").on("order_id"), Filter::text("tracking_number"), Filter::word::<ProofKind>("type").on("kind")];
+    const FILTERS: &'static [Filter] = &[
+        Filter::id::<OrderId>("order").on("order_id"),
+        Filter::text("tracking_number"),
+        Filter::text_enum::<ProofKind>("type").on("kind"),
+    ];
     const SEARCH: &'static [&'static str] = &["tracking_number", "remarks"];
 
     fn shown(&self) -> Map<String, Value> {
@@ -80,7 +85,7 @@ impl Resource for Proof {
     }
 }
 
-impl Announced for Proof {
+impl PublishesEvents for Proof {
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         match change {
             Change::Created(_) => vec![names::PROOF_OF_DELIVERY_CREATED],
@@ -89,17 +94,17 @@ impl Announced for Proof {
     }
 }
 
-impl Ruled for Proof {
-    async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, proof: &mut Self) -> Result<(), Problem> {
+impl Validated for Proof {
+    async fn validate(transaction: &mut RecordTransaction<Fleet>, before: Option<&Record<Self>>, proof: &mut Self) -> Result<(), Problem> {
         if let Some(before) = before {
             return stays_as_captured(&before.fields, proof);
         }
         if proof.file_url.is_none() && proof.data.is_none() {
             return Err(FieldErrors::one("file_url", "A proof needs a file_url or data."));
         }
-        let order = edit.find::<Order>(proof.order_id).await?;
+        let order = transaction.find::<Order>(proof.order_id).await?;
         proof.tracking_number = order.map(|order| order.fields.tracking_number).unwrap_or_default();
-        proof.captured_at = proof.captured_at.or(Some(edit.now));
+        proof.captured_at = proof.captured_at.or(Some(transaction.now));
         location::check_pair(proof.latitude, proof.longitude)
     }
 }

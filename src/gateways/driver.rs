@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::companies::gateways::SigningSecret;
+use crate::companies::gateways::GatewaySigningSecret;
 use crate::gateways::payments::Fact;
 
 /// A kind of gateway.
@@ -19,7 +19,11 @@ pub trait Driver: fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str;
 
     /// Parses the settings of a gateway, once for all its callbacks; refuses settings that the driver cannot use.
-    fn account(&self, settings: &Map<String, Value>, signing_secret: Option<SigningSecret>) -> Result<Box<dyn Account>, BadSettings>;
+    fn account(
+        &self,
+        settings: &Map<String, Value>,
+        signing_secret: Option<GatewaySigningSecret>,
+    ) -> Result<Box<dyn Account>, SettingsError>;
 }
 
 /// A gateway account, as its driver sees it.
@@ -28,7 +32,7 @@ pub trait Account: fmt::Debug + Send + Sync {
     fn signature_header(&self) -> Option<&HeaderName>;
 
     /// Refuses a callback that the gateway has not signed.
-    fn verify(&self, incoming: &Incoming<'_>) -> Result<(), NotGenuine>;
+    fn verify(&self, incoming: &Incoming<'_>) -> Result<(), SignatureError>;
 
     /// Reads a body that was verified on arrival.
     fn read(&self, body: &Value) -> Reading;
@@ -51,7 +55,7 @@ pub struct Incoming<'a> {
 /// Settings that a driver cannot use.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {reason}")]
-pub struct BadSettings {
+pub struct SettingsError {
     /// The path of the setting: `signature.header`.
     pub path: String,
     /// What is wrong with the setting.
@@ -60,7 +64,7 @@ pub struct BadSettings {
 
 /// Why a callback is not genuine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotGenuine {
+pub enum SignatureError {
     /// The gateway has no signing secret.
     #[error("The gateway has no signing secret, so nothing can be verified.")]
     SecretMissing,
@@ -86,12 +90,12 @@ pub struct Reading {
     /// The gateway's name for the type of event.
     pub kind: Option<String>,
     /// The facts in the event; `None` if the driver ignores events of this type.
-    pub told: Result<Option<Telling>, NotUnderstood>,
+    pub update: Result<Option<PaymentUpdate>, NotUnderstood>,
 }
 
 /// The facts of a callback about one transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Telling {
+pub struct PaymentUpdate {
     /// The gateway's name of the transaction.
     pub transaction: String,
     /// At least one fact.
@@ -128,7 +132,7 @@ impl Finding {
     }
 }
 
-impl NotGenuine {
+impl SignatureError {
     /// The reason as a word, for the ledger.
     pub fn reason(self) -> &'static str {
         match self {
@@ -155,26 +159,26 @@ pub fn try_out(account: &dyn Account, header: &HeaderName, signature: &str, now:
 }
 
 /// The key of the signatures; without a secret, every callback is refused.
-pub fn key(signing_secret: Option<&SigningSecret>) -> Result<&[u8], NotGenuine> {
-    signing_secret.map(SigningSecret::bytes).ok_or(NotGenuine::SecretMissing)
+pub fn key(signing_secret: Option<&GatewaySigningSecret>) -> Result<&[u8], SignatureError> {
+    signing_secret.map(GatewaySigningSecret::bytes).ok_or(SignatureError::SecretMissing)
 }
 
 impl<'a> Incoming<'a> {
     /// The value of the only header of this name. Two signature headers are malformed.
-    pub fn header(&self, name: &HeaderName) -> Result<&'a str, NotGenuine> {
+    pub fn header(&self, name: &HeaderName) -> Result<&'a str, SignatureError> {
         let mut values = self.headers.get_all(name).iter();
         match (values.next(), values.next()) {
-            (Some(value), None) => value.to_str().map(str::trim).map_err(|_| NotGenuine::SignatureMalformed),
-            (None, _) => Err(NotGenuine::SignatureMissing),
-            (Some(_), Some(_)) => Err(NotGenuine::SignatureMalformed),
+            (Some(value), None) => value.to_str().map(str::trim).map_err(|_| SignatureError::SignatureMalformed),
+            (None, _) => Err(SignatureError::SignatureMissing),
+            (Some(_), Some(_)) => Err(SignatureError::SignatureMalformed),
         }
     }
 }
 
 /// Parses the settings of a driver; the error names the path of the setting.
-pub fn settings<T: DeserializeOwned>(settings: &Map<String, Value>) -> Result<T, BadSettings> {
+pub fn settings<T: DeserializeOwned>(settings: &Map<String, Value>) -> Result<T, SettingsError> {
     serde_path_to_error::deserialize(Value::Object(settings.clone())).map_err(|error| {
         let path = error.path().to_string();
-        BadSettings { path: if path == "." { String::new() } else { path }, reason: error.into_inner().to_string() }
+        SettingsError { path: if path == "." { String::new() } else { path }, reason: error.into_inner().to_string() }
     })
 }

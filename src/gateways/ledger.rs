@@ -3,7 +3,7 @@
 //! The ledger uses optimistic concurrency. A writer reads the existing callbacks ([`crate::gateways::callbacks`]) and facts
 //! ([`crate::gateways::payments`]), works out what follows without holding locks, and writes as if nothing had changed since. If a
 //! concurrent writer has recorded the same callback, the same payment or another fact about it meanwhile, a unique constraint is
-//! violated. Then nothing is written, and the writer reads again ([`unless_crossed`]). All rows are written in a fixed order, so no
+//! violated. Then nothing is written, and the writer reads again ([`retry_on_conflict`]). All rows are written in a fixed order, so no
 //! deadlock occurs.
 
 use chrono::{DateTime, Utc};
@@ -17,7 +17,7 @@ use crate::kernel::database::{column, violated_constraint};
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
 
 /// Maximum number of attempts. Every conflict means that another writer has finished, so the number of competing writers shrinks.
-const TRIES: usize = 20;
+const MAX_ATTEMPTS: usize = 20;
 
 /// A callback to insert.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub(super) struct NewCallback<'a> {
 }
 
 /// Inserts callbacks, updates payments to their states, inserts the new facts, and publishes the events that became due. Sends no
-/// notification; the caller signals the events after the commit ([`events::News`]).
+/// notification; the caller signals the events after the commit ([`events::CommitNotifier`]).
 pub(super) async fn write(
     conn: &mut PgConnection,
     callbacks: &[NewCallback<'_>],
@@ -129,13 +129,13 @@ pub(super) async fn write(
 }
 
 /// Reads and writes repeatedly until no concurrent writer was faster.
-pub(super) async fn unless_crossed<T, F>(attempt: impl Fn() -> F) -> Result<T, sqlx::Error>
+pub(super) async fn retry_on_conflict<T, F>(attempt: impl Fn() -> F) -> Result<T, sqlx::Error>
 where
     F: Future<Output = Result<T, sqlx::Error>>,
 {
-    for _ in 1..TRIES {
+    for _ in 1..MAX_ATTEMPTS {
         match attempt().await {
-            Err(error) if is_crossed(&error) => {}
+            Err(error) if is_conflict(&error) => {}
             ended => return ended,
         }
     }
@@ -143,6 +143,6 @@ where
 }
 
 /// Whether a concurrent writer has already written what was to be written.
-pub(super) fn is_crossed(error: &sqlx::Error) -> bool {
+pub(super) fn is_conflict(error: &sqlx::Error) -> bool {
     matches!(violated_constraint(error), Some("callbacks_once" | "payments_transaction_key" | "payment_facts_sequence_key"))
 }

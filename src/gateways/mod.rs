@@ -53,13 +53,13 @@ use sqlx::PgPool;
 use uuid::Uuid;
 
 use crate::companies::Companies;
-use crate::events::News;
+use crate::events::CommitNotifier;
 use crate::gateways::callbacks::Recording;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::throttle::Throttle;
-use crate::resources::{Extension, Room};
+use crate::kernel::rate_limit::LocalRateLimiter;
+use crate::resources::{Extension, ResourceState};
 
 pub use callbacks::CallbackRecord;
 pub use payments::{Payment, export_payments};
@@ -78,16 +78,16 @@ pub struct Gateways {
     pool: PgPool,
     clock: Clock,
     key: ApplicationKey,
-    throttle: Throttle<(Uuid, IpNet)>,
+    throttle: LocalRateLimiter<(Uuid, IpNet)>,
     /// The cache of active gateways, with a TTL of one second.
-    recent: accounts::Recent,
+    cache: accounts::GatewayCache,
     /// Records callbacks in batches.
     recording: Recording,
     /// Signals events published by this instance.
-    news: News,
+    notifier: CommitNotifier,
 }
 
-impl Room for Gateways {
+impl ResourceState for Gateways {
     fn pool(&self) -> &PgPool {
         &self.pool
     }
@@ -96,17 +96,24 @@ impl Room for Gateways {
         &self.clock
     }
 
-    fn forget_what_changed(&self) {
-        self.recent.forget_everything();
+    fn invalidate_caches(&self) {
+        self.cache.invalidate_all();
     }
 }
 
 impl Gateways {
     /// Creates the state from its parts.
-    pub fn new(pool: PgPool, clock: Clock, key: ApplicationKey, news: News, settings: &Settings, lifecycle: &Lifecycle) -> Self {
-        let recording = callbacks::recording(&pool, &clock, &news, lifecycle);
-        let throttle = Throttle::new(settings.callbacks_per_minute);
-        Self { pool, clock, key, throttle, recent: accounts::Recent::new(), recording, news }
+    pub fn new(
+        pool: PgPool,
+        clock: Clock,
+        key: ApplicationKey,
+        notifier: CommitNotifier,
+        settings: &Settings,
+        lifecycle: &Lifecycle,
+    ) -> Self {
+        let recording = callbacks::recording(&pool, &clock, &notifier, lifecycle);
+        let throttle = LocalRateLimiter::new(settings.callbacks_per_minute);
+        Self { pool, clock, key, throttle, cache: accounts::GatewayCache::new(), recording, notifier }
     }
 
     /// Forgets the callers whose minute is over. To be called every minute or so.

@@ -14,11 +14,11 @@ pub struct Currency(String);
 /// The text is not a currency code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("A currency has three letters, such as USD.")]
-pub struct NotACurrency;
+pub struct InvalidCurrency;
 
 /// The value is not an amount in this currency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotAnAmount {
+pub enum InvalidAmount {
     /// It is neither a number nor a numeric text, or it is negative.
     #[error("is not a number, or is negative")]
     Number,
@@ -56,18 +56,18 @@ impl Currency {
 }
 
 impl FromStr for Currency {
-    type Err = NotACurrency;
+    type Err = InvalidCurrency;
 
-    fn from_str(text: &str) -> Result<Self, NotACurrency> {
+    fn from_str(text: &str) -> Result<Self, InvalidCurrency> {
         let fits = text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_alphabetic());
-        fits.then(|| Self(text.to_ascii_uppercase())).ok_or(NotACurrency)
+        fits.then(|| Self(text.to_ascii_uppercase())).ok_or(InvalidCurrency)
     }
 }
 
 impl TryFrom<String> for Currency {
-    type Error = NotACurrency;
+    type Error = InvalidCurrency;
 
-    fn try_from(text: String) -> Result<Self, NotACurrency> {
+    fn try_from(text: String) -> Result<Self, InvalidCurrency> {
         text.parse()
     }
 }
@@ -85,23 +85,23 @@ impl fmt::Display for Currency {
 }
 
 /// Converts an amount, given as a number or a text, to minor units. The conversion is decimal; no amount is represented as a float.
-pub fn minor_units(value: &Value, currency: &Currency, unit: Unit) -> Result<i64, NotAnAmount> {
+pub fn minor_units(value: &Value, currency: &Currency, unit: Unit) -> Result<i64, InvalidAmount> {
     let text = match value {
         Value::String(text) => text.trim().to_owned(),
         Value::Number(number) => number.to_string(),
-        _ => return Err(NotAnAmount::Number),
+        _ => return Err(InvalidAmount::Number),
     };
     let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if whole.is_empty() || !digits(whole) || !digits(fraction) {
-        return Err(NotAnAmount::Number);
+        return Err(InvalidAmount::Number);
     }
     let decimals = if unit == Unit::Major { currency.decimals() } else { 0 };
     let fraction = fraction.trim_end_matches('0');
     if fraction.len() > decimals {
-        return Err(NotAnAmount::Decimals);
+        return Err(InvalidAmount::Decimals);
     }
-    format!("{whole}{fraction:0<decimals$}").parse().map_err(|_| NotAnAmount::Number)
+    format!("{whole}{fraction:0<decimals$}").parse().map_err(|_| InvalidAmount::Number)
 }
 
 #[cfg(test)]
@@ -129,12 +129,12 @@ mod tests {
     fn what_is_no_amount_is_refused() {
         let usd: Currency = "USD".parse().unwrap();
         for bad in [json!(-1), json!("-1"), json!("1e3"), json!("1,5"), json!(""), json!("."), json!(null), json!([1]), json!(1e30)] {
-            assert_eq!(minor_units(&bad, &usd, Unit::Minor), Err(NotAnAmount::Number), "{bad}");
+            assert_eq!(minor_units(&bad, &usd, Unit::Minor), Err(InvalidAmount::Number), "{bad}");
         }
-        assert_eq!(minor_units(&json!("0.001"), &usd, Unit::Major), Err(NotAnAmount::Decimals));
-        assert_eq!(minor_units(&json!(12.5), &usd, Unit::Minor), Err(NotAnAmount::Decimals));
+        assert_eq!(minor_units(&json!("0.001"), &usd, Unit::Major), Err(InvalidAmount::Decimals));
+        assert_eq!(minor_units(&json!(12.5), &usd, Unit::Minor), Err(InvalidAmount::Decimals));
         for bad in ["", "US", "USDT", "U$D", "ÜSD"] {
-            assert_eq!(bad.parse::<Currency>(), Err(NotACurrency), "{bad}");
+            assert_eq!(bad.parse::<Currency>(), Err(InvalidCurrency), "{bad}");
         }
     }
 }

@@ -8,10 +8,10 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgPool};
 
-use crate::kernel::kept_connection::KeptConnection;
+use crate::kernel::dedicated_connection::DedicatedConnection;
+use crate::kernel::error_chain::chain;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
-use crate::kernel::telemetry::chain;
 
 /// Everything in `migrations/`, embedded in the binary.
 pub static MIGRATIONS: Migrator = sqlx::migrate!();
@@ -51,7 +51,7 @@ impl DatabaseUrl {
 }
 
 /// A connection that was used within this time is not pinged before reuse, because a ping takes as long as a statement.
-pub(super) const SURE_FOR: Duration = Duration::from_secs(1);
+pub(super) const PING_AFTER_IDLE: Duration = Duration::from_secs(1);
 
 /// A pool that connects on first use, so that the program starts, and reports the failure, while the database is unavailable.
 pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
@@ -63,7 +63,7 @@ pub fn pool(url: &DatabaseUrl, settings: &Settings) -> PgPool {
 fn pool_of(connections: u32) -> PgPoolOptions {
     PgPoolOptions::new().max_connections(connections).test_before_acquire(false).before_acquire(|conn, used| {
         Box::pin(async move {
-            if used.idle_for >= SURE_FOR {
+            if used.idle_for >= PING_AFTER_IDLE {
                 conn.ping().await?;
             }
             Ok(true)
@@ -86,10 +86,10 @@ pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
 
 /// A dedicated connection to the same database, for group commits. Its statements are planned like those of [`background_pool`]:
 /// the plan is the same for any group size. Unlike there, a commit waits for the disk.
-pub fn kept_connection(pool: &PgPool) -> KeptConnection {
+pub fn dedicated_connection(pool: &PgPool) -> DedicatedConnection {
     let options = [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
     let options = pool.connect_options().as_ref().clone().options(options);
-    KeptConnection::of(pool_of(1).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options))
+    DedicatedConnection::of(pool_of(1).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options))
 }
 
 /// Whether the error means that the database is unavailable, and not that the statement is wrong.

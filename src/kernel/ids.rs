@@ -17,7 +17,7 @@ pub trait TypedId:
     + Hash
     + fmt::Debug
     + fmt::Display
-    + FromStr<Err = NotAnId>
+    + FromStr<Err = InvalidId>
     + From<Uuid>
     + Into<Uuid>
     + Serialize
@@ -31,7 +31,7 @@ pub trait TypedId:
     const PREFIX: &'static str;
 
     /// A new id for the instant `now`; later ids sort after earlier ones.
-    fn fresh(now: DateTime<Utc>) -> Self {
+    fn new(now: DateTime<Utc>) -> Self {
         Self::from(uuid_v7(now))
     }
 }
@@ -39,7 +39,7 @@ pub trait TypedId:
 /// The text is neither a UUID nor a TypeID of the expected kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("is neither a UUID nor an id that begins with {expected}_")]
-pub struct NotAnId {
+pub struct InvalidId {
     /// The prefix that was expected.
     pub expected: &'static str,
 }
@@ -80,13 +80,13 @@ macro_rules! typed_ids {
                 fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result { std::fmt::Display::fmt(self, f) }
             }
             impl std::str::FromStr for $Id {
-                type Err = NotAnId;
+                type Err = InvalidId;
                 /// Parses a bare UUID or a TypeID of this kind.
-                fn from_str(text: &str) -> Result<Self, NotAnId> {
+                fn from_str(text: &str) -> Result<Self, InvalidId> {
                     Uuid::try_parse(text)
                         .or_else(|_| text.parse::<TypeSafeId<prefix::$Id>>().map(|id| id.uuid()))
                         .map(Self)
-                        .map_err(|_| NotAnId { expected: $prefix })
+                        .map_err(|_| InvalidId { expected: $prefix })
                 }
             }
             impl serde::Serialize for $Id {
@@ -171,7 +171,7 @@ pub struct AnyId(Uuid);
 /// The text is neither a UUID nor a TypeID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be the id of a record, such as order_01h455vb4pex5vsknk084sn02q.")]
-pub struct NotAnyId;
+pub struct InvalidAnyId;
 
 /// The prefix, `_` and the encoded UUID.
 const LONGEST_TYPE_ID: usize = 63 + 1 + 26;
@@ -184,11 +184,11 @@ impl AnyId {
 }
 
 impl FromStr for AnyId {
-    type Err = NotAnyId;
+    type Err = InvalidAnyId;
 
-    fn from_str(text: &str) -> Result<Self, NotAnyId> {
+    fn from_str(text: &str) -> Result<Self, InvalidAnyId> {
         let uuid = Uuid::try_parse(text).ok().or_else(|| Some(type_id(text)?.uuid()));
-        uuid.map(Self).ok_or(NotAnyId)
+        uuid.map(Self).ok_or(InvalidAnyId)
     }
 }
 
@@ -206,9 +206,9 @@ pub fn read_id(prefix: &str, text: &str) -> Option<(Uuid, String)> {
 }
 
 impl TryFrom<String> for AnyId {
-    type Error = NotAnyId;
+    type Error = InvalidAnyId;
 
-    fn try_from(text: String) -> Result<Self, NotAnyId> {
+    fn try_from(text: String) -> Result<Self, InvalidAnyId> {
         text.parse()
     }
 }
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(id.to_string(), "customer_01h455vb4pex5vsknk084sn02q");
         assert_eq!(id.to_string().parse(), Ok(id));
         assert_eq!(uuid.to_string().parse(), Ok(id));
-        assert_eq!("order_01h455vb4pex5vsknk084sn02q".parse::<CustomerId>(), Err(NotAnId { expected: "customer" }));
+        assert_eq!("order_01h455vb4pex5vsknk084sn02q".parse::<CustomerId>(), Err(InvalidId { expected: "customer" }));
     }
 
     #[test]
@@ -246,7 +246,7 @@ mod tests {
         }
         let long = format!("{}_01h455vb4pex5vsknk084sn02q", "a".repeat(64));
         for text in ["", "parcel", "parcel_1", "Parcel_01h455vb4pex5vsknk084sn02q", "ä_01h455vb4pex5vsknk084sn02q", &long] {
-            assert_eq!(text.parse::<AnyId>(), Err(NotAnyId), "{text}");
+            assert_eq!(text.parse::<AnyId>(), Err(InvalidAnyId), "{text}");
         }
     }
 }

@@ -11,9 +11,9 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 
 /// A JSON body of type `T`. An empty body reads as `{}`, for routes on which every field is optional.
 #[derive(Debug)]
-pub struct Json<T>(pub T);
+pub struct JsonBody<T>(pub T);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Json<T> {
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for JsonBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {

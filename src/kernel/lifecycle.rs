@@ -16,10 +16,10 @@ pub struct Lifecycle {
 }
 
 impl Lifecycle {
-    /// A lifecycle that ends when `asked_to_stop` is cancelled. Tasks that last as long as the program learn of it at once, so that
+    /// A lifecycle that ends when `shutdown_signal` is cancelled. Tasks that last as long as the program learn of it at once, so that
     /// requests in flight never wait for a task that would not end.
-    pub fn until(asked_to_stop: CancellationToken) -> Self {
-        Self { stopping: asked_to_stop, tasks: TaskTracker::new() }
+    pub fn until(shutdown_signal: CancellationToken) -> Self {
+        Self { stopping: shutdown_signal, tasks: TaskTracker::new() }
     }
 
     /// Runs `task` until it ends by itself. It should end soon after [`Lifecycle::stopping`] is cancelled.

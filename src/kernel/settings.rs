@@ -18,14 +18,14 @@ where
 }
 
 /// 1000 years: longer than any sensible setting, and short enough to be added to any instant.
-const LONGEST: Duration = Duration::from_secs(1_000 * 366 * 24 * 60 * 60);
+const MAX_DURATION: Duration = Duration::from_secs(1_000 * 366 * 24 * 60 * 60);
 
 /// `#[serde(deserialize_with = "settings::time")]`: "30s", "365d". Zero is rejected, because it would mean that a wait never
 /// happens or a timeout always expires.
 pub fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     match humantime_serde::deserialize(deserializer)? {
         Duration::ZERO => Err(D::Error::custom("this duration must be longer than zero")),
-        time if time > LONGEST => Err(D::Error::custom("this duration must be shorter than a thousand years")),
+        time if time > MAX_DURATION => Err(D::Error::custom("this duration must be shorter than a thousand years")),
         time => Ok(time),
     }
 }

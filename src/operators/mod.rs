@@ -16,7 +16,7 @@ use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
 
 pub use password::{BadOperatorPassword, OperatorPassword};
-pub use role::{NotARole, Role};
+pub use role::{InvalidRole, Role};
 
 /// An operator, without the password.
 #[derive(Clone, Debug, Serialize)]

@@ -22,18 +22,18 @@ pub enum Role {
 /// The text names no role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the role must be owner, developer, support or viewer")]
-pub struct NotARole;
+pub struct InvalidRole;
 
 impl FromStr for Role {
-    type Err = NotARole;
+    type Err = InvalidRole;
 
-    fn from_str(text: &str) -> Result<Self, NotARole> {
+    fn from_str(text: &str) -> Result<Self, InvalidRole> {
         match text {
             "owner" => Ok(Self::Owner),
             "developer" => Ok(Self::Developer),
             "support" => Ok(Self::Support),
             "viewer" => Ok(Self::Viewer),
-            _ => Err(NotARole),
+            _ => Err(InvalidRole),
         }
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::contact::EmailAddress;
 use crate::kernel::settings;
-use crate::providers::mailbox::{Channel, Kept, Mailbox};
+use crate::providers::mailbox::{CapturedMessage, Channel, Mailbox};
 
 /// A server that cannot be reached by then is not there.
 const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
@@ -34,7 +34,7 @@ pub struct Settings {
 
 /// The settings cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum BadSettings {
+pub enum SettingsError {
     /// `mail.smtp_url`
     #[error("mail.smtp_url is not an SMTP URL")]
     SmtpUrl(#[source] smtp::Error),
@@ -87,15 +87,15 @@ pub struct Mail {
 
 impl Mail {
     /// Creates the client from the settings. With a mailbox, every mail is also stored there, and no server is required.
-    pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, BadSettings> {
+    pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, SettingsError> {
         let transport = match settings.smtp_url.expose_secret() {
             "" => None,
             url => {
-                let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(BadSettings::SmtpUrl)?;
+                let builder = AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(SettingsError::SmtpUrl)?;
                 Some(builder.timeout(Some(CONNECT_TIME_LIMIT.min(settings.timeout / 2))).build())
             }
         };
-        Ok(Self { transport, from: settings.from.parse().map_err(BadSettings::From)?, timeout: settings.timeout, mailbox })
+        Ok(Self { transport, from: settings.from.parse().map_err(SettingsError::From)?, timeout: settings.timeout, mailbox })
     }
 
     /// Whether a server or a mailbox is configured.
@@ -117,10 +117,10 @@ impl Mail {
     pub async fn send(&self, letter: Letter<'_>) -> Result<(), SendMailError> {
         let sent = self.hand_over(&letter).await;
         match &sent {
-            Ok(()) => self.keep(&letter),
+            Ok(()) => self.capture(&letter),
             Err(SendMailError::Silence) => {
                 tracing::warn!("the mail server did not respond in time");
-                self.keep(&letter);
+                self.capture(&letter);
             }
             Err(SendMailError::NotTaken(_)) => {}
         }
@@ -155,9 +155,9 @@ impl Mail {
         message.map_err(SendMailError::not_taken)
     }
 
-    fn keep(&self, letter: &Letter<'_>) {
+    fn capture(&self, letter: &Letter<'_>) {
         if let Some(mailbox) = &self.mailbox {
-            mailbox.keep(Kept {
+            mailbox.capture(CapturedMessage {
                 channel: Channel::Email,
                 to: letter.to.to_string(),
                 subject: Some(letter.subject.to_owned()),

@@ -24,7 +24,7 @@ pub enum Channel {
 
 /// A message as it was sent.
 #[derive(Clone, Serialize)]
-pub struct Kept {
+pub struct CapturedMessage {
     /// How the message was sent.
     pub channel: Channel,
     /// The phone number or email address of the recipient.
@@ -44,7 +44,7 @@ pub struct Kept {
 
 /// Stores messages in memory. Clones share them.
 #[derive(Clone, Default)]
-pub struct Mailbox(Arc<Mutex<VecDeque<Kept>>>);
+pub struct Mailbox(Arc<Mutex<VecDeque<CapturedMessage>>>);
 
 /// The output omits the messages, because they contain codes.
 impl std::fmt::Debug for Mailbox {
@@ -54,14 +54,14 @@ impl std::fmt::Debug for Mailbox {
 }
 
 impl Mailbox {
-    pub(super) fn keep(&self, message: Kept) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.push_front(message);
-        kept.truncate(CAPACITY);
+    pub(super) fn capture(&self, message: CapturedMessage) {
+        let mut messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        messages.push_front(message);
+        messages.truncate(CAPACITY);
     }
 
     /// All stored messages, newest first.
-    pub fn messages(&self) -> Vec<Kept> {
+    pub fn messages(&self) -> Vec<CapturedMessage> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 }

@@ -11,7 +11,7 @@ mod route_name;
 pub mod sms;
 
 pub use reach::{NobodyThere, reach};
-pub use route_name::{NotARouteName, RouteName};
+pub use route_name::{InvalidRouteName, RouteName};
 
 /// `[providers]`
 #[derive(Clone, Debug, serde::Deserialize)]

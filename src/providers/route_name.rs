@@ -11,16 +11,16 @@ pub struct RouteName(String);
 /// The text is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the name of a provider must have 1 to 40 lower-case letters, digits and hyphens, and begin with a letter")]
-pub struct NotARouteName;
+pub struct InvalidRouteName;
 
 impl TryFrom<String> for RouteName {
-    type Error = NotARouteName;
+    type Error = InvalidRouteName;
 
-    fn try_from(text: String) -> Result<Self, NotARouteName> {
+    fn try_from(text: String) -> Result<Self, InvalidRouteName> {
         let is_word = text.len() <= 40
             && text.starts_with(|first: char| first.is_ascii_lowercase())
             && text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-        if is_word { Ok(Self(text)) } else { Err(NotARouteName) }
+        if is_word { Ok(Self(text)) } else { Err(InvalidRouteName) }
     }
 }
 
@@ -39,7 +39,7 @@ mod tests {
         let read = |text: &str| RouteName::try_from(text.to_owned());
         assert_eq!(read("idp-a").unwrap().to_string(), "idp-a");
         for text in ["", "Card", "{card}", "card/x", "1card", "-card", "caf\u{e9}", &"x".repeat(41)] {
-            assert_eq!(read(text), Err(NotARouteName), "{text:?}");
+            assert_eq!(read(text), Err(InvalidRouteName), "{text:?}");
         }
     }
 }

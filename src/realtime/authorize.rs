@@ -1,6 +1,6 @@
 //! `POST /socket/authorize`: decides from the current state whether the holder of a token may subscribe to a channel.
 
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
@@ -46,7 +46,7 @@ enum Reason {
 }
 
 /// `POST /socket/authorize`
-pub(super) async fn authorize(State(realtime): State<Realtime>, question: Question) -> Result<Answer<Decision>, Problem> {
+pub(super) async fn authorize(State(realtime): State<Realtime>, question: Question) -> Result<Json<Decision>, Problem> {
     let now = realtime.clock.now();
     let decision = match Holder::of(&question.token, realtime.key()?, &realtime.settings, now) {
         Ok(holder) => {
@@ -56,7 +56,7 @@ pub(super) async fn authorize(State(realtime): State<Realtime>, question: Questi
         Err(TokenRefusal::Invalid) => Decision::refused(Reason::TokenInvalid),
         Err(TokenRefusal::Expired) => Decision::refused(Reason::TokenExpired),
     };
-    Ok(Answer(decision))
+    Ok(Json(decision))
 }
 
 /// Returns the reason of the permission as `Ok` or the reason of the refusal as `Err`.

@@ -15,29 +15,29 @@ pub(super) enum Channel {
 
 /// The text is not the name of a channel for customers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NotAChannel;
+pub(super) struct InvalidChannel;
 
 impl FromStr for Channel {
-    type Err = NotAChannel;
+    type Err = InvalidChannel;
 
-    fn from_str(text: &str) -> Result<Self, NotAChannel> {
-        let (kind, text) = text.split_once('.').ok_or(NotAChannel)?;
+    fn from_str(text: &str) -> Result<Self, InvalidChannel> {
+        let (kind, text) = text.split_once('.').ok_or(InvalidChannel)?;
         match kind {
             OrderId::PREFIX => id(text).map(Self::Order),
             DriverId::PREFIX => id(text).map(Self::Driver),
             VehicleId::PREFIX => id(text).map(Self::Vehicle),
             CustomerId::PREFIX => id(text).map(Self::Customer),
-            _ => Err(NotAChannel),
+            _ => Err(InvalidChannel),
         }
     }
 }
 
 /// Accepts only the two spellings of an id that events are published to, because the socket server compares channel names
 /// literally.
-fn id<Id: TypedId>(text: &str) -> Result<Id, NotAChannel> {
-    let id: Id = text.parse().map_err(|_| NotAChannel)?;
+fn id<Id: TypedId>(text: &str) -> Result<Id, InvalidChannel> {
+    let id: Id = text.parse().map_err(|_| InvalidChannel)?;
     let uuid: uuid::Uuid = id.into();
-    if text == id.to_string() || text == uuid.to_string() { Ok(id) } else { Err(NotAChannel) }
+    if text == id.to_string() || text == uuid.to_string() { Ok(id) } else { Err(InvalidChannel) }
 }
 
 #[cfg(test)]
@@ -66,7 +66,7 @@ mod tests {
             "Order.order_01h455vb4pex5vsknk084sn02q",
             "company.company_01h455vb4pex5vsknk084sn02q",
         ] {
-            assert_eq!(text.parse::<Channel>(), Err(NotAChannel), "{text:?}");
+            assert_eq!(text.parse::<Channel>(), Err(InvalidChannel), "{text:?}");
         }
     }
 }

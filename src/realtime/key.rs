@@ -2,8 +2,7 @@
 
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::kernel::crypto::hmac_sha256;
-use crate::kernel::secret_digest::SecretDigest;
+use crate::kernel::crypto::{SecretDigest, hmac_sha256};
 
 /// The bytes of the setting, without decoding. Socket servers use them as their `authKey`.
 #[derive(Clone, Debug)]
@@ -11,7 +10,7 @@ pub(super) struct SocketKey(SecretString);
 
 /// The setting is not a valid key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum BadSocketKey {
+pub enum InvalidSocketKey {
     /// The key is shorter than 32 bytes and could be guessed.
     #[error("socket.key needs at least 32 bytes (generate one with: openssl rand -base64 32)")]
     TooShort,
@@ -22,12 +21,12 @@ pub enum BadSocketKey {
 
 impl SocketKey {
     /// Parses the setting. Returns `None` if it is empty.
-    pub(super) fn parse(setting: &SecretString) -> Result<Option<Self>, BadSocketKey> {
+    pub(super) fn parse(setting: &SecretString) -> Result<Option<Self>, InvalidSocketKey> {
         let text = setting.expose_secret();
         match text.len() {
             0 => Ok(None),
-            _ if text.trim() != text => Err(BadSocketKey::Blank),
-            1..32 => Err(BadSocketKey::TooShort),
+            _ if text.trim() != text => Err(InvalidSocketKey::Blank),
+            1..32 => Err(InvalidSocketKey::TooShort),
             _ => Ok(Some(Self(setting.clone()))),
         }
     }
@@ -51,8 +50,8 @@ mod tests {
     fn a_key_has_32_bytes_or_is_none() {
         let parse = |text: &str| SocketKey::parse(&text.into()).map(|key| key.is_some());
         assert_eq!(parse(""), Ok(false));
-        assert_eq!(parse(&"x".repeat(31)), Err(BadSocketKey::TooShort));
+        assert_eq!(parse(&"x".repeat(31)), Err(InvalidSocketKey::TooShort));
         assert_eq!(parse(&"x".repeat(32)), Ok(true));
-        assert_eq!(parse(&format!("{}\n", "x".repeat(40))), Err(BadSocketKey::Blank));
+        assert_eq!(parse(&format!("{}\n", "x".repeat(40))), Err(InvalidSocketKey::Blank));
     }
 }

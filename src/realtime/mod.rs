@@ -36,7 +36,7 @@ use crate::kernel::settings;
 use crate::realtime::key::SocketKey;
 use crate::storefront::{self, Storefront};
 
-pub use key::BadSocketKey;
+pub use key::InvalidSocketKey;
 
 /// `[socket]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -67,7 +67,7 @@ pub struct Realtime {
 
 impl Realtime {
     /// Builds the state from the settings.
-    pub fn new(pool: PgPool, clock: Clock, settings: Settings) -> Result<Self, BadSocketKey> {
+    pub fn new(pool: PgPool, clock: Clock, settings: Settings) -> Result<Self, InvalidSocketKey> {
         Ok(Self { pool, clock, key: SocketKey::parse(&settings.key)?, settings })
     }
 
@@ -93,7 +93,7 @@ where
     Realtime: FromRef<S>,
     Storefront: FromRef<S>,
 {
-    let told = storefront::told("Issue a token for the socket server.", socket_token::schema());
-    let told = told.refused(&[ProblemCode::SocketNotConfigured]);
-    storefront::Routes::none().post("/customers/socket-token", told, socket_token::socket_token)
+    let doc = storefront::describe("Issue a token for the socket server.", socket_token::schema());
+    let doc = doc.refused(&[ProblemCode::SocketNotConfigured]);
+    storefront::Routes::none().post("/customers/socket-token", doc, socket_token::socket_token)
 }

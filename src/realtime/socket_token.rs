@@ -1,6 +1,6 @@
 //! Socket tokens: short-lived JWTs that prove the identity of a customer. A socket server can verify them by itself.
 
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, encode};
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::kernel::clock::timestamp;
+use crate::kernel::crypto::random_hex;
 use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::secrets::random_hex_32;
 use crate::realtime::key::SocketKey;
 use crate::realtime::{Realtime, Settings};
 use crate::storefront::{SignedInCustomer, TokenId};
@@ -75,11 +75,11 @@ pub(super) fn schema() -> Value {
 }
 
 /// `POST customers/socket-token`
-pub(super) async fn socket_token(State(realtime): State<Realtime>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
+pub(super) async fn socket_token(State(realtime): State<Realtime>, caller: SignedInCustomer) -> Result<Json<Value>, Problem> {
     let claims = Claims::new(&caller, &realtime.settings, realtime.clock.now());
     let token = claims.sign(realtime.key()?)?;
     let expires_at = DateTime::from_timestamp(claims.exp, 0).ok_or(ProblemCode::Internal)?;
-    Ok(Answer(json!({ "token": token, "expires_in": claims.exp - claims.iat, "expires_at": timestamp(expires_at) })))
+    Ok(Json(json!({ "token": token, "expires_in": claims.exp - claims.iat, "expires_at": timestamp(expires_at) })))
 }
 
 impl Claims {
@@ -96,7 +96,7 @@ impl Claims {
             iat,
             nbf: iat - CLOCK_SKEW.num_seconds(),
             exp: iat.saturating_add_unsigned(settings.lifetime.as_secs()),
-            jti: random_hex_32(),
+            jti: random_hex::<16>(),
         }
     }
 

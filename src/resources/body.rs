@@ -12,7 +12,7 @@ use crate::resources::Editable;
 /// The body of a route that takes no fields: an empty body or an empty object.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct NoMembers {}
+pub struct EmptyBody {}
 
 /// Reads `{…}` or `{"<singular>":{…}}`.
 pub fn read<R: Editable>(singular: &str, body: &RawValue) -> Result<R::Body, Problem> {

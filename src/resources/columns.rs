@@ -5,7 +5,7 @@ use sqlx::Postgres;
 use sqlx::postgres::PgRow;
 use sqlx::query_builder::Separated;
 
-use crate::resources::Described;
+use crate::resources::FieldDoc;
 
 /// The list of values that is bound to a statement.
 pub type Values<'q> = Separated<'q, Postgres, &'static str>;
@@ -28,7 +28,7 @@ pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + S
     }
 
     /// The documentation of [`Columns::members`], in the same order.
-    fn described() -> Vec<Described> {
+    fn field_docs() -> Vec<FieldDoc> {
         Vec::new()
     }
 }
@@ -72,12 +72,12 @@ macro_rules! columns {
 
             $(
                 fn members(&self) -> ::serde_json::Map<String, ::serde_json::Value> {
-                    use $crate::resources::Parsed;
-                    ::serde_json::Map::from_iter([$(($name.to_owned(), <$Shown as Parsed>::show(&self.$shown)),)*])
+                    use $crate::resources::FieldType;
+                    ::serde_json::Map::from_iter([$(($name.to_owned(), <$Shown as FieldType>::show(&self.$shown)),)*])
                 }
 
-                fn described() -> Vec<$crate::resources::Described> {
-                    vec![$($crate::resources::Described::$described::<$Shown>($name, $sentence),)*]
+                fn field_docs() -> Vec<$crate::resources::FieldDoc> {
+                    vec![$($crate::resources::FieldDoc::$described::<$Shown>($name, $sentence),)*]
                 }
             )?
         }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Datelike, Utc};
 use uuid::Uuid;
 
-use crate::kernel::secrets::sha256;
+use crate::kernel::crypto::sha256;
 
 const BODY_LEN: usize = 1 + 8 + 16;
 const CHECK_LEN: usize = 4;

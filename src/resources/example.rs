@@ -4,16 +4,16 @@ use sqlx::PgPool;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::VehicleId;
-use crate::resources::{Announced, Filter, Line, Resource, Room, Ruled};
+use crate::resources::{Filter, Line, PublishesEvents, Resource, ResourceState, Validated};
 
-/// A state with only what [`Room`] requires.
+/// A state with only what [`ResourceState`] requires.
 #[derive(Clone, Debug)]
 pub struct Storage {
     pub(super) pool: PgPool,
     pub(super) clock: Clock,
 }
 
-impl Room for Storage {
+impl ResourceState for Storage {
     fn pool(&self) -> &PgPool {
         &self.pool
     }
@@ -25,7 +25,7 @@ impl Room for Storage {
 
 crate::fields! {
     /// A shelf with a label.
-    pub struct Shelf, sent as ShelfBody {
+    pub struct Shelf, body ShelfBody {
         /// The label text.
         label: Line<20>,
         /// Whether the shelf holds anything.
@@ -35,7 +35,7 @@ crate::fields! {
 
 impl Resource for Shelf {
     type Id = VehicleId;
-    type Room = Storage;
+    type State = Storage;
 
     const SINGULAR: &'static str = "book_shelf";
     const PLURAL: &'static str = "book_shelves";
@@ -43,6 +43,6 @@ impl Resource for Shelf {
     const SEARCH: &'static [&'static str] = &["label"];
 }
 
-impl Announced for Shelf {}
+impl PublishesEvents for Shelf {}
 
-impl Ruled for Shelf {}
+impl Validated for Shelf {}

@@ -8,7 +8,7 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Columns, Parsed};
+use crate::resources::{Columns, FieldType};
 
 /// A struct whose columns are the fields of its request bodies and responses. Implemented by [`fields!`](crate::fields).
 pub trait Fields: Columns {
@@ -22,7 +22,7 @@ pub trait Fields: Columns {
     fn changed_by(&self, body: Self::Body) -> Self;
 
     /// Takes shared locks on the records that are newly referenced. Returns a validation error if one of them does not exist.
-    fn hold_links(
+    fn lock_references(
         &self,
         before: Option<&Self>,
         conn: &mut PgConnection,
@@ -32,7 +32,7 @@ pub trait Fields: Columns {
 
 /// The documentation of one field of a resource.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Described {
+pub struct FieldDoc {
     /// The name of the field.
     pub name: Cow<'static, str>,
     /// The description.
@@ -40,54 +40,54 @@ pub struct Described {
     /// The JSON Schema.
     pub schema: Value,
     /// Whether requests may contain the field. Otherwise it is read-only.
-    pub sent: bool,
+    pub writable: bool,
     /// Whether the field is required to create a record.
-    pub needed: bool,
+    pub required: bool,
 }
 
-impl Described {
+impl FieldDoc {
     /// A field that requests may contain.
-    pub fn sent<T: Parsed>(name: &'static str, sentence: &'static str) -> Self {
-        Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), sent: true, needed: T::initial().is_none() }
+    pub fn writable<T: FieldType>(name: &'static str, sentence: &'static str) -> Self {
+        Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), writable: true, required: T::initial().is_none() }
     }
 
     /// A read-only field with an explicit schema, for which there is no type.
-    pub fn formed(name: &'static str, sentence: &'static str, schema: Value) -> Self {
-        Self { name: name.into(), sentence: sentence.into(), schema, sent: false, needed: false }
+    pub fn with_schema(name: &'static str, sentence: &'static str, schema: Value) -> Self {
+        Self { name: name.into(), sentence: sentence.into(), schema, writable: false, required: false }
     }
 
     /// Makes the field one that requests may contain.
-    pub fn and_sent(self) -> Self {
-        Self { sent: true, ..self }
+    pub fn and_writable(self) -> Self {
+        Self { writable: true, ..self }
     }
 
     /// Makes the field required to create a record.
-    pub fn and_needed(self) -> Self {
-        Self { sent: true, needed: true, ..self }
+    pub fn and_required(self) -> Self {
+        Self { writable: true, required: true, ..self }
     }
 
     /// Makes the field write-only: requests may contain it, responses never do.
-    pub fn never_shown(mut self) -> Self {
+    pub fn write_only(mut self) -> Self {
         self.schema["writeOnly"] = true.into();
-        self.and_sent()
+        self.and_writable()
     }
 
     /// A read-only field.
-    pub fn shown<T: Parsed>(name: &'static str, sentence: &'static str) -> Self {
-        Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), sent: false, needed: false }
+    pub fn read_only<T: FieldType>(name: &'static str, sentence: &'static str) -> Self {
+        Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), writable: false, required: false }
     }
 }
 
 /// Declares a struct whose fields are both the columns of a table and the fields of request bodies and responses. Each field has
-/// the type it is parsed by ([`Parsed`](crate::resources::Parsed)). `as` gives it a different name in JSON. The fields in the
-/// `kept` block are read-only.
+/// the type it is parsed by ([`FieldType`](crate::resources::FieldType)). `as` gives it a different name in JSON. The fields in the
+/// `read_only` block are read-only.
 ///
 /// ```
 /// use portico::resources::{Instant, Line, Meta};
 ///
 /// portico::fields! {
 ///     /// A shelf in the warehouse.
-///     pub struct Shelf, sent as ShelfBody {
+///     pub struct Shelf, body ShelfBody {
 ///         /// The label text.
 ///         label: Line<20>,
 ///         /// Whether the shelf holds anything.
@@ -95,7 +95,7 @@ impl Described {
 ///         /// Data that the shop stores with it.
 ///         meta: Meta,
 ///     }
-///     kept {
+///     read_only {
 ///         /// When it was last inspected.
 ///         looked_at: Option<Instant>,
 ///     }
@@ -106,20 +106,20 @@ macro_rules! fields {
     (@name $column:ident) => { stringify!($column) };
     (@name $column:ident $outside:literal) => { $outside };
     (
-        $(#[$outer:meta])* $visible:vis struct $Name:ident, sent as $Body:ident {
+        $(#[$outer:meta])* $visible:vis struct $Name:ident, body $Body:ident {
             $($(#[doc = $sentence:literal])+ $column:ident $(as $outside:literal)?: $Type:ty),* $(,)?
         }
-        $(kept { $($(#[doc = $kept_sentence:literal])+ $kept:ident $(as $kept_outside:literal)?: $Kept:ty),* $(,)? })?
+        $(read_only { $($(#[doc = $read_only_sentence:literal])+ $read_only:ident $(as $read_only_outside:literal)?: $ReadOnly:ty),* $(,)? })?
     ) => {
         $crate::columns! {
             $(#[$outer])*
             $visible struct $Name {
-                $($(#[doc = $sentence])+ pub $column: <$Type as $crate::resources::Parsed>::Kept,)*
-                $($($(#[doc = $kept_sentence])+ pub $kept: <$Kept as $crate::resources::Parsed>::Kept,)*)?
+                $($(#[doc = $sentence])+ pub $column: <$Type as $crate::resources::FieldType>::Column,)*
+                $($($(#[doc = $read_only_sentence])+ pub $read_only: <$ReadOnly as $crate::resources::FieldType>::Column,)*)?
             }
             shows {
-                $(sent $crate::fields!(@name $column $($outside)?), $column: $Type, concat!($($sentence),+).trim_ascii();)*
-                $($(shown $crate::fields!(@name $kept $($kept_outside)?), $kept: $Kept, concat!($($kept_sentence),+).trim_ascii();)*)?
+                $(writable $crate::fields!(@name $column $($outside)?), $column: $Type, concat!($($sentence),+).trim_ascii();)*
+                $($(read_only $crate::fields!(@name $read_only $($read_only_outside)?), $read_only: $ReadOnly, concat!($($read_only_sentence),+).trim_ascii();)*)?
             }
         }
 
@@ -135,18 +135,18 @@ macro_rules! fields {
                 let mut needed = $crate::kernel::problem::FieldErrors::default();
                 $(let $column = needed.require($crate::fields!(@name $column $($outside)?), body.$column.or_initial());)*
                 match ($($column,)*) {
-                    ($(Some($column),)*) => Ok(Self { $($column,)* $($($kept: Default::default(),)*)? }),
+                    ($(Some($column),)*) => Ok(Self { $($column,)* $($($read_only: Default::default(),)*)? }),
                     _ => Err(needed.into_problem()),
                 }
             }
 
             fn changed_by(&self, body: $Body) -> Self {
                 let mut changed = self.clone();
-                $(body.$column.keep_in(&mut changed.$column);)*
+                $(body.$column.write_to(&mut changed.$column);)*
                 changed
             }
 
-            async fn hold_links(
+            async fn lock_references(
                 &self,
                 before: Option<&Self>,
                 conn: &mut ::sqlx::PgConnection,
@@ -155,7 +155,7 @@ macro_rules! fields {
                 let mut wrong = $crate::kernel::problem::FieldErrors::default();
                 $(
                     if before.is_none_or(|before| before.$column != self.$column)
-                        && let Some(kind) = <$Type as $crate::resources::Parsed>::find_missing(&self.$column, conn, company).await?
+                        && let Some(kind) = <$Type as $crate::resources::FieldType>::find_missing(&self.$column, conn, company).await?
                     {
                         wrong.add($crate::fields!(@name $column $($outside)?), $crate::resources::no_such(kind));
                     }
@@ -167,7 +167,7 @@ macro_rules! fields {
 }
 
 /// Declares the struct of a resource that is read only: its fields are columns of a table, or of a view, and fields of responses. Each is
-/// given the type it is shown by ([`Parsed`](crate::resources::Parsed)) and, with `as`, another name in responses. The columns behind
+/// given the type it is shown by ([`FieldType`](crate::resources::FieldType)) and, with `as`, another name in responses. The columns behind
 /// `hidden` are not shown.
 ///
 /// ```
@@ -199,11 +199,11 @@ macro_rules! read_only {
         $crate::columns! {
             $(#[$outer])*
             $visible struct $Name {
-                $($(#[doc = $sentence])+ pub $column: <$Type as $crate::resources::Parsed>::Kept,)*
+                $($(#[doc = $sentence])+ pub $column: <$Type as $crate::resources::FieldType>::Column,)*
                 $($($(#[$inner])* pub $hidden: $Hidden,)*)?
             }
             shows {
-                $(shown $crate::fields!(@name $column $($outside)?), $column: $Type, concat!($($sentence),+).trim_ascii();)*
+                $(read_only $crate::fields!(@name $column $($outside)?), $column: $Type, concat!($($sentence),+).trim_ascii();)*
             }
         }
     };

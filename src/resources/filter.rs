@@ -5,7 +5,7 @@ use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::kernel::ids::{AnyId, TypedId, read_id};
-use crate::resources::Words;
+use crate::resources::TextEnum;
 
 /// A query parameter of a list that a column must equal.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ enum Form {
     /// The name of the format and the function that parses it.
     Understood(&'static str, fn(&str) -> Option<Operand>),
     /// One of these words.
-    Word(&'static [&'static str]),
+    OneOf(&'static [&'static str]),
     /// An id with this prefix, in any of its forms. The column stores it as text, in the form that responses show.
     ShownId(&'static str),
 }
@@ -48,13 +48,13 @@ impl Filter {
     }
 
     /// One of the words of the enum `T`.
-    pub const fn word<T: Words>(name: &'static str) -> Self {
-        Self::one_of(name, T::WORDS)
+    pub const fn text_enum<T: TextEnum>(name: &'static str) -> Self {
+        Self::one_of(name, T::VARIANTS)
     }
 
     /// One of these words.
     pub const fn one_of(name: &'static str, words: &'static [&'static str]) -> Self {
-        Self { name, column: name, form: Form::Word(words) }
+        Self { name, column: name, form: Form::OneOf(words) }
     }
 
     /// The id of a record, as UUID or TypeID.
@@ -95,7 +95,7 @@ impl Filter {
     pub(super) fn read(&self, text: &str) -> Option<Operand> {
         match self.form {
             Form::Understood(_, read) => read(text),
-            Form::Word(words) => words.contains(&text).then(|| Operand::Text(text.to_owned())),
+            Form::OneOf(words) => words.contains(&text).then(|| Operand::Text(text.to_owned())),
             Form::ShownId(prefix) => read_id(prefix, text).map(|(_, shown)| Operand::Text(shown)),
         }
     }
@@ -104,7 +104,7 @@ impl Filter {
     pub(super) fn expected(&self) -> String {
         match self.form {
             Form::Understood(expected, _) => expected.to_owned(),
-            Form::Word(words) => format!("one of {}", words.join(", ")),
+            Form::OneOf(words) => format!("one of {}", words.join(", ")),
             Form::ShownId(_) => "the id of a record".to_owned(),
         }
     }
@@ -112,7 +112,7 @@ impl Filter {
     /// The JSON Schema of a value.
     pub(super) fn schema(&self) -> Value {
         match self.form {
-            Form::Word(words) => json!({ "type": "string", "enum": words }),
+            Form::OneOf(words) => json!({ "type": "string", "enum": words }),
             Form::Understood(..) | Form::ShownId(_) => json!({ "type": "string" }),
         }
     }

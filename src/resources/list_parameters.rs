@@ -8,7 +8,7 @@ use url::form_urlencoded;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::{Cursor, Direction};
 use crate::resources::filter::Operand;
-use crate::resources::{Instant, Resource, Terms};
+use crate::resources::{Instant, Resource, ResourceDescriptor};
 
 const DEFAULT_LIMIT: u8 = 25;
 const MAX_LIMIT: u8 = 100;
@@ -34,7 +34,7 @@ pub struct ListParameters {
 
 impl ListParameters {
     /// Parses the query string of a request URL.
-    pub fn parse<R: Resource>(terms: &Terms, query: &str) -> Result<Self, Problem> {
+    pub fn parse<R: Resource>(descriptor: &ResourceDescriptor, query: &str) -> Result<Self, Problem> {
         let mut parameters = Self {
             limit: DEFAULT_LIMIT,
             after: None,
@@ -60,14 +60,16 @@ impl ListParameters {
                 // is not after it.
                 "created_after" => parameters.created_from = Some(instant(&name, &value)? + TimeDelta::milliseconds(1)),
                 "created_before" => parameters.created_until = Some(instant(&name, &value)?),
-                "query" if !terms.search.is_empty() => parameters.query = Some(value.into_owned()).filter(|words| !words.is_empty()),
-                other => parameters.filters.push(filter(terms, other, &value)?),
+                "query" if !descriptor.search_columns.is_empty() => {
+                    parameters.query = Some(value.into_owned()).filter(|words| !words.is_empty())
+                }
+                other => parameters.filters.push(filter(descriptor, other, &value)?),
             }
         }
         if let (Some(_), Some(within)) = (&parameters.query, R::SEARCH_WITHIN)
             && !parameters.filters.iter().any(|(column, _)| *column == within)
         {
-            let filter = terms.filters.iter().find(|filter| filter.column == within).map_or(within, |filter| filter.name);
+            let filter = descriptor.filters.iter().find(|filter| filter.column == within).map_or(within, |filter| filter.name);
             return Err(refused("query", &format!("is only supported together with {filter}")));
         }
         match (parameters.after, sort) {
@@ -101,8 +103,8 @@ fn instant(name: &str, value: &str) -> Result<DateTime<Utc>, Problem> {
     instant.map(Into::into).map_err(|_| refused(name, "must be an instant such as 2026-05-21T10:15:00.000+00:00"))
 }
 
-fn filter(terms: &Terms, name: &str, value: &str) -> Result<(&'static str, Operand), Problem> {
-    let filter = terms.filters.iter().find(|filter| filter.name == name).ok_or_else(|| unknown(name))?;
+fn filter(descriptor: &ResourceDescriptor, name: &str, value: &str) -> Result<(&'static str, Operand), Problem> {
+    let filter = descriptor.filters.iter().find(|filter| filter.name == name).ok_or_else(|| unknown(name))?;
     let operand = filter.read(value).ok_or_else(|| refused(name, &format!("must be {}", filter.expected())))?;
     Ok((filter.column, operand))
 }
@@ -124,7 +126,7 @@ mod tests {
     use uuid::Uuid;
 
     fn parse(query: &str) -> Result<ListParameters, String> {
-        ListParameters::parse::<Shelf>(&Terms::of::<Shelf>(), query)
+        ListParameters::parse::<Shelf>(&ResourceDescriptor::of::<Shelf>(), query)
             .map_err(|problem| problem.body("r")["parameter"].as_str().unwrap().to_owned())
     }
 

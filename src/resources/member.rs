@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use crate::resources::Parsed;
+use crate::resources::FieldType;
 
 /// A field that is either present or missing. `Member<T>` takes a `T` and rejects null; `Member<Option<T>>` accepts null, which
 /// clears the stored value.
@@ -38,19 +38,19 @@ impl<T> Member<T> {
     }
 }
 
-impl<T: Parsed> Member<T> {
+impl<T: FieldType> Member<T> {
     /// The value for a new record; `None` if a required field is missing.
-    pub fn or_initial(self) -> Option<T::Kept> {
+    pub fn or_initial(self) -> Option<T::Column> {
         match self {
             Self::Missing => T::initial(),
-            Self::Sent(value) => Some(value.keep()),
+            Self::Sent(value) => Some(value.into_column()),
         }
     }
 
     /// Replaces `kept` with the value, if the field is present.
-    pub fn keep_in(self, kept: &mut T::Kept) {
+    pub fn write_to(self, column: &mut T::Column) {
         if let Self::Sent(value) = self {
-            *kept = value.keep();
+            *column = value.into_column();
         }
     }
 }

@@ -4,8 +4,8 @@
 //! A kind of record is a struct whose fields are declared once, by [`fields!`](crate::fields). The columns, the request bodies, the
 //! response fields and the documentation are derived from that declaration ([`Fields`]). A kind implements up to three more traits:
 //! * [`Resource`] defines how records are listed and found.
-//! * [`Announced`] defines which events a change publishes.
-//! * [`Ruled`] validates the fields against each other and makes the kind [`Editable`].
+//! * [`PublishesEvents`] defines which events a change publishes.
+//! * [`Validated`] validates the fields against each other and makes the kind [`Editable`].
 //!
 //! A kind whose request bodies differ from its records declares only its columns ([`columns!`](crate::columns)) and implements
 //! [`Editable`] itself.
@@ -13,22 +13,22 @@
 //! An [`Extension`] is a namespace of such kinds. A [`Resource`] gets the two `GET` routes, an [`Editable`] gets all five, and the
 //! OpenAPI document is generated from the same list. This module builds the SQL statements from the names that the resource
 //! declares, so a resource contains no SQL of its own for list, find, create, update and delete. A further route that writes a
-//! record starts with [`Writing`]. `example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by
+//! record starts with [`WriteRequest`]. `example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by
 //! step.
 //!
-//! One type may serve several kinds, which its state tells apart by their [`Terms`]. The kinds declared in files work this way.
+//! One type may serve several kinds, which its state tells apart by their [`ResourceDescriptor`]. The kinds declared in files work this way.
 //! Code that learns the kind only from such a file uses a [`Referable`].
 //!
 //! Every table has the columns `id`, `company_id`, `version`, `created_at`, `updated_at` and `deleted_at` beside the resource's own
 //! columns, and an index on `(company_id, created_at, id)`. If several kinds share a table, the column that tells them apart
 //! precedes `created_at` in the index. Each column that a list can be filtered by has an index of its own, in which it precedes
-//! `created_at`. `tests/it/lists_at_size.rs` names the exceptions with a reason. A log with a different table layout is read
+//! `created_at`. `tests/it/resources/lists_at_size.rs` names the exceptions with a reason. A log with a different table layout is read
 //! through a view that has these columns. Routes other than lists reject unknown query parameters in the same way as lists do.
 //!
 //! # What is guaranteed
 //!
 //! * Records of another company and deleted records are never found: every statement contains the condition.
-//! * A change, its consequences and the events about it are one transaction, an [`Edit`].
+//! * A change, its consequences and the events about it are one transaction, a [`RecordTransaction`].
 //! * Records are changed under a row lock. A request with `If-Match` only changes the version that the client has read.
 //! * A referenced record exists and belongs to the same company when the change that references it is committed ([`Link`]).
 //! * A change that leaves a record as it was is not written, keeps the version and publishes nothing.
@@ -48,7 +48,7 @@ struct Explained;
 mod body;
 mod columns;
 mod cursor;
-mod edit;
+mod descriptor;
 mod entity_tag;
 #[cfg(test)]
 mod example;
@@ -57,37 +57,37 @@ mod fields;
 mod filter;
 mod list_parameters;
 mod member;
-mod needed_by;
 mod parameters;
 mod queries;
 mod record;
+mod record_transaction;
 mod referable;
+mod referenced_by;
 mod resource;
 mod routes;
-mod terms;
 mod unique;
 mod values;
-mod writing;
+mod write_request;
 
-pub use body::NoMembers;
+pub use body::EmptyBody;
 pub use columns::{Columns, Values};
-pub use edit::Edit;
+pub use descriptor::ResourceDescriptor;
 pub use entity_tag::IfMatch;
 pub use extension::Extension;
-pub use fields::{Described, Fields};
+pub use fields::{FieldDoc, Fields};
 pub use filter::Filter;
 pub use member::Member;
-pub use needed_by::NeededBy;
 pub use parameters::Parameters;
 pub use record::{Record, Shown};
+pub use record_transaction::RecordTransaction;
 pub use referable::Referable;
-pub use resource::{Announced, Change, Editable, New, Presented, Resource, Room, Ruled};
+pub use referenced_by::ReferencedBy;
+pub use resource::{Change, Editable, New, Presented, PublishesEvents, Resource, ResourceState, Validated};
 pub use routes::{Operation, PathId};
 use routes::{plural_path, read_only_routes, routes};
-pub use terms::Terms;
 pub use unique::Unique;
 pub use values::{
-    Instant, Line, Link, Meta, NotAText, NotAWebAddress, NotAWord, NotAnInstant, NotAnOverlap, NotWhole, OutOfRange, Overlap, Parsed,
-    Reference, Text, WebAddress, Whole, Within, Words, no_such,
+    FieldType, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidText, InvalidVariant,
+    InvalidWebAddress, Line, Link, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, no_such,
 };
-pub use writing::Writing;
+pub use write_request::WriteRequest;

@@ -18,17 +18,17 @@ pub type Parameters = &'static [(&'static str, &'static str)];
 
 /// The handler of a route that takes only these parameters. Another parameter is rejected after the API key has been verified.
 #[derive(Clone, Debug)]
-pub(super) struct Taking<H> {
+pub(super) struct RejectUnknownQuery<H> {
     pub(super) parameters: Parameters,
     pub(super) handler: H,
 }
 
 /// Wraps the handler of a route that takes no query parameters.
-pub(super) fn without_parameters<H>(handler: H) -> Taking<H> {
-    Taking { parameters: &[], handler }
+pub(super) fn without_parameters<H>(handler: H) -> RejectUnknownQuery<H> {
+    RejectUnknownQuery { parameters: &[], handler }
 }
 
-impl<H> Taking<H> {
+impl<H> RejectUnknownQuery<H> {
     /// The first unknown parameter.
     fn unknown(&self, query: &str) -> Option<String> {
         let mut names = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
@@ -36,7 +36,7 @@ impl<H> Taking<H> {
     }
 }
 
-impl<H, T, S> Handler<T, S> for Taking<H>
+impl<H, T, S> Handler<T, S> for RejectUnknownQuery<H>
 where
     H: Handler<T, S>,
     Companies: FromRef<S>,

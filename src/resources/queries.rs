@@ -8,27 +8,27 @@ use uuid::Uuid;
 use crate::kernel::ids::CompanyId;
 use crate::resources::cursor::Cursor;
 use crate::resources::list_parameters::ListParameters;
-use crate::resources::{Record, Referable, Resource, Terms};
+use crate::resources::{Record, Referable, Resource, ResourceDescriptor};
 
 fn columns<R: Resource>() -> String {
     format!("id, company_id, version, created_at, updated_at, {}", R::COLUMNS.join(", "))
 }
 
 /// Selects the live records of `company`; further conditions may be appended.
-fn select<R: Resource>(terms: &Terms, company: CompanyId) -> QueryBuilder<Postgres> {
-    live(&columns::<R>(), R::TABLE, terms.part, company)
+fn select<R: Resource>(descriptor: &ResourceDescriptor, company: CompanyId) -> QueryBuilder<Postgres> {
+    live(&columns::<R>(), R::TABLE, descriptor.discriminator, company)
 }
 
-fn select_one<R: Resource>(terms: &Terms, company: CompanyId, id: R::Id) -> QueryBuilder<Postgres> {
-    let mut sql = select::<R>(terms, company);
+fn select_one<R: Resource>(descriptor: &ResourceDescriptor, company: CompanyId, id: R::Id) -> QueryBuilder<Postgres> {
+    let mut sql = select::<R>(descriptor, company);
     sql.push(" and id = ").push_bind::<Uuid>(id.into());
     sql
 }
 
-fn live(columns: &str, table: &str, part: Option<(&str, &str)>, company: CompanyId) -> QueryBuilder<Postgres> {
+fn live(columns: &str, table: &str, discriminator: Option<(&str, &str)>, company: CompanyId) -> QueryBuilder<Postgres> {
     let mut sql = QueryBuilder::new(format!("select {columns} from {table} where deleted_at is null and company_id = "));
     sql.push_bind(company.uuid());
-    if let Some((column, word)) = part {
+    if let Some((column, word)) = discriminator {
         // Written as a literal, so that a partial index on this kind can be used.
         sql.push(format!(" and {column} = '{word}'"));
     }
@@ -37,27 +37,27 @@ fn live(columns: &str, table: &str, part: Option<(&str, &str)>, company: Company
 
 pub(super) async fn find<R: Resource>(
     conn: &mut PgConnection,
-    terms: &Terms,
+    descriptor: &ResourceDescriptor,
     company: CompanyId,
     id: R::Id,
 ) -> Result<Option<Record<R>>, sqlx::Error> {
-    select_one::<R>(terms, company, id).build_query_as().fetch_optional(conn).await
+    select_one::<R>(descriptor, company, id).build_query_as().fetch_optional(conn).await
 }
 
 /// Returns the record with a shared row lock: other transactions can read it and share the lock, but neither change nor delete it
 /// until this transaction ends.
-pub(super) async fn hold<R: Resource>(
+pub(super) async fn lock_shared<R: Resource>(
     conn: &mut PgConnection,
-    terms: &Terms,
+    descriptor: &ResourceDescriptor,
     company: CompanyId,
     id: R::Id,
 ) -> Result<Option<Record<R>>, sqlx::Error> {
-    select_one::<R>(terms, company, id).push(" for share").build_query_as().fetch_optional(conn).await
+    select_one::<R>(descriptor, company, id).push(" for share").build_query_as().fetch_optional(conn).await
 }
 
 /// Whether the record exists. Takes a shared row lock if records of its kind can be deleted.
-pub(super) async fn hold_referable(conn: &mut PgConnection, kind: &Referable, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
-    let mut sql = live("id", kind.table, kind.part, company);
+pub(super) async fn lock_referable(conn: &mut PgConnection, kind: &Referable, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
+    let mut sql = live("id", kind.table, kind.discriminator, company);
     sql.push(" and id = ").push_bind(id);
     if kind.deletable {
         sql.push(" for share");
@@ -70,12 +70,12 @@ pub(super) async fn hold_referable(conn: &mut PgConnection, kind: &Referable, co
 /// that reference the row.
 pub(super) async fn lock<R: Resource>(
     conn: &mut PgConnection,
-    terms: &Terms,
+    descriptor: &ResourceDescriptor,
     company: CompanyId,
     ids: &[R::Id],
 ) -> Result<Vec<Record<R>>, sqlx::Error> {
     let ids: Vec<Uuid> = ids.iter().map(|id| (*id).into()).collect();
-    let mut sql = select::<R>(terms, company);
+    let mut sql = select::<R>(descriptor, company);
     sql.push(" and id = any(").push_bind(ids).push(") order by id for no key update");
     sql.build_query_as().fetch_all(conn).await
 }
@@ -117,7 +117,7 @@ pub(super) async fn mark_deleted<R: Resource>(conn: &mut PgConnection, id: R::Id
 }
 
 /// How many records an unindexed search reads for one page.
-const SCANNED: i64 = 5000;
+const MAX_SCANNED_RECORDS: i64 = 5000;
 
 /// Adds the conditions of `parameters` to a statement, except the search text.
 fn narrowed(mut sql: QueryBuilder<Postgres>, parameters: &ListParameters) -> QueryBuilder<Postgres> {
@@ -146,16 +146,16 @@ fn push_key(sql: &mut QueryBuilder<Postgres>, comparison: &str, key: Cursor) {
 /// The last record that an unindexed search reads for this page; `None` if it can read all remaining records.
 pub(super) async fn find_horizon<R: Resource>(
     conn: &mut PgConnection,
-    terms: &Terms,
+    descriptor: &ResourceDescriptor,
     company: CompanyId,
     parameters: &ListParameters,
 ) -> Result<Option<Cursor>, sqlx::Error> {
     if parameters.query.is_none() || R::SEARCH_WITHIN.is_none() {
         return Ok(None);
     }
-    let mut sql = narrowed(live("created_at, id", R::TABLE, terms.part, company), parameters);
+    let mut sql = narrowed(live("created_at, id", R::TABLE, descriptor.discriminator, company), parameters);
     let order = parameters.direction.order();
-    sql.push(format!(" order by created_at {order}, id {order} limit 1 offset ")).push_bind(SCANNED - 1);
+    sql.push(format!(" order by created_at {order}, id {order} limit 1 offset ")).push_bind(MAX_SCANNED_RECORDS - 1);
     let row: Option<(DateTime<Utc>, Uuid)> = sql.build_query_as().fetch_optional(conn).await?;
     Ok(row.map(|(created_at, id)| Cursor { direction: parameters.direction, created_at, id }))
 }
@@ -163,17 +163,17 @@ pub(super) async fn find_horizon<R: Resource>(
 /// Returns up to one record more than a page holds, none of them after the `horizon`.
 pub(super) async fn list<R: Resource>(
     conn: &mut PgConnection,
-    terms: &Terms,
+    descriptor: &ResourceDescriptor,
     company: CompanyId,
     parameters: &ListParameters,
     horizon: Option<Cursor>,
 ) -> Result<Vec<Record<R>>, sqlx::Error> {
-    let mut sql = narrowed(select::<R>(terms, company), parameters);
+    let mut sql = narrowed(select::<R>(descriptor, company), parameters);
     if let Some(horizon) = horizon {
         push_key(&mut sql, parameters.direction.comparison_until(), horizon);
     }
     if let Some(words) = &parameters.query {
-        push_search(terms, &mut sql, words);
+        push_search(descriptor, &mut sql, words);
     }
     let order = parameters.direction.order();
     sql.push(format!(" order by created_at {order}, id {order} limit ")).push_bind(i64::from(parameters.limit) + 1);
@@ -181,11 +181,11 @@ pub(super) async fn list<R: Resource>(
     sql.build_query_as().persistent(parameters.query.is_none()).fetch_all(conn).await
 }
 
-fn push_search(terms: &Terms, sql: &mut QueryBuilder<Postgres>, words: &str) {
+fn push_search(descriptor: &ResourceDescriptor, sql: &mut QueryBuilder<Postgres>, words: &str) {
     let pattern = contains(words);
     sql.push(" and (");
     let mut columns = sql.separated(" or ");
-    for column in terms.search {
+    for column in descriptor.search_columns {
         columns.push(format!("{column} ilike ")).push_bind_unseparated(pattern.clone());
     }
     sql.push(")");
@@ -204,14 +204,14 @@ mod tests {
 
     #[test]
     fn statements_hold_the_names_of_the_program_and_no_values() {
-        let (terms, company) = (Terms::of::<Shelf>(), CompanyId::from(Uuid::from_u128(7)));
+        let (descriptor, company) = (ResourceDescriptor::of::<Shelf>(), CompanyId::from(Uuid::from_u128(7)));
         assert_eq!(
-            select::<Shelf>(&terms, company).into_string(),
+            select::<Shelf>(&descriptor, company).into_string(),
             "select id, company_id, version, created_at, updated_at, label, full from book_shelves \
              where deleted_at is null and company_id = $1"
         );
-        let mut sql = select::<Shelf>(&terms, company);
-        push_search(&terms, &mut sql, "'; drop table book_shelves --");
+        let mut sql = select::<Shelf>(&descriptor, company);
+        push_search(&descriptor, &mut sql, "'; drop table book_shelves --");
         assert!(sql.into_string().ends_with("company_id = $1 and (label ilike $2)"));
     }
 

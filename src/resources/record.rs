@@ -11,7 +11,7 @@ use uuid::Uuid;
 
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::CompanyId;
-use crate::resources::{Resource, Terms, entity_tag};
+use crate::resources::{Resource, ResourceDescriptor, entity_tag};
 
 /// A live record: the columns every resource has, and its own.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,16 +56,20 @@ pub struct Shown<R: Resource> {
 
 impl<R: Resource> Shown<R> {
     /// Presents one record.
-    pub(super) async fn one(conn: &mut PgConnection, terms: &Terms, record: Record<R>) -> Result<Self, sqlx::Error> {
-        let shown = Self::many(conn, terms, vec![record]).await?.pop();
+    pub(super) async fn one(conn: &mut PgConnection, descriptor: &ResourceDescriptor, record: Record<R>) -> Result<Self, sqlx::Error> {
+        let shown = Self::many(conn, descriptor, vec![record]).await?.pop();
         Ok(shown.expect("one record was passed in"))
     }
 
     /// Presents many records with one call of [`Resource::present`].
-    pub(super) async fn many(conn: &mut PgConnection, terms: &Terms, records: Vec<Record<R>>) -> Result<Vec<Self>, sqlx::Error> {
+    pub(super) async fn many(
+        conn: &mut PgConnection,
+        descriptor: &ResourceDescriptor,
+        records: Vec<Record<R>>,
+    ) -> Result<Vec<Self>, sqlx::Error> {
         let presented = R::present(conn, &records).await?;
-        assert_eq!(presented.len(), records.len(), "{} must present every record", terms.singular);
-        let singular = terms.singular;
+        assert_eq!(presented.len(), records.len(), "{} must present every record", descriptor.singular);
+        let singular = descriptor.singular;
         Ok(records.into_iter().zip(presented).map(|(record, own)| Self { members: members(&record, own), record, singular }).collect())
     }
 

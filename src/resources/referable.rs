@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, TypedId, read_id};
-use crate::resources::{Operation, Resource, Terms, plural_path, queries};
+use crate::resources::{Operation, Resource, ResourceDescriptor, plural_path, queries};
 
 /// A kind of record that other records may reference.
 #[derive(Clone, Debug)]
@@ -14,7 +14,7 @@ pub struct Referable {
     /// The prefix of its ids, before the `_`.
     pub prefix: &'static str,
     pub(super) table: &'static str,
-    pub(super) part: Option<(&'static str, &'static str)>,
+    pub(super) discriminator: Option<(&'static str, &'static str)>,
     /// Whether its records can be deleted; a referenced record must then be locked. Records that cannot be deleted may be read
     /// through views, which cannot be locked.
     pub(super) deletable: bool,
@@ -22,12 +22,12 @@ pub struct Referable {
 
 impl Referable {
     /// The kind with these terms, in a namespace that offers these operations.
-    pub fn of<R: Resource>(namespace: &str, terms: &Terms, operations: &[Operation]) -> Self {
+    pub fn of<R: Resource>(namespace: &str, descriptor: &ResourceDescriptor, operations: &[Operation]) -> Self {
         Self {
-            name: format!("{namespace}/{}", plural_path(terms.plural)),
+            name: format!("{namespace}/{}", plural_path(descriptor.plural)),
             prefix: R::Id::PREFIX,
             table: R::TABLE,
-            part: terms.part,
+            discriminator: descriptor.discriminator,
             deletable: operations.contains(&Operation::Delete),
         }
     }
@@ -38,7 +38,7 @@ impl Referable {
     }
 
     /// Whether the company has this record. A deletable record is locked until the transaction ends.
-    pub async fn hold(&self, conn: &mut PgConnection, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
-        queries::hold_referable(conn, self, company, id).await
+    pub async fn lock_shared(&self, conn: &mut PgConnection, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
+        queries::lock_referable(conn, self, company, id).await
     }
 }

@@ -11,21 +11,21 @@ use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Columns, Described, Edit, Fields, Filter, NeededBy, Record, Terms, Unique};
+use crate::resources::{Columns, FieldDoc, Fields, Filter, Record, RecordTransaction, ReferencedBy, ResourceDescriptor, Unique};
 
 /// The JSON fields of records, in the order of the records.
 pub type Presented = Result<Vec<Map<String, Value>>, sqlx::Error>;
 
 /// The state of the module that a resource belongs to.
-pub trait Room: Clone + Send + Sync + 'static {
+pub trait ResourceState: Clone + Send + Sync + 'static {
     /// The database pool.
     fn pool(&self) -> &PgPool;
     /// The clock.
     fn clock(&self) -> &Clock;
 
-    /// Called after an [`Edit`] has been committed, to evict cached records. Evicting before the commit would be too early: a
+    /// Called after a [`RecordTransaction`] has been committed, to evict cached records. Evicting before the commit would be too early: a
     /// lookup would cache the old record again.
-    fn forget_what_changed(&self) {}
+    fn invalidate_caches(&self) {}
 }
 
 /// A kind of record that has the two `GET` routes.
@@ -33,7 +33,7 @@ pub trait Resource: Columns {
     /// The type of its ids.
     type Id: TypedId;
     /// The state of its module.
-    type Room: Room;
+    type State: ResourceState;
 
     /// The singular name in JSON: `tracking_number`.
     const SINGULAR: &'static str;
@@ -55,8 +55,8 @@ pub trait Resource: Columns {
     const WRITING: Scope = Scope::Write;
 
     /// The names of the kind. A type that serves a single kind derives them from the constants above.
-    fn terms(_: &Self::Room) -> Terms {
-        Terms::of::<Self>()
+    fn descriptor(_: &Self::State) -> ResourceDescriptor {
+        ResourceDescriptor::of::<Self>()
     }
 
     /// The resource's own JSON fields, if they depend on this record alone: those of [`read_only!`](crate::read_only) or
@@ -73,13 +73,13 @@ pub trait Resource: Columns {
     }
 
     /// The documentation of the read-only fields that the struct does not declare, including those of [`Resource::details`].
-    fn shown_beside() -> Vec<Described> {
+    fn read_only_fields() -> Vec<FieldDoc> {
         Vec::new()
     }
 
     /// Fields that only the response to `GET …/{uuid}` contains, because they would be too much for a list.
     fn details(
-        _: &Self::Room,
+        _: &Self::State,
         _: &mut PgConnection,
         _: &Record<Self>,
     ) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
@@ -116,10 +116,10 @@ impl<R: Resource> Change<'_, R> {
     }
 }
 
-/// A resource whose changes may publish events. Every change made through an [`Edit`] goes through this trait.
-pub trait Announced: Resource {
+/// A resource whose changes may publish events. Every change made through a [`RecordTransaction`] goes through this trait.
+pub trait PublishesEvents: Resource {
     /// The records that prevent the deletion of this one while they reference it.
-    const NEEDED_BY: &'static [NeededBy] = &[];
+    const REFERENCED_BY: &'static [ReferencedBy] = &[];
 
     /// The unique constraints of the table.
     const UNIQUE: &'static [Unique] = &[];
@@ -130,12 +130,12 @@ pub trait Announced: Resource {
     }
 
     /// The events of a type that serves several kinds.
-    fn events_in(_: &Self::Room, change: &Change<'_, Self>) -> Vec<EventName> {
+    fn events_in(_: &Self::State, change: &Change<'_, Self>) -> Vec<EventName> {
         Self::events(change)
     }
 
     /// Further consequences of `change`, in the same transaction and before its events are published. An error rolls the change back.
-    fn follow_up(_: &mut Edit<Self::Room>, _: &Change<'_, Self>) -> impl Future<Output = Result<(), Problem>> + Send {
+    fn follow_up(_: &mut RecordTransaction<Self::State>, _: &Change<'_, Self>) -> impl Future<Output = Result<(), Problem>> + Send {
         ready(Ok(()))
     }
 }
@@ -156,35 +156,43 @@ impl<R> From<R> for New<R> {
 }
 
 /// A resource that clients can create, change and delete.
-pub trait Editable: Announced {
+pub trait Editable: PublishesEvents {
     /// The request body of `POST` and `PUT`. Its fields are [`Member`](crate::resources::Member)s, so that `PUT` only changes those
     /// that are present. Declared with `#[serde(default, deny_unknown_fields)]`.
     type Body: DeserializeOwned + Send + Sync;
 
     /// The documentation of every field.
-    fn documented() -> Vec<Described> {
-        Self::described().into_iter().chain(Self::shown_beside()).collect()
+    fn documented_fields() -> Vec<FieldDoc> {
+        Self::field_docs().into_iter().chain(Self::read_only_fields()).collect()
     }
 
     /// Network requests that must be made before anything is written. No transaction is open yet.
-    fn before_transaction(_: &Self::Room, _: &Self::Body) -> impl Future<Output = Result<(), Problem>> + Send {
+    fn before_transaction(_: &Self::State, _: &Self::Body) -> impl Future<Output = Result<(), Problem>> + Send {
         ready(Ok(()))
     }
 
     /// Builds the new record `id`.
-    fn create(edit: &mut Edit<Self::Room>, id: Self::Id, body: Self::Body) -> impl Future<Output = Result<New<Self>, Problem>> + Send;
+    fn create(
+        transaction: &mut RecordTransaction<Self::State>,
+        id: Self::Id,
+        body: Self::Body,
+    ) -> impl Future<Output = Result<New<Self>, Problem>> + Send;
 
     /// Builds the changed record. The row of `before` is locked.
-    fn change(edit: &mut Edit<Self::Room>, before: &Record<Self>, body: Self::Body) -> impl Future<Output = Result<Self, Problem>> + Send;
+    fn change(
+        transaction: &mut RecordTransaction<Self::State>,
+        before: &Record<Self>,
+        body: Self::Body,
+    ) -> impl Future<Output = Result<Self, Problem>> + Send;
 }
 
 /// A resource whose request body is derived from its [`Fields`]. Each field is validated by its type; this trait validates the
 /// fields against each other.
-pub trait Ruled: Announced + Fields {
+pub trait Validated: PublishesEvents + Fields {
     /// Validates the record that is about to be written, and fills in derived fields. `before` is the stored record, `None` for a
     /// new one. The referenced records are already locked.
-    fn rules(
-        _: &mut Edit<Self::Room>,
+    fn validate(
+        _: &mut RecordTransaction<Self::State>,
         _before: Option<&Record<Self>>,
         _after: &mut Self,
     ) -> impl Future<Output = Result<(), Problem>> + Send {
@@ -192,22 +200,22 @@ pub trait Ruled: Announced + Fields {
     }
 }
 
-impl<R: Ruled> Editable for R {
+impl<R: Validated> Editable for R {
     type Body = <R as Fields>::Body;
 
-    async fn create(edit: &mut Edit<R::Room>, _: R::Id, body: Self::Body) -> Result<New<R>, Problem> {
+    async fn create(transaction: &mut RecordTransaction<R::State>, _: R::Id, body: Self::Body) -> Result<New<R>, Problem> {
         let mut new = R::created_by(body)?;
-        let company = edit.company;
-        new.hold_links(None, edit.conn(), company).await?;
-        R::rules(edit, None, &mut new).await?;
+        let company = transaction.company;
+        new.lock_references(None, transaction.conn(), company).await?;
+        R::validate(transaction, None, &mut new).await?;
         Ok(new.into())
     }
 
-    async fn change(edit: &mut Edit<R::Room>, before: &Record<R>, body: Self::Body) -> Result<R, Problem> {
+    async fn change(transaction: &mut RecordTransaction<R::State>, before: &Record<R>, body: Self::Body) -> Result<R, Problem> {
         let mut after = before.fields.changed_by(body);
-        let company = edit.company;
-        after.hold_links(Some(&before.fields), edit.conn(), company).await?;
-        R::rules(edit, Some(before), &mut after).await?;
+        let company = transaction.company;
+        after.lock_references(Some(&before.fields), transaction.conn(), company).await?;
+        R::validate(transaction, Some(before), &mut after).await?;
         Ok(after)
     }
 }

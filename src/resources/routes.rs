@@ -11,18 +11,18 @@ use serde_json::value::RawValue;
 
 use crate::companies::{CallingCompany, Companies};
 use crate::kernel::ids::TypedId;
-use crate::kernel::json as kernel_json;
+use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::Cursor;
 use crate::resources::list_parameters::ListParameters;
 use crate::resources::parameters::without_parameters;
-use crate::resources::{Edit, Editable, IfMatch, Resource, Room, Shown, Writing, body, queries};
+use crate::resources::{Editable, IfMatch, RecordTransaction, Resource, ResourceState, Shown, WriteRequest, body, queries};
 
 /// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods get a 405.
 pub(super) fn read_only_routes<R, S>() -> Router<S>
 where
     R: Resource,
-    R::Room: FromRef<S>,
+    R::State: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
@@ -50,7 +50,7 @@ impl Operation {
 pub(super) fn routes<R, S>(plural: &str, operations: &[Operation]) -> Router<S>
 where
     R: Editable,
-    R::Room: FromRef<S>,
+    R::State: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
@@ -89,13 +89,13 @@ impl<S: Send + Sync, I: TypedId> FromRequestParts<S> for PathId<I> {
     }
 }
 
-async fn list<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, RawQuery(query): RawQuery) -> Result<Response, Problem> {
-    caller.may(R::READING)?;
-    let terms = R::terms(&room);
-    let parameters = ListParameters::parse::<R>(&terms, query.as_deref().unwrap_or_default())?;
-    let mut conn = room.pool().acquire().await?;
-    let horizon = queries::find_horizon::<R>(&mut conn, &terms, caller.company, &parameters).await?;
-    let mut records = queries::list::<R>(&mut conn, &terms, caller.company, &parameters, horizon).await?;
+async fn list<R: Resource>(State(state): State<R::State>, caller: CallingCompany, RawQuery(query): RawQuery) -> Result<Response, Problem> {
+    caller.require_scope(R::READING)?;
+    let descriptor = R::descriptor(&state);
+    let parameters = ListParameters::parse::<R>(&descriptor, query.as_deref().unwrap_or_default())?;
+    let mut conn = state.pool().acquire().await?;
+    let horizon = queries::find_horizon::<R>(&mut conn, &descriptor, caller.company, &parameters).await?;
+    let mut records = queries::list::<R>(&mut conn, &descriptor, caller.company, &parameters, horizon).await?;
     let more = records.len() > usize::from(parameters.limit);
     records.truncate(parameters.limit.into());
     let next = records
@@ -104,62 +104,62 @@ async fn list<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, 
         .map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() })
         .or(horizon)
         .map(|last| last.encode());
-    let shown = Shown::many(&mut conn, &terms, records).await?;
+    let shown = Shown::many(&mut conn, &descriptor, records).await?;
     let members: Vec<_> = shown.into_iter().map(|shown| shown.members).collect();
-    Ok(Json(json!({ terms.plural: members, "meta": { "per_page": parameters.limit, "next": next } })).into_response())
+    Ok(Json(json!({ descriptor.plural: members, "meta": { "per_page": parameters.limit, "next": next } })).into_response())
 }
 
-async fn find<R: Resource>(State(room): State<R::Room>, caller: CallingCompany, PathId(id): PathId<R::Id>) -> Result<Response, Problem> {
-    caller.may(R::READING)?;
-    let terms = R::terms(&room);
-    let mut conn = room.pool().acquire().await?;
-    let record = queries::find::<R>(&mut conn, &terms, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
-    let details = R::details(&room, &mut conn, &record).await?;
-    let mut shown = Shown::one(&mut conn, &terms, record).await?;
+async fn find<R: Resource>(State(state): State<R::State>, caller: CallingCompany, PathId(id): PathId<R::Id>) -> Result<Response, Problem> {
+    caller.require_scope(R::READING)?;
+    let descriptor = R::descriptor(&state);
+    let mut conn = state.pool().acquire().await?;
+    let record = queries::find::<R>(&mut conn, &descriptor, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
+    let details = R::details(&state, &mut conn, &record).await?;
+    let mut shown = Shown::one(&mut conn, &descriptor, record).await?;
     shown.members.extend(details);
     Ok(shown.answer(StatusCode::OK))
 }
 
 async fn create<R: Editable>(
-    State(room): State<R::Room>,
+    State(state): State<R::State>,
     caller: CallingCompany,
-    kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
+    JsonBody(body): JsonBody<Box<RawValue>>,
 ) -> Result<Response, Problem> {
-    caller.may(R::WRITING)?;
-    let body = body::read::<R>(R::terms(&room).singular, &body)?;
-    R::before_transaction(&room, &body).await?;
-    let mut edit = Edit::by(&room, &caller).await?;
-    let id = R::Id::fresh(edit.now);
-    let new = R::create(&mut edit, id, body).await?;
-    let mut shown = edit.insert(id, new.fields).await?;
-    edit.commit().await?;
+    caller.require_scope(R::WRITING)?;
+    let body = body::read::<R>(R::descriptor(&state).singular, &body)?;
+    R::before_transaction(&state, &body).await?;
+    let mut transaction = RecordTransaction::by(&state, &caller).await?;
+    let id = R::Id::new(transaction.now);
+    let new = R::create(&mut transaction, id, body).await?;
+    let mut shown = transaction.insert(id, new.fields).await?;
+    transaction.commit().await?;
     shown.members.extend(new.shown_once);
     Ok(shown.answer(StatusCode::CREATED))
 }
 
 async fn update<R: Editable>(
-    Writing { room, caller, id }: Writing<R>,
+    WriteRequest { state, caller, id }: WriteRequest<R>,
     if_match: IfMatch,
-    kernel_json::Json(body): kernel_json::Json<Box<RawValue>>,
+    JsonBody(body): JsonBody<Box<RawValue>>,
 ) -> Result<Response, Problem> {
-    let body = body::read::<R>(R::terms(&room).singular, &body)?;
-    R::before_transaction(&room, &body).await?;
-    let mut edit = Edit::by(&room, &caller).await?;
-    let before = edit.lock::<R>(id).await?;
+    let body = body::read::<R>(R::descriptor(&state).singular, &body)?;
+    R::before_transaction(&state, &body).await?;
+    let mut transaction = RecordTransaction::by(&state, &caller).await?;
+    let before = transaction.lock::<R>(id).await?;
     if_match.check(before.version)?;
-    let after = R::change(&mut edit, &before, body).await?;
-    let shown = edit.update(before, after).await?;
-    edit.commit().await?;
+    let after = R::change(&mut transaction, &before, body).await?;
+    let shown = transaction.update(before, after).await?;
+    transaction.commit().await?;
     Ok(shown.answer(StatusCode::OK))
 }
 
-async fn delete<R: Editable>(Writing { room, caller, id }: Writing<R>, if_match: IfMatch) -> Result<Response, Problem> {
-    let mut edit = Edit::by(&room, &caller).await?;
-    let record = edit.lock::<R>(id).await?;
+async fn delete<R: Editable>(WriteRequest { state, caller, id }: WriteRequest<R>, if_match: IfMatch) -> Result<Response, Problem> {
+    let mut transaction = RecordTransaction::by(&state, &caller).await?;
+    let record = transaction.lock::<R>(id).await?;
     if_match.check(record.version)?;
-    let shown = edit.delete(record).await?;
-    edit.commit().await?;
-    Ok(Json(json!({ R::terms(&room).singular: shown.members })).into_response())
+    let shown = transaction.delete(record).await?;
+    transaction.commit().await?;
+    Ok(Json(json!({ R::descriptor(&state).singular: shown.members })).into_response())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::kernel::database::violated_constraint;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::Announced;
+use crate::resources::PublishesEvents;
 
 /// A unique constraint, and the validation error that its violation becomes.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +15,8 @@ pub struct Unique {
     pub sentence: &'static str,
 }
 
-/// Maps a failed statement on records of the kind `R` to a validation error if it violated one of [`Announced::UNIQUE`].
-pub(super) fn refusal<R: Announced>(error: sqlx::Error) -> Problem {
+/// Maps a failed statement on records of the kind `R` to a validation error if it violated one of [`PublishesEvents::UNIQUE`].
+pub(super) fn refusal<R: PublishesEvents>(error: sqlx::Error) -> Problem {
     let violated = R::UNIQUE.iter().find(|unique| violated_constraint(&error) == Some(unique.constraint));
     match violated {
         Some(unique) => FieldErrors::one(unique.member, unique.sentence),

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use crate::companies::bearer;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::rate_limit::Standing;
+use crate::kernel::rate_limit::RateLimitStatus;
 use crate::storefront::Storefront;
 use crate::storefront::stores::{Store, StoreKey, find_store};
 
@@ -34,54 +34,58 @@ impl<S: Send + Sync> FromRequestParts<S> for CallingStore {
 pub(super) async fn admit(State(storefront): State<Storefront>, client: ClientAddress, mut request: Request, next: Next) -> Response {
     let store = match find(&storefront, bearer(request.headers()).and_then(StoreKey::parse), client).await {
         Ok(store) => store,
-        Err((problem, standing)) => {
+        Err((problem, status)) => {
             let mut response = problem.into_response();
-            if let Some(standing) = standing {
-                standing.show(&mut response);
+            if let Some(status) = status {
+                status.apply_headers(&mut response);
             }
             return response;
         }
     };
-    let standing = storefront.throttle.hit((store.key_id, client.network()));
-    if !standing.allowed {
-        return standing.refusal();
+    let status = storefront.throttle.hit((store.key_id, client.network()));
+    if !status.allowed {
+        return status.refusal();
     }
     request.extensions_mut().insert(CallingStore { store });
     let mut response = next.run(request).await;
     // A route with a stricter limit of its own has already written that limit to the headers.
     if !response.headers().contains_key("ratelimit-limit") {
-        standing.show(&mut response);
+        status.apply_headers(&mut response);
     }
     response
 }
 
 /// Returns the store of a key, or the problem with the client's status against the limit of unknown keys.
-async fn find(storefront: &Storefront, key: Option<StoreKey>, client: ClientAddress) -> Result<Arc<Store>, (Problem, Option<Standing>)> {
+async fn find(
+    storefront: &Storefront,
+    key: Option<StoreKey>,
+    client: ClientAddress,
+) -> Result<Arc<Store>, (Problem, Option<RateLimitStatus>)> {
     let digest = key.ok_or((ProblemCode::StoreKeyInvalid.into(), None))?.digest();
-    if let Some(store) = storefront.recent.stores.get(&digest, storefront.clock.now()) {
+    if let Some(store) = storefront.caches.stores.get(&digest, storefront.clock.now()) {
         return Ok(store);
     }
     // Keys that nobody was given are not looked up faster than one that is known may be used.
     let network = client.network();
-    let standing = storefront.unknown_keys.hit(network);
-    if !standing.allowed {
-        return Err((Problem::new(ProblemCode::RateLimited).retry_after(standing.retry_after()), Some(standing)));
+    let status = storefront.unknown_keys.hit(network);
+    if !status.allowed {
+        return Err((Problem::new(ProblemCode::RateLimited).retry_after(status.retry_after()), Some(status)));
     }
     // Boxed: what a statement needs would else be copied about with every request.
     let found = Box::pin(look_up(storefront, digest)).await;
     // Only a key that is unknown counts, and not a database that does not answer.
     if !matches!(found, Ok(None)) {
-        storefront.unknown_keys.give_back(&network);
+        storefront.unknown_keys.refund(&network);
     }
     let store = found.map_err(|error| (error.into(), None))?;
-    store.ok_or((ProblemCode::StoreKeyInvalid.into(), Some(standing)))
+    store.ok_or((ProblemCode::StoreKeyInvalid.into(), Some(status)))
 }
 
 async fn look_up(storefront: &Storefront, digest: [u8; 32]) -> Result<Option<Arc<Store>>, sqlx::Error> {
-    let (now, epoch) = (storefront.clock.now(), storefront.recent.stores.epoch());
+    let (now, generation) = (storefront.clock.now(), storefront.caches.stores.generation());
     let found = find_store(&mut *storefront.pool.acquire().await?, &digest, now).await?.map(Arc::new);
     if let Some(store) = &found {
-        storefront.recent.stores.keep(epoch, digest, store, now);
+        storefront.caches.stores.insert_if_current(generation, digest, store, now);
     }
     Ok(found)
 }

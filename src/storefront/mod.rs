@@ -8,10 +8,10 @@
 //! * [`codes`] issues verification codes and judges guesses. It is the only writer of `verification_codes` and `wrong_codes`. A
 //!   guess is counted in a committed statement before it is compared. Parallel guesses therefore never get more than five
 //!   comparisons out of one code.
-//! * [`texts`] is the SMS guard that every text passes. It is the only writer of `texts`, which serves both as the log and as the
+//! * [`sms_guard`] is the SMS guard that every text passes. It is the only writer of `texts`, which serves both as the log and as the
 //!   counters.
-//! * [`mails`] limits the number of mails to one mailbox.
-//! * [`messages`] holds the wording of texts and mails, per language and per store.
+//! * [`messaging::mail_limit`] limits the number of mails to one mailbox.
+//! * [`messaging::messages`] holds the wording of texts and mails, per language and per store.
 //! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an
 //!   identity provider. An unproven identity is stored and shown, but it never receives its owner's code, never clears the count
 //!   of wrong guesses, and is removed from the account as soon as another account proves it. An attacker therefore cannot prepare
@@ -25,7 +25,7 @@
 //!   ([`tokens`]), and a refused one after the refusal. [`resources`] shows it to operators, together with stores, customers,
 //!   sessions and texts.
 //! * [`routes`] mounts the routes of the flows and describes them in `GET /openapi.json`.
-//! * [`recent`] caches the rows that most requests look up, with a TTL of one second. An instance evicts a row at once when it
+//! * [`caches`] caches the rows that most requests look up, with a TTL of one second. An instance evicts a row at once when it
 //!   changes it. A revoked session therefore ends at once on the instance that revoked it, and within one second on every other
 //!   instance.
 //!
@@ -36,30 +36,17 @@
 //! instance. All other limits are counted in Postgres and hold for any number of instances.
 
 mod access;
+mod accounts;
 mod audit;
+mod caches;
 mod card;
-mod closure;
 mod codes;
-mod contact_change;
 mod customers;
-mod devices;
-mod export;
-mod mails;
-mod messages;
-mod notices;
-mod password_reset;
+mod messaging;
 mod passwords;
-mod profile;
-mod recent;
-mod registration;
 mod resources;
 mod routes;
-mod sending;
-mod sessions;
-mod sign_in;
-mod social;
 mod stores;
-mod texts;
 mod tokens;
 
 use std::num::NonZeroU32;
@@ -73,27 +60,29 @@ use sqlx::{Connection, PgPool};
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
-use crate::kernel::failure_throttle::FailureThrottle;
 use crate::kernel::ids::KeyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
-use crate::kernel::rate_limit;
+use crate::kernel::rate_limit::FailureLimiter;
+use crate::kernel::rate_limit::{self, LocalRateLimiter};
 use crate::kernel::settings;
-use crate::kernel::throttle::Throttle;
 use crate::providers::card::Card;
 use crate::providers::identity::IdentityProviders;
 use crate::providers::mail::Mail;
 use crate::providers::sms::Sms;
 
-pub use export::{Exported, export_customer};
-pub use messages::{BadMessages, Fault, Messages, Settings as MessagesSettings};
+pub use accounts::export::{Exported, export_customer};
+pub use messaging::messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
 pub use resources::extension as operator_extension;
-pub use routes::{PATH, Routes, Told, told};
+pub use routes::{OperationDoc, PATH, Routes, describe};
 pub use stores::{StoreKey, create_store, create_store_key, list_stores, revoke_store_key};
 pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
 
+use accounts::{closure, contact_change, devices, password_reset, profile, registration, sessions, sign_in, social};
+use messaging::sms_guard;
+
 /// The SMS guard counts the texts to a number for a day, even if its account is closed in the meantime.
-const ERASED_AFTER_AT_LEAST: TimeDelta = TimeDelta::days(1);
+const MIN_ERASE_AFTER: TimeDelta = TimeDelta::days(1);
 
 /// `[storefront]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -133,10 +122,10 @@ pub struct Shared {
     card: Card,
     settings: Settings,
     /// Limits the requests per minute for one store key and client network.
-    throttle: Throttle<(KeyId, IpNet)>,
+    throttle: LocalRateLimiter<(KeyId, IpNet)>,
     /// As many unknown store keys a minute from one network.
-    unknown_keys: FailureThrottle<IpNet>,
-    recent: recent::Recent,
+    unknown_keys: FailureLimiter<IpNet>,
+    caches: caches::Caches,
 }
 
 /// The parts that a [`Storefront`] is built from.
@@ -178,9 +167,9 @@ impl Storefront {
     /// Builds the storefront.
     pub fn new(parts: Parts) -> Self {
         let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
-        let throttle = Throttle::new(settings.requests_per_minute);
-        let unknown_keys = FailureThrottle::new(settings.requests_per_minute);
-        let recent = recent::Recent::new();
+        let throttle = LocalRateLimiter::new(settings.requests_per_minute);
+        let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
+        let caches = caches::Caches::new();
         Self(Arc::new(Shared {
             pool,
             clock,
@@ -195,7 +184,7 @@ impl Storefront {
             settings,
             throttle,
             unknown_keys,
-            recent,
+            caches,
         }))
     }
 
@@ -211,17 +200,17 @@ impl Storefront {
         social::sweep_tokens(&mut conn, now).await?;
         // An expired code and a tally of wrong codes have no effect any more a day later.
         codes::sweep_codes(&mut conn, now - TimeDelta::days(1)).await?;
-        let erase_after = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX).max(ERASED_AFTER_AT_LEAST);
+        let erase_after = TimeDelta::from_std(self.settings.erase_after).unwrap_or(TimeDelta::MAX).max(MIN_ERASE_AFTER);
         if let Some(closed_before) = now.checked_sub_signed(erase_after) {
             let mut tx = conn.begin().await?;
             audit::forget_leavers(&mut tx, closed_before).await?;
-            texts::forget_leavers(&mut tx, closed_before).await?;
+            sms_guard::forget_leavers(&mut tx, closed_before).await?;
             customers::erase_closed(&mut tx, closed_before, now).await?;
             tx.commit().await?;
         }
-        audit::forget_sign_ins(&mut conn, now - audit::KEPT_FOR).await?;
-        tokens::forget_ended(&mut conn, now - audit::KEPT_FOR).await?;
-        texts::forget_texts(&mut conn, now - audit::KEPT_FOR).await
+        audit::forget_sign_ins(&mut conn, now - audit::RETENTION).await?;
+        tokens::forget_ended(&mut conn, now - audit::RETENTION).await?;
+        sms_guard::forget_texts(&mut conn, now - audit::RETENTION).await
     }
 }
 
@@ -243,5 +232,5 @@ where
         closure::routes(),
     ];
     let own = own.into_iter().fold(Routes::none(), Routes::merge);
-    own.with_state(storefront.clone()).merge(guests).behind_the_door(storefront)
+    own.with_state(storefront.clone()).merge(guests).with_access_check(storefront)
 }

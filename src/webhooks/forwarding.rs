@@ -5,9 +5,9 @@ use chrono::{DateTime, Utc};
 
 use crate::events::EventName;
 use crate::kernel::ids::{DeliveryId, EventId};
-use crate::webhooks::endpoint;
-use crate::webhooks::headers::{Headers, Telling};
-use crate::webhooks::signature::SigningSecrets;
+use crate::webhooks::sending::endpoint;
+use crate::webhooks::sending::headers::{AttemptHeaders, Headers};
+use crate::webhooks::sending::signature::SigningSecrets;
 use crate::webhooks::subscription::{ExtraHeaders, SignatureFormat, SigningSecret};
 
 /// An event to forward.
@@ -39,15 +39,15 @@ impl Forwarder {
 
     /// Builds the headers of a first attempt. The delivery id is new, and no such delivery is in the log.
     pub fn headers(&self, event: &ReadEvent<'_>, at: DateTime<Utc>) -> HeaderMap {
-        let told = Telling {
+        let attempt = AttemptHeaders {
             delivery: DeliveryId::new(at),
-            attempt: 1,
+            number: 1,
             event: event.id,
             event_name: event.name.as_str(),
             sequence: event.sequence,
             body: event.body,
             at,
         };
-        self.headers.clone().telling(&told, &self.secrets, SignatureFormat::Bare).map
+        self.headers.clone().with_attempt(&attempt, &self.secrets, SignatureFormat::Bare).map
     }
 }

@@ -6,19 +6,19 @@
 //! |---|---|---|
 //! | publisher ([`crate::events`], on another floor) | writes the event, including its final bytes, in the transaction of the change it reports | `events`, `outbox` |
 //! | `subscription` | stores which events each subscription wants, the endpoint URL and the signing secret | `subscriptions` |
-//! | `fan_out` | turns an event into one delivery for each matching subscription | `waiting`, or `in_flight` and `endpoints`; empties `outbox` |
-//! | `claim` | takes leases on due deliveries, endpoint by endpoint; reclaims the leases of crashed workers | `waiting` → `in_flight`, `endpoints` |
-//! | `at_hand`, `endpoint` | cache what the deliveries to an endpoint share: decrypted secrets, headers | nothing |
-//! | `sending` | makes one signed POST through a client that `targets` guards | nothing; no transaction is open |
-//! | `record` | logs what came of it and moves the delivery on, as `delivery` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
+//! | `engine::fan_out` | turns an event into one delivery for each matching subscription | `waiting`, or `in_flight` and `endpoints`; empties `outbox` |
+//! | `engine::claim` | takes leases on due deliveries, endpoint by endpoint; reclaims the leases of crashed workers | `waiting` → `in_flight`, `endpoints` |
+//! | `sending::{endpoint, endpoint_cache}` | cache what the deliveries to an endpoint share: decrypted secrets, headers | nothing |
+//! | `sending` | makes one signed POST through a client that `sending::targets` guards | nothing; no transaction is open |
+//! | `engine::record` | logs what came of it and moves the delivery on, as `deliveries::state` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
 //! | `replays` | makes closed deliveries again, when somebody asks | `waiting`, `replays`, `replay_keys` |
 //! | `calling_off` | closes what waits, when somebody asks or its subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
 //! | `failing` | tells operators of endpoints that fail, and disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`, `operator_letters`; publishes `webhook.*` |
 //! | `health` | shows how an endpoint is doing | nothing |
 //! | `forwarding` | builds the delivery headers for an event that is forwarded outside the hub | nothing |
-//! | `delivery_log` | shows deliveries and their attempts | nothing |
+//! | `deliveries` | shows deliveries and their attempts | nothing |
 //! | `retention` | creates the partitions of the coming days and drops expired ones | partitions |
-//! | `worker`, `rounds`, `lanes`, `permits` | run all of this while the program runs, in any number of instances | |
+//! | `engine::{worker, dispatcher, lanes, permits}` | run all of this while the program runs, in any number of instances | |
 //!
 //! An event is *published*; its envelope is sent to an *endpoint URL*; a *delivery* is one event for one *subscription*; an
 //! *attempt* is one POST.
@@ -71,31 +71,17 @@
 //!   deadlines.
 //! - Handling of response contents: an endpoint's response is logged, and only its status code and `Retry-After` are acted upon.
 
-mod at_hand;
 mod calling_off;
-mod claim;
-mod delivery;
-mod delivery_log;
-mod endpoint;
+mod deliveries;
+mod engine;
 mod failing;
-mod fan_out;
 mod forwarding;
-mod headers;
 mod health;
-mod lanes;
-mod outcome;
-mod permits;
-mod queries;
-mod record;
 mod replays;
 mod retention;
-mod rounds;
 mod sending;
 mod settings;
-mod signature;
 mod subscription;
-mod targets;
-mod worker;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -105,49 +91,49 @@ use reqwest::Certificate;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
-use crate::events::{Catalogue, News};
+use crate::events::{Catalogue, CommitNotifier};
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database;
-use crate::kernel::kept_connection::KeptConnection;
+use crate::kernel::dedicated_connection::DedicatedConnection;
 use crate::providers::mail::Mail;
-use crate::resources::{Extension, Room};
+use crate::resources::{Extension, ResourceState};
 
-pub use claim::Claimed;
-pub use delivery_log::Delivery;
+pub use deliveries::log::Delivery;
+pub use engine::claim::Claimed;
 pub use forwarding::{Forwarder, ReadEvent};
 pub use replays::Replay;
 pub use sending::Attempt;
+pub use sending::targets::{EndpointUrl, Resolver};
 pub use settings::Settings;
-pub use subscription::{DisabledReason, EventsWanted, SigningSecret, Subscription};
-pub use targets::{EndpointUrl, Names};
+pub use subscription::{DisabledReason, EventFilter, SigningSecret, Subscription};
 
-use at_hand::AtHand;
 use sending::Sender;
-use targets::Targets;
+use sending::endpoint_cache::EndpointCache;
+use sending::targets::Targets;
 
 /// Connections of the worker beside the one that moves deliveries: for housekeeping, replays, what is called off, what fails, letters, and its
 /// ear.
-const CONNECTIONS: u32 = 6;
+const WORKER_CONNECTIONS: u32 = 6;
 
 /// The hub: the state of its routes and its worker.
 #[derive(Clone, Debug)]
 pub struct Webhooks {
     pool: PgPool,
     /// The worker's own connection pool, so that the worker and requests do not starve each other of connections.
-    engine: PgPool,
+    worker_pool: PgPool,
     /// The dedicated connection for fan-out, claiming and recording. All three lock the same `endpoints` rows, so a second
     /// connection would only wait for the first. On one connection, the server has the three statements prepared and their plans
     /// cached.
-    mover: KeptConnection,
+    delivery_connection: DedicatedConnection,
     clock: Clock,
     key: ApplicationKey,
-    at_hand: AtHand,
+    endpoint_cache: EndpointCache,
     targets: Targets,
     sender: Sender,
     settings: Arc<Settings>,
     catalogue: Catalogue,
-    news: News,
+    notifier: CommitNotifier,
     mail: Mail,
 }
 
@@ -161,17 +147,17 @@ pub struct Parts {
     pub key: ApplicationKey,
     /// `[webhooks]`
     pub settings: Settings,
-    /// Where the names of endpoints turn into addresses: [`Names::system`], except in tests.
-    pub names: Names,
+    /// Where the names of endpoints turn into addresses: [`Resolver::system`], except in tests.
+    pub resolver: Resolver,
     /// The event types that can be subscribed to.
     pub catalogue: Catalogue,
     /// Signals events published by this instance.
-    pub news: News,
+    pub notifier: CommitNotifier,
     /// Sends mail to operators about failing webhooks.
     pub mail: Mail,
 }
 
-impl Room for Webhooks {
+impl ResourceState for Webhooks {
     fn pool(&self) -> &PgPool {
         &self.pool
     }
@@ -193,7 +179,7 @@ where
 
 /// Why the hub cannot be built.
 #[derive(Debug, thiserror::Error)]
-pub enum BadSettings {
+pub enum SettingsError {
     /// A file of `webhooks.extra_root_certificates` cannot be read.
     #[error("webhooks.extra_root_certificates: {0} cannot be read")]
     Unreadable(PathBuf, #[source] std::io::Error),
@@ -207,29 +193,29 @@ pub enum BadSettings {
 
 impl Webhooks {
     /// Reads the root certificates and builds the HTTP client.
-    pub fn new(parts: Parts) -> Result<Self, BadSettings> {
-        let Parts { pool, clock, key, settings, names, catalogue, news, mail } = parts;
+    pub fn new(parts: Parts) -> Result<Self, SettingsError> {
+        let Parts { pool, clock, key, settings, resolver, catalogue, notifier, mail } = parts;
         let mut roots = Vec::new();
         for path in &settings.extra_root_certificates {
-            let pem = std::fs::read(path).map_err(|error| BadSettings::Unreadable(path.clone(), error))?;
-            roots.extend(Certificate::from_pem_bundle(&pem).map_err(|error| BadSettings::NotCertificates(path.clone(), error))?);
+            let pem = std::fs::read(path).map_err(|error| SettingsError::Unreadable(path.clone(), error))?;
+            roots.extend(Certificate::from_pem_bundle(&pem).map_err(|error| SettingsError::NotCertificates(path.clone(), error))?);
         }
-        let targets = Targets::new(&settings.allowed_networks, names);
-        let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(BadSettings::NoClient)?;
-        let engine = database::background_pool(&pool, CONNECTIONS);
-        let mover = KeptConnection::of(database::background_pool(&pool, 1));
+        let targets = Targets::new(&settings.allowed_networks, resolver);
+        let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(SettingsError::NoClient)?;
+        let worker_pool = database::background_pool(&pool, WORKER_CONNECTIONS);
+        let delivery_connection = DedicatedConnection::of(database::background_pool(&pool, 1));
         Ok(Self {
             pool,
-            engine,
-            mover,
+            worker_pool,
+            delivery_connection,
             clock,
             key,
-            at_hand: AtHand::new(),
+            endpoint_cache: EndpointCache::new(),
             targets,
             sender,
             settings: Arc::new(settings),
             catalogue,
-            news,
+            notifier,
             mail,
         })
     }

@@ -5,8 +5,8 @@ use portico::companies::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::customers::{EMAIL, PHONE, token};
 use crate::support::fleet::{id, to, uuid};
-use crate::support::people::{EMAIL, PHONE, token};
 use crate::support::socket_server::{KEY, forge, open, sign};
 use crate::support::{World, socket_server};
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// The timeout of a response.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A persistent connection.
 pub struct Caller {
@@ -20,8 +20,8 @@ impl Caller {
     pub fn connect(address: SocketAddr) -> Self {
         let stream = TcpStream::connect(address).unwrap();
         stream.set_nodelay(true).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+        stream.set_write_timeout(Some(TIMEOUT)).unwrap();
         Self { stream, buffer: vec![0; 16 * 1024] }
     }
 

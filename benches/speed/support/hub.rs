@@ -4,12 +4,12 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use portico::config::Config;
-use portico::events::{self, Catalogue, NewEvent, News, names};
+use portico::events::{self, Catalogue, CommitNotifier, NewEvent, names};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database;
 use portico::providers::mail::Mail;
-use portico::webhooks::{self, Names, Webhooks};
+use portico::webhooks::{self, Resolver, Webhooks};
 use serde_json::{Map, Value, json};
 use sqlx::Connection;
 
@@ -18,7 +18,7 @@ use super::database::Database;
 use super::service::Service;
 
 /// The timeout of background work.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Subscribes every endpoint to an event, a group of events, or all events.
 pub fn subscribe(service: &Service, urls: &[String], events: &str) {
@@ -68,9 +68,9 @@ pub fn fan_out(service: &Service) {
             clock: Clock::System,
             key,
             settings: config.webhooks,
-            names: Names::system(),
+            resolver: Resolver::system(),
             catalogue: Catalogue::built_in(),
-            news: News::default(),
+            notifier: CommitNotifier::default(),
             mail: Mail::new(&config.mail, None).unwrap(),
         };
         let webhooks = Webhooks::new(parts).unwrap();
@@ -82,7 +82,7 @@ pub fn fan_out(service: &Service) {
 
 /// Waits until the log shows no delivery as pending.
 pub fn await_recorded(service: &Service) {
-    let (key, until) = (service.api_key(), Instant::now() + PATIENCE);
+    let (key, until) = (service.api_key(), Instant::now() + TIMEOUT);
     let pending = request("GET", "/developers/int/v1/deliveries?status=pending&limit=1", &[("authorization", &key)], "");
     let mut caller = Caller::connect(service.address);
     while !caller.ask(200, &pending)["deliveries"].as_array().unwrap().is_empty() {

@@ -16,8 +16,8 @@ use portico::dev::temporary::TemporaryDirectory;
 use super::database::Database;
 
 /// The time limit for starting and stopping the service.
-const PATIENCE: Duration = Duration::from_secs(40);
-const PAUSE: Duration = Duration::from_millis(20);
+const TIMEOUT: Duration = Duration::from_secs(40);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A running service. It stops when this value is dropped or when this program ends, in whatever way.
 pub struct Service {
@@ -69,17 +69,17 @@ impl Service {
             .spawn()
             .expect("setpriv starts the service");
         let process = Process { child, log };
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while TcpStream::connect(address).is_err() {
             assert!(Instant::now() < until, "the service did not start");
-            sleep(PAUSE);
+            sleep(POLL_INTERVAL);
         }
         let demo = loop {
             match fs::read(data.path().join("demo.json")).ok().and_then(|json| serde_json::from_slice(&json).ok()) {
                 Some(demo) => break demo,
                 None => assert!(Instant::now() < until, "the service did not greet"),
             }
-            sleep(PAUSE);
+            sleep(POLL_INTERVAL);
         };
         Self { process, data, settings, address, demo }
     }
@@ -126,12 +126,12 @@ impl Drop for Process {
     fn drop(&mut self) {
         let process = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
         let _ = kill(process, Signal::SIGTERM);
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         while matches!(self.child.try_wait(), Ok(None)) {
             if Instant::now() > until {
                 let _ = self.child.kill();
             }
-            sleep(PAUSE);
+            sleep(POLL_INTERVAL);
         }
         if std::thread::panicking() {
             eprintln!("{}", fs::read_to_string(&self.log).unwrap_or_default());

@@ -46,7 +46,7 @@ pub struct Received {
 }
 
 /// How long to wait for another arrival after the last one.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 impl Sink {
     /// Opens this many endpoints, which respond at once.
@@ -94,7 +94,7 @@ impl Sink {
             if now > seen {
                 (seen, since) = (now, Instant::now());
             }
-            assert!(since.elapsed() < PATIENCE, "{seen} of {count} deliveries have arrived");
+            assert!(since.elapsed() < TIMEOUT, "{seen} of {count} deliveries have arrived");
         }
     }
 

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::declared::Declared;
 use crate::kernel::clock::Clock;
 use crate::kernel::database;
-use crate::kernel::telemetry::chain;
+use crate::kernel::error_chain::chain;
 
 /// The tolerated difference between the clocks of the service and the database.
 const CLOCK_TOLERANCE: TimeDelta = TimeDelta::seconds(5);

@@ -8,10 +8,10 @@ mod outside;
 
 use std::process::ExitCode;
 
+use crate::bootstrap::{Database, application_key};
 use crate::cli::{Failure, say};
 use crate::config::{Config, Environment};
-use crate::kernel::telemetry::chain;
-use crate::set_up::{SetUp, application_key};
+use crate::kernel::error_chain::chain;
 use crate::storefront::Messages;
 
 /// The result of one check.
@@ -37,13 +37,13 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
     findings.extend(outside::texts(config).await.into_iter().map(|finding| ("texts", finding)));
     findings.push(("mail", outside::mail(config).await));
     findings.extend(outside::identity_providers(config).await);
-    match SetUp::new(config).await {
+    match Database::new(config).await {
         Err(error) => findings.push(("database", Bad(chain(&error)))),
-        Ok(set_up) => {
-            findings.extend(database::look(&set_up.pool).await);
-            findings.push(("cards", outside::cards(config, &set_up.pool).await));
-            findings.push(("extensions", database::extensions(config, &set_up.pool).await));
-            set_up.stop().await;
+        Ok(database) => {
+            findings.extend(database::look(&database.pool).await);
+            findings.push(("cards", outside::cards(config, &database.pool).await));
+            findings.push(("extensions", database::extensions(config, &database.pool).await));
+            database.stop().await;
         }
     }
     let failed = findings.iter().any(|(_, finding)| matches!(finding, Bad(_)));

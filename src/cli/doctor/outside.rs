@@ -2,18 +2,18 @@
 
 use sqlx::PgPool;
 
+use crate::bootstrap::application_key;
 use crate::cli::doctor::Finding::{self, Bad, Good, Note};
 use crate::companies::gateways::{CardGateways, count_card_gateways};
 use crate::config::{Config, Environment};
 use crate::kernel::clock::Clock;
+use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::telemetry::chain;
 use crate::providers::card::Card;
 use crate::providers::identity::{IdentityProviders, NoAnswer, Verification};
 use crate::providers::mail::Mail;
 use crate::providers::reach;
 use crate::providers::sms::Sms;
-use crate::set_up::application_key;
 
 pub(super) fn certificates() -> Finding {
     match reqwest::Client::builder().build() {

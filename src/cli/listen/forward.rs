@@ -8,15 +8,15 @@ use url::Url;
 use crate::cli::listen::events::StreamEvent;
 use crate::events::EventName;
 use crate::kernel::clock::Clock;
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::EventId;
-use crate::kernel::telemetry::chain;
 use crate::webhooks::{Forwarder, ReadEvent, SigningSecret};
 
 /// The default timeout of a delivery.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// The maximum number of characters of a response body that are shown.
-const SHOWN: usize = 200;
+const MAX_SHOWN_LEN: usize = 200;
 
 /// The target of forwarded events.
 pub(super) struct Forward {
@@ -52,10 +52,14 @@ impl Forward {
 /// The first characters of a response body in one line. Control characters are replaced, because a terminal might interpret them.
 async fn beginning_of(mut answer: Response) -> String {
     let mut body = Vec::new();
-    while body.len() < SHOWN
+    while body.len() < MAX_SHOWN_LEN
         && let Ok(Some(chunk)) = answer.chunk().await
     {
         body.extend_from_slice(&chunk);
     }
-    String::from_utf8_lossy(&body).chars().map(|character| if character.is_control() { ' ' } else { character }).take(SHOWN).collect()
+    String::from_utf8_lossy(&body)
+        .chars()
+        .map(|character| if character.is_control() { ' ' } else { character })
+        .take(MAX_SHOWN_LEN)
+        .collect()
 }

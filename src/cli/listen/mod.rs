@@ -18,15 +18,15 @@ use url::Url;
 use crate::cli::listen::events::EventReader;
 use crate::cli::listen::forward::Forward;
 use crate::cli::{Failure, output, say};
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::EventId;
-use crate::kernel::telemetry::chain;
 use crate::webhooks::SigningSecret;
 
 /// The first and the longest delay before a lost connection is reopened. The delay doubles each time no event was received.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
+const RECONNECT_DELAYS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(30));
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The read timeout. A stream sends a heartbeat every 15 seconds by default.
-const SILENCE: Duration = Duration::from_secs(45);
+const READ_TIMEOUT: Duration = Duration::from_secs(45);
 
 /// The command line arguments of `portico listen`.
 #[derive(Debug, clap::Args)]
@@ -69,7 +69,7 @@ enum Broken {
 pub(super) async fn run(arguments: Arguments, stop: CancellationToken) -> Result<(), Failure> {
     let secret = arguments.secret.clone().unwrap_or_else(SigningSecret::generate);
     let mut listener = Listener {
-        client: Client::builder().no_proxy().connect_timeout(CONNECT_TIMEOUT).read_timeout(SILENCE).build()?,
+        client: Client::builder().no_proxy().connect_timeout(CONNECT_TIMEOUT).read_timeout(READ_TIMEOUT).build()?,
         forward: Forward::new(arguments.forward.clone(), secret.clone())?,
         after: arguments.after,
         arguments,
@@ -91,14 +91,14 @@ struct Listener {
 
 impl Listener {
     async fn listen(&mut self) -> String {
-        let mut pause = PAUSES.0;
+        let mut pause = RECONNECT_DELAYS.0;
         loop {
             let before = self.after;
             match self.read().await {
                 Broken::Refused(reason) => return reason,
                 broken => output::complain(&format!("portico listen: {}; reconnecting", chain(&broken))),
             }
-            pause = if self.after == before { (pause * 2).min(PAUSES.1) } else { PAUSES.0 };
+            pause = if self.after == before { (pause * 2).min(RECONNECT_DELAYS.1) } else { RECONNECT_DELAYS.0 };
             sleep(pause).await;
         }
     }

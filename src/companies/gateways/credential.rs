@@ -15,7 +15,7 @@ pub struct Credential<K>(SecretString, PhantomData<K>);
 /// The key that authenticates calls to a gateway.
 pub type SecretKey = Credential<Calling>;
 /// The secret that a gateway signs its callbacks with.
-pub type SigningSecret = Credential<Signing>;
+pub type GatewaySigningSecret = Credential<Signing>;
 
 /// The purpose of a credential.
 pub trait Purpose {
@@ -42,14 +42,14 @@ impl Purpose for Signing {
 /// The text is not a valid credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("A {0} must have 8 to 255 visible ASCII characters.")]
-pub struct BadCredential(&'static str);
+pub struct InvalidCredential(&'static str);
 
 impl<K: Purpose> Credential<K> {
     /// Parses the text, without leading and trailing whitespace.
-    pub fn parse(text: &SecretString) -> Result<Self, BadCredential> {
+    pub fn parse(text: &SecretString) -> Result<Self, InvalidCredential> {
         let text = text.expose_secret().trim();
         let fits = (8..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if fits { Ok(Self(text.into(), PhantomData)) } else { Err(BadCredential(K::NAME)) }
+        if fits { Ok(Self(text.into(), PhantomData)) } else { Err(InvalidCredential(K::NAME)) }
     }
 
     /// The plain text, for the HTTP client.
@@ -96,7 +96,7 @@ mod tests {
             assert!(SecretKey::parse(&bad.into()).is_err(), "{bad:?}");
         }
         assert_eq!(
-            SigningSecret::parse(&"".into()).unwrap_err().to_string(),
+            GatewaySigningSecret::parse(&"".into()).unwrap_err().to_string(),
             "A signing secret must have 8 to 255 visible ASCII characters."
         );
         let secret = SecretKey::parse(&" sk_test_12345\n".into()).unwrap();
@@ -105,7 +105,7 @@ mod tests {
         let sealed = secret.seal(&key, mine);
         assert_eq!(SecretKey::open(&key, mine, &sealed).unwrap().bytes(), b"sk_test_12345");
         assert!(SecretKey::open(&key, other, &sealed).is_err());
-        assert!(SigningSecret::open(&key, mine, &sealed).is_err());
+        assert!(GatewaySigningSecret::open(&key, mine, &sealed).is_err());
         assert!(!format!("{secret:?}").contains("sk_test"));
     }
 }

@@ -19,7 +19,7 @@ use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, GatewayId};
 
-pub use credential::{BadCredential, Credential, Purpose, SecretKey, SigningSecret};
+pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SecretKey};
 
 /// The driver of a gateway, which implements its API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
@@ -32,13 +32,13 @@ pub enum GatewayDriver {
 /// The text is not a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the driver must be \"card\"")]
-pub struct NotADriver;
+pub struct UnknownDriver;
 
 impl FromStr for GatewayDriver {
-    type Err = NotADriver;
+    type Err = UnknownDriver;
 
-    fn from_str(text: &str) -> Result<Self, NotADriver> {
-        if text == "card" { Ok(Self::Card) } else { Err(NotADriver) }
+    fn from_str(text: &str) -> Result<Self, UnknownDriver> {
+        if text == "card" { Ok(Self::Card) } else { Err(UnknownDriver) }
     }
 }
 

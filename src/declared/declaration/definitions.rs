@@ -3,27 +3,27 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::declared::declaration::BadKey;
+use crate::declared::declaration::InvalidKey;
 use crate::declared::declaration::compatibility::REMARKS;
 
 /// The schema without `$defs` and `$ref`.
-pub(super) fn put_in_place(mut schema: Map<String, Value>) -> Result<Map<String, Value>, BadKey> {
+pub(super) fn put_in_place(mut schema: Map<String, Value>) -> Result<Map<String, Value>, InvalidKey> {
     let definitions = match schema.shift_remove("$defs") {
         None => Map::new(),
         Some(Value::Object(definitions)) => definitions,
-        Some(_) => return Err(BadKey::new("$defs", "it must be a table of schemas")),
+        Some(_) => return Err(InvalidKey::new("$defs", "it must be a table of schemas")),
     };
     each(&mut schema, &definitions, &mut Vec::new())?;
     Ok(schema)
 }
 
 /// Resolves the references in an object and everything inside it.
-fn each(members: &mut Map<String, Value>, definitions: &Map<String, Value>, within: &mut Vec<String>) -> Result<(), BadKey> {
+fn each(members: &mut Map<String, Value>, definitions: &Map<String, Value>, within: &mut Vec<String>) -> Result<(), InvalidKey> {
     for (keyword, value) in members.iter_mut() {
         inside(value, definitions, within).map_err(|bad| bad.below(keyword))?;
     }
     let Some(reference) = members.shift_remove("$ref") else { return Ok(()) };
-    let mut part = find(&reference, definitions, within).map_err(|reason| BadKey::new("$ref", reason))?;
+    let mut part = find(&reference, definitions, within).map_err(|reason| InvalidKey::new("$ref", reason))?;
     within.push(reference.to_string());
     inside(&mut part, definitions, within)?;
     within.pop();
@@ -36,13 +36,13 @@ fn each(members: &mut Map<String, Value>, definitions: &Map<String, Value>, with
         }
         part => match members.entry("allOf").or_insert_with(|| json!([])) {
             Value::Array(all) => all.push(part),
-            _ => return Err(BadKey::new("allOf", "it must be a list of schemas")),
+            _ => return Err(InvalidKey::new("allOf", "it must be a list of schemas")),
         },
     }
     Ok(())
 }
 
-fn inside(value: &mut Value, definitions: &Map<String, Value>, within: &mut Vec<String>) -> Result<(), BadKey> {
+fn inside(value: &mut Value, definitions: &Map<String, Value>, within: &mut Vec<String>) -> Result<(), InvalidKey> {
     match value {
         Value::Object(members) => each(members, definitions, within),
         Value::Array(items) => items.iter_mut().try_for_each(|item| inside(item, definitions, within)),

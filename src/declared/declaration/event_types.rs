@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use crate::events::{BadEventType, EventName, EventType};
+use crate::events::{EventName, EventType, InvalidEventType};
 use crate::kernel::ids::{DeclaredId, TypedId};
 
 /// The events of every record.
@@ -25,7 +25,7 @@ pub(super) fn of(
     schema: &Value,
     sample: &Map<String, Value>,
     becomes: &BTreeMap<String, BTreeMap<String, EventName>>,
-) -> Result<Vec<EventType>, BadEventType> {
+) -> Result<Vec<EventType>, InvalidEventType> {
     let words = singular.replace('_', " ");
     let mut meanings: Vec<(EventName, String)> =
         ACTIONS.iter().map(|action| (name(singular, action), format!("A {words} was {action}."))).collect();

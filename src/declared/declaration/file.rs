@@ -7,7 +7,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::declared::declaration::BadKey;
+use crate::declared::declaration::InvalidKey;
 
 /// A whole file, which declares one extension.
 #[derive(Debug, Deserialize)]
@@ -43,12 +43,12 @@ pub(super) struct ResourceTable {
 }
 
 /// Parses a file. An error names the key.
-pub(super) fn read(file: &Path) -> Result<ExtensionFile, BadKey> {
-    let text = fs::read_to_string(file).map_err(|error| BadKey::new("", error.to_string()))?;
+pub(super) fn read(file: &Path) -> Result<ExtensionFile, InvalidKey> {
+    let text = fs::read_to_string(file).map_err(|error| InvalidKey::new("", error.to_string()))?;
     // The parser's message ends with a line break and shows the location.
-    let document = toml::Deserializer::parse(&text).map_err(|error| BadKey::new("", error.to_string().trim_end()))?;
+    let document = toml::Deserializer::parse(&text).map_err(|error| InvalidKey::new("", error.to_string().trim_end()))?;
     serde_path_to_error::deserialize(document).map_err(|error| {
         let path = error.path().to_string();
-        BadKey::new(if path == "." { String::new() } else { path }, error.into_inner().message())
+        InvalidKey::new(if path == "." { String::new() } else { path }, error.into_inner().message())
     })
 }

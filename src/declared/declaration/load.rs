@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::declared::declaration::fields::{is_member_name, is_path_word};
 use crate::declared::declaration::file::{ExtensionFile, ResourceTable, read};
-use crate::declared::declaration::{BadDeclaration, BadKey, Declaration, resource, words};
+use crate::declared::declaration::{Declaration, InvalidDeclaration, InvalidKey, descriptor, resource};
 use crate::declared::record::DeclaredRecord;
 use crate::events::Catalogue;
-use crate::resources::{Operation, Referable, Terms};
+use crate::resources::{Operation, Referable, ResourceDescriptor};
 
 /// The program's own kinds and events: their names are taken, and the records can be referenced.
 #[derive(Debug)]
@@ -24,34 +24,34 @@ pub struct BuiltIn<'a> {
 struct Draft {
     file: PathBuf,
     namespace: String,
-    terms: Terms,
+    descriptor: ResourceDescriptor,
     table: ResourceTable,
 }
 
 impl Draft {
     fn key(&self) -> String {
-        format!("resources.{}", self.terms.plural.replace('_', "-"))
+        format!("resources.{}", self.descriptor.plural.replace('_', "-"))
     }
 }
 
 /// Loads all declarations from the files `*.toml` in `directory`, in the order of the file names.
-pub fn load(directory: &Path, built_in: &BuiltIn<'_>) -> Result<Vec<Declaration>, BadDeclaration> {
+pub fn load(directory: &Path, built_in: &BuiltIn<'_>) -> Result<Vec<Declaration>, InvalidDeclaration> {
     let mut drafts: Vec<Draft> = Vec::new();
     for file in files(directory)? {
         let found = read(&file).and_then(|extension| name(&file, extension, &drafts, built_in));
         drafts.extend(found.map_err(|bad| bad.of(file))?);
     }
-    let declared = drafts.iter().map(|draft| Referable::of::<DeclaredRecord>(&draft.namespace, &draft.terms, Operation::ALL));
+    let declared = drafts.iter().map(|draft| Referable::of::<DeclaredRecord>(&draft.namespace, &draft.descriptor, Operation::ALL));
     let referable: Vec<_> = built_in.kinds.iter().cloned().chain(declared).collect();
     let declare = |draft: Draft| {
         let key = draft.key();
-        resource::declare(&draft.namespace, draft.terms, draft.table, &referable).map_err(|bad| bad.below(&key).of(draft.file))
+        resource::declare(&draft.namespace, draft.descriptor, draft.table, &referable).map_err(|bad| bad.below(&key).of(draft.file))
     };
     drafts.into_iter().map(declare).collect()
 }
 
-fn files(directory: &Path) -> Result<BTreeSet<PathBuf>, BadDeclaration> {
-    let bad = |error: std::io::Error| BadKey::new("", error.to_string()).of(directory.to_owned());
+fn files(directory: &Path) -> Result<BTreeSet<PathBuf>, InvalidDeclaration> {
+    let bad = |error: std::io::Error| InvalidKey::new("", error.to_string()).of(directory.to_owned());
     let mut files = BTreeSet::new();
     for entry in fs::read_dir(directory).map_err(bad)? {
         let path = entry.map_err(bad)?.path();
@@ -63,32 +63,32 @@ fn files(directory: &Path) -> Result<BTreeSet<PathBuf>, BadDeclaration> {
 }
 
 /// Validates the names of the resources of one file, given those of the previous files.
-fn name(file: &Path, extension: ExtensionFile, before: &[Draft], built_in: &BuiltIn<'_>) -> Result<Vec<Draft>, BadKey> {
+fn name(file: &Path, extension: ExtensionFile, before: &[Draft], built_in: &BuiltIn<'_>) -> Result<Vec<Draft>, InvalidKey> {
     let ExtensionFile { namespace, resources } = extension;
     if !is_path_word(&namespace) {
-        return Err(BadKey::new("namespace", "a namespace must be lower-case words joined by -"));
+        return Err(InvalidKey::new("namespace", "a namespace must be lower-case words joined by -"));
     }
     let of_the_program = |namespace: &str| built_in.kinds.iter().any(|kind| kind.name.split('/').next() == Some(namespace));
     if of_the_program(&namespace) || before.iter().any(|draft| draft.namespace == namespace) {
-        return Err(BadKey::new("namespace", format!("the namespace {namespace} is already used")));
+        return Err(InvalidKey::new("namespace", format!("the namespace {namespace} is already used")));
     }
     let mut drafts: Vec<Draft> = Vec::new();
     for (plural, table) in resources {
         let key = format!("resources.{plural}");
         // A list response has the key `meta` beside the records.
         if !is_path_word(&plural) || plural == "meta" {
-            return Err(BadKey::new(key, "a resource must be lower-case words joined by -, and not meta"));
+            return Err(InvalidKey::new(key, "a resource must be lower-case words joined by -, and not meta"));
         }
         let singular = &table.singular;
         if !is_member_name(singular) {
-            return Err(BadKey::new(format!("{key}.singular"), "a singular must be lower-case words joined by _"));
+            return Err(InvalidKey::new(format!("{key}.singular"), "a singular must be lower-case words joined by _"));
         }
         // The names of its events start with the singular name.
-        if built_in.events.has_group(singular) || before.iter().chain(&drafts).any(|draft| draft.terms.singular == singular) {
-            return Err(BadKey::new(format!("{key}.singular"), format!("the singular {singular} is already used")));
+        if built_in.events.has_group(singular) || before.iter().chain(&drafts).any(|draft| draft.descriptor.singular == singular) {
+            return Err(InvalidKey::new(format!("{key}.singular"), format!("the singular {singular} is already used")));
         }
-        let terms = words::names(&namespace, &plural, singular);
-        drafts.push(Draft { file: file.to_owned(), namespace: namespace.clone(), terms, table });
+        let descriptor = descriptor::names(&namespace, &plural, singular);
+        drafts.push(Draft { file: file.to_owned(), namespace: namespace.clone(), descriptor, table });
     }
     Ok(drafts)
 }

@@ -2,12 +2,12 @@
 
 mod compatibility;
 mod definitions;
+mod descriptor;
 mod event_types;
 mod fields;
 mod file;
 mod load;
 mod resource;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,8 +16,8 @@ use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use crate::events::{EventName, EventType};
-use crate::kernel::json_schema::{Unfit, check_all};
-use crate::resources::{Described, Referable, Terms};
+use crate::kernel::json_schema::{SchemaViolation, check_all};
+use crate::resources::{FieldDoc, Referable, ResourceDescriptor};
 
 pub use compatibility::Incompatible;
 pub(super) use compatibility::{compare, is_same};
@@ -46,14 +46,14 @@ pub struct Declaration {
     /// All event types of the kind.
     pub event_types: Vec<EventType>,
     /// The names and list parameters of the kind.
-    pub terms: Terms,
+    pub descriptor: ResourceDescriptor,
     validator: Validator,
 }
 
 /// A declaration in a file is invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {}{}", file.display(), if key.is_empty() { String::new() } else { format!("{key}: ") }, reason)]
-pub struct BadDeclaration {
+pub struct InvalidDeclaration {
     /// The file.
     pub file: PathBuf,
     /// The key; empty if the error concerns the whole file.
@@ -64,12 +64,12 @@ pub struct BadDeclaration {
 
 /// An invalid key of a file, with the reason.
 #[derive(Debug)]
-struct BadKey {
+struct InvalidKey {
     key: String,
     reason: String,
 }
 
-impl BadKey {
+impl InvalidKey {
     fn new(key: impl Into<String>, reason: impl Into<String>) -> Self {
         Self { key: key.into(), reason: reason.into() }
     }
@@ -79,25 +79,25 @@ impl BadKey {
         Self { key: [outer, &self.key].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("."), ..self }
     }
 
-    fn of(self, file: PathBuf) -> BadDeclaration {
-        BadDeclaration { file, key: self.key, reason: self.reason }
+    fn of(self, file: PathBuf) -> InvalidDeclaration {
+        InvalidDeclaration { file, key: self.key, reason: self.reason }
     }
 }
 
 impl Declaration {
     /// `stock_item.created`
     pub fn event(&self, action: &str) -> EventName {
-        event_types::name(self.terms.singular, action)
+        event_types::name(self.descriptor.singular, action)
     }
 
     /// Returns all violations of the schema.
-    pub fn check(&self, members: &Map<String, Value>) -> Vec<Unfit> {
+    pub fn check(&self, members: &Map<String, Value>) -> Vec<SchemaViolation> {
         check_all(&self.validator, &Value::Object(members.clone()))
     }
 
     /// The documentation of the fields.
-    pub fn members(&self) -> Vec<Described> {
-        let required: BTreeSet<_> = self.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    pub fn members(&self) -> Vec<FieldDoc> {
+        let names: BTreeSet<_> = self.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let properties = self.schema["properties"].as_object().into_iter().flatten();
         let described = properties.map(|(name, schema)| {
             let sentence = match (schema["description"].as_str(), self.references.get(name)) {
@@ -105,8 +105,8 @@ impl Declaration {
                 (None, Some(kind)) => format!("The id of a record of {}.", kind.name),
                 (None, None) => String::new(),
             };
-            let needed = required.contains(name.as_str()) && !self.defaults.contains_key(name);
-            Described { name: name.clone().into(), sentence: sentence.into(), schema: schema.clone(), sent: true, needed }
+            let required = names.contains(name.as_str()) && !self.defaults.contains_key(name);
+            FieldDoc { name: name.clone().into(), sentence: sentence.into(), schema: schema.clone(), writable: true, required }
         });
         described.collect()
     }

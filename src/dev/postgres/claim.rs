@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::PAUSE;
+use super::POLL_INTERVAL;
 use super::error::{Doing, PostgresError};
 
 /// The lock on the data directory. The operating system releases it when the process ends for any reason.
@@ -36,7 +36,7 @@ impl Claim {
                 );
                 told = true;
             }
-            thread::sleep(PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }

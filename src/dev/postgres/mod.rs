@@ -56,9 +56,9 @@ pub const ROLE: &str = "portico";
 pub const DATABASE: &str = "portico";
 
 /// How long a previous process on the same data may take to stop.
-const PATIENCE: Duration = Duration::from_secs(5);
+const WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The poll interval; a start takes 30 ms.
-const PAUSE: Duration = Duration::from_millis(2);
+const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// A running private server. Dropping it stops it and blocks until it has ended; async callers use [`stop`](Self::stop) instead.
 #[derive(Debug)]
@@ -94,7 +94,7 @@ impl PrivatePostgres {
 
     fn start_on(settings: &Settings, npm: &Path, temporary: Option<TemporaryDirectory>) -> Result<Self, PostgresError> {
         let data_dir = open_data_dir(&settings.data_dir).doing("make", &settings.data_dir)?;
-        let claim = Claim::take(&data_dir, PATIENCE)?;
+        let claim = Claim::take(&data_dir, WAIT_TIMEOUT)?;
         let directory = data_dir.join("postgres");
         let account = Account::for_cluster(&directory)?;
         account.must_reach(&data_dir)?;
@@ -140,7 +140,7 @@ fn open_log(log: &Path) -> Result<File, PostgresError> {
 /// Waits for the server of a previous process to end. That process has ended, because this one holds its lock. Its server may still
 /// be flushing data or, without a parent-death signal, still be running.
 fn await_predecessor(cluster: &Cluster, socket: &SocketDirectory) {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + WAIT_TIMEOUT;
     while let Some(predecessor) = cluster.postmaster()
         // Also true if another process got the same id after a power failure; PostgreSQL itself tells the two apart.
         && kill(predecessor.process, None).is_ok()
@@ -150,6 +150,6 @@ fn await_predecessor(cluster: &Cluster, socket: &SocketDirectory) {
         if socket.is_answered() {
             let _ = kill(predecessor.process, Signal::SIGINT);
         }
-        thread::sleep(PAUSE);
+        thread::sleep(POLL_INTERVAL);
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
-use super::PAUSE;
+use super::POLL_INTERVAL;
 use super::cluster::Cluster;
 use super::error::PostgresError;
 
@@ -43,7 +43,7 @@ impl Server {
             if cluster.postmaster().is_some_and(|it| it.is_ready && it.process == self.process()) {
                 return Ok(());
             }
-            thread::sleep(PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
         Err(PostgresError::NotReady { log: log.to_owned(), tail: tail(&fs::read_to_string(log).unwrap_or_default()) })
     }

@@ -13,10 +13,10 @@ use super::cluster::make_private_directory;
 use super::error::PostgresError;
 
 /// The name of PostgreSQL's socket for port 5432.
-const NAME: &str = ".s.PGSQL.5432";
+const SOCKET_NAME: &str = ".s.PGSQL.5432";
 
 /// The size of the system's `sun_path`, without the terminating zero byte.
-const LONGEST: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
+const MAX_PATH_LEN: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
 /// The directory of the socket. It is removed on drop, because the socket is useless without its server.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ fn place(data_dir: &Path) -> Result<PathBuf, PostgresError> {
 }
 
 fn is_answered(directory: &Path) -> bool {
-    UnixStream::connect(directory.join(NAME)).is_ok()
+    UnixStream::connect(directory.join(SOCKET_NAME)).is_ok()
 }
 
 fn url(directory: &Path, role: &str, database: &str) -> String {
@@ -84,7 +84,7 @@ fn url(directory: &Path, role: &str, database: &str) -> String {
 /// Whether the path fits into `sun_path`, and contains no comma, which PostgreSQL uses to separate directories.
 fn fits(directory: &Path) -> bool {
     let bytes = directory.as_os_str().as_bytes();
-    bytes.len() + "/".len() + NAME.len() <= LONGEST && !bytes.contains(&b',')
+    bytes.len() + "/".len() + SOCKET_NAME.len() <= MAX_PATH_LEN && !bytes.contains(&b',')
 }
 
 /// Encodes all characters except those that are unreserved in every part of a URL.

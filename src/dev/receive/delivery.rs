@@ -11,7 +11,7 @@ use super::verify::{SERVICE_SIGNATURE, STANDARD_SIGNATURE, Verdict, Verdicts};
 
 /// A received POST request, with the verdicts and the response.
 #[derive(Clone, Debug)]
-pub struct Delivery {
+pub struct ReceivedDelivery {
     /// When the last byte was received.
     pub received_at: DateTime<Utc>,
     /// The headers.
@@ -24,7 +24,7 @@ pub struct Delivery {
     pub answer: StatusCode,
 }
 
-impl Delivery {
+impl ReceivedDelivery {
     /// A paragraph for a terminal, with or without colours.
     #[must_use]
     pub fn render(&self, colours: bool) -> String {
@@ -75,8 +75,8 @@ fn printable(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn delivery(body: &'static str) -> Delivery {
-        Delivery {
+    fn delivery(body: &'static str) -> ReceivedDelivery {
+        ReceivedDelivery {
             received_at: "2026-06-01T14:03:07Z".parse().unwrap(),
             headers: HeaderMap::new(),
             body: Bytes::from_static(body.as_bytes()),

@@ -12,9 +12,9 @@ use axum::http::StatusCode;
 use chrono::{DateTime, Utc};
 use tokio_util::sync::CancellationToken;
 
-pub use self::delivery::Delivery;
+pub use self::delivery::ReceivedDelivery;
 pub use self::server::{Desk, ReceiveError, Receiver};
-pub use self::verify::{NotASigningSecret, SERVICE_SIGNATURE, STANDARD_SIGNATURE, SigningSecret, Verdict, Verdicts};
+pub use self::verify::{InvalidSigningSecret, SERVICE_SIGNATURE, STANDARD_SIGNATURE, SigningSecret, Verdict, Verdicts};
 use super::authority::Authority;
 
 /// The command line arguments of `portico receive`.

@@ -21,14 +21,14 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_util::sync::CancellationToken;
 
-use super::delivery::Delivery;
+use super::delivery::ReceivedDelivery;
 use super::verify::{SigningSecret, Verdicts};
 use crate::dev::authority::{Authority, AuthorityError, IssuedCertificate};
 
 /// Far above the size of any envelope.
 const BODY_LIMIT: usize = 1024 * 1024;
 /// The time that deliveries in flight get to finish when the receiver is stopped.
-const FAREWELL: Duration = Duration::from_secs(2);
+const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
 
 /// The reason why the receiver does not run.
 #[derive(Debug, thiserror::Error)]
@@ -64,7 +64,7 @@ pub struct Desk {
     /// The clock.
     pub now: Box<dyn Fn() -> DateTime<Utc> + Send + Sync>,
     /// Called with every delivery, before the response is sent.
-    pub show: Box<dyn Fn(Delivery) + Send + Sync>,
+    pub show: Box<dyn Fn(ReceivedDelivery) + Send + Sync>,
 }
 
 /// A receiver that is bound to its port.
@@ -115,7 +115,7 @@ impl Receiver {
         let server = server.handle(handle.clone()).serve(routes.into_make_service());
         let stopping = async {
             stop.cancelled().await;
-            handle.graceful_shutdown(Some(FAREWELL));
+            handle.graceful_shutdown(Some(SHUTDOWN_GRACE));
             std::future::pending().await
         };
         tokio::select! {
@@ -151,6 +151,6 @@ async fn receive(State(desk): State<Arc<Desk>>, headers: HeaderMap, body: Result
     };
     let verdicts = Verdicts::on(&headers, &body, &desk.secrets);
     let answer = if verdicts.are_acceptable() { desk.answer } else { StatusCode::UNAUTHORIZED };
-    (desk.show)(Delivery { received_at: (desk.now)(), headers, body, verdicts, answer });
+    (desk.show)(ReceivedDelivery { received_at: (desk.now)(), headers, body, verdicts, answer });
     answer.into_response()
 }

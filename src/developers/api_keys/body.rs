@@ -4,12 +4,12 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::companies::{AllowedNetworks, NotAScope, Scope, Scopes};
+use crate::companies::{AllowedNetworks, InvalidScope, Scope, Scopes};
 use crate::developers::Developers;
 use crate::developers::api_keys::{ApiKeyRecord, check};
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Described, Edit, Editable, Instant, Line, Member, New, Record, Reference};
+use crate::resources::{Editable, FieldDoc, Instant, Line, Member, New, Record, RecordTransaction, Reference};
 
 /// The fields of an API key that requests may contain.
 #[derive(Debug, Default, Deserialize)]
@@ -27,21 +27,21 @@ pub struct ApiKeyBody {
 struct ScopesBody(Scopes);
 
 #[derive(Debug, thiserror::Error)]
-enum NotScopes {
+enum InvalidScopes {
     #[error("An API key needs at least one scope.")]
     None,
     #[error("{0}.")]
-    Unknown(#[source] NotAScope),
+    Unknown(#[source] InvalidScope),
 }
 
 impl TryFrom<Vec<String>> for ScopesBody {
-    type Error = NotScopes;
+    type Error = InvalidScopes;
 
-    fn try_from(names: Vec<String>) -> Result<Self, NotScopes> {
-        let mut scopes = names.iter().map(|name| name.parse::<Scope>()).collect::<Result<Vec<_>, _>>().map_err(NotScopes::Unknown)?;
+    fn try_from(names: Vec<String>) -> Result<Self, InvalidScopes> {
+        let mut scopes = names.iter().map(|name| name.parse::<Scope>()).collect::<Result<Vec<_>, _>>().map_err(InvalidScopes::Unknown)?;
         scopes.sort_unstable();
         scopes.dedup();
-        if scopes.is_empty() { Err(NotScopes::None) } else { Ok(Self(Scopes::new(scopes))) }
+        if scopes.is_empty() { Err(InvalidScopes::None) } else { Ok(Self(Scopes::new(scopes))) }
     }
 }
 
@@ -67,29 +67,29 @@ impl ApiKeyBody {
 impl Editable for ApiKeyRecord {
     type Body = ApiKeyBody;
 
-    fn documented() -> Vec<Described> {
+    fn documented_fields() -> Vec<FieldDoc> {
         vec![
-            Described::sent::<Line<255>>("name", "The name that the owner gives the key."),
-            Described::formed(
+            FieldDoc::writable::<Line<255>>("name", "The name that the owner gives the key."),
+            FieldDoc::with_schema(
                 "scopes",
                 "The scopes of the key.",
                 json!({ "type": "array", "minItems": 1, "items": { "enum": Scope::ALL.map(Scope::as_str) } }),
             )
-            .and_needed(),
-            Described::formed(
+            .and_required(),
+            FieldDoc::with_schema(
                 "allowed_networks",
                 "The networks that the key may be used from. An empty list means anywhere.",
                 json!({ "type": "array", "items": { "type": "string" } }),
             )
-            .and_sent(),
-            Described::sent::<Option<Instant>>("expires_at", "When the key expires. Null means never."),
-            Described::shown::<Option<Instant>>("revoked_at", "When the key is or was revoked."),
-            Described::shown::<Option<Instant>>("last_used_at", "When the key was last used, accurate to a few minutes."),
-            Described::shown::<Option<Reference<KeyId>>>("replaces", "The key that this key replaced in a rotation."),
+            .and_writable(),
+            FieldDoc::writable::<Option<Instant>>("expires_at", "When the key expires. Null means never."),
+            FieldDoc::read_only::<Option<Instant>>("revoked_at", "When the key is or was revoked."),
+            FieldDoc::read_only::<Option<Instant>>("last_used_at", "When the key was last used, accurate to a few minutes."),
+            FieldDoc::read_only::<Option<Reference<KeyId>>>("replaces", "The key that this key replaced in a rotation."),
         ]
     }
 
-    async fn create(edit: &mut Edit<Developers>, _: KeyId, body: ApiKeyBody) -> Result<New<Self>, Problem> {
+    async fn create(transaction: &mut RecordTransaction<Developers>, _: KeyId, body: ApiKeyBody) -> Result<New<Self>, Problem> {
         let mut needed = FieldErrors::default();
         needed.require("name", body.name.as_sent());
         needed.require("scopes", body.scopes.as_sent());
@@ -104,18 +104,18 @@ impl Editable for ApiKeyRecord {
             last_used_at: None,
             replaces: None,
         };
-        body.put(&mut key, edit.now)?;
-        check(edit, &key.grant())?;
+        body.put(&mut key, transaction.now)?;
+        check(transaction, &key.grant())?;
         Ok(key.with_new_key())
     }
 
     /// The key may keep what its grant already contains, even if the caller has less. Only additions must be within the caller's
     /// own grant.
-    async fn change(edit: &mut Edit<Developers>, before: &Record<Self>, body: ApiKeyBody) -> Result<Self, Problem> {
+    async fn change(transaction: &mut RecordTransaction<Developers>, before: &Record<Self>, body: ApiKeyBody) -> Result<Self, Problem> {
         let mut key = before.fields.clone();
-        body.put(&mut key, edit.now)?;
-        if key.grant().beyond(&before.fields.grant()).is_some() {
-            check(edit, &key.grant())?;
+        body.put(&mut key, transaction.now)?;
+        if key.grant().escalation_over(&before.fields.grant()).is_some() {
+            check(transaction, &key.grant())?;
         }
         Ok(key)
     }

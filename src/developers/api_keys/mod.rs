@@ -1,7 +1,7 @@
 //! API keys, as a resource of `developers/int/v1` that requires the scope `admin` (`docs/specification/decisions.md`, sections 2 and 9).
 //!
 //! A key is shown only in the response that creates it; only its digest is stored. No key can create, change or rotate another key
-//! into one with more scopes, more networks or a later expiry than its own: [`Grant::beyond`] checks every result.
+//! into one with more scopes, more networks or a later expiry than its own: [`Grant::escalation_over`] checks every result.
 
 mod body;
 mod roll;
@@ -11,13 +11,13 @@ use axum::http::Method;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use crate::companies::{AllowedNetworks, ApiKey, Companies, Excess, Grant, Scope, Scopes};
+use crate::companies::{AllowedNetworks, ApiKey, Companies, Escalation, Grant, Scope, Scopes};
 use crate::developers::Developers;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Announced, Edit, Extension, New, Resource};
+use crate::resources::{Extension, New, PublishesEvents, RecordTransaction, Resource};
 
 crate::columns! {
     /// The columns of an API key.
@@ -43,7 +43,7 @@ crate::columns! {
 
 impl Resource for ApiKeyRecord {
     type Id = KeyId;
-    type Room = Developers;
+    type State = Developers;
 
     const SINGULAR: &'static str = "api_key";
     const PLURAL: &'static str = "api_keys";
@@ -66,7 +66,7 @@ impl Resource for ApiKeyRecord {
 }
 
 /// Keys publish no events: subscribers need not know who has access.
-impl Announced for ApiKeyRecord {}
+impl PublishesEvents for ApiKeyRecord {}
 
 impl ApiKeyRecord {
     fn grant(&self) -> Grant {
@@ -88,16 +88,16 @@ impl ApiKeyRecord {
 }
 
 /// Returns an error if the grant exceeds that of the caller.
-fn check(edit: &Edit<Developers>, grant: &Grant) -> Result<(), Problem> {
-    match edit.caller.as_ref().and_then(|caller| grant.beyond(&caller.grant)) {
-        Some(excess) => Err(excess.into()),
+fn check(transaction: &RecordTransaction<Developers>, grant: &Grant) -> Result<(), Problem> {
+    match transaction.caller.as_ref().and_then(|caller| grant.escalation_over(&caller.grant)) {
+        Some(escalation) => Err(escalation.into()),
         None => Ok(()),
     }
 }
 
-impl From<Excess> for Problem {
-    fn from(excess: Excess) -> Self {
-        Self::new(ProblemCode::ApiKeyTooStrong).detail(excess.to_string())
+impl From<Escalation> for Problem {
+    fn from(escalation: Escalation) -> Self {
+        Self::new(ProblemCode::ApiKeyTooStrong).detail(escalation.to_string())
     }
 }
 
@@ -108,7 +108,7 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    Extension::new("developers").editable::<ApiKeyRecord>().beside(
+    Extension::new("developers").editable::<ApiKeyRecord>().route(
         Method::POST,
         "/api-keys/{uuid}/roll",
         "Replace an API key with a new one.",

@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::events::{Catalogue, EventName, NewEvent, Publisher};
+use crate::kernel::crypto::sha256;
 use crate::kernel::ids::{AnyId, CompanyId};
 use crate::kernel::json;
+use crate::kernel::middleware;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::kernel::request;
-use crate::kernel::secrets::sha256;
 use crate::resources::Line;
 
 /// The maximum number of events in one request.
@@ -94,8 +94,8 @@ fn read_many(listed: &RawValue, catalogue: &Catalogue) -> Result<Vec<(EventName,
 }
 
 fn read_one(body: &RawValue, catalogue: &Catalogue) -> Result<(EventName, Body), Problem> {
-    if body.get().len() > request::BODY_LIMIT {
-        return Err(FieldErrors::one("data", format!("An event may have at most {} bytes.", request::BODY_LIMIT)));
+    if body.get().len() > middleware::BODY_LIMIT {
+        return Err(FieldErrors::one("data", format!("An event may have at most {} bytes.", middleware::BODY_LIMIT)));
     }
     let body: Body = json::parse(body.get().as_bytes())?;
     let event_type = catalogue.named(&body.event).map_err(|unknown| FieldErrors::one("event", unknown.to_string()))?;

@@ -16,11 +16,11 @@ use crate::kernel::problem::{Problem, ProblemCode};
 pub(super) const LIFETIME: TimeDelta = TimeDelta::hours(24);
 /// The maximum number of attempts. An attempt fails when a concurrent request took one of the keys, so each failure leaves fewer
 /// keys to take; legitimate clients do not cause this many conflicts.
-const TRIES: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 
 /// What was published under a key.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct PublishedKey {
     pub(super) key: String,
     pub(super) digest: Vec<u8>,
     pub(super) event_id: EventId,
@@ -29,7 +29,7 @@ pub(super) struct Kept {
 
 impl Developers {
     pub(super) async fn publish_once(&self, company: CompanyId, batch: &Batch) -> Result<Vec<Published>, Problem> {
-        for _ in 0..TRIES {
+        for _ in 0..MAX_ATTEMPTS {
             let mut transaction = self.pool.begin().await?;
             if let Some(published) = self.try_publish(&mut transaction, company, batch).await? {
                 transaction.commit().await?;

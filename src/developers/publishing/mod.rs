@@ -15,7 +15,7 @@ mod queries;
 use std::borrow::Borrow;
 use std::sync::Arc;
 
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
@@ -27,27 +27,27 @@ use sqlx::PgPool;
 use crate::companies::{CallingCompany, Scope};
 use crate::developers::Developers;
 use crate::developers::publishing::body::Batch;
-use crate::events::{self, EventName, NewEvent, News};
+use crate::events::{self, CommitNotifier, EventName, NewEvent};
 use crate::kernel::clock::{Clock, timestamp};
 use crate::kernel::database;
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::{CompanyId, EventId};
-use crate::kernel::json::Json;
+use crate::kernel::json::JsonBody;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::Problem;
 
 /// The maximum body size. It is larger than on other routes, because a request may contain many events.
 pub(super) const BODY_LIMIT: usize = 1024 * 1024;
 /// The maximum number of single events in a group: enough to be cheap, few enough to limit memory use with large events.
-const SINGLES: usize = 50;
+const MAX_SINGLES_PER_BATCH: usize = 50;
 
 /// `POST events`
 pub(super) async fn publish(
     State(developers): State<Developers>,
     caller: CallingCompany,
-    body: Result<Json<Box<RawValue>>, Problem>,
+    body: Result<JsonBody<Box<RawValue>>, Problem>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Events)?;
+    caller.require_scope(Scope::Events)?;
     let batch = Batch::read(&body?.0, &developers.catalogue, caller.company)?;
     let is_single = batch.is_single;
     let published = developers.publish(caller.company, batch).await?;
@@ -72,7 +72,7 @@ impl Developers {
         // An event about a record locks the sequence of the record until the commit. Two such events in one group could deadlock
         // with a change of both records, so only events about no record are grouped.
         match batch.events.pop_if(|event| batch.is_single && event.subject.is_none()) {
-            Some(event) => Ok(vec![self.singles.write(Arc::new(event)).await?]),
+            Some(event) => Ok(vec![self.single_publisher.write(Arc::new(event)).await?]),
             None => {
                 let now = self.clock.now();
                 let ids = events::publish_all(&mut *self.pool.acquire().await?, &batch.events, now).await?;
@@ -89,18 +89,18 @@ impl Developers {
 }
 
 /// The group commit of single events about no record, over all companies.
-pub(super) type Singles = GroupCommit<Arc<NewEvent>, Published>;
+pub(super) type SinglePublisher = GroupCommit<Arc<NewEvent>, Published>;
 
 /// Creates the group commit.
-pub(super) fn singles(pool: &PgPool, clock: &Clock, news: News, lifecycle: &Lifecycle) -> Singles {
-    let (connection, clock) = (database::kept_connection(pool), clock.clone());
-    GroupCommit::new(lifecycle.clone(), SINGLES, move |events| {
-        let (connection, news, now) = (connection.clone(), news.clone(), clock.now());
+pub(super) fn single_publisher(pool: &PgPool, clock: &Clock, notifier: CommitNotifier, lifecycle: &Lifecycle) -> SinglePublisher {
+    let (connection, clock) = (database::dedicated_connection(pool), clock.clone());
+    GroupCommit::new(lifecycle.clone(), MAX_SINGLES_PER_BATCH, move |events| {
+        let (connection, notifier, now) = (connection.clone(), notifier.clone(), clock.now());
         async move {
             let mut conn = connection.acquire().await?;
-            let ids = events::publish_untold(&mut conn, &events, now).await?;
-            conn.keep();
-            news.committed();
+            let ids = events::publish_without_notify(&mut conn, &events, now).await?;
+            conn.release();
+            notifier.committed();
             Ok(published(&events, ids, now))
         }
     })
@@ -119,7 +119,7 @@ fn answer(is_single: bool, published: &[Published]) -> Response {
         true => json!({ "event": events.pop() }),
         false => json!({ "events": events }),
     };
-    (status, Answer(body)).into_response()
+    (status, Json(body)).into_response()
 }
 
 impl Published {

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::developers::publishing::body::Key;
-use crate::developers::publishing::keys::Kept;
+use crate::developers::publishing::keys::PublishedKey;
 use crate::kernel::ids::{CompanyId, EventId};
 
 /// The stored keys among `keys` that are still valid, that is, were created after `cutoff`.
@@ -14,9 +14,9 @@ pub(super) async fn list_keys(
     company: CompanyId,
     keys: &[String],
     cutoff: DateTime<Utc>,
-) -> Result<Vec<Kept>, sqlx::Error> {
+) -> Result<Vec<PublishedKey>, sqlx::Error> {
     sqlx::query_as!(
-        Kept,
+        PublishedKey,
         "select key, digest, event_id, created_at from publishing_keys where company_id = $1 and key = any($2) and created_at > $3",
         company.uuid(),
         keys,

@@ -12,16 +12,16 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::developers::Developers;
-use crate::developers::stream::gate::Pass;
+use crate::developers::stream::limit::StreamSlot;
 use crate::developers::stream::position::Position;
 use crate::developers::stream::queries::{self, Seen};
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::Problem;
-use crate::kernel::telemetry::chain;
-use crate::webhooks::EventsWanted;
+use crate::webhooks::EventFilter;
 
 /// The poll interval of a stream that is not woken.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+const POLL_INTERVAL: Duration = Duration::from_secs(60);
 /// The delay of the next poll after a database error.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -37,31 +37,31 @@ pub(super) struct Beginning {
 pub(super) struct Feed {
     pool: PgPool,
     company: CompanyId,
-    wanted: EventsWanted,
+    wanted: EventFilter,
     position: Position,
     /// The event that the stream starts after, until its id was sent to the client.
     greeting: Option<EventId>,
     page: VecDeque<Seen>,
-    look_in: Duration,
-    news: watch::Receiver<()>,
+    poll_in: Duration,
+    commits: watch::Receiver<()>,
     stopping: CancellationToken,
     ends_at: Instant,
-    _pass: Pass,
+    _slot: StreamSlot,
 }
 
 impl Feed {
-    pub(super) fn open(developers: &Developers, company: CompanyId, wanted: EventsWanted, begins: Beginning) -> Result<Self, Problem> {
+    pub(super) fn open(developers: &Developers, company: CompanyId, wanted: EventFilter, begins: Beginning) -> Result<Self, Problem> {
         let streams = &developers.streams;
         Ok(Self {
-            _pass: streams.gate.enter(company)?,
+            _slot: streams.limit.acquire(company)?,
             pool: developers.pool.clone(),
             company,
             wanted,
             position: begins.position,
             greeting: begins.after,
             page: VecDeque::new(),
-            look_in: Duration::ZERO,
-            news: streams.listening.subscribe(company, &developers.pool, &developers.clock, &streams.lifecycle),
+            poll_in: Duration::ZERO,
+            commits: streams.listener.subscribe(company, &developers.pool, &developers.clock, &streams.lifecycle),
             stopping: streams.lifecycle.stopping().clone(),
             ends_at: Instant::now() + streams.settings.lifetime,
         })
@@ -98,7 +98,7 @@ impl Feed {
             self.wait().await?;
             if let Err(error) = self.read().await {
                 tracing::debug!(error = chain(&error), "an event stream is waiting for the database");
-                self.look_in = PAUSE;
+                self.poll_in = PAUSE;
             }
         }
     }
@@ -108,8 +108,8 @@ impl Feed {
         tokio::select! {
             () = self.stopping.cancelled() => return None,
             () = sleep_until(self.ends_at) => return None,
-            () = sleep(self.look_in) => {}
-            Ok(()) = self.news.changed() => {}
+            () = sleep(self.poll_in) => {}
+            Ok(()) = self.commits.changed() => {}
         }
         Some(())
     }
@@ -117,7 +117,7 @@ impl Feed {
     async fn read(&mut self) -> Result<(), sqlx::Error> {
         let mut conn = self.pool.acquire().await?;
         self.page = queries::list_page(&mut conn, self.company, &self.wanted, self.position).await?.into();
-        self.look_in = if self.page.is_empty() { LOOK_EVERY } else { Duration::ZERO };
+        self.poll_in = if self.page.is_empty() { POLL_INTERVAL } else { Duration::ZERO };
         Ok(())
     }
 }

@@ -11,9 +11,9 @@
 //! that only speeds up what their own polling would find. The number of streams is limited. A stream ends after `streams.lifetime`, and
 //! on shutdown. Clients then reconnect automatically, and their API key is verified again.
 
+mod commit_listener;
 mod feed;
-mod gate;
-mod listening;
+mod limit;
 mod position;
 mod queries;
 
@@ -27,16 +27,16 @@ use axum::response::sse::{KeepAlive, Sse};
 use serde::Deserialize;
 
 use crate::companies::{CallingCompany, Scope};
+use crate::developers::stream::commit_listener::CommitListener;
 use crate::developers::stream::feed::{Beginning, Feed};
-use crate::developers::stream::gate::Gate;
-use crate::developers::stream::listening::Listening;
+use crate::developers::stream::limit::StreamLimit;
 use crate::developers::{Developers, parameter_invalid};
 use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
 use crate::resources::Parameters;
-use crate::webhooks::EventsWanted;
+use crate::webhooks::EventFilter;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -56,14 +56,14 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     settings: Settings,
-    gate: Arc<Gate>,
-    listening: Arc<Listening>,
+    limit: Arc<StreamLimit>,
+    listener: Arc<CommitListener>,
     lifecycle: Lifecycle,
 }
 
 impl Streams {
     pub(super) fn new(settings: Settings, lifecycle: Lifecycle) -> Self {
-        Self { settings, gate: Arc::default(), listening: Arc::default(), lifecycle }
+        Self { settings, limit: Arc::default(), listener: Arc::default(), lifecycle }
     }
 }
 
@@ -75,7 +75,7 @@ pub(super) const PARAMETERS: Parameters = &[
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct StreamQuery {
     /// Event names, groups and `*`, separated by commas; all events if empty.
     #[serde(default)]
     events: String,
@@ -88,11 +88,11 @@ pub(super) async fn stream(
     State(developers): State<Developers>,
     caller: CallingCompany,
     headers: HeaderMap,
-    parameters: Result<Query<Asked>, axum::extract::rejection::QueryRejection>,
+    parameters: Result<Query<StreamQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<impl IntoResponse, Problem> {
-    caller.may(Scope::Read)?;
+    caller.require_scope(Scope::Read)?;
     let Query(parameters) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
-    let wanted = developers.events_wanted(&parameters.events)?;
+    let wanted = developers.event_filter(&parameters.events)?;
     let after = last_event_id(&headers, parameters.after)?;
     let begins = developers.beginning(&caller, after).await?;
     let feed = Feed::open(&developers, caller.company, wanted, begins)?;
@@ -102,9 +102,9 @@ pub(super) async fn stream(
 }
 
 impl Developers {
-    fn events_wanted(&self, listed: &str) -> Result<EventsWanted, Problem> {
+    fn event_filter(&self, listed: &str) -> Result<EventFilter, Problem> {
         let entries = listed.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(str::to_owned).collect::<Vec<_>>();
-        let wanted = EventsWanted::try_from(entries).map_err(|error| parameter_invalid(error.to_string()))?;
+        let wanted = EventFilter::try_from(entries).map_err(|error| parameter_invalid(error.to_string()))?;
         wanted.check(&self.catalogue).map_err(|unknown| parameter_invalid(unknown.to_string()))?;
         Ok(wanted)
     }

@@ -5,12 +5,12 @@ use sqlx::PgConnection;
 
 use crate::developers::stream::position::Position;
 use crate::kernel::ids::{CompanyId, EventId};
-use crate::webhooks::EventsWanted;
+use crate::webhooks::EventFilter;
 
 /// The maximum number of events read for one page, including filtered ones.
-const SCANNED: i64 = 500;
+const MAX_SCANNED_EVENTS: i64 = 500;
 /// The maximum number of bytes in one page, not counting its last event.
-const PAGE: i64 = 256 * 1024;
+const MAX_PAGE_BYTES: i64 = 256 * 1024;
 
 /// An event that was read, wanted or not.
 #[derive(Debug)]
@@ -29,21 +29,21 @@ const RECENT: TimeDelta = TimeDelta::days(1);
 
 /// The companies that have events which the last poll did not see.
 #[derive(Debug)]
-pub(super) struct News {
+pub(super) struct CommitNotifier {
     pub(super) companies: Vec<CompanyId>,
     /// The oldest open transaction.
-    pub(super) looked_until: i64,
+    pub(super) polled_until: i64,
 }
 
 /// Finds those of `companies` that have events of transactions which had not ended at the last poll.
-pub(super) async fn look_for_news(
+pub(super) async fn find_companies_with_news(
     conn: &mut PgConnection,
     companies: &[CompanyId],
-    looked_until: i64,
+    polled_until: i64,
     now: DateTime<Utc>,
-) -> Result<News, sqlx::Error> {
+) -> Result<CommitNotifier, sqlx::Error> {
     sqlx::query_as!(
-        News,
+        CommitNotifier,
         r#"select array(
              select company_id from unnest($1::uuid[]) as open (company_id)
              cross join lateral (
@@ -52,9 +52,9 @@ pub(super) async fn look_for_news(
                    and transaction_id >= $2::bigint::text::xid8 and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
                  order by transaction_id, place limit 1
              ) as first
-           ) as "companies!: Vec<CompanyId>", pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "looked_until!""#,
+           ) as "companies!: Vec<CompanyId>", pg_snapshot_xmin(pg_current_snapshot())::text::bigint as "polled_until!""#,
         companies as &[CompanyId],
-        looked_until,
+        polled_until,
         now - RECENT,
     )
     .fetch_one(conn)
@@ -90,7 +90,7 @@ pub(super) async fn find_position(conn: &mut PgConnection, company: CompanyId, e
 pub(super) async fn list_page(
     conn: &mut PgConnection,
     company: CompanyId,
-    wanted: &EventsWanted,
+    wanted: &EventFilter,
     position: Position,
 ) -> Result<Vec<Seen>, sqlx::Error> {
     sqlx::query_as!(
@@ -113,9 +113,9 @@ pub(super) async fn list_page(
         company.uuid(),
         position.transaction,
         position.place,
-        wanted as &EventsWanted,
-        SCANNED,
-        PAGE,
+        wanted as &EventFilter,
+        MAX_SCANNED_EVENTS,
+        MAX_PAGE_BYTES,
     )
     .fetch_all(conn)
     .await

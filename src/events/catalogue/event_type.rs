@@ -6,7 +6,7 @@ use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
 use crate::events::{API_VERSION, EventName};
-use crate::kernel::json_schema::{self, Unfit};
+use crate::kernel::json_schema::{self, SchemaViolation};
 
 /// An event type.
 #[derive(Clone, Debug)]
@@ -40,13 +40,13 @@ pub enum Publisher {
 
 /// A declared event type is invalid.
 #[derive(Debug, thiserror::Error)]
-pub enum BadEventType {
+pub enum InvalidEventType {
     /// The schema is not valid for draft 2020-12, or references something outside of itself.
     #[error("{0}: the schema is invalid: {1}")]
     Schema(EventName, String),
     /// The sample violates the schema.
     #[error("{0}: the sample does not match the schema: {1}")]
-    Sample(EventName, #[source] Unfit),
+    Sample(EventName, #[source] SchemaViolation),
 }
 
 impl EventType {
@@ -68,18 +68,18 @@ impl EventType {
         meaning: impl Into<String>,
         data_schema: Value,
         sample: Map<String, Value>,
-    ) -> Result<Self, BadEventType> {
-        let validator = json_schema::validator(&data_schema).map_err(|error| BadEventType::Schema(name.clone(), error.to_string()))?;
+    ) -> Result<Self, InvalidEventType> {
+        let validator = json_schema::validator(&data_schema).map_err(|error| InvalidEventType::Schema(name.clone(), error.to_string()))?;
         let declared = Self::new(name, namespace, meaning.into(), data_schema, sample, Publisher::Company);
         let declared = Self { validator: Arc::new(validator.into()), ..declared };
         match declared.check(&Value::Object(declared.sample.clone())) {
             Ok(()) => Ok(declared),
-            Err(unfit) => Err(BadEventType::Sample(declared.name, unfit)),
+            Err(unfit) => Err(InvalidEventType::Sample(declared.name, unfit)),
         }
     }
 
     /// Validates `data` against the schema.
-    pub fn check(&self, data: &Value) -> Result<(), Unfit> {
+    pub fn check(&self, data: &Value) -> Result<(), SchemaViolation> {
         let built_in = || json_schema::validator(&self.data_schema).expect("a test builds the schemas of all built-in events");
         json_schema::check(self.validator.get_or_init(built_in), data)
     }
@@ -118,7 +118,7 @@ impl EventType {
 mod tests {
     use super::*;
 
-    fn declare(schema: Value, sample: Value) -> Result<EventType, BadEventType> {
+    fn declare(schema: Value, sample: Value) -> Result<EventType, InvalidEventType> {
         EventType::declared("parcel.lost".parse().unwrap(), "parcels", "A parcel was lost.", schema, sample.as_object().unwrap().clone())
     }
 
@@ -128,15 +128,15 @@ mod tests {
             json!({ "type": "object", "properties": { "at": { "type": "object", "properties": { "n": { "type": "integer" } } } } });
         let parcel = declare(schema.clone(), json!({ "at": { "n": 1 } })).unwrap();
         let unfit = parcel.check(&json!({ "at": { "n": "SECRET" } })).unwrap_err();
-        assert_eq!(unfit, Unfit { path: "at.n".to_owned(), reason: "value is not of type \"integer\"".to_owned() });
-        assert!(matches!(declare(schema, json!({ "at": 1 })), Err(BadEventType::Sample(..))));
+        assert_eq!(unfit, SchemaViolation { path: "at.n".to_owned(), reason: "value is not of type \"integer\"".to_owned() });
+        assert!(matches!(declare(schema, json!({ "at": 1 })), Err(InvalidEventType::Sample(..))));
         for bad in [
             json!({ "type": "parcel" }),
             json!({ "$ref": "http://127.0.0.1:1/schema.json" }),
             json!({ "$ref": "file:///etc/passwd" }),
             json!({ "pattern": "(a+)+$(?=b)" }),
         ] {
-            assert!(matches!(declare(bad.clone(), json!({})), Err(BadEventType::Schema(..))), "{bad}");
+            assert!(matches!(declare(bad.clone(), json!({})), Err(InvalidEventType::Schema(..))), "{bad}");
         }
     }
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use crate::events::EventName;
 
-pub use event_type::{BadEventType, EventType, Publisher};
+pub use event_type::{EventType, InvalidEventType, Publisher};
 
 /// All event types of this deployment.
 #[derive(Clone, Debug)]

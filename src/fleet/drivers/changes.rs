@@ -8,13 +8,13 @@ use crate::fleet::orders::{self, Order};
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::problem::Problem;
 use crate::members;
-use crate::resources::{Announced, Change, Edit, NeededBy};
+use crate::resources::{Change, PublishesEvents, RecordTransaction, ReferencedBy};
 
-impl Announced for Driver {
-    const NEEDED_BY: &'static [NeededBy] = &[
-        NeededBy::each::<Order>("driver_id", "The driver is assigned to an open order. Assign another driver first.")
-            .while_it(orders::IS_OPEN),
-        NeededBy::each::<Vehicle>("driver_id", "The driver is assigned to a vehicle. Assign another driver, or none, first."),
+impl PublishesEvents for Driver {
+    const REFERENCED_BY: &'static [ReferencedBy] = &[
+        ReferencedBy::new::<Order>("driver_id", "The driver is assigned to an open order. Assign another driver first.")
+            .when(orders::IS_OPEN),
+        ReferencedBy::new::<Vehicle>("driver_id", "The driver is assigned to a vehicle. Assign another driver, or none, first."),
     ];
 
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
@@ -32,9 +32,9 @@ impl Announced for Driver {
         happened.into_iter().filter(|(happened, _)| *happened).map(|(_, name)| name).collect()
     }
 
-    async fn follow_up(edit: &mut Edit<Fleet>, change: &Change<'_, Self>) -> Result<(), Problem> {
+    async fn follow_up(transaction: &mut RecordTransaction<Fleet>, change: &Change<'_, Self>) -> Result<(), Problem> {
         if let Some(fleet) = change.newly(|driver| driver.fleet_id) {
-            edit.announce(change.record().clone(), names::DRIVER_ASSIGNED, members! { "fleet": fleet }).await?;
+            transaction.announce(change.record().clone(), names::DRIVER_ASSIGNED, members! { "fleet": fleet }).await?;
         }
         Ok(())
     }

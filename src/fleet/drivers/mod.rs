@@ -15,11 +15,11 @@ use crate::fleet::fleets::FleetRecord;
 use crate::fleet::location;
 use crate::kernel::ids::{DriverId, FleetId};
 use crate::kernel::problem::Problem;
-use crate::resources::{Edit, Filter, Line, Link, Meta, Record, Resource, Ruled};
+use crate::resources::{Filter, Line, Link, Meta, Record, RecordTransaction, Resource, Validated};
 
-crate::words! {
+crate::text_enum! {
     /// Whether a driver works for the shop.
-    pub enum DriverStatus, initially Active {
+    pub enum DriverStatus, default Active {
         /// The driver works for the shop.
         Active = "active",
         /// The driver does not work for the shop at present.
@@ -29,7 +29,7 @@ crate::words! {
 
 location::located! {
     /// A driver.
-    pub struct Driver, sent as DriverBody, moving as names::DRIVER_LOCATION_CHANGED {
+    pub struct Driver, body DriverBody, moving as names::DRIVER_LOCATION_CHANGED {
         /// The name.
         name: Line<255>,
         /// The phone number, in E.164.
@@ -51,13 +51,13 @@ location::located! {
 
 impl Resource for Driver {
     type Id = DriverId;
-    type Room = Fleet;
+    type State = Fleet;
 
     const SINGULAR: &'static str = "driver";
     const PLURAL: &'static str = "drivers";
     const FILTERS: &'static [Filter] = &[
         Filter::boolean("online"),
-        Filter::word::<DriverStatus>("status"),
+        Filter::text_enum::<DriverStatus>("status"),
         Filter::id::<FleetId>("fleet").on("fleet_id"),
         Filter::text("phone"),
         Filter::text("email"),
@@ -66,8 +66,8 @@ impl Resource for Driver {
     const SEARCH: &'static [&'static str] = &["name", "phone", "email", "license_number"];
 }
 
-impl Ruled for Driver {
-    async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, driver: &mut Self) -> Result<(), Problem> {
-        location::settle(before.map(|before| &before.fields), driver, edit.now)
+impl Validated for Driver {
+    async fn validate(transaction: &mut RecordTransaction<Fleet>, before: Option<&Record<Self>>, driver: &mut Self) -> Result<(), Problem> {
+        location::settle(before.map(|before| &before.fields), driver, transaction.now)
     }
 }

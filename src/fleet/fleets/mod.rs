@@ -15,12 +15,13 @@ use crate::kernel::ids::FleetId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
 use crate::resources::{
-    Announced, Change, Columns, Described, Edit, Filter, Line, Link, Meta, NeededBy, Presented, Record, Resource, Ruled, Text,
+    Change, Columns, FieldDoc, Filter, Line, Link, Meta, Presented, PublishesEvents, Record, RecordTransaction, ReferencedBy, Resource,
+    Text, Validated,
 };
 
-crate::words! {
+crate::text_enum! {
     /// Whether a fleet is in operation.
-    pub enum FleetStatus, initially Active {
+    pub enum FleetStatus, default Active {
         /// The fleet is in operation.
         Active = "active",
         /// The fleet is not in operation at present.
@@ -30,7 +31,7 @@ crate::words! {
 
 crate::fields! {
     /// A fleet. [`Fleet`] is the state of the whole module.
-    pub struct FleetRecord, sent as FleetBody {
+    pub struct FleetRecord, body FleetBody {
         /// The name.
         name: Line<255>,
         /// A description of the fleet.
@@ -46,11 +47,11 @@ crate::fields! {
 
 impl Resource for FleetRecord {
     type Id = FleetId;
-    type Room = Fleet;
+    type State = Fleet;
 
     const SINGULAR: &'static str = "fleet";
     const PLURAL: &'static str = "fleets";
-    const FILTERS: &'static [Filter] = &[Filter::word::<FleetStatus>("status"), Filter::id::<FleetId>("parent").on("parent_id")];
+    const FILTERS: &'static [Filter] = &[Filter::text_enum::<FleetStatus>("status"), Filter::id::<FleetId>("parent").on("parent_id")];
     const SEARCH: &'static [&'static str] = &["name", "description"];
 
     async fn present(conn: &mut PgConnection, fleets: &[Record<Self>]) -> Presented {
@@ -65,19 +66,19 @@ impl Resource for FleetRecord {
         Ok(shown.collect())
     }
 
-    fn shown_beside() -> Vec<Described> {
+    fn read_only_fields() -> Vec<FieldDoc> {
         vec![
-            Described::shown::<i64>("drivers_count", "The number of drivers in the fleet."),
-            Described::shown::<i64>("vehicles_count", "The number of vehicles in the fleet."),
+            FieldDoc::read_only::<i64>("drivers_count", "The number of drivers in the fleet."),
+            FieldDoc::read_only::<i64>("vehicles_count", "The number of vehicles in the fleet."),
         ]
     }
 }
 
-impl Announced for FleetRecord {
-    const NEEDED_BY: &'static [NeededBy] = &[
-        NeededBy::each::<Driver>("fleet_id", "Drivers belong to the fleet. Assign them to another fleet, or none, first."),
-        NeededBy::each::<Vehicle>("fleet_id", "Vehicles belong to the fleet. Assign them to another fleet, or none, first."),
-        NeededBy::each::<FleetRecord>("parent_id", "Other fleets are parts of this one. Assign them to another parent, or none, first."),
+impl PublishesEvents for FleetRecord {
+    const REFERENCED_BY: &'static [ReferencedBy] = &[
+        ReferencedBy::new::<Driver>("fleet_id", "Drivers belong to the fleet. Assign them to another fleet, or none, first."),
+        ReferencedBy::new::<Vehicle>("fleet_id", "Vehicles belong to the fleet. Assign them to another fleet, or none, first."),
+        ReferencedBy::new::<FleetRecord>("parent_id", "Other fleets are parts of this one. Assign them to another parent, or none, first."),
     ];
 
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
@@ -89,11 +90,11 @@ impl Announced for FleetRecord {
     }
 }
 
-impl Ruled for FleetRecord {
+impl Validated for FleetRecord {
     /// A fleet must not be its own ancestor.
-    async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, fleet: &mut Self) -> Result<(), Problem> {
+    async fn validate(transaction: &mut RecordTransaction<Fleet>, before: Option<&Record<Self>>, fleet: &mut Self) -> Result<(), Problem> {
         let (Some(before), Some(parent)) = (before, fleet.parent_id) else { return Ok(()) };
-        match queries::leads_up_to(edit.conn(), parent, before.id).await? {
+        match queries::leads_up_to(transaction.conn(), parent, before.id).await? {
             true => Err(FieldErrors::one("parent", "A fleet cannot be a part of itself.")),
             false => Ok(()),
         }

@@ -17,16 +17,16 @@ use chrono::{DateTime, Utc};
 use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Announced, Within};
+use crate::resources::{NumberIn, PublishesEvents};
 
 pub(super) use track::{track, track_many};
 
 /// Degrees north.
-pub type Latitude = Within<-90, 90>;
+pub type Latitude = NumberIn<-90, 90>;
 /// Degrees east.
-pub type Longitude = Within<-180, 180>;
+pub type Longitude = NumberIn<-180, 180>;
 /// Degrees clockwise from north.
-pub type Heading = Within<0, 360>;
+pub type Heading = NumberIn<0, 360>;
 
 /// The location and movement of a driver or vehicle. Speed and altitude are in the shop's own units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -39,7 +39,7 @@ pub struct Location {
 }
 
 /// A record with the columns of a location.
-pub trait Located: Announced<Room = Fleet> {
+pub trait Located: PublishesEvents<State = Fleet> {
     /// The event about a changed location.
     const LOCATION_CHANGED: EventName;
 
@@ -63,10 +63,10 @@ pub trait Located: Announced<Room = Fleet> {
 /// Declares a [`Located`] record: its own fields followed by the fields of a location, with everything that
 /// [`fields!`](crate::fields) derives from them.
 macro_rules! located {
-    ($(#[$outer:meta])* $visible:vis struct $Record:ident, sent as $Body:ident, moving as $event:path { $($own:tt)* }) => {
+    ($(#[$outer:meta])* $visible:vis struct $Record:ident, body $Body:ident, moving as $event:path { $($own:tt)* }) => {
         $crate::fields! {
             $(#[$outer])*
-            $visible struct $Record, sent as $Body {
+            $visible struct $Record, body $Body {
                 $($own)*
                 /// Latitude in degrees north, from -90 to 90.
                 latitude: Option<$crate::fleet::location::Latitude>,
@@ -79,7 +79,7 @@ macro_rules! located {
                 /// Altitude, in the shop's own unit.
                 altitude: Option<f64>,
             }
-            kept {
+            read_only {
                 /// When the location was last recorded.
                 location_updated_at: Option<$crate::resources::Instant>,
             }

@@ -14,9 +14,9 @@ use crate::companies::{CallingCompany, Scope};
 use crate::fleet::Fleet;
 use crate::fleet::location::{Heading, Latitude, Located, Longitude, queries};
 use crate::kernel::ids::TypedId;
-use crate::kernel::json::Json;
+use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{Edit, Instant, Member, Record, Reference, Writing};
+use crate::resources::{Instant, Member, Record, RecordTransaction, Reference, WriteRequest};
 
 /// The maximum number of positions in one request.
 const MAX_POSITIONS: usize = 500;
@@ -91,17 +91,17 @@ impl<I: TypedId> Position<I> {
 
 /// `POST <plural>/{uuid}/track`
 pub(in crate::fleet) async fn track<R: Located>(
-    Writing { room: fleet, caller, id }: Writing<R>,
-    Json(position): Json<Position<R::Id>>,
+    WriteRequest { state: fleet, caller, id }: WriteRequest<R>,
+    JsonBody(position): JsonBody<Position<R::Id>>,
 ) -> Result<Response, Problem> {
     let named = position.whose(R::SINGULAR).map_err(|member| not_known(member, member))?;
     if named.is_some_and(|named| named != id) {
         return Err(FieldErrors::one(R::SINGULAR, format!("The URL names another {}.", R::SINGULAR)));
     }
-    let mut edit = Edit::begin(&fleet, caller.company).await?;
-    let mut moved = move_all::<R>(&mut edit, vec![(id, position)], |_| ProblemCode::RecordNotFound.into()).await?;
-    let shown = edit.present(moved.pop().ok_or(ProblemCode::RecordNotFound)?).await?;
-    edit.commit().await?;
+    let mut transaction = RecordTransaction::begin(&fleet, caller.company).await?;
+    let mut moved = move_all::<R>(&mut transaction, vec![(id, position)], |_| ProblemCode::RecordNotFound.into()).await?;
+    let shown = transaction.present(moved.pop().ok_or(ProblemCode::RecordNotFound)?).await?;
+    transaction.commit().await?;
     Ok(shown.answer(StatusCode::OK))
 }
 
@@ -109,10 +109,10 @@ pub(in crate::fleet) async fn track<R: Located>(
 pub(in crate::fleet) async fn track_many<R: Located>(
     State(fleet): State<Fleet>,
     caller: CallingCompany,
-    body: Result<Json<Positions<R::Id>>, Problem>,
+    body: Result<JsonBody<Positions<R::Id>>, Problem>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
-    let Json(Positions { positions }) = body?;
+    caller.require_scope(Scope::Write)?;
+    let JsonBody(Positions { positions }) = body?;
     if positions.len() > MAX_POSITIONS {
         return Err(FieldErrors::one("positions", format!("At most {MAX_POSITIONS} positions are allowed.")));
     }
@@ -122,9 +122,9 @@ pub(in crate::fleet) async fn track_many<R: Located>(
         let whose = position.whose(R::SINGULAR).map_err(|member| not_known(&format!("positions[{index}].{member}"), member))?;
         named.push((whose.ok_or_else(|| missing(index))?, position));
     }
-    let mut edit = Edit::begin(&fleet, caller.company).await?;
-    move_all::<R>(&mut edit, named, missing).await?;
-    edit.commit().await?;
+    let mut transaction = RecordTransaction::begin(&fleet, caller.company).await?;
+    move_all::<R>(&mut transaction, named, missing).await?;
+    transaction.commit().await?;
     Ok(axum::Json(json!({ "status": "ok" })).into_response())
 }
 
@@ -135,29 +135,29 @@ fn not_known(field: &str, member: &str) -> Problem {
 /// Applies the positions in order, each to its record, writes the result and returns the records. `missing` is the error for a
 /// record that does not exist.
 async fn move_all<R: Located>(
-    edit: &mut Edit<Fleet>,
+    transaction: &mut RecordTransaction<Fleet>,
     positions: Vec<(R::Id, Position<R::Id>)>,
     missing: impl Fn(usize) -> Problem,
 ) -> Result<Vec<Record<R>>, Problem> {
     let ids: Vec<_> = positions.iter().map(|(id, _)| *id).collect();
-    let locked = edit.lock_all::<R>(&ids).await?;
+    let locked = transaction.lock_all::<R>(&ids).await?;
     let mut records: HashMap<_, _> = locked.into_iter().map(|record| (record.id, record)).collect();
     let (mut heard_of, mut steps) = (HashSet::new(), Vec::new());
     for (index, (id, position)) in positions.into_iter().enumerate() {
         let record = records.get_mut(&id).ok_or_else(|| missing(index))?;
-        let heard = position.put_upon(&mut record.fields, edit.now);
+        let heard = position.put_upon(&mut record.fields, transaction.now);
         if heard == Heard::Nothing {
             continue;
         }
         if heard_of.insert(record.id) {
-            (record.version, record.updated_at) = (record.version + 1, edit.now);
+            (record.version, record.updated_at) = (record.version + 1, transaction.now);
         }
         if heard == Heard::AnotherPlace {
             steps.push(record.clone());
         }
     }
     let heard_of: Vec<_> = heard_of.iter().filter_map(|id| records.get(id)).collect();
-    queries::write_locations(edit.conn(), &heard_of).await?;
-    edit.announce_all(steps, &R::LOCATION_CHANGED).await?;
+    queries::write_locations(transaction.conn(), &heard_of).await?;
+    transaction.announce_all(steps, &R::LOCATION_CHANGED).await?;
     Ok(records.into_values().collect())
 }

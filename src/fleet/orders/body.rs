@@ -11,7 +11,7 @@ use crate::fleet::tracking;
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::{CustomerId, DriverId, OrderId, VehicleId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{Described, Edit, Editable, Instant, Line, Member, Meta, New, Record, Reference, Text};
+use crate::resources::{Editable, FieldDoc, Instant, Line, Member, Meta, New, Record, RecordTransaction, Reference, Text};
 
 /// The fields of an order that requests may contain.
 #[derive(Debug, Default, Deserialize)]
@@ -82,37 +82,37 @@ impl Order {
 impl Editable for Order {
     type Body = OrderBody;
 
-    fn documented() -> Vec<Described> {
+    fn documented_fields() -> Vec<FieldDoc> {
         documentation::members()
     }
 
-    async fn create(edit: &mut Edit<Fleet>, _: OrderId, body: OrderBody) -> Result<New<Self>, Problem> {
+    async fn create(transaction: &mut RecordTransaction<Fleet>, _: OrderId, body: OrderBody) -> Result<New<Self>, Problem> {
         let mut order = Self { tracking_number: tracking::generate_number(), ..Self::default() };
         match body.put(&mut order) {
             Member::Missing | Member::Sent(Status::Created) => {}
             Member::Sent(_) => return Err(Problem::new(ProblemCode::TransitionInvalid).detail("A new order must have the status created.")),
         }
-        check_driver(edit, None, &order).await?;
-        check_vehicle(edit, None, &order).await?;
+        check_driver(transaction, None, &order).await?;
+        check_vehicle(transaction, None, &order).await?;
         Ok(order.into())
     }
 
-    async fn change(edit: &mut Edit<Fleet>, before: &Record<Self>, body: OrderBody) -> Result<Self, Problem> {
+    async fn change(transaction: &mut RecordTransaction<Fleet>, before: &Record<Self>, body: OrderBody) -> Result<Self, Problem> {
         let mut order = before.fields.clone();
         let status = body.put(&mut order);
-        check_driver(edit, Some(&before.fields), &order).await?;
-        check_vehicle(edit, Some(&before.fields), &order).await?;
+        check_driver(transaction, Some(&before.fields), &order).await?;
+        check_vehicle(transaction, Some(&before.fields), &order).await?;
         if let Member::Sent(next) = status
             && next != order.status
         {
-            order.go_to(next, edit.now)?;
+            order.go_to(next, transaction.now)?;
         }
         Ok(order)
     }
 }
 
 /// Checks a new driver: the order must be open, the driver must exist, and a dispatched order cannot lose its driver.
-async fn check_driver(edit: &mut Edit<Fleet>, before: Option<&Order>, order: &Order) -> Result<(), Problem> {
+async fn check_driver(transaction: &mut RecordTransaction<Fleet>, before: Option<&Order>, order: &Order) -> Result<(), Problem> {
     let before = before.and_then(|before| before.driver_id);
     if before == order.driver_id {
         return Ok(());
@@ -123,10 +123,10 @@ async fn check_driver(edit: &mut Edit<Fleet>, before: Option<&Order>, order: &Or
     if order.driver_id.is_none() && order.dispatched_at.is_some() {
         return Err(FieldErrors::one("driver", "The order was dispatched; its driver can be replaced but not removed."));
     }
-    edit.hold_link::<Driver>("driver", before, order.driver_id).await
+    transaction.lock_reference::<Driver>("driver", before, order.driver_id).await
 }
 
 /// Checks that a newly referenced vehicle exists.
-async fn check_vehicle(edit: &mut Edit<Fleet>, before: Option<&Order>, order: &Order) -> Result<(), Problem> {
-    edit.hold_link::<Vehicle>("vehicle", before.and_then(|before| before.vehicle_id), order.vehicle_id).await
+async fn check_vehicle(transaction: &mut RecordTransaction<Fleet>, before: Option<&Order>, order: &Order) -> Result<(), Problem> {
+    transaction.lock_reference::<Vehicle>("vehicle", before.and_then(|before| before.vehicle_id), order.vehicle_id).await
 }

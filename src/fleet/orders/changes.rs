@@ -9,9 +9,9 @@ use crate::fleet::tracking::{TrackingNumber, TrackingStatus};
 use crate::kernel::ids::{TrackingNumberId, TrackingStatusId};
 use crate::kernel::problem::Problem;
 use crate::members;
-use crate::resources::{Announced, Change, Edit, Unique};
+use crate::resources::{Change, PublishesEvents, RecordTransaction, Unique};
 
-impl Announced for Order {
+impl PublishesEvents for Order {
     const UNIQUE: &'static [Unique] = &[Unique {
         constraint: "orders_tracking_number_key",
         member: "tracking_number",
@@ -28,19 +28,19 @@ impl Announced for Order {
         own.into_iter().flatten().chain(assigned).collect()
     }
 
-    async fn follow_up(edit: &mut Edit<Fleet>, change: &Change<'_, Self>) -> Result<(), Problem> {
+    async fn follow_up(transaction: &mut RecordTransaction<Fleet>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let order = change.record();
         if let Change::Created(_) = change {
             let number = TrackingNumber { order_id: order.id, tracking_number: order.fields.tracking_number.clone() };
-            edit.insert(TrackingNumberId::new(edit.now), number).await?;
+            transaction.insert(TrackingNumberId::new(transaction.now), number).await?;
         }
         if let Some(status) = reached(change) {
-            edit.insert(TrackingStatusId::new(edit.now), TrackingStatus::reached(order.id, status)).await?;
+            transaction.insert(TrackingStatusId::new(transaction.now), TrackingStatus::reached(order.id, status)).await?;
         }
         if let Some(driver) = change.newly(|order| order.driver_id)
-            && let Some(driver) = edit.find::<Driver>(driver).await?
+            && let Some(driver) = transaction.find::<Driver>(driver).await?
         {
-            edit.announce(driver, names::DRIVER_ASSIGNED, members! { "order": order.id }).await?;
+            transaction.announce(driver, names::DRIVER_ASSIGNED, members! { "order": order.id }).await?;
         }
         Ok(())
     }

@@ -6,41 +6,47 @@ use crate::fleet::drivers::Driver;
 use crate::fleet::orders::status::Status;
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::CustomerId;
-use crate::resources::{Described, Instant, Line, Link, Meta, Parsed, Reference, Text};
+use crate::resources::{FieldDoc, FieldType, Instant, Line, Link, Meta, Reference, Text};
 
-pub(super) fn members() -> Vec<Described> {
-    let mut driver = Described::sent::<Option<Link<Driver>>>("driver", "The driver who carries the order.");
+pub(super) fn members() -> Vec<FieldDoc> {
+    let mut driver = FieldDoc::writable::<Option<Link<Driver>>>("driver", "The driver who carries the order.");
     driver.schema["writeOnly"] = true.into();
     vec![
-        Described::sent::<Status>("status", "The status of the order."),
+        FieldDoc::writable::<Status>("status", "The status of the order."),
         driver,
         driver_assigned(),
-        Described::shown::<Line<64>>("tracking_number", "The number that the recipient tracks the order with."),
-        Described::sent::<Option<Line<100>>>("internal_id", "The shop's own id of the order."),
-        Described::sent::<Option<Line<50>>>("type", "The type of the order, defined by the shop."),
-        Described::sent::<Option<Reference<CustomerId>>>("customer", "The customer who placed the order."),
-        Described::sent::<Option<Link<Vehicle>>>("vehicle", "The vehicle that carries the order."),
+        FieldDoc::read_only::<Line<64>>("tracking_number", "The number that the recipient tracks the order with."),
+        FieldDoc::writable::<Option<Line<100>>>("internal_id", "The shop's own id of the order."),
+        FieldDoc::writable::<Option<Line<50>>>("type", "The type of the order, defined by the shop."),
+        FieldDoc::writable::<Option<Reference<CustomerId>>>("customer", "The customer who placed the order."),
+        FieldDoc::writable::<Option<Link<Vehicle>>>("vehicle", "The vehicle that carries the order."),
         payload(),
-        Described::sent::<Option<Text<2000>>>("notes", "Notes for the driver."),
-        Described::sent::<bool>("skip_dispatch", "Whether the order may start without having been dispatched."),
-        Described::sent::<Option<Instant>>("scheduled_at", "The time at which the order should be carried."),
-        Described::shown::<Option<Instant>>("dispatched_at", "When the order was dispatched to its driver."),
-        Described::shown::<Option<Instant>>("started_at", "When the trip started."),
-        Described::shown::<Option<Instant>>("completed_at", "When the order was delivered."),
-        Described::shown::<Option<Instant>>("cancelled_at", "When the order was cancelled."),
-        Described::shown::<Option<Instant>>("failed_at", "When the delivery failed."),
-        Described::sent::<Meta>("meta", "Free-form data of the shop."),
+        FieldDoc::writable::<Option<Text<2000>>>("notes", "Notes for the driver."),
+        FieldDoc::writable::<bool>("skip_dispatch", "Whether the order may start without having been dispatched."),
+        FieldDoc::writable::<Option<Instant>>("scheduled_at", "The time at which the order should be carried."),
+        FieldDoc::read_only::<Option<Instant>>("dispatched_at", "When the order was dispatched to its driver."),
+        FieldDoc::read_only::<Option<Instant>>("started_at", "When the trip started."),
+        FieldDoc::read_only::<Option<Instant>>("completed_at", "When the order was delivered."),
+        FieldDoc::read_only::<Option<Instant>>("cancelled_at", "When the order was cancelled."),
+        FieldDoc::read_only::<Option<Instant>>("failed_at", "When the delivery failed."),
+        FieldDoc::writable::<Meta>("meta", "Free-form data of the shop."),
     ]
 }
 
-fn driver_assigned() -> Described {
+fn driver_assigned() -> FieldDoc {
     let text = <Option<Line<255>>>::schema();
     let schema = json!({ "type": ["object", "null"], "properties": { "id": Link::<Driver>::schema(), "name": text, "phone": text } });
-    Described { name: "driver_assigned".into(), sentence: "The driver who carries the order.".into(), schema, sent: true, needed: false }
+    FieldDoc {
+        name: "driver_assigned".into(),
+        sentence: "The driver who carries the order.".into(),
+        schema,
+        writable: true,
+        required: false,
+    }
 }
 
-fn payload() -> Described {
+fn payload() -> FieldDoc {
     let line = <Option<Line<500>>>::schema();
     let schema = json!({ "type": ["object", "null"], "properties": { "pickup": line, "dropoff": line } });
-    Described { name: "payload".into(), sentence: "The pickup and the drop-off address.".into(), schema, sent: true, needed: false }
+    FieldDoc { name: "payload".into(), sentence: "The pickup and the drop-off address.".into(), schema, writable: true, required: false }
 }

@@ -78,12 +78,12 @@ crate::columns! {
 
 impl Resource for Order {
     type Id = OrderId;
-    type Room = Fleet;
+    type State = Fleet;
 
     const SINGULAR: &'static str = "order";
     const PLURAL: &'static str = "orders";
     const FILTERS: &'static [Filter] = &[
-        Filter::word::<Status>("status"),
+        Filter::text_enum::<Status>("status"),
         Filter::id::<DriverId>("driver").on("driver_id"),
         Filter::id::<CustomerId>("customer").on("customer_id"),
         Filter::id::<VehicleId>("vehicle").on("vehicle_id"),

@@ -2,9 +2,9 @@
 
 use crate::kernel::problem::{Problem, ProblemCode};
 
-crate::words! {
+crate::text_enum! {
     /// The status of an order.
-    pub enum Status, initially Created {
+    pub enum Status, default Created {
         /// The order was placed.
         Created = "created",
         /// The order was dispatched to its driver.

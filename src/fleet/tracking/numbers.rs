@@ -3,10 +3,10 @@
 use crate::events::{EventName, names};
 use crate::fleet::Fleet;
 use crate::fleet::orders::Order;
+use crate::kernel::crypto::random_bytes;
 use crate::kernel::ids::{OrderId, TrackingNumberId};
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::kernel::secrets::random_bytes;
-use crate::resources::{Announced, Change, Edit, Filter, Line, Link, Record, Resource, Ruled};
+use crate::resources::{Change, Filter, Line, Link, PublishesEvents, Record, RecordTransaction, Resource, Validated};
 
 /// Digits and capital letters without I, L, O and U, which resemble others.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -18,7 +18,7 @@ pub fn generate_number() -> String {
 
 crate::fields! {
     /// The tracking number of an order.
-    pub struct TrackingNumber, sent as TrackingNumberBody {
+    pub struct TrackingNumber, body TrackingNumberBody {
         /// The number that the recipient tracks the order with.
         tracking_number: Line<64>,
         /// The order.
@@ -28,7 +28,7 @@ crate::fields! {
 
 impl Resource for TrackingNumber {
     type Id = TrackingNumberId;
-    type Room = Fleet;
+    type State = Fleet;
 
     const SINGULAR: &'static str = "tracking_number";
     const PLURAL: &'static str = "tracking_numbers";
@@ -36,7 +36,7 @@ impl Resource for TrackingNumber {
     const SEARCH: &'static [&'static str] = &["tracking_number"];
 }
 
-impl Announced for TrackingNumber {
+impl PublishesEvents for TrackingNumber {
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         match change {
             Change::Created(_) => vec![names::TRACKING_NUMBER_CREATED],
@@ -46,20 +46,20 @@ impl Announced for TrackingNumber {
     }
 }
 
-impl Ruled for TrackingNumber {
+impl Validated for TrackingNumber {
     /// Updates the order with its new number.
-    async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, number: &mut Self) -> Result<(), Problem> {
+    async fn validate(transaction: &mut RecordTransaction<Fleet>, before: Option<&Record<Self>>, number: &mut Self) -> Result<(), Problem> {
         if before.is_some_and(|before| before.fields == *number) {
             return Ok(());
         }
         if before.is_some_and(|before| before.fields.order_id != number.order_id) {
             return Err(FieldErrors::one("order", "The order of a tracking number cannot change."));
         }
-        let Some(order) = edit.lock_all::<Order>(&[number.order_id]).await?.pop() else {
+        let Some(order) = transaction.lock_all::<Order>(&[number.order_id]).await?.pop() else {
             return Err(FieldErrors::one("order", "The order was deleted; its tracking number cannot change."));
         };
         let renumbered = Order { tracking_number: number.tracking_number.clone(), ..order.fields.clone() };
-        edit.update(order, renumbered).await?;
+        transaction.update(order, renumbered).await?;
         Ok(())
     }
 }

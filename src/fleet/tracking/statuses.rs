@@ -8,11 +8,11 @@ use crate::fleet::orders::status::Status;
 use crate::fleet::tracking::word::{TrackingWord, is_said_by_orders};
 use crate::kernel::ids::{OrderId, TrackingStatusId};
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Announced, Change, Edit, Filter, Line, Link, Meta, Record, Resource, Ruled, Text};
+use crate::resources::{Change, Filter, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated};
 
 crate::fields! {
     /// A status that an order reached.
-    pub struct TrackingStatus, sent as TrackingStatusBody {
+    pub struct TrackingStatus, body TrackingStatusBody {
         /// The status, one word of lower-case letters, digits and underscores.
         status: TrackingWord,
         /// The order.
@@ -40,14 +40,14 @@ impl TrackingStatus {
 
 impl Resource for TrackingStatus {
     type Id = TrackingStatusId;
-    type Room = Fleet;
+    type State = Fleet;
 
     const SINGULAR: &'static str = "tracking_status";
     const PLURAL: &'static str = "tracking_statuses";
     const FILTERS: &'static [Filter] = &[Filter::id::<OrderId>("order").on("order_id"), Filter::text("status")];
 }
 
-impl Announced for TrackingStatus {
+impl PublishesEvents for TrackingStatus {
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         match change {
             Change::Created(_) => vec![names::TRACKING_STATUS_CREATED],
@@ -57,9 +57,9 @@ impl Announced for TrackingStatus {
     }
 }
 
-impl Ruled for TrackingStatus {
+impl Validated for TrackingStatus {
     /// A status of the order itself can be neither recorded nor changed manually.
-    async fn rules(_: &mut Edit<Fleet>, before: Option<&Record<Self>>, status: &mut Self) -> Result<(), Problem> {
+    async fn validate(_: &mut RecordTransaction<Fleet>, before: Option<&Record<Self>>, status: &mut Self) -> Result<(), Problem> {
         let before = before.map(|before| &before.fields);
         if before.is_some_and(|before| before.order_id != status.order_id) {
             return Err(FieldErrors::one("order", "The order of a tracking status cannot change."));

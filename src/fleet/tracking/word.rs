@@ -15,15 +15,15 @@ pub struct TrackingWord(String);
 /// The text is not a status word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be a word of lower-case letters, digits and underscores, such as at_the_depot.")]
-pub struct NotATrackingWord;
+pub struct InvalidTrackingWord;
 
 impl TryFrom<String> for TrackingWord {
-    type Error = NotATrackingWord;
+    type Error = InvalidTrackingWord;
 
-    fn try_from(word: String) -> Result<Self, NotATrackingWord> {
+    fn try_from(word: String) -> Result<Self, InvalidTrackingWord> {
         let known = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
         let good = (1..=MAX_LEN).contains(&word.len()) && word.bytes().all(known);
-        good.then_some(Self(word)).ok_or(NotATrackingWord)
+        good.then_some(Self(word)).ok_or(InvalidTrackingWord)
     }
 }
 
@@ -33,7 +33,7 @@ impl From<TrackingWord> for String {
     }
 }
 
-crate::parsed_as!(TrackingWord => String, json!({ "type": "string", "pattern": format!("^[a-z0-9_]{{1,{MAX_LEN}}}$") }));
+crate::field_type!(TrackingWord => String, json!({ "type": "string", "pattern": format!("^[a-z0-9_]{{1,{MAX_LEN}}}$") }));
 
 /// Whether the word is a status of orders, which only the order itself can record.
 pub(super) fn is_said_by_orders(word: &str) -> bool {

@@ -7,12 +7,12 @@ use crate::fleet::orders::{self, Order};
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::problem::Problem;
 use crate::members;
-use crate::resources::{Announced, Change, Edit, NeededBy};
+use crate::resources::{Change, PublishesEvents, RecordTransaction, ReferencedBy};
 
-impl Announced for Vehicle {
-    const NEEDED_BY: &'static [NeededBy] =
-        &[NeededBy::each::<Order>("vehicle_id", "The vehicle carries an open order. Assign another vehicle, or none, first.")
-            .while_it(orders::IS_OPEN)];
+impl PublishesEvents for Vehicle {
+    const REFERENCED_BY: &'static [ReferencedBy] =
+        &[ReferencedBy::new::<Order>("vehicle_id", "The vehicle carries an open order. Assign another vehicle, or none, first.")
+            .when(orders::IS_OPEN)];
 
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         let (before, after) = match change {
@@ -28,12 +28,12 @@ impl Announced for Vehicle {
     }
 
     /// One change publishes at most one assignment event, which names the new driver, the new fleet, or both.
-    async fn follow_up(edit: &mut Edit<Fleet>, change: &Change<'_, Self>) -> Result<(), Problem> {
+    async fn follow_up(transaction: &mut RecordTransaction<Fleet>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let driver = change.newly(|vehicle| vehicle.driver_id).map(|driver| members! { "driver": driver });
         let fleet = change.newly(|vehicle| vehicle.fleet_id).map(|fleet| members! { "fleet": fleet });
         if driver.is_some() || fleet.is_some() {
             let assigned_to = driver.into_iter().chain(fleet).flatten().collect();
-            edit.announce(change.record().clone(), names::VEHICLE_ASSIGNED, assigned_to).await?;
+            transaction.announce(change.record().clone(), names::VEHICLE_ASSIGNED, assigned_to).await?;
         }
         Ok(())
     }

@@ -14,11 +14,11 @@ use crate::fleet::location;
 use crate::fleet::vehicles::vin::Vin;
 use crate::kernel::ids::{DriverId, FleetId, VehicleId};
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Edit, Filter, Line, Link, Meta, Record, Resource, Ruled, Whole};
+use crate::resources::{Filter, IntegerIn, Line, Link, Meta, Record, RecordTransaction, Resource, Validated};
 
-crate::words! {
+crate::text_enum! {
     /// Whether a vehicle can be used.
-    pub enum VehicleStatus, initially Active {
+    pub enum VehicleStatus, default Active {
         /// The vehicle can be used.
         Active = "active",
         /// The vehicle is under maintenance.
@@ -32,7 +32,7 @@ crate::words! {
 
 location::located! {
     /// A vehicle.
-    pub struct Vehicle, sent as VehicleBody, moving as names::VEHICLE_LOCATION_CHANGED {
+    pub struct Vehicle, body VehicleBody, moving as names::VEHICLE_LOCATION_CHANGED {
         /// The name that the shop gives the vehicle.
         name: Option<Line<255>>,
         /// The number plate.
@@ -44,7 +44,7 @@ location::located! {
         /// The manufacturer's name of the model.
         model: Option<Line<100>>,
         /// The model year.
-        year: Option<Whole<1886, 2200>>,
+        year: Option<IntegerIn<1886, 2200>>,
         /// The colour.
         color: Option<Line<50>>,
         /// The vehicle identification number (ISO 3779).
@@ -64,12 +64,12 @@ location::located! {
 
 impl Resource for Vehicle {
     type Id = VehicleId;
-    type Room = Fleet;
+    type State = Fleet;
 
     const SINGULAR: &'static str = "vehicle";
     const PLURAL: &'static str = "vehicles";
     const FILTERS: &'static [Filter] = &[
-        Filter::word::<VehicleStatus>("status"),
+        Filter::text_enum::<VehicleStatus>("status"),
         Filter::id::<DriverId>("driver").on("driver_id"),
         Filter::id::<FleetId>("fleet").on("fleet_id"),
         Filter::boolean("online"),
@@ -80,11 +80,15 @@ impl Resource for Vehicle {
     const SEARCH: &'static [&'static str] = &["name", "plate_number", "make", "model", "vin"];
 }
 
-impl Ruled for Vehicle {
-    async fn rules(edit: &mut Edit<Fleet>, before: Option<&Record<Self>>, vehicle: &mut Self) -> Result<(), Problem> {
+impl Validated for Vehicle {
+    async fn validate(
+        transaction: &mut RecordTransaction<Fleet>,
+        before: Option<&Record<Self>>,
+        vehicle: &mut Self,
+    ) -> Result<(), Problem> {
         if vehicle.name.is_none() && vehicle.plate_number.is_none() {
             return Err(FieldErrors::one("name", "A vehicle needs a name or a plate number."));
         }
-        location::settle(before.map(|before| &before.fields), vehicle, edit.now)
+        location::settle(before.map(|before| &before.fields), vehicle, transaction.now)
     }
 }

@@ -12,15 +12,15 @@ pub struct Vin(String);
 /// The text is not a vehicle identification number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be a vehicle identification number: 17 digits and letters without I, O and Q.")]
-pub struct NotAVin;
+pub struct InvalidVin;
 
 impl TryFrom<String> for Vin {
-    type Error = NotAVin;
+    type Error = InvalidVin;
 
-    fn try_from(typed: String) -> Result<Self, NotAVin> {
+    fn try_from(typed: String) -> Result<Self, InvalidVin> {
         let vin = typed.trim().to_ascii_uppercase();
         let known = |byte: u8| byte.is_ascii_digit() || (byte.is_ascii_uppercase() && !matches!(byte, b'I' | b'O' | b'Q'));
-        (vin.len() == 17 && vin.bytes().all(known)).then_some(Self(vin)).ok_or(NotAVin)
+        (vin.len() == 17 && vin.bytes().all(known)).then_some(Self(vin)).ok_or(InvalidVin)
     }
 }
 
@@ -30,7 +30,7 @@ impl From<Vin> for String {
     }
 }
 
-crate::parsed_as!(Vin => String, json!({ "type": "string", "pattern": "^[0-9A-HJ-NPR-Z]{17}$" }));
+crate::field_type!(Vin => String, json!({ "type": "string", "pattern": "^[0-9A-HJ-NPR-Z]{17}$" }));
 
 #[cfg(test)]
 mod tests {
@@ -41,7 +41,7 @@ mod tests {
         let vin = |typed: &str| Vin::try_from(typed.to_owned()).map(String::from);
         assert_eq!(vin(" 1hgcm82633a004352 ").unwrap(), "1HGCM82633A004352");
         for text in ["", "1HGCM82633A00435", "1HGCM82633A0043521", "IHGCM82633A004352", "1HGCM82633A00435-", "1HGCM82633A00435é"] {
-            assert_eq!(vin(text), Err(NotAVin), "{text:?}");
+            assert_eq!(vin(text), Err(InvalidVin), "{text:?}");
         }
     }
 }

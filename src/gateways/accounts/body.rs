@@ -4,14 +4,14 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use sqlx::types::Json;
 
-use crate::companies::gateways::{SecretKey, SigningSecret};
+use crate::companies::gateways::{GatewaySigningSecret, SecretKey};
 use crate::gateways::Gateways;
 use crate::gateways::accounts::{Gateway, Status};
-use crate::gateways::driver::{BadSettings, Driver};
+use crate::gateways::driver::{Driver, SettingsError};
 use crate::gateways::drivers;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Described, Edit, Editable, Line, Member, New, Record};
+use crate::resources::{Editable, FieldDoc, Line, Member, New, Record, RecordTransaction};
 
 /// The fields of a gateway that can be sent.
 #[derive(Debug, Default, Deserialize)]
@@ -22,7 +22,7 @@ pub struct GatewayBody {
     status: Member<Status>,
     settings: Member<Map<String, Value>>,
     secret_key: Member<Option<SecretKey>>,
-    signing_secret: Member<Option<SigningSecret>>,
+    signing_secret: Member<Option<GatewaySigningSecret>>,
 }
 
 /// The driver with the given name; unknown names are refused.
@@ -38,7 +38,13 @@ impl<'de> Deserialize<'de> for KnownDriver {
 }
 
 impl GatewayBody {
-    fn put(self, edit: &Edit<Gateways>, id: GatewayId, driver: &dyn Driver, gateway: &mut Gateway) -> Result<(), Problem> {
+    fn put(
+        self,
+        transaction: &RecordTransaction<Gateways>,
+        id: GatewayId,
+        driver: &dyn Driver,
+        gateway: &mut Gateway,
+    ) -> Result<(), Problem> {
         self.name.put(&mut gateway.name);
         self.status.put(&mut gateway.status);
         if let Member::Sent(settings) = self.settings {
@@ -46,16 +52,16 @@ impl GatewayBody {
         }
         // Encrypting the same text twice gives different bytes, so a credential that is sent always counts as a change.
         if let Member::Sent(secret_key) = self.secret_key {
-            gateway.secret_key = secret_key.map(|secret| secret.seal(&edit.room.key, id));
+            gateway.secret_key = secret_key.map(|secret| secret.seal(&transaction.state.key, id));
         }
         if let Member::Sent(signing_secret) = self.signing_secret {
-            gateway.signing_secret = signing_secret.map(|secret| secret.seal(&edit.room.key, id));
+            gateway.signing_secret = signing_secret.map(|secret| secret.seal(&transaction.state.key, id));
         }
         driver.account(&gateway.settings, None).map(drop).map_err(refused)
     }
 }
 
-fn refused(bad: BadSettings) -> Problem {
+fn refused(bad: SettingsError) -> Problem {
     let field = if bad.path.is_empty() { "settings".to_owned() } else { format!("settings.{}", bad.path) };
     FieldErrors::one(&field, if bad.reason.ends_with('.') { bad.reason } else { format!("{}.", bad.reason) })
 }
@@ -63,27 +69,28 @@ fn refused(bad: BadSettings) -> Problem {
 impl Editable for Gateway {
     type Body = GatewayBody;
 
-    fn documented() -> Vec<Described> {
+    fn documented_fields() -> Vec<FieldDoc> {
         vec![
-            Described::sent::<Line<255>>("name", "The name that the company gives the gateway."),
-            Described::formed("driver", "The driver of the gateway. It cannot be changed.", json!({ "enum": drivers::names() }))
-                .and_needed(),
-            Described::sent::<Status>("status", "Whether callbacks are accepted."),
-            Described::formed("settings", "The settings of the driver.", json!({ "type": "object" })).and_sent(),
-            Described::formed("secret_key", "The API key for calls to the gateway.", json!({ "type": ["string", "null"] })).never_shown(),
-            Described::formed(
+            FieldDoc::writable::<Line<255>>("name", "The name that the company gives the gateway."),
+            FieldDoc::with_schema("driver", "The driver of the gateway. It cannot be changed.", json!({ "enum": drivers::names() }))
+                .and_required(),
+            FieldDoc::writable::<Status>("status", "Whether callbacks are accepted."),
+            FieldDoc::with_schema("settings", "The settings of the driver.", json!({ "type": "object" })).and_writable(),
+            FieldDoc::with_schema("secret_key", "The API key for calls to the gateway.", json!({ "type": ["string", "null"] }))
+                .write_only(),
+            FieldDoc::with_schema(
                 "signing_secret",
                 "The secret that the gateway signs its callbacks with.",
                 json!({ "type": ["string", "null"] }),
             )
-            .never_shown(),
-            Described::formed("has_secret_key", "Whether the gateway has a secret key.", json!({ "type": "boolean" })),
-            Described::formed("has_signing_secret", "Whether the gateway has a signing secret.", json!({ "type": "boolean" })),
-            Described::formed("callback_path", "The path for callbacks without an API key.", json!({ "type": "string" })),
+            .write_only(),
+            FieldDoc::with_schema("has_secret_key", "Whether the gateway has a secret key.", json!({ "type": "boolean" })),
+            FieldDoc::with_schema("has_signing_secret", "Whether the gateway has a signing secret.", json!({ "type": "boolean" })),
+            FieldDoc::with_schema("callback_path", "The path for callbacks without an API key.", json!({ "type": "string" })),
         ]
     }
 
-    async fn create(edit: &mut Edit<Gateways>, id: GatewayId, body: GatewayBody) -> Result<New<Self>, Problem> {
+    async fn create(transaction: &mut RecordTransaction<Gateways>, id: GatewayId, body: GatewayBody) -> Result<New<Self>, Problem> {
         let mut needed = FieldErrors::default();
         let (name, driver) = (needed.require("name", body.name.as_sent()), needed.require("driver", body.driver.as_sent()));
         let (Some(_), Some(&KnownDriver(driver))) = (name, driver) else { return Err(needed.into_problem()) };
@@ -95,11 +102,11 @@ impl Editable for Gateway {
             secret_key: None,
             signing_secret: None,
         };
-        body.put(edit, id, driver, &mut gateway)?;
+        body.put(transaction, id, driver, &mut gateway)?;
         Ok(gateway.into())
     }
 
-    async fn change(edit: &mut Edit<Gateways>, before: &Record<Self>, body: GatewayBody) -> Result<Self, Problem> {
+    async fn change(transaction: &mut RecordTransaction<Gateways>, before: &Record<Self>, body: GatewayBody) -> Result<Self, Problem> {
         let mut gateway = before.fields.clone();
         let driver = drivers::named(&gateway.driver)
             .ok_or_else(|| FieldErrors::one("driver", "This version of the service does not have this driver."))?;
@@ -108,7 +115,7 @@ impl Editable for Gateway {
         {
             return Err(FieldErrors::one("driver", "The driver of a gateway cannot change; create another gateway."));
         }
-        body.put(edit, before.id, driver, &mut gateway)?;
+        body.put(transaction, before.id, driver, &mut gateway)?;
         Ok(gateway)
     }
 }

@@ -5,8 +5,8 @@
 //! copied into another row, for example from a database dump, does not decrypt.
 
 mod body;
+mod cache;
 mod find;
-mod recent;
 mod test;
 
 use std::future::{Future, ready};
@@ -17,16 +17,16 @@ use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use crate::companies::gateways::SigningSecret;
+use crate::companies::gateways::GatewaySigningSecret;
 use crate::companies::{Companies, Scope};
 use crate::gateways::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::GatewayId;
 use crate::members;
-use crate::resources::{Announced, Extension, Filter, Presented, Record, Resource, Unique};
+use crate::resources::{Extension, Filter, Presented, PublishesEvents, Record, Resource, Unique};
 
-pub(super) use find::{Found, find_any};
-pub(super) use recent::Recent;
+pub(super) use cache::GatewayCache;
+pub(super) use find::{CallbackGateway, find_any};
 
 crate::columns! {
     /// A gateway row.
@@ -41,14 +41,14 @@ crate::columns! {
         pub settings: Json<Map<String, Value>>,
         /// The API key for calls to the gateway, encrypted; see `SecretKey::open`.
         pub secret_key: Option<Vec<u8>>,
-        /// The secret of its callback signatures, encrypted; see `SigningSecret::open`.
+        /// The secret of its callback signatures, encrypted; see `GatewaySigningSecret::open`.
         pub signing_secret: Option<Vec<u8>>,
     }
 }
 
-crate::words! {
+crate::text_enum! {
     /// Whether a gateway is in use.
-    pub enum Status, initially Active {
+    pub enum Status, default Active {
         /// Callbacks are accepted.
         Active = "active",
         /// Callbacks are not accepted.
@@ -58,11 +58,11 @@ crate::words! {
 
 impl Resource for Gateway {
     type Id = GatewayId;
-    type Room = Gateways;
+    type State = Gateways;
 
     const SINGULAR: &'static str = "gateway";
     const PLURAL: &'static str = "gateways";
-    const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::word::<Status>("status")];
+    const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::text_enum::<Status>("status")];
     const SEARCH: &'static [&'static str] = &["name"];
     /// A signing secret decides which payments are trusted, so the write scope for orders and positions is not enough.
     const WRITING: Scope = Scope::Admin;
@@ -90,7 +90,7 @@ impl Gateway {
 }
 
 /// Changes to gateways publish no events.
-impl Announced for Gateway {
+impl PublishesEvents for Gateway {
     const UNIQUE: &'static [Unique] = &[
         Unique {
             constraint: "gateways_active_card",
@@ -106,8 +106,8 @@ impl Announced for Gateway {
 }
 
 /// Decrypts the signing secret of a stored gateway, if it has one.
-fn signing_secret(key: &ApplicationKey, id: GatewayId, sealed: Option<&[u8]>) -> Result<Option<SigningSecret>, CannotOpen> {
-    sealed.map(|sealed| SigningSecret::open(key, id, sealed)).transpose()
+fn signing_secret(key: &ApplicationKey, id: GatewayId, sealed: Option<&[u8]>) -> Result<Option<GatewaySigningSecret>, CannotOpen> {
+    sealed.map(|sealed| GatewaySigningSecret::open(key, id, sealed)).transpose()
 }
 
 /// The five conventional routes, and the route that tests a gateway.
@@ -117,7 +117,7 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    Extension::new("ledger").editable::<Gateway>().beside(
+    Extension::new("ledger").editable::<Gateway>().route(
         Method::POST,
         "/gateways/{uuid}/test",
         "Check the configuration of a gateway, and how a sample callback is read.",

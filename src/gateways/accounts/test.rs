@@ -1,15 +1,15 @@
 //! `POST gateways/{uuid}/test`: checks the configuration of a gateway before the first callback arrives.
 
-use axum::Json as Answer;
+use axum::Json;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::gateways::accounts::{Gateway, signing_secret};
-use crate::gateways::driver::{Finding, Reading, Telling};
+use crate::gateways::driver::{Finding, PaymentUpdate, Reading};
 use crate::gateways::drivers;
-use crate::kernel::json::Json;
+use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Edit, Writing};
+use crate::resources::{RecordTransaction, WriteRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,11 +20,11 @@ pub(super) struct Test {
 
 /// Responds with `{"ok":…,"checks":[…]}` and the facts in the sample.
 pub(super) async fn test(
-    Writing { room: gateways, caller, id }: Writing<Gateway>,
-    Json(Test { sample }): Json<Test>,
-) -> Result<Answer<Value>, Problem> {
-    let mut edit = Edit::by(&gateways, &caller).await?;
-    let gateway = edit.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
+    WriteRequest { state: gateways, caller, id }: WriteRequest<Gateway>,
+    JsonBody(Test { sample }): JsonBody<Test>,
+) -> Result<Json<Value>, Problem> {
+    let mut transaction = RecordTransaction::by(&gateways, &caller).await?;
+    let gateway = transaction.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
     let driver = drivers::named(&gateway.driver).ok_or(ProblemCode::RecordNotFound)?;
     let (mut findings, mut told) = (Vec::new(), None);
     let account = match signing_secret(&gateways.key, id, gateway.signing_secret.as_deref()) {
@@ -33,28 +33,28 @@ pub(super) async fn test(
     };
     match account {
         Ok(account) => {
-            findings = account.check(edit.now);
+            findings = account.check(transaction.now);
             if let Some(sample) = sample {
-                let (finding, telling) = read_sample(account.read(&Value::Object(sample)));
+                let (finding, update) = read_sample(account.read(&Value::Object(sample)));
                 findings.push(finding);
-                told = telling;
+                told = update;
             }
         }
         Err(bad) => findings.push(bad),
     }
-    Ok(Answer(json!({ "ok": findings.iter().all(|finding| finding.ok), "checks": findings, "told": told })))
+    Ok(Json(json!({ "ok": findings.iter().all(|finding| finding.ok), "checks": findings, "told": told })))
 }
 
 fn read_sample(reading: Reading) -> (Finding, Option<Value>) {
-    match reading.told {
-        Ok(Some(telling)) => (Finding::good("sample", "The sample can be processed."), Some(show(&telling))),
+    match reading.update {
+        Ok(Some(update)) => (Finding::good("sample", "The sample can be processed."), Some(show(&update))),
         Ok(None) => (Finding::bad("sample", "Events of this type are ignored."), None),
         Err(refused) => (Finding::bad("sample", refused.to_string()), None),
     }
 }
 
-fn show(telling: &Telling) -> Value {
+fn show(update: &PaymentUpdate) -> Value {
     let facts: Vec<_> =
-        telling.facts.iter().map(|fact| json!({ "fact": fact.kind, "amount": fact.amount, "currency": fact.currency })).collect();
-    json!({ "gateway_transaction_id": telling.transaction, "facts": facts })
+        update.facts.iter().map(|fact| json!({ "fact": fact.kind, "amount": fact.amount, "currency": fact.currency })).collect();
+    json!({ "gateway_transaction_id": update.transaction, "facts": facts })
 }

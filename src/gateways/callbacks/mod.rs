@@ -7,9 +7,9 @@
 //! | The callback arrives; its rate limit is checked. | `receive` | |
 //! | Its gateway is resolved: by name, by the signature header, or because there is only one. | `resolve` | once a second for each gateway |
 //! | Its signature is verified; a callback that is not genuine is kept in part and refused. | `receive`, `refusal` | if it is refused |
-//! | Its body is read: its deduplication key and its facts. | `genuine` | |
+//! | Its body is read: its deduplication key and its facts. | `parsed` | |
 //! | Together with other callbacks of the same moment it is looked up: is it a duplicate, is its payment known, do the order and customer belong to the company? | `record` | one statement; another one for the known facts of payments |
-//! | The consequences of new callbacks are worked out. | `process`, [`payments`] | |
+//! | The consequences of new callbacks are worked out. | `apply`, [`payments`] | |
 //! | They are written together with the callback records. | [`ledger`] | one statement |
 //! | The response is sent after the commit is on disk. | `receive` | |
 //! | A duplicate of a callback that failed is processed again. | `retry` | if it is a duplicate |
@@ -18,8 +18,8 @@
 //!
 //! [`payments`]: crate::gateways::payments [`ledger`]: crate::gateways::ledger
 
-mod genuine;
-mod process;
+mod apply;
+mod parsed;
 mod queries;
 mod receive;
 mod record;
@@ -38,13 +38,13 @@ use crate::companies::Companies;
 use crate::gateways::Gateways;
 use crate::kernel::ids::{CallbackId, GatewayId};
 use crate::members;
-use crate::resources::{Described, Extension, Filter, Instant, Record, Reference, Resource};
+use crate::resources::{Extension, FieldDoc, Filter, Instant, Record, Reference, Resource};
 pub(super) use record::{Recording, recording};
 
 /// Maximum length of a callback body (decisions, section 1).
 const BODY_LIMIT: usize = 1024 * 1024;
 
-crate::words! {
+crate::text_enum! {
     /// The status of a callback.
     pub enum Status {
         /// The callback was not accepted.
@@ -84,7 +84,7 @@ crate::read_only! {
 
 impl Resource for CallbackRecord {
     type Id = CallbackId;
-    type Room = Gateways;
+    type State = Gateways;
 
     const SINGULAR: &'static str = "callback";
     const PLURAL: &'static str = "callbacks";
@@ -92,7 +92,7 @@ impl Resource for CallbackRecord {
         Filter::id::<GatewayId>("gateway").on("gateway_id"),
         Filter::text("event_id").on("key"),
         Filter::text("type").on("kind"),
-        Filter::word::<Status>("status"),
+        Filter::text_enum::<Status>("status"),
         Filter::text("reason"),
     ];
 
@@ -103,10 +103,14 @@ impl Resource for CallbackRecord {
         Ok(members! { "body": String::from_utf8_lossy(&body), "payments": payments })
     }
 
-    fn shown_beside() -> Vec<Described> {
+    fn read_only_fields() -> Vec<FieldDoc> {
         vec![
-            Described::formed("body", "The body of the callback. Only in the response for a single callback.", json!({ "type": "string" })),
-            Described::formed(
+            FieldDoc::with_schema(
+                "body",
+                "The body of the callback. Only in the response for a single callback.",
+                json!({ "type": "string" }),
+            ),
+            FieldDoc::with_schema(
                 "payments",
                 "The payments that the callback is about. Only in the response for a single callback.",
                 json!({ "type": "array", "items": { "type": "string" } }),
@@ -135,7 +139,7 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    Extension::new("ledger").read_only::<CallbackRecord>().beside(
+    Extension::new("ledger").read_only::<CallbackRecord>().route(
         Method::POST,
         "/callbacks/{uuid}/process",
         "Process a callback that was genuine, now.",

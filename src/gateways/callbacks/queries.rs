@@ -10,7 +10,7 @@ use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, 
 
 /// A recorded callback that has not been processed.
 #[derive(Debug)]
-pub(super) struct Open {
+pub(super) struct PendingCallback {
     pub(super) id: CallbackId,
     pub(super) gateway: GatewayId,
     pub(super) key: String,
@@ -19,9 +19,9 @@ pub(super) struct Open {
 }
 
 /// Locks the callback with this key if its status is `failed`.
-pub(super) async fn lock_failed(conn: &mut PgConnection, gateway: GatewayId, key: &str) -> Result<Option<Open>, sqlx::Error> {
+pub(super) async fn lock_failed(conn: &mut PgConnection, gateway: GatewayId, key: &str) -> Result<Option<PendingCallback>, sqlx::Error> {
     sqlx::query_as!(
-        Open,
+        PendingCallback,
         r#"select id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at from callbacks
            where gateway_id = $1 and key = $2 and status = 'failed' for no key update"#,
         gateway.uuid(),
@@ -31,9 +31,9 @@ pub(super) async fn lock_failed(conn: &mut PgConnection, gateway: GatewayId, key
     .await
 }
 
-pub(super) async fn find_open(conn: &mut PgConnection, id: CallbackId) -> Result<Open, sqlx::Error> {
+pub(super) async fn find_pending(conn: &mut PgConnection, id: CallbackId) -> Result<PendingCallback, sqlx::Error> {
     sqlx::query_as!(
-        Open,
+        PendingCallback,
         r#"select id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at from callbacks where id = $1"#,
         id.uuid(),
     )
@@ -42,9 +42,13 @@ pub(super) async fn find_open(conn: &mut PgConnection, id: CallbackId) -> Result
 }
 
 /// Claims the callback that has been due longest; no other instance claims it before `until`.
-pub(super) async fn claim_due(conn: &mut PgConnection, now: DateTime<Utc>, until: DateTime<Utc>) -> Result<Option<Open>, sqlx::Error> {
+pub(super) async fn claim_due(
+    conn: &mut PgConnection,
+    now: DateTime<Utc>,
+    until: DateTime<Utc>,
+) -> Result<Option<PendingCallback>, sqlx::Error> {
     sqlx::query_as!(
-        Open,
+        PendingCallback,
         r#"update callbacks set due_at = $2
            where id = (select id from callbacks where due_at <= $1 order by due_at limit 1 for no key update skip locked)
            returning id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at"#,
@@ -78,15 +82,20 @@ pub(super) async fn close(conn: &mut PgConnection, id: CallbackId, status: Statu
     Ok(())
 }
 
-pub(super) async fn record_failure(conn: &mut PgConnection, open: &Open, failure: &Failure, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn record_failure(
+    conn: &mut PgConnection,
+    pending: &PendingCallback,
+    failure: &Failure,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update callbacks set status = 'failed', reason = $2, detail = $3, due_at = $4, attempts = attempts + 1, version = version + 1,
                               updated_at = $5
          where id = $1 and status in ('failed', 'ignored')",
-        open.id.uuid(),
+        pending.id.uuid(),
         failure.reason,
         failure.detail,
-        next_attempt(open.came_at, now),
+        next_attempt(pending.came_at, now),
         now,
     )
     .execute(conn)
@@ -111,7 +120,7 @@ pub(super) async fn list_payments(conn: &mut PgConnection, id: CallbackId) -> Re
 
 /// What a callback names: its own key, its payment, and records that may belong to another company.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Named<'a> {
+pub(super) struct Lookup<'a> {
     pub(super) company: CompanyId,
     pub(super) gateway: GatewayId,
     pub(super) key: &'a str,
@@ -123,9 +132,9 @@ pub(super) struct Named<'a> {
     pub(super) payer: Option<&'a str>,
 }
 
-/// The result of looking up a [`Named`].
+/// The result of looking up a [`Lookup`].
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct LookupResult {
     /// Whether this callback was recorded before.
     pub(super) is_here: bool,
     /// The payment, if it is known.
@@ -138,9 +147,9 @@ pub(super) struct Known {
 
 /// Looks up what callbacks name, in the order of `named`. Orders and customers belong to other modules; this one reads them and
 /// never writes them.
-pub(super) async fn look_up(conn: &mut PgConnection, named: &[Named<'_>]) -> Result<Vec<Known>, sqlx::Error> {
+pub(super) async fn look_up(conn: &mut PgConnection, named: &[Lookup<'_>]) -> Result<Vec<LookupResult>, sqlx::Error> {
     sqlx::query_as!(
-        Known,
+        LookupResult,
         r#"select (select id from callbacks
                    where gateway_id = named.gateway_id and key = named.key and status <> 'refused') is not null as "is_here!",
                   (select id from payments

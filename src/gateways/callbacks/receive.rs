@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::Json as Answer;
+use axum::Json;
 use axum::body::Bytes;
 use axum::extract::rejection::BytesRejection;
 use axum::extract::{Path, State};
@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 use crate::companies::{CallingCompany, Scope};
 use crate::gateways::Gateways;
-use crate::gateways::accounts::Found;
+use crate::gateways::accounts::CallbackGateway;
 use crate::gateways::callbacks::record::Arrival;
-use crate::gateways::callbacks::refusal::Refusal;
+use crate::gateways::callbacks::refusal::CallbackRefusal;
 use crate::gateways::callbacks::resolve::{self, Hints};
 use crate::gateways::driver::Incoming;
 use crate::kernel::client_address::ClientAddress;
@@ -24,7 +24,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 
 /// The response to a callback that was accepted (decisions, section 8).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::gateways) enum Taken {
+pub(in crate::gateways) enum Acknowledgement {
     /// The callback is new.
     Received,
     /// The callback was received before.
@@ -33,7 +33,7 @@ pub(in crate::gateways) enum Taken {
     Ignored,
 }
 
-impl Taken {
+impl Acknowledgement {
     fn message(self) -> &'static str {
         match self {
             Self::Received => "Webhook received.",
@@ -51,7 +51,7 @@ pub(super) async fn with_key(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Callbacks)?;
+    caller.require_scope(Scope::Callbacks)?;
     let body = read(body)?;
     gateways.throttled((caller.key.uuid(), client), gateways.take_from_company(&caller, &headers, body)).await
 }
@@ -78,24 +78,24 @@ impl Gateways {
     async fn throttled(
         &self,
         (caller, client): (Uuid, ClientAddress),
-        taking: impl Future<Output = Result<Taken, Problem>>,
+        taking: impl Future<Output = Result<Acknowledgement, Problem>>,
     ) -> Result<Response, Problem> {
-        let standing = self.throttle.hit((caller, client.network()));
-        if !standing.allowed {
-            return Ok(standing.refusal());
+        let status = self.throttle.hit((caller, client.network()));
+        if !status.allowed {
+            return Ok(status.refusal());
         }
         let mut response = match taking.await {
-            Ok(taken) => Answer(json!({ "message": taken.message() })).into_response(),
+            Ok(taken) => Json(json!({ "message": taken.message() })).into_response(),
             Err(problem) => problem.into_response(),
         };
-        standing.show(&mut response);
+        status.apply_headers(&mut response);
         Ok(response)
     }
 
-    async fn take_from_company(&self, caller: &CallingCompany, headers: &HeaderMap, body: Bytes) -> Result<Taken, Problem> {
+    async fn take_from_company(&self, caller: &CallingCompany, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
         let hints = Hints::read(headers, &body);
         if hints.names_another_company(caller.company) {
-            return Err(self.refuse(caller.company, None, Refusal::CompanyMismatch, &body).await);
+            return Err(self.refuse(caller.company, None, CallbackRefusal::CompanyMismatch, &body).await);
         }
         let found = match hints.gateway {
             None => resolve::choose(&self.find_all_active(caller.company).await?, headers),
@@ -103,7 +103,7 @@ impl Gateways {
                 Some(id) => self.find_active(id).await?.filter(|found| found.company == caller.company),
                 None => None,
             }
-            .ok_or(Refusal::GatewayNotConfigured),
+            .ok_or(CallbackRefusal::GatewayNotConfigured),
         };
         match found {
             Ok(found) => self.take(found, headers, body).await,
@@ -111,24 +111,24 @@ impl Gateways {
         }
     }
 
-    async fn take_from_gateway(&self, id: GatewayId, headers: &HeaderMap, body: Bytes) -> Result<Taken, Problem> {
+    async fn take_from_gateway(&self, id: GatewayId, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
         // Without a gateway there is no company to record the callback for.
         let found = self.find_active(id).await?.ok_or(ProblemCode::GatewayNotConfigured)?;
         if Hints::read(headers, &body).names_another_company(found.company) {
-            return Err(self.refuse(found.company, Some(found.id), Refusal::CompanyMismatch, &body).await);
+            return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::CompanyMismatch, &body).await);
         }
         self.take(found, headers, body).await
     }
 
     /// Accepts a callback that claims to come from `found`.
-    async fn take(&self, found: Arc<Found>, headers: &HeaderMap, body: Bytes) -> Result<Taken, Problem> {
+    async fn take(&self, found: Arc<CallbackGateway>, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
         let now = self.clock.now();
         if let Err(why) = found.account.verify(&Incoming { headers, body: &body, now }) {
-            return Err(self.refuse(found.company, Some(found.id), Refusal::NotGenuine(why), &body).await);
+            return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::NotGenuine(why), &body).await);
         }
         let arrival = Arc::new(Arrival::read(found, body, now));
         match self.recording.write(Arc::clone(&arrival)).await? {
-            Ok(Taken::Repeated) => Box::pin(self.repeat(&arrival.from, &arrival.genuine.key)).await,
+            Ok(Acknowledgement::Repeated) => Box::pin(self.repeat(&arrival.from, &arrival.parsed.key)).await,
             taken => taken.map_err(Problem::from),
         }
     }

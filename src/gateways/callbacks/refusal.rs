@@ -5,24 +5,24 @@ use sqlx::PgConnection;
 
 use crate::gateways::Gateways;
 use crate::gateways::callbacks::{Status, queries};
-use crate::gateways::driver::NotGenuine;
+use crate::gateways::driver::SignatureError;
 use crate::gateways::ledger;
+use crate::kernel::crypto::sha256;
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
-use crate::kernel::secrets::sha256;
 
 /// Maximum rate of refused callbacks that are kept per gateway, or per company if the gateway is unknown. The others are not
 /// recorded.
-const KEPT: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
+const KEPT_REFUSALS: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
 /// The length of the beginning of a body that is kept, in bytes.
-const BEGINNING: usize = 4096;
+const MAX_KEPT_BODY_LEN: usize = 4096;
 /// How long refused callbacks are kept.
-const KEPT_FOR: TimeDelta = TimeDelta::days(14);
+const REFUSAL_RETENTION: TimeDelta = TimeDelta::days(14);
 
 /// Why a callback is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum CallbackRefusal {
     /// The callback names another company.
     CompanyMismatch,
     /// The callback names none of the company's gateways, or the company has none.
@@ -30,10 +30,10 @@ pub(super) enum Refusal {
     /// Several gateways match the callback.
     GatewayAmbiguous,
     /// The callback is not signed by its gateway.
-    NotGenuine(NotGenuine),
+    NotGenuine(SignatureError),
 }
 
-impl Refusal {
+impl CallbackRefusal {
     fn reason(self) -> &'static str {
         match self {
             Self::CompanyMismatch | Self::GatewayNotConfigured | Self::GatewayAmbiguous => self.code().as_str(),
@@ -59,15 +59,15 @@ impl Refusal {
 }
 
 /// The response does not say what is wrong with a signature; the ledger does.
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
+impl From<CallbackRefusal> for Problem {
+    fn from(refusal: CallbackRefusal) -> Self {
         refusal.code().into()
     }
 }
 
 impl Gateways {
     /// Records a refused callback, if the rate limit allows it, and returns the response.
-    pub(super) async fn refuse(&self, company: CompanyId, gateway: Option<GatewayId>, refusal: Refusal, body: &[u8]) -> Problem {
+    pub(super) async fn refuse(&self, company: CompanyId, gateway: Option<GatewayId>, refusal: CallbackRefusal, body: &[u8]) -> Problem {
         // Boxed: otherwise the state of the statements would be copied with the future of every callback.
         match Box::pin(self.keep_refused(company, gateway, refusal, body)).await {
             Ok(()) => refusal.into(),
@@ -75,11 +75,17 @@ impl Gateways {
         }
     }
 
-    async fn keep_refused(&self, company: CompanyId, gateway: Option<GatewayId>, refusal: Refusal, body: &[u8]) -> Result<(), sqlx::Error> {
+    async fn keep_refused(
+        &self,
+        company: CompanyId,
+        gateway: Option<GatewayId>,
+        refusal: CallbackRefusal,
+        body: &[u8],
+    ) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
         let mut conn = self.pool.acquire().await?;
         let of = gateway.map_or_else(|| company.to_string(), |gateway| gateway.to_string());
-        if !rate_limit::hit(&mut conn, &format!("refused callbacks of {of}"), KEPT, now).await?.allowed {
+        if !rate_limit::hit(&mut conn, &format!("refused callbacks of {of}"), KEPT_REFUSALS, now).await?.allowed {
             return Ok(());
         }
         let refused = ledger::NewCallback {
@@ -92,7 +98,7 @@ impl Gateways {
             status: Status::Refused,
             reason: Some(refusal.reason()),
             detail: Some(refusal.detail()),
-            body: &body[..body.len().min(BEGINNING)],
+            body: &body[..body.len().min(MAX_KEPT_BODY_LEN)],
             body_size: body.len(),
             due_at: None,
         };
@@ -107,5 +113,5 @@ pub(super) fn key_of(body: &[u8]) -> String {
 
 /// Deletes refused callbacks that have been kept long enough.
 pub(super) async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    queries::forget_refused(conn, now - KEPT_FOR).await
+    queries::forget_refused(conn, now - REFUSAL_RETENTION).await
 }

@@ -7,21 +7,21 @@ use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::gateways::accounts::Found;
-use crate::gateways::callbacks::refusal::Refusal;
-use crate::kernel::ids::{CompanyId, GatewayId, NotAnId};
+use crate::gateways::accounts::CallbackGateway;
+use crate::gateways::callbacks::refusal::CallbackRefusal;
+use crate::kernel::ids::{CompanyId, GatewayId, InvalidId};
 
 /// What a callback claims about itself, before it is verified.
 #[derive(Debug, Default)]
 pub(super) struct Hints {
     company: Option<Value>,
     /// The gateway it names; an error if that is not a gateway id.
-    pub(super) gateway: Option<Result<GatewayId, NotAnId>>,
+    pub(super) gateway: Option<Result<GatewayId, InvalidId>>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Named {
+struct NamedInBody {
     company_uuid: Option<Value>,
     gateway_uuid: Option<Value>,
 }
@@ -29,7 +29,7 @@ struct Named {
 impl Hints {
     /// A body that is not a JSON object gives no hints.
     pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Self {
-        let named: Named = serde_json::from_slice(body).unwrap_or_default();
+        let named: NamedInBody = serde_json::from_slice(body).unwrap_or_default();
         let in_header = || headers.get("x-gateway-id").map(|value| value.to_str().unwrap_or_default().trim().parse());
         let gateway = named.gateway_uuid.map(|value| value.as_str().unwrap_or_default().parse()).or_else(in_header);
         Self { company: named.company_uuid, gateway }
@@ -42,14 +42,14 @@ impl Hints {
 }
 
 /// Selects the gateway of a company that a callback with these headers comes from.
-pub(super) fn choose(gateways: &[Arc<Found>], headers: &HeaderMap) -> Result<Arc<Found>, Refusal> {
+pub(super) fn choose(gateways: &[Arc<CallbackGateway>], headers: &HeaderMap) -> Result<Arc<CallbackGateway>, CallbackRefusal> {
     let (signing, others): (Vec<_>, Vec<_>) = gateways.iter().partition(|found| {
         let header = found.account.signature_header();
         header.is_some_and(|header| headers.contains_key(header))
     });
     match if signing.is_empty() { others } else { signing }[..] {
         [found] => Ok(Arc::clone(found)),
-        [] => Err(Refusal::GatewayNotConfigured),
-        _ => Err(Refusal::GatewayAmbiguous),
+        [] => Err(CallbackRefusal::GatewayNotConfigured),
+        _ => Err(CallbackRefusal::GatewayAmbiguous),
     }
 }

@@ -8,31 +8,31 @@ use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::companies::CallingCompany;
 use crate::gateways::Gateways;
-use crate::gateways::accounts::{self, Found};
-use crate::gateways::callbacks::queries::Open;
-use crate::gateways::callbacks::receive::Taken;
-use crate::gateways::callbacks::{CallbackRecord, Status, process as processing, queries, refusal};
+use crate::gateways::accounts::{self, CallbackGateway};
+use crate::gateways::callbacks::queries::PendingCallback;
+use crate::gateways::callbacks::receive::Acknowledgement;
+use crate::gateways::callbacks::{CallbackRecord, Status, apply, queries, refusal};
 use crate::gateways::driver::NotUnderstood;
 use crate::gateways::ledger;
 use crate::kernel::database::is_unavailable;
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::CallbackId;
-use crate::kernel::json::Json;
+use crate::kernel::json::JsonBody;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::telemetry::chain;
-use crate::resources::{Edit, NoMembers, Writing};
+use crate::resources::{EmptyBody, RecordTransaction, WriteRequest};
 
 /// The interval at which the worker looks for due callbacks.
-const EVERY: Duration = Duration::from_secs(30);
+const POLL_INTERVAL: Duration = Duration::from_secs(30);
 /// When a failed callback is retried, counted from its arrival. Most internal faults are gone within a minute; most wrong settings
 /// are corrected within a day.
-const AFTER: [TimeDelta; 5] =
+const RETRY_SCHEDULE: [TimeDelta; 5] =
     [TimeDelta::minutes(1), TimeDelta::minutes(6), TimeDelta::minutes(36), TimeDelta::minutes(156), TimeDelta::minutes(636)];
 
 /// The next scheduled retry of a callback that arrived at `came_at`; `None` after the last one. Retries by the gateway or by hand
 /// do not change the schedule.
 pub(super) fn next_attempt(came_at: DateTime<Utc>, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
-    AFTER.iter().map(|after| came_at + *after).find(|at| *at > now)
+    RETRY_SCHEDULE.iter().map(|after| came_at + *after).find(|at| *at > now)
 }
 
 /// Why a genuine callback could not be processed.
@@ -68,47 +68,47 @@ impl Failure {
 
 /// `POST callbacks/{uuid}/process`: processes a callback now, whatever its schedule.
 pub(super) async fn process(
-    Writing { room: gateways, caller, id }: Writing<CallbackRecord>,
-    Json(NoMembers {}): Json<NoMembers>,
+    WriteRequest { state: gateways, caller, id }: WriteRequest<CallbackRecord>,
+    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
 ) -> Result<Response, Problem> {
     gateways.process_by_hand(&caller, id).await?;
-    let mut edit = Edit::by(&gateways, &caller).await?;
-    Ok(edit.show::<CallbackRecord>(id).await?.answer(StatusCode::OK))
+    let mut transaction = RecordTransaction::by(&gateways, &caller).await?;
+    Ok(transaction.show::<CallbackRecord>(id).await?.answer(StatusCode::OK))
 }
 
 impl Gateways {
     /// Handles a duplicate. If the callback has failed so far, it is processed again with the current settings of the gateway.
-    pub(super) async fn repeat(&self, from: &Found, key: &str) -> Result<Taken, Problem> {
-        match ledger::unless_crossed(|| self.try_repeated(from, key)).await {
+    pub(super) async fn repeat(&self, from: &CallbackGateway, key: &str) -> Result<Acknowledgement, Problem> {
+        match ledger::retry_on_conflict(|| self.try_repeated(from, key)).await {
             Ok(taken) => taken.map_err(Problem::from),
             Err(error) => {
                 // The callback stays as it was and is retried on schedule.
                 Failure::of(error)?;
-                Ok(Taken::Received)
+                Ok(Acknowledgement::Received)
             }
         }
     }
 
-    async fn try_repeated(&self, from: &Found, key: &str) -> Result<Result<Taken, NotUnderstood>, sqlx::Error> {
+    async fn try_repeated(&self, from: &CallbackGateway, key: &str) -> Result<Result<Acknowledgement, NotUnderstood>, sqlx::Error> {
         let mut transaction = self.pool.begin().await?;
-        let Some(open) = queries::lock_failed(&mut transaction, from.id, key).await? else { return Ok(Ok(Taken::Repeated)) };
-        let told = processing::again(&mut transaction, from, &open, self.clock.now()).await?;
+        let Some(pending) = queries::lock_failed(&mut transaction, from.id, key).await? else { return Ok(Ok(Acknowledgement::Repeated)) };
+        let outcome = apply::reprocess(&mut transaction, from, &pending, self.clock.now()).await?;
         transaction.commit().await?;
-        self.news.committed();
-        Ok(told.map(|_| Taken::Received))
+        self.notifier.committed();
+        Ok(outcome.map(|_| Acknowledgement::Received))
     }
 
     async fn process_by_hand(&self, caller: &CallingCompany, id: CallbackId) -> Result<(), Problem> {
-        let mut edit = Edit::by(self, caller).await?;
-        let callback = edit.lock::<CallbackRecord>(id).await?;
+        let mut transaction = RecordTransaction::by(self, caller).await?;
+        let callback = transaction.lock::<CallbackRecord>(id).await?;
         match callback.fields.status {
             Status::Refused => Err(ProblemCode::CallbackRefused.into()),
             Status::Processed => Ok(()),
             // Settings may have changed, so that an ignored callback contains something of use now.
             Status::Failed | Status::Ignored => {
-                let open = queries::find_open(edit.conn(), id).await?;
-                drop(edit);
-                self.try_again(open).await
+                let pending = queries::find_pending(transaction.conn(), id).await?;
+                drop(transaction);
+                self.try_again(pending).await
             }
         }
     }
@@ -122,7 +122,7 @@ impl Gateways {
                     tracing::warn!(error = chain(&error), "callbacks are waiting for the database");
                 }
             };
-            until.every(EVERY, round).await;
+            until.every(POLL_INTERVAL, round).await;
         });
     }
 
@@ -133,36 +133,36 @@ impl Gateways {
         refusal::sweep(&mut *self.pool.acquire().await?, now).await?;
         let mut tried = 0;
         // Each claim moves the due time on, so that a callback that crashes the program is not the first one again.
-        while let Some(open) = queries::claim_due(&mut *self.pool.acquire().await?, now, now + AFTER[0]).await? {
+        while let Some(pending) = queries::claim_due(&mut *self.pool.acquire().await?, now, now + RETRY_SCHEDULE[0]).await? {
             // Errors have been logged and, as far as possible, recorded.
-            let _ = self.try_again(open).await;
+            let _ = self.try_again(pending).await;
             tried += 1;
         }
         Ok(tried)
     }
 
     /// One attempt, in a transaction of its own.
-    async fn try_again(&self, open: Open) -> Result<(), Problem> {
+    async fn try_again(&self, pending: PendingCallback) -> Result<(), Problem> {
         let now = self.clock.now();
-        if let Err(error) = ledger::unless_crossed(|| self.try_in_transaction(&open, now)).await {
+        if let Err(error) = ledger::retry_on_conflict(|| self.try_in_transaction(&pending, now)).await {
             let failure = Failure::of(error)?;
-            queries::record_failure(&mut *self.pool.acquire().await?, &open, &failure, now).await?;
+            queries::record_failure(&mut *self.pool.acquire().await?, &pending, &failure, now).await?;
         }
         Ok(())
     }
 
-    async fn try_in_transaction(&self, open: &Open, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    async fn try_in_transaction(&self, pending: &PendingCallback, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
         let mut transaction = self.pool.begin().await?;
-        if !queries::lock_unprocessed(&mut transaction, open.id).await? {
+        if !queries::lock_unprocessed(&mut transaction, pending.id).await? {
             return Ok(());
         }
-        match accounts::find_any(&mut transaction, &self.key, open.gateway).await {
-            Ok(Some(found)) => _ = processing::again(&mut transaction, &found, open, now).await?,
+        match accounts::find_any(&mut transaction, &self.key, pending.gateway).await {
+            Ok(Some(found)) => _ = apply::reprocess(&mut transaction, &found, pending, now).await?,
             // The reason why the secret cannot be decrypted has been logged.
-            Ok(None) | Err(_) => queries::record_failure(&mut transaction, open, &Failure::unreadable(), now).await?,
+            Ok(None) | Err(_) => queries::record_failure(&mut transaction, pending, &Failure::unreadable(), now).await?,
         }
         transaction.commit().await?;
-        self.news.committed();
+        self.notifier.committed();
         Ok(())
     }
 }

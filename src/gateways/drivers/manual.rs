@@ -4,8 +4,8 @@ use axum::http::HeaderName;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use crate::companies::gateways::SigningSecret;
-use crate::gateways::driver::{Account, BadSettings, Driver, Finding, Incoming, NotGenuine, NotUnderstood, Reading};
+use crate::companies::gateways::GatewaySigningSecret;
+use crate::gateways::driver::{Account, Driver, Finding, Incoming, NotUnderstood, Reading, SettingsError, SignatureError};
 
 #[derive(Debug)]
 pub(super) struct Manual;
@@ -15,9 +15,9 @@ impl Driver for Manual {
         "manual"
     }
 
-    fn account(&self, settings: &Map<String, Value>, _: Option<SigningSecret>) -> Result<Box<dyn Account>, BadSettings> {
+    fn account(&self, settings: &Map<String, Value>, _: Option<GatewaySigningSecret>) -> Result<Box<dyn Account>, SettingsError> {
         match settings.keys().next() {
-            Some(key) => Err(BadSettings { path: key.clone(), reason: "A manual gateway has no settings.".to_owned() }),
+            Some(key) => Err(SettingsError { path: key.clone(), reason: "A manual gateway has no settings.".to_owned() }),
             None => Ok(Box::new(Self)),
         }
     }
@@ -28,12 +28,12 @@ impl Account for Manual {
         None
     }
 
-    fn verify(&self, _: &Incoming<'_>) -> Result<(), NotGenuine> {
-        Err(NotGenuine::SignatureMissing)
+    fn verify(&self, _: &Incoming<'_>) -> Result<(), SignatureError> {
+        Err(SignatureError::SignatureMissing)
     }
 
     fn read(&self, _: &Value) -> Reading {
-        Reading { id: None, kind: None, told: Err(NotUnderstood("A manual gateway does not accept callbacks.".to_owned())) }
+        Reading { id: None, kind: None, update: Err(NotUnderstood("A manual gateway does not accept callbacks.".to_owned())) }
     }
 
     fn check(&self, _: DateTime<Utc>) -> Vec<Finding> {

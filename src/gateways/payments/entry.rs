@@ -105,9 +105,9 @@ mod tests {
     }
 
     /// The facts, each with its numbers, and the events.
-    type Told = (Vec<(i32, CallbackId, i16, Fact)>, Vec<String>);
+    type Written = (Vec<(i32, CallbackId, i16, Fact)>, Vec<String>);
 
-    fn told(entry: &Entry<'_>) -> Told {
+    fn written(entry: &Entry<'_>) -> Written {
         let facts = entry.facts.iter().map(|new| (new.sequence, new.report.callback, new.position, new.fact.clone()));
         let events = entry.events.iter().map(|event| format!("{} {}", event.name.as_str(), event.data["amount"]));
         (facts.collect(), events.collect())
@@ -127,14 +127,14 @@ mod tests {
         let mut state = None;
         for report in &reports {
             let entry = Entry::of(payment, known.clone(), &[report]);
-            let (facts, events) = told(&entry);
+            let (facts, events) = written(&entry);
             known.extend(facts.iter().map(|(.., fact)| fact.clone()));
             one_by_one.0.extend(facts);
             one_by_one.1.extend(events);
             moved.push(entry.has_moved);
             state = Some(entry.state);
         }
-        assert_eq!(told(&together), one_by_one);
+        assert_eq!(written(&together), one_by_one);
         assert_eq!(one_by_one.0.iter().map(|(sequence, ..)| *sequence).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
         assert_eq!(one_by_one.1, ["refund.processed 300", "payment.succeeded 1000", "refund.processed 400"]);
         assert_eq!((together.has_moved, moved), (true, vec![true, true, false, true]), "what is told again moves nothing");

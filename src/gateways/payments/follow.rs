@@ -36,15 +36,15 @@ pub async fn what_follows<'a>(
     now: DateTime<Utc>,
 ) -> Result<Vec<Entry<'a>>, sqlx::Error> {
     let mut known = known(conn, reports).await?;
-    let mut told = BTreeMap::<_, Vec<_>>::new();
+    let mut by_payment = BTreeMap::<_, Vec<_>>::new();
     for report in reports {
-        told.entry((report.gateway, report.transaction)).or_default().push(report);
+        by_payment.entry((report.gateway, report.transaction)).or_default().push(report);
     }
     let entry = |reports: Vec<&'a Report<'a>>| {
         let payment = reports[0].payment.unwrap_or_else(|| PaymentId::new(now));
         Entry::of(payment, known.remove(&payment).unwrap_or_default(), &reports)
     };
-    Ok(told.into_values().map(entry).collect())
+    Ok(by_payment.into_values().map(entry).collect())
 }
 
 /// All facts recorded before about the payments in the reports.

@@ -17,7 +17,7 @@ use crate::gateways::Gateways;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CallbackId, CustomerId, GatewayId, OrderId, PaymentId};
 use crate::members;
-use crate::resources::{Described, Filter, Record, Reference, Resource};
+use crate::resources::{FieldDoc, Filter, Record, Reference, Resource};
 
 pub(super) use entry::Entry;
 pub use facts::{Fact, FactKind, Normalised};
@@ -53,15 +53,15 @@ crate::read_only! {
 
 impl Resource for Payment {
     type Id = PaymentId;
-    type Room = Gateways;
+    type State = Gateways;
 
     const SINGULAR: &'static str = "payment";
     const PLURAL: &'static str = "payments";
     const FILTERS: &'static [Filter] = &[
         Filter::id::<GatewayId>("gateway").on("gateway_id"),
         Filter::text("gateway_transaction_id").on("transaction_id"),
-        Filter::word::<Kind>("kind"),
-        Filter::word::<Status>("status"),
+        Filter::text_enum::<Kind>("kind"),
+        Filter::text_enum::<Status>("status"),
         Filter::text("currency"),
         Filter::id::<OrderId>("order").on("order_id"),
         Filter::id::<CustomerId>("customer").on("customer_id"),
@@ -71,11 +71,11 @@ impl Resource for Payment {
     /// Every fact, oldest first.
     async fn details(_: &Gateways, conn: &mut PgConnection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let history = queries::list_history(conn, payment.id).await?;
-        Ok(members! { "history": history.into_iter().map(Told::member).collect::<Vec<_>>() })
+        Ok(members! { "history": history.into_iter().map(HistoryEntry::member).collect::<Vec<_>>() })
     }
 
-    fn shown_beside() -> Vec<Described> {
-        vec![Described::formed(
+    fn read_only_fields() -> Vec<FieldDoc> {
+        vec![FieldDoc::with_schema(
             "history",
             "The facts recorded about the payment, oldest first. Only in the response for a single payment.",
             json!({ "type": "array", "items": { "type": "object" } }),
@@ -85,7 +85,7 @@ impl Resource for Payment {
 
 /// A fact as the history shows it.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct HistoryEntry {
     callback: CallbackId,
     fact: FactKind,
     reference: String,
@@ -95,7 +95,7 @@ pub(super) struct Told {
     recorded_at: DateTime<Utc>,
 }
 
-impl Told {
+impl HistoryEntry {
     fn member(self) -> Value {
         json!({
             "fact": self.fact,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use sqlx::PgConnection;
 
-use crate::gateways::payments::{Fact, FactKind, Told};
+use crate::gateways::payments::{Fact, FactKind, HistoryEntry};
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, OrderId, PaymentId};
 
 /// All known facts about the payments.
@@ -32,9 +32,9 @@ pub(super) async fn list_facts(conn: &mut PgConnection, payments: &[PaymentId]) 
     Ok(facts.collect())
 }
 
-pub(super) async fn list_history(conn: &mut PgConnection, payment: PaymentId) -> Result<Vec<Told>, sqlx::Error> {
+pub(super) async fn list_history(conn: &mut PgConnection, payment: PaymentId) -> Result<Vec<HistoryEntry>, sqlx::Error> {
     sqlx::query_as!(
-        Told,
+        HistoryEntry,
         r#"select callback_id as "callback: CallbackId", fact as "fact: FactKind", reference, amount, currency, message, recorded_at
            from payment_facts where payment_id = $1 order by sequence"#,
         payment.uuid(),

@@ -1,6 +1,6 @@
 //! Errors of the API: RFC 9457 problem documents on every failed response (`docs/specification/decisions.md`, section 1).
 //!
-//! A handler returns a [`Problem`]. The response carries it as an extension, and [`crate::kernel::request::layer`], which knows the
+//! A handler returns a [`Problem`]. The response carries it as an extension, and [`crate::kernel::middleware::layer`], which knows the
 //! request id, writes the body. A failed response without a problem (an unknown route, a body over the limit) gets the default
 //! problem of its status code there, so that every failed response has the same format.
 

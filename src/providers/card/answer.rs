@@ -13,7 +13,7 @@ pub struct CardCustomerId(String);
 /// The text is not a valid id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id of the card provider must have 1 to 255 visible ASCII characters")]
-pub struct NotACardCustomerId;
+pub struct InvalidCardCustomerId;
 
 impl CardCustomerId {
     /// The id in the provider's spelling.
@@ -23,11 +23,11 @@ impl CardCustomerId {
 }
 
 impl TryFrom<String> for CardCustomerId {
-    type Error = NotACardCustomerId;
+    type Error = InvalidCardCustomerId;
 
-    fn try_from(text: String) -> Result<Self, NotACardCustomerId> {
+    fn try_from(text: String) -> Result<Self, InvalidCardCustomerId> {
         let fits = (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if fits { Ok(Self(text)) } else { Err(NotACardCustomerId) }
+        if fits { Ok(Self(text)) } else { Err(InvalidCardCustomerId) }
     }
 }
 

@@ -11,7 +11,7 @@ pub struct ApiVersion(String);
 /// The text is not an API version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The version of the card provider's API must be a date, such as 2024-06-20.")]
-pub struct NotAnApiVersion;
+pub struct InvalidApiVersion;
 
 impl ApiVersion {
     /// The version as the value of the header.
@@ -21,9 +21,9 @@ impl ApiVersion {
 }
 
 impl FromStr for ApiVersion {
-    type Err = NotAnApiVersion;
+    type Err = InvalidApiVersion;
 
-    fn from_str(text: &str) -> Result<Self, NotAnApiVersion> {
+    fn from_str(text: &str) -> Result<Self, InvalidApiVersion> {
         let (date, word) = match text.split_once('.') {
             Some((date, word)) => (date, Some(word)),
             None => (text, None),
@@ -31,14 +31,14 @@ impl FromStr for ApiVersion {
         let is_date = date.len() == 10
             && date.bytes().enumerate().all(|(at, byte)| if at == 4 || at == 7 { byte == b'-' } else { byte.is_ascii_digit() });
         let is_word = word.is_none_or(|word| (1..=30).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_lowercase()));
-        if is_date && is_word { Ok(Self(text.to_owned())) } else { Err(NotAnApiVersion) }
+        if is_date && is_word { Ok(Self(text.to_owned())) } else { Err(InvalidApiVersion) }
     }
 }
 
 impl TryFrom<String> for ApiVersion {
-    type Error = NotAnApiVersion;
+    type Error = InvalidApiVersion;
 
-    fn try_from(text: String) -> Result<Self, NotAnApiVersion> {
+    fn try_from(text: String) -> Result<Self, InvalidApiVersion> {
         text.parse()
     }
 }
@@ -59,7 +59,7 @@ mod tests {
             assert_eq!(text.parse::<ApiVersion>().unwrap().as_str(), text);
         }
         for text in ["", "latest", "2024-6-20", "2024-06-20.", "2024-06-20.A", "2024-06-20\r\nx: y", "2024/06/20", "2024-06-20 "] {
-            assert_eq!(text.parse::<ApiVersion>(), Err(NotAnApiVersion), "{text:?}");
+            assert_eq!(text.parse::<ApiVersion>(), Err(InvalidApiVersion), "{text:?}");
         }
     }
 }

@@ -11,11 +11,11 @@ use crate::providers::RouteName;
 use crate::providers::address::is_secure;
 use crate::providers::body::{self, ReadError};
 use crate::providers::card::answer::Refusal;
-use crate::providers::card::{ApiVersion, BadSettings, CardError, Settings};
+use crate::providers::card::{ApiVersion, CardError, Settings, SettingsError};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// The backoff before the first retry. The backoff before the n-th retry is n times as long.
-const PAUSE: Duration = Duration::from_millis(250);
+const RETRY_DELAY: Duration = Duration::from_millis(250);
 const NOT_UNDERSTOOD: &str = "an answer nobody understands";
 
 /// A client of the card provider.
@@ -29,9 +29,9 @@ pub struct Card {
 
 impl Card {
     /// Creates the client from the settings.
-    pub fn new(settings: &Settings) -> Result<Self, BadSettings> {
+    pub fn new(settings: &Settings) -> Result<Self, SettingsError> {
         if !is_secure(&settings.base_url) {
-            return Err(BadSettings::BaseUrl);
+            return Err(SettingsError::BaseUrl);
         }
         let client = Client::builder()
             .connect_timeout(CONNECT_LIMIT)
@@ -76,7 +76,7 @@ impl Card {
             if tried >= tries(answer.status()) {
                 return read(answer).await;
             }
-            tokio::time::sleep(PAUSE * tried).await;
+            tokio::time::sleep(RETRY_DELAY * tried).await;
             tried += 1;
         }
     }

@@ -18,7 +18,7 @@ use crate::providers::RouteName;
 use crate::providers::address::NOT_SECURE;
 
 pub use answer::{CardCustomerId, EphemeralKey, SetupIntent};
-pub use api_version::{ApiVersion, NotAnApiVersion};
+pub use api_version::{ApiVersion, InvalidApiVersion};
 pub use client::Card;
 
 /// `[providers.card]`
@@ -38,7 +38,7 @@ pub struct Settings {
 
 /// The settings cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum BadSettings {
+pub enum SettingsError {
     /// `providers.card.base_url`
     #[error("providers.card.base_url {NOT_SECURE}")]
     BaseUrl,

@@ -7,15 +7,15 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::kernel::clock::Clock;
+use crate::kernel::crypto::sha256;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::secrets::sha256;
 use crate::kernel::settings;
 use crate::providers::RouteName;
 use crate::providers::identity::claims::{Claims, Flaw};
 use crate::providers::identity::code_exchange::CodeExchange;
 use crate::providers::identity::settings::{address, all_or_none, required};
 use crate::providers::identity::tokens::IdentityTokens;
-use crate::providers::identity::{BadSettings, NoAnswer, Provider, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{NoAnswer, Provider, SettingsError, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_a]`
 #[derive(Clone, Debug, Deserialize)]
@@ -66,7 +66,7 @@ pub struct IdpA {
 }
 
 impl IdpA {
-    pub(super) fn new(settings: &IdpASettings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Option<Self>, BadSettings> {
+    pub(super) fn new(settings: &IdpASettings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Option<Self>, SettingsError> {
         let IdpASettings { issuers, audiences, jwks_url, client_id, client_secret, token_url, .. } = settings;
         let is_offered = all_or_none(&[
             ("providers.idp_a.issuers", !issuers.is_empty()),

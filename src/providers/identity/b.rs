@@ -13,7 +13,7 @@ use crate::providers::RouteName;
 use crate::providers::identity::claims::Flaw;
 use crate::providers::identity::settings::{address, all_or_none};
 use crate::providers::identity::tokens::IdentityTokens;
-use crate::providers::identity::{BadSettings, NoAnswer, Provider, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{NoAnswer, Provider, SettingsError, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_b]`
 #[derive(Clone, Debug, Deserialize)]
@@ -53,7 +53,7 @@ pub struct IdpB {
 }
 
 impl IdpB {
-    pub(super) fn new(settings: &IdpBSettings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Option<Self>, BadSettings> {
+    pub(super) fn new(settings: &IdpBSettings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Option<Self>, SettingsError> {
         let IdpBSettings { issuers, client_ids, jwks_url, timeout, .. } = settings;
         let is_offered = all_or_none(&[
             ("providers.idp_b.issuers", !issuers.is_empty()),

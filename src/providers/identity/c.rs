@@ -12,7 +12,7 @@ use crate::providers::RouteName;
 use crate::providers::identity::claims::{Flaw, Subject};
 use crate::providers::identity::graph::Graph;
 use crate::providers::identity::settings::{address, required};
-use crate::providers::identity::{BadSettings, NoAnswer, Provider, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{NoAnswer, Provider, SettingsError, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_c]`
 #[derive(Clone, Debug, Deserialize)]
@@ -73,7 +73,7 @@ pub struct IdpC {
 }
 
 impl IdpC {
-    pub(super) fn new(settings: &IdpCSettings, clock: &Clock) -> Result<Option<Self>, BadSettings> {
+    pub(super) fn new(settings: &IdpCSettings, clock: &Clock) -> Result<Option<Self>, SettingsError> {
         let IdpCSettings { graph_url, app_id, app_secret, .. } = settings;
         match settings.verification {
             None => Ok(None),

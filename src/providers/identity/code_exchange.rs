@@ -5,12 +5,12 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
 use url::Url;
 
-use crate::kernel::telemetry::chain;
+use crate::kernel::error_chain::chain;
 use crate::providers::identity::outgoing::{NoAnswer, ask, read};
 use crate::providers::identity::{Flaw, VerifyError};
 
 /// Seconds after which a retry is recommended if the provider did not respond.
-const ASK_AGAIN_AFTER: u64 = 5;
+const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// The client of the token endpoint, with the app's credentials.
 #[derive(Clone, Debug)]
@@ -63,11 +63,11 @@ impl CodeExchange {
             Ok(Err(OAuthError::InvalidGrant)) => Err(Flaw::NotConfirmed.into()),
             Ok(Err(error)) => {
                 tracing::error!(?error, "an identity provider refused the client: providers.idp_a.client_id or client_secret is wrong");
-                Err(VerifyError::Unavailable { seconds: ASK_AGAIN_AFTER })
+                Err(VerifyError::Unavailable { seconds: RETRY_AFTER_SECONDS })
             }
             Err(error) => {
                 tracing::warn!(error = chain(&error), "an authorization code could not be exchanged");
-                Err(VerifyError::Unavailable { seconds: ASK_AGAIN_AFTER })
+                Err(VerifyError::Unavailable { seconds: RETRY_AFTER_SECONDS })
             }
         }
     }

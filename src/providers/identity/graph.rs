@@ -9,13 +9,13 @@ use serde::Deserialize;
 use url::Url;
 
 use crate::kernel::clock::Clock;
-use crate::kernel::telemetry::chain;
+use crate::kernel::error_chain::chain;
 use crate::providers::identity::claims::{Flaw, Subject};
 use crate::providers::identity::outgoing::{NoAnswer, ask, client, read};
-use crate::providers::identity::{BadSettings, VerifyError};
+use crate::providers::identity::{SettingsError, VerifyError};
 
 /// Seconds after which a retry is recommended if the provider did not respond.
-const ASK_AGAIN_AFTER: u64 = 5;
+const RETRY_AFTER_SECONDS: u64 = 5;
 
 /// The client of the provider's API, with the app's credentials.
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ struct Inspected {
 }
 
 impl Graph {
-    pub(super) fn new(url: &Url, app_id: String, app_secret: SecretString, timeout: Duration, clock: Clock) -> Result<Self, BadSettings> {
+    pub(super) fn new(url: &Url, app_id: String, app_secret: SecretString, timeout: Duration, clock: Clock) -> Result<Self, SettingsError> {
         let mut debug_token = url.clone();
         if let Ok(mut path) = debug_token.path_segments_mut() {
             path.pop_if_empty().push("debug_token");
@@ -63,7 +63,7 @@ impl Graph {
             Ok(_) => Err(Flaw::NotConfirmed.into()),
             Err(error) => {
                 tracing::warn!(error = chain(&error), "an access token could not be verified by its provider");
-                Err(VerifyError::Unavailable { seconds: ASK_AGAIN_AFTER })
+                Err(VerifyError::Unavailable { seconds: RETRY_AFTER_SECONDS })
             }
         }
     }

@@ -13,16 +13,16 @@ use tokio::sync::{OwnedMutexGuard, oneshot};
 use url::Url;
 
 use crate::kernel::clock::{Clock, seconds_until};
+use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::telemetry::chain;
 use crate::providers::identity::keys::{Key, read_keys};
 use crate::providers::identity::outgoing::{NoAnswer, ask};
 use crate::providers::identity::{Flaw, VerifyError};
 
 /// The age at which keys are fetched again, so that a key that the provider has withdrawn stops working.
-const FRESH_FOR: TimeDelta = TimeDelta::hours(1);
+const MAX_AGE: TimeDelta = TimeDelta::hours(1);
 /// The minimum interval between two fetches for tokens.
-const ASKED_EVERY: TimeDelta = TimeDelta::minutes(1);
+const REFRESH_INTERVAL: TimeDelta = TimeDelta::minutes(1);
 
 /// The keys at one URL.
 #[derive(Clone, Debug)]
@@ -31,14 +31,14 @@ pub(super) struct Jwks {
     client: Client,
     clock: Clock,
     lifecycle: Lifecycle,
-    kept: Arc<Mutex<Kept>>,
+    cached: Arc<Mutex<CachedKeys>>,
     /// Held by the task that fetches the keys.
     flight: Arc<tokio::sync::Mutex<()>>,
 }
 
 /// The cached keys and the times of the requests for them.
 #[derive(Clone, Debug, Default)]
-struct Kept {
+struct CachedKeys {
     keys: Vec<Key>,
     /// The start of the request that returned the keys.
     fetched_at: Option<DateTime<Utc>>,
@@ -47,15 +47,15 @@ struct Kept {
 
 impl Jwks {
     pub(super) fn new(url: Url, client: Client, clock: Clock, lifecycle: Lifecycle) -> Self {
-        Self { url, client, clock, lifecycle, kept: Arc::default(), flight: Arc::default() }
+        Self { url, client, clock, lifecycle, cached: Arc::default(), flight: Arc::default() }
     }
 
     /// Returns the key with this id.
     pub(super) async fn find(&self, id: &str) -> Result<Key, VerifyError> {
         let now = self.clock.now();
         let (key, is_fresh, is_unanswered) = {
-            let kept = self.kept();
-            (kept.key(id).cloned(), kept.is_fresh(now), kept.is_unanswered())
+            let cached = self.cached();
+            (cached.key(id).cloned(), cached.is_fresh(now), cached.is_unanswered())
         };
         match key {
             Some(key) if is_fresh => Ok(key),
@@ -67,7 +67,7 @@ impl Jwks {
             }
             _ => {
                 self.refresh().await;
-                self.kept().find(id, self.clock.now())
+                self.cached().find(id, self.clock.now())
             }
         }
     }
@@ -84,15 +84,15 @@ impl Jwks {
     /// Starts to ask the provider in the background, unless it was asked a moment ago; the receiver is told when that has ended.
     fn ask(&self, flight: OwnedMutexGuard<()>) -> Option<oneshot::Receiver<()>> {
         let now = self.clock.now();
-        if !self.kept().is_due(now) {
+        if !self.cached().is_due(now) {
             return None;
         }
-        self.kept().asked_at = Some(now);
+        self.cached().asked_at = Some(now);
         let (landed, landing) = oneshot::channel();
         let this = self.clone();
         self.lifecycle.spawn(async move {
             match this.fetch().await {
-                Ok(keys) => *this.kept() = Kept { keys, fetched_at: Some(now), asked_at: Some(now) },
+                Ok(keys) => *this.cached() = CachedKeys { keys, fetched_at: Some(now), asked_at: Some(now) },
                 Err(error) => tracing::warn!(url = %this.url, error = chain(&error), "an identity provider's keys could not be fetched"),
             }
             drop(flight);
@@ -111,18 +111,18 @@ impl Jwks {
         read_keys(&document).ok_or(NoAnswer::NotUnderstood)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cached(&self) -> MutexGuard<'_, CachedKeys> {
+        self.cached.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Kept {
+impl CachedKeys {
     fn key(&self, id: &str) -> Option<&Key> {
         self.keys.iter().find(|key| key.id() == id)
     }
 
     fn is_fresh(&self, now: DateTime<Utc>) -> bool {
-        self.fetched_at.is_some_and(|at| now < at + FRESH_FOR)
+        self.fetched_at.is_some_and(|at| now < at + MAX_AGE)
     }
 
     /// Whether the last fetch failed or is still running.
@@ -131,7 +131,7 @@ impl Kept {
     }
 
     fn is_due(&self, now: DateTime<Utc>) -> bool {
-        self.asked_at.is_none_or(|at| at + ASKED_EVERY <= now)
+        self.asked_at.is_none_or(|at| at + REFRESH_INTERVAL <= now)
     }
 
     /// Returns the key or the reason why there is none. If the last fetch failed, the provider may have published the key since.
@@ -140,7 +140,7 @@ impl Kept {
             (Some(key), _) => Ok(key.clone()),
             (None, asked_at) if self.fetched_at.is_some() && self.fetched_at == asked_at => Err(Flaw::Key.into()),
             (None, asked_at) => {
-                let next = asked_at.map_or(now, |at| at + ASKED_EVERY);
+                let next = asked_at.map_or(now, |at| at + REFRESH_INTERVAL);
                 Err(VerifyError::Unavailable { seconds: seconds_until(next, now) })
             }
         }

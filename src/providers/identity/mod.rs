@@ -40,7 +40,7 @@ pub use c::{IdpC, IdpCProof, IdpCSettings, Verification};
 pub use claims::{Flaw, Subject};
 pub use member::user_id_member;
 pub use outgoing::NoAnswer;
-pub use settings::BadSettings;
+pub use settings::SettingsError;
 
 /// The provider that vouches for an identity. The same subject may stand for different people at different providers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,7 +146,7 @@ pub struct IdentityProviders {
 
 impl IdentityProviders {
     /// Creates the configured providers. A provider without settings is not offered.
-    pub fn new(settings: &Settings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Self, BadSettings> {
+    pub fn new(settings: &Settings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Self, SettingsError> {
         let Settings { idp_a, idp_b, idp_c, .. } = settings;
         settings::tell_apart([("idp-a", &idp_a.name), ("idp-b", &idp_b.name), ("idp-c", &idp_c.name)])?;
         Ok(Self {

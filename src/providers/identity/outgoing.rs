@@ -7,7 +7,7 @@ use reqwest::{Client, RequestBuilder, StatusCode};
 use serde::de::DeserializeOwned;
 
 use crate::providers::body::{self, ReadError};
-use crate::providers::identity::BadSettings;
+use crate::providers::identity::SettingsError;
 
 /// A response.
 pub(super) struct Answer {
@@ -33,9 +33,9 @@ pub enum NoAnswer {
 }
 
 /// Creates an HTTP client for one provider.
-pub(super) fn client(timeout: Duration) -> Result<Client, BadSettings> {
+pub(super) fn client(timeout: Duration) -> Result<Client, SettingsError> {
     let built = Client::builder().timeout(timeout).redirect(Policy::none()).build();
-    built.map_err(|error| BadSettings::new("providers", error.to_string()))
+    built.map_err(|error| SettingsError::new("providers", error.to_string()))
 }
 
 /// Sends the request and reads the whole response.

@@ -8,51 +8,51 @@ use crate::providers::address::{NOT_SECURE, is_secure};
 /// The settings of a provider are invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting} {reason}")]
-pub struct BadSettings {
+pub struct SettingsError {
     /// The key of the setting.
     pub setting: String,
     /// The fault.
     pub reason: String,
 }
 
-impl BadSettings {
+impl SettingsError {
     pub(super) fn new(setting: &str, reason: impl Into<String>) -> Self {
         Self { setting: setting.to_owned(), reason: reason.into() }
     }
 }
 
 /// Returns whether all of the keys are set. Fails if only some of them are.
-pub(super) fn all_or_none(keys: &[(&str, bool)]) -> Result<bool, BadSettings> {
+pub(super) fn all_or_none(keys: &[(&str, bool)]) -> Result<bool, SettingsError> {
     if keys.iter().all(|(_, is_set)| !is_set) {
         return Ok(false);
     }
     match keys.iter().find(|(_, is_set)| !is_set) {
-        Some((missing, _)) => Err(BadSettings::new(missing, "is not set, but other settings of the provider are")),
+        Some((missing, _)) => Err(SettingsError::new(missing, "is not set, but other settings of the provider are")),
         None => Ok(true),
     }
 }
 
 /// Returns the value of a required key.
-pub(super) fn required<T>(setting: &str, value: Option<T>) -> Result<T, BadSettings> {
-    value.ok_or_else(|| BadSettings::new(setting, "is not set"))
+pub(super) fn required<T>(setting: &str, value: Option<T>) -> Result<T, SettingsError> {
+    value.ok_or_else(|| SettingsError::new(setting, "is not set"))
 }
 
 /// Checks the URL of a provider. It must use `https`, because keys and secrets are sent there. `http` is allowed for loopback
 /// addresses.
-pub(super) fn address(setting: &str, url: Option<&Url>) -> Result<Url, BadSettings> {
+pub(super) fn address(setting: &str, url: Option<&Url>) -> Result<Url, SettingsError> {
     let url = required(setting, url)?;
-    if is_secure(url) { Ok(url.clone()) } else { Err(BadSettings::new(setting, NOT_SECURE)) }
+    if is_secure(url) { Ok(url.clone()) } else { Err(SettingsError::new(setting, NOT_SECURE)) }
 }
 
 /// Checks that the names of the providers are distinct, because they are part of the routes `login-with-<name>`.
-pub(super) fn tell_apart(providers: [(&str, &RouteName); 3]) -> Result<(), BadSettings> {
+pub(super) fn tell_apart(providers: [(&str, &RouteName); 3]) -> Result<(), SettingsError> {
     let mut taken = vec!["sms".to_owned()];
     taken.extend(providers.map(|(neutral, _)| neutral.to_owned()));
     for (neutral, name) in providers {
         let name = name.to_string();
         if name != neutral && taken.contains(&name) {
             let setting = format!("providers.{}.name", neutral.replace('-', "_"));
-            return Err(BadSettings { setting, reason: format!("cannot be \"{name}\", which is the name of another sign-in method") });
+            return Err(SettingsError { setting, reason: format!("cannot be \"{name}\", which is the name of another sign-in method") });
         }
         taken.push(name);
     }

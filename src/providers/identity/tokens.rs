@@ -9,12 +9,12 @@ use url::Url;
 
 use crate::contact::EmailAddress;
 use crate::kernel::clock::Clock;
+use crate::kernel::crypto::sha256;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::secrets::sha256;
 use crate::providers::identity::claims::{Claims, Flaw, Subject, latest_expiry};
 use crate::providers::identity::jwks::Jwks;
 use crate::providers::identity::outgoing::{NoAnswer, client};
-use crate::providers::identity::{BadSettings, PresentedToken, Provider, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{PresentedToken, Provider, SettingsError, VerifiedIdentity, VerifyError};
 
 /// Verifies the identity tokens of one provider.
 #[derive(Clone, Debug)]
@@ -32,7 +32,7 @@ impl IdentityTokens {
         timeout: Duration,
         clock: &Clock,
         lifecycle: &Lifecycle,
-    ) -> Result<Self, BadSettings> {
+    ) -> Result<Self, SettingsError> {
         let client = client(timeout)?;
         let keys = Jwks::new(jwks_url, client.clone(), clock.clone(), lifecycle.clone());
         Ok(Self { keys, issuers: issuers.to_vec(), apps: apps.to_vec(), clock: clock.clone(), client })

@@ -5,13 +5,13 @@ use std::time::Duration;
 use reqwest::redirect::Policy;
 use reqwest::{Client, RequestBuilder, StatusCode};
 
-use crate::providers::sms::BadSettings;
+use crate::providers::sms::SettingsError;
 use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 
 /// The maximum time to connect. After it, the next provider is tried.
 const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
 /// The maximum number of bytes that are read of a response. Responses of providers have a few hundred bytes.
-const LONGEST_ANSWER: usize = 64 * 1024;
+const MAX_ANSWER_LEN: usize = 64 * 1024;
 
 /// A response of a provider.
 pub(super) struct Answer {
@@ -29,10 +29,10 @@ pub(super) enum Receipt {
 }
 
 /// Creates an HTTP client with this timeout.
-pub(super) fn client(timeout: Duration, setting: &'static str) -> Result<Client, BadSettings> {
+pub(super) fn client(timeout: Duration, setting: &'static str) -> Result<Client, SettingsError> {
     // Redirects are not followed, because they would send the customer's number and the credentials to another host.
     let builder = Client::builder().timeout(timeout).connect_timeout(CONNECT_TIME_LIMIT.min(timeout / 2)).redirect(Policy::none());
-    builder.build().map_err(|error| BadSettings { setting, reason: error.to_string() })
+    builder.build().map_err(|error| SettingsError { setting, reason: error.to_string() })
 }
 
 /// Sends a text and judges the response.
@@ -59,7 +59,7 @@ async fn ask(request: RequestBuilder) -> Result<Option<Answer>, SendTextError> {
     let (status, mut body) = (response.status(), Vec::new());
     loop {
         match response.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() <= LONGEST_ANSWER => body.extend_from_slice(&chunk),
+            Ok(Some(chunk)) if body.len() + chunk.len() <= MAX_ANSWER_LEN => body.extend_from_slice(&chunk),
             Ok(_) => break,
             Err(error) if error.is_timeout() && status.is_success() => return Ok(None),
             // The incomplete body is judged, because the status code may suffice.

@@ -29,13 +29,13 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::contact::PhoneNumber;
-use crate::providers::mailbox::{Channel, Kept, Mailbox};
+use crate::providers::mailbox::{CapturedMessage, Channel, Mailbox};
 use provider::Provider;
 
 pub use breaker::Settings as BreakerSettings;
 pub use failure::{ProviderAnswer, SendTextErrorKind, TextNotSent};
 pub use http::{Format as HttpFormat, Method as HttpMethod, Settings as HttpSettings, Sign as HttpSign};
-pub use settings::{BadSettings, ProviderName, Settings};
+pub use settings::{ProviderName, Settings, SettingsError};
 pub use twilio::Settings as TwilioSettings;
 pub use vonage::Settings as VonageSettings;
 
@@ -60,7 +60,7 @@ pub struct Sms {
 
 impl Sms {
     /// Creates the clients from the settings. With a mailbox, every text is also stored there, and no provider is required.
-    pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, BadSettings> {
+    pub fn new(settings: &Settings, mailbox: Option<Mailbox>) -> Result<Self, SettingsError> {
         let providers = settings.providers.iter().map(|name| Provider::new(*name, settings)).collect::<Result<_, _>>()?;
         Ok(Self { providers, mailbox })
     }
@@ -82,7 +82,7 @@ impl Sms {
         } else if self.mailbox.is_none() {
             return Err(TextNotSent { answers: Vec::new() });
         }
-        self.keep(&text);
+        self.capture(&text);
         Ok(())
     }
 
@@ -106,9 +106,9 @@ impl Sms {
         Err(TextNotSent { answers })
     }
 
-    fn keep(&self, text: &Text<'_>) {
+    fn capture(&self, text: &Text<'_>) {
         if let Some(mailbox) = &self.mailbox {
-            mailbox.keep(Kept {
+            mailbox.capture(CapturedMessage {
                 channel: Channel::Sms,
                 to: text.to.to_string(),
                 subject: None,

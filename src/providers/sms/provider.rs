@@ -8,7 +8,7 @@ use url::Url;
 use crate::providers::sms::breaker::Breaker;
 use crate::providers::sms::exchange::Receipt;
 use crate::providers::sms::failure::SendTextError;
-use crate::providers::sms::{BadSettings, ProviderName, Settings, Text, http, twilio, vonage};
+use crate::providers::sms::{ProviderName, Settings, SettingsError, Text, http, twilio, vonage};
 
 /// A provider with its circuit breaker.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ enum Client {
 }
 
 impl Provider {
-    pub(super) fn new(name: ProviderName, settings: &Settings) -> Result<Self, BadSettings> {
+    pub(super) fn new(name: ProviderName, settings: &Settings) -> Result<Self, SettingsError> {
         let client = match name {
             ProviderName::Twilio => Client::Twilio(twilio::Twilio::new(&settings.twilio)?),
             ProviderName::Vonage => Client::Vonage(vonage::Vonage::new(&settings.vonage)?),

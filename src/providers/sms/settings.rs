@@ -61,7 +61,7 @@ impl std::str::FromStr for ProviderName {
 /// The settings of a configured provider are missing or invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting} {reason}")]
-pub struct BadSettings {
+pub struct SettingsError {
     /// The key of the setting.
     pub setting: &'static str,
     /// The fault.
@@ -69,11 +69,11 @@ pub struct BadSettings {
 }
 
 /// Checks the URL of a provider. Credentials, numbers and codes are sent there, so it must be encrypted.
-pub(super) fn address(url: &Url, setting: &'static str) -> Result<Url, BadSettings> {
-    if is_secure(url) { Ok(url.clone()) } else { Err(BadSettings { setting, reason: NOT_SECURE.to_owned() }) }
+pub(super) fn address(url: &Url, setting: &'static str) -> Result<Url, SettingsError> {
+    if is_secure(url) { Ok(url.clone()) } else { Err(SettingsError { setting, reason: NOT_SECURE.to_owned() }) }
 }
 
 /// Returns the value of a setting that a configured provider requires.
-pub(super) fn required<T: Clone>(value: Option<&T>, setting: &'static str) -> Result<T, BadSettings> {
-    value.cloned().ok_or_else(|| BadSettings { setting, reason: "is not set".to_owned() })
+pub(super) fn required<T: Clone>(value: Option<&T>, setting: &'static str) -> Result<T, SettingsError> {
+    value.cloned().ok_or_else(|| SettingsError { setting, reason: "is not set".to_owned() })
 }

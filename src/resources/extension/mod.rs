@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use crate::companies::Companies;
 use crate::kernel::openapi::Description;
-use crate::resources::parameters::Taking;
-use crate::resources::{Described, Editable, Operation, Parameters, Referable, Resource, Terms, read_only_routes, routes};
+use crate::resources::parameters::RejectUnknownQuery;
+use crate::resources::{Editable, FieldDoc, Operation, Parameters, Referable, Resource, ResourceDescriptor, read_only_routes, routes};
 
 use operations::Kind;
 
@@ -38,44 +38,44 @@ where
     /// The five routes of a resource.
     pub fn editable<R: Editable>(self) -> Self
     where
-        R::Room: FromRef<S>,
+        R::State: FromRef<S>,
     {
-        self.offering::<R>(Operation::ALL)
+        self.with_operations::<R>(Operation::ALL)
     }
 
     /// The two `GET` routes of a resource, and the routes of these operations.
-    pub fn offering<R: Editable>(self, operations: &[Operation]) -> Self
+    pub fn with_operations<R: Editable>(self, operations: &[Operation]) -> Self
     where
-        R::Room: FromRef<S>,
+        R::State: FromRef<S>,
     {
-        self.kind::<R>(Terms::of::<R>(), R::documented(), operations)
+        self.kind::<R>(ResourceDescriptor::of::<R>(), R::documented_fields(), operations)
     }
 
-    /// Like [`Extension::offering`], for one of the several kinds that a type serves.
-    pub fn kind<R: Editable>(mut self, terms: Terms, members: Vec<Described>, operations: &[Operation]) -> Self
+    /// Like [`Extension::with_operations`], for one of the several kinds that a type serves.
+    pub fn kind<R: Editable>(mut self, descriptor: ResourceDescriptor, members: Vec<FieldDoc>, operations: &[Operation]) -> Self
     where
-        R::Room: FromRef<S>,
+        R::State: FromRef<S>,
     {
-        self.router = self.router.merge(routes::<R, S>(terms.plural, operations));
-        self.describe::<R>(terms, members, operations)
+        self.router = self.router.merge(routes::<R, S>(descriptor.plural, operations));
+        self.describe::<R>(descriptor, members, operations)
     }
 
     /// The two `GET` routes of a resource.
     pub fn read_only<R: Resource>(mut self) -> Self
     where
-        R::Room: FromRef<S>,
+        R::State: FromRef<S>,
     {
         self.router = self.router.merge(read_only_routes::<R, S>());
-        self.describe::<R>(Terms::of::<R>(), R::described().into_iter().chain(R::shown_beside()).collect(), &[])
+        self.describe::<R>(ResourceDescriptor::of::<R>(), R::field_docs().into_iter().chain(R::read_only_fields()).collect(), &[])
     }
 
     /// Adds a route beside the five, with its summary.
-    pub fn beside<H: Handler<T, S>, T: 'static>(self, method: Method, path: &str, sentence: &str, handler: H) -> Self {
-        self.beside_asking(method, path, sentence, &[], handler)
+    pub fn route<H: Handler<T, S>, T: 'static>(self, method: Method, path: &str, sentence: &str, handler: H) -> Self {
+        self.route_with_query(method, path, sentence, &[], handler)
     }
 
     /// Like [`Extension::beside`], for a route that takes query parameters.
-    pub fn beside_asking<H: Handler<T, S>, T: 'static>(
+    pub fn route_with_query<H: Handler<T, S>, T: 'static>(
         mut self,
         method: Method,
         path: &str,
@@ -84,8 +84,8 @@ where
         handler: H,
     ) -> Self {
         let filter = MethodFilter::try_from(method.clone()).expect("all methods in the program can be routed");
-        self.router = self.router.route(path, on(filter, Taking { parameters, handler }));
-        let operation = operations::beside(&self.namespace, path, sentence, parameters);
+        self.router = self.router.route(path, on(filter, RejectUnknownQuery { parameters, handler }));
+        let operation = operations::route(&self.namespace, path, sentence, parameters);
         self.add(method, path, operation);
         self
     }
@@ -105,9 +105,9 @@ where
         Extension { namespace, router: router.with_state(state), description, kinds }
     }
 
-    fn describe<R: Resource>(mut self, terms: Terms, members: Vec<Described>, operations: &[Operation]) -> Self {
-        self.kinds.push(Referable::of::<R>(&self.namespace, &terms, operations));
-        let kind = Kind::of::<R>(&self.namespace, terms, members);
+    fn describe<R: Resource>(mut self, descriptor: ResourceDescriptor, members: Vec<FieldDoc>, operations: &[Operation]) -> Self {
+        self.kinds.push(Referable::of::<R>(&self.namespace, &descriptor, operations));
+        let kind = Kind::of::<R>(&self.namespace, descriptor, members);
         let (many, one) = kind.paths();
         self.add(Method::GET, &many, kind.list());
         self.add(Method::GET, &one, kind.find());

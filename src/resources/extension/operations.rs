@@ -6,48 +6,49 @@ use crate::companies::Scope;
 use crate::kernel::ids::TypedId;
 use crate::kernel::openapi::{header, json_content, parameter, path_parameter, reference, refusals, request_body};
 use crate::kernel::problem::ProblemCode;
-use crate::resources::{Described, Operation, Parameters, Resource, Terms, plural_path};
+use crate::resources::{FieldDoc, Operation, Parameters, Resource, ResourceDescriptor, plural_path};
 
 /// A kind of record, as far as its documentation needs it.
 pub(super) struct Kind {
     namespace: String,
-    terms: Terms,
+    descriptor: ResourceDescriptor,
     prefix: &'static str,
     reading: Scope,
     writing: Scope,
-    members: Vec<Described>,
+    members: Vec<FieldDoc>,
 }
 
 impl Kind {
-    pub(super) fn of<R: Resource>(namespace: &str, terms: Terms, members: Vec<Described>) -> Self {
-        Self { namespace: namespace.to_owned(), terms, prefix: R::Id::PREFIX, reading: R::READING, writing: R::WRITING, members }
+    pub(super) fn of<R: Resource>(namespace: &str, descriptor: ResourceDescriptor, members: Vec<FieldDoc>) -> Self {
+        Self { namespace: namespace.to_owned(), descriptor, prefix: R::Id::PREFIX, reading: R::READING, writing: R::WRITING, members }
     }
 
     /// The paths of the list and of one record.
     pub(super) fn paths(&self) -> (String, String) {
-        let plural = plural_path(self.terms.plural);
+        let plural = plural_path(self.descriptor.plural);
         (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
     }
 
     pub(super) fn list(&self) -> Value {
         let many = json!({ "type": "array", "items": reference(&self.name()) });
         let meta = json!({ "type": "object", "properties": { "per_page": { "type": "integer" }, "next": { "type": ["string", "null"] } } });
-        let answer = json!({ "type": "object", "properties": { self.terms.plural: many, "meta": meta } });
-        let mut operation = self.operation("List", self.terms.plural, self.reading, 200, answer, &[]);
+        let answer = json!({ "type": "object", "properties": { self.descriptor.plural: many, "meta": meta } });
+        let mut operation = self.operation("List", self.descriptor.plural, self.reading, 200, answer, &[]);
         operation["parameters"] = self.list_parameters().into();
         operation
     }
 
     pub(super) fn find(&self) -> Value {
-        let mut operation = self.operation("Find", self.terms.singular, self.reading, 200, self.wrapped(), &[ProblemCode::RecordNotFound]);
+        let mut operation =
+            self.operation("Find", self.descriptor.singular, self.reading, 200, self.wrapped(), &[ProblemCode::RecordNotFound]);
         operation["parameters"] = json!([uuid_parameter()]);
         operation
     }
 
     pub(super) fn create(&self) -> Value {
         let refused = [ProblemCode::JsonInvalid, ProblemCode::MediaTypeUnsupported, ProblemCode::BodyInvalid];
-        let mut operation = self.operation("Create", self.terms.singular, self.writing, 201, self.wrapped(), &refused);
-        let needed: Vec<_> = self.members.iter().filter(|member| member.needed).map(|member| &member.name).collect();
+        let mut operation = self.operation("Create", self.descriptor.singular, self.writing, 201, self.wrapped(), &refused);
+        let needed: Vec<_> = self.members.iter().filter(|member| member.required).map(|member| &member.name).collect();
         let mut body = reference(&self.body_name());
         if !needed.is_empty() {
             body = json!({ "allOf": [body], "required": needed });
@@ -64,7 +65,7 @@ impl Kind {
             ProblemCode::MediaTypeUnsupported,
             ProblemCode::BodyInvalid,
         ];
-        let mut operation = self.operation("Change", self.terms.singular, self.writing, 200, self.wrapped(), &refused);
+        let mut operation = self.operation("Change", self.descriptor.singular, self.writing, 200, self.wrapped(), &refused);
         operation["parameters"] = json!([uuid_parameter(), if_match()]);
         operation["requestBody"] = request_body("The fields to change.", reference(&self.body_name()));
         operation
@@ -72,7 +73,7 @@ impl Kind {
 
     pub(super) fn delete(&self) -> Value {
         let refused = [ProblemCode::RecordNotFound, ProblemCode::RecordInUse, ProblemCode::RecordChanged];
-        let mut operation = self.operation("Delete", self.terms.singular, self.writing, 200, self.wrapped(), &refused);
+        let mut operation = self.operation("Delete", self.descriptor.singular, self.writing, 200, self.wrapped(), &refused);
         operation["parameters"] = json!([uuid_parameter(), if_match()]);
         operation
     }
@@ -106,11 +107,12 @@ impl Kind {
             parameter("created_after", "Only records created after this instant.", instant.clone()),
             parameter("created_before", "Only records created before this instant.", instant),
         ];
-        if !self.terms.searched.is_empty() {
-            let sentence = format!("Only records that contain this text, ignoring case, in {}.", self.terms.searched.join(" or "));
+        if !self.descriptor.search_fields.is_empty() {
+            let sentence =
+                format!("Only records that contain this text, ignoring case, in {}.", self.descriptor.search_fields.join(" or "));
             parameters.push(parameter("query", &sentence, json!({ "type": "string" })));
         }
-        parameters.extend(self.terms.filters.iter().map(|filter| {
+        parameters.extend(self.descriptor.filters.iter().map(|filter| {
             let sentence = format!("Only records with this {}: {}.", filter.name, filter.expected());
             parameter(filter.name, &sentence, filter.schema())
         }));
@@ -119,7 +121,7 @@ impl Kind {
 
     /// The name of the record's schema. It contains the namespace, because two namespaces may have records of the same name.
     fn name(&self) -> String {
-        format!("{}.{}", self.namespace, self.terms.singular)
+        format!("{}.{}", self.namespace, self.descriptor.singular)
     }
 
     fn body_name(&self) -> String {
@@ -127,7 +129,7 @@ impl Kind {
     }
 
     fn wrapped(&self) -> Value {
-        json!({ "type": "object", "properties": { self.terms.singular: reference(&self.name()) } })
+        json!({ "type": "object", "properties": { self.descriptor.singular: reference(&self.name()) } })
     }
 
     /// The schema of the record, and of the request body if there is one.
@@ -147,7 +149,7 @@ impl Kind {
             if !member.sentence.is_empty() {
                 schema["description"] = member.sentence.as_ref().into();
             }
-            if member.sent {
+            if member.writable {
                 sent.insert(member.name.to_string(), schema.clone());
             } else {
                 schema["readOnly"] = true.into();
@@ -167,7 +169,7 @@ impl Kind {
 }
 
 /// The operation of a route beside the five, with the query parameters it takes.
-pub(super) fn beside(namespace: &str, path: &str, sentence: &str, asked: Parameters) -> Value {
+pub(super) fn route(namespace: &str, path: &str, sentence: &str, asked: Parameters) -> Value {
     let mut operation = json!({ "tags": [namespace], "summary": sentence, "responses": problems(&[ProblemCode::RecordNotFound]) });
     operation["responses"]["2XX"] = json!({ "description": "Success." });
     let mut parameters: Vec<_> = asked.iter().map(|(name, sentence)| parameter(name, sentence, json!({ "type": "string" }))).collect();

@@ -14,16 +14,16 @@ pub struct WebAddress(String);
 /// The text is not such a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be a URL such as https://files.example.com/1.png, without a password in it.")]
-pub struct NotAWebAddress;
+pub struct InvalidWebAddress;
 
 impl TryFrom<String> for WebAddress {
-    type Error = NotAWebAddress;
+    type Error = InvalidWebAddress;
 
-    fn try_from(typed: String) -> Result<Self, NotAWebAddress> {
-        let url = Url::parse(typed.trim()).map_err(|_| NotAWebAddress)?;
+    fn try_from(typed: String) -> Result<Self, InvalidWebAddress> {
+        let url = Url::parse(typed.trim()).map_err(|_| InvalidWebAddress)?;
         let good = matches!(url.scheme(), "https" | "http") && url.username().is_empty() && url.password().is_none();
         let text = String::from(url);
-        (good && text.len() <= MAX_LEN).then_some(Self(text)).ok_or(NotAWebAddress)
+        (good && text.len() <= MAX_LEN).then_some(Self(text)).ok_or(InvalidWebAddress)
     }
 }
 
@@ -33,7 +33,7 @@ impl From<WebAddress> for String {
     }
 }
 
-crate::parsed_as!(WebAddress => String, json!({ "type": "string", "format": "uri", "maxLength": MAX_LEN }));
+crate::field_type!(WebAddress => String, json!({ "type": "string", "format": "uri", "maxLength": MAX_LEN }));
 
 #[cfg(test)]
 mod tests {
@@ -47,7 +47,7 @@ mod tests {
         for text in
             ["", "files.example.com", "ftp://example.com/a", "javascript:alert(1)", "https://ada:secret@example.com/", "https://", &long]
         {
-            assert_eq!(address(text), Err(NotAWebAddress), "{text:?}");
+            assert_eq!(address(text), Err(InvalidWebAddress), "{text:?}");
         }
     }
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::kernel::clock::timestamp;
-use crate::resources::Parsed;
+use crate::resources::FieldType;
 
 /// An RFC 3339 instant, truncated to the milliseconds that responses show. A client can send a value it has read without changing
 /// the record.
@@ -18,21 +18,21 @@ pub struct Instant(DateTime<Utc>);
 /// The text is not an instant, or its year is not between 1 and 9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be an instant such as 2026-05-21T10:15:00.000+00:00.")]
-pub struct NotAnInstant;
+pub struct InvalidInstant;
 
 impl FromStr for Instant {
-    type Err = NotAnInstant;
+    type Err = InvalidInstant;
 
-    fn from_str(text: &str) -> Result<Self, NotAnInstant> {
-        let instant = DateTime::parse_from_rfc3339(text).map_err(|_| NotAnInstant)?.to_utc().trunc_subsecs(3);
-        (1..=9999).contains(&instant.year()).then_some(Self(instant)).ok_or(NotAnInstant)
+    fn from_str(text: &str) -> Result<Self, InvalidInstant> {
+        let instant = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidInstant)?.to_utc().trunc_subsecs(3);
+        (1..=9999).contains(&instant.year()).then_some(Self(instant)).ok_or(InvalidInstant)
     }
 }
 
 impl TryFrom<String> for Instant {
-    type Error = NotAnInstant;
+    type Error = InvalidInstant;
 
-    fn try_from(text: String) -> Result<Self, NotAnInstant> {
+    fn try_from(text: String) -> Result<Self, InvalidInstant> {
         text.parse()
     }
 }
@@ -43,15 +43,15 @@ impl From<Instant> for DateTime<Utc> {
     }
 }
 
-impl Parsed for Instant {
-    type Kept = DateTime<Utc>;
+impl FieldType for Instant {
+    type Column = DateTime<Utc>;
 
-    fn keep(self) -> DateTime<Utc> {
+    fn into_column(self) -> DateTime<Utc> {
         self.0
     }
 
-    fn show(kept: &DateTime<Utc>) -> Value {
-        timestamp(*kept).into()
+    fn show(column: &DateTime<Utc>) -> Value {
+        timestamp(*column).into()
     }
 
     fn schema() -> Value {
@@ -68,7 +68,7 @@ mod tests {
         let instant = |text: &str| text.parse::<Instant>().map(|instant| timestamp(instant.into()));
         assert_eq!(instant("2026-05-21T12:15:00.123999+02:00").unwrap(), "2026-05-21T10:15:00.123+00:00");
         for text in ["", "2026-05-21", "2026-05-21T10:15:00", "2026-02-30T10:15:00Z", "0000-01-01T00:00:00Z", "1779358500"] {
-            assert_eq!(instant(text), Err(NotAnInstant), "{text:?}");
+            assert_eq!(instant(text), Err(InvalidInstant), "{text:?}");
         }
     }
 }

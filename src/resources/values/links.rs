@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, TypedId};
-use crate::resources::{Parsed, Reference, Resource, Terms, queries};
+use crate::resources::{FieldType, Reference, Resource, ResourceDescriptor, queries};
 
 /// A record of the kind `R`, written like every [`Reference`]. The request is rejected unless the record exists and belongs to the
 /// same company.
@@ -23,23 +23,23 @@ impl<'de, R: Resource> Deserialize<'de> for Link<R> {
     }
 }
 
-impl<R: Resource> Parsed for Link<R> {
-    type Kept = R::Id;
+impl<R: Resource> FieldType for Link<R> {
+    type Column = R::Id;
 
-    fn keep(self) -> R::Id {
+    fn into_column(self) -> R::Id {
         self.0
     }
 
-    fn show(kept: &R::Id) -> Value {
-        kept.to_string().into()
+    fn show(column: &R::Id) -> Value {
+        column.to_string().into()
     }
 
     fn schema() -> Value {
         json!({ "type": "string", "pattern": format!("^{}_", R::Id::PREFIX) })
     }
 
-    async fn find_missing(kept: &R::Id, conn: &mut PgConnection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {
-        let found = queries::hold::<R>(conn, &Terms::of::<R>(), company, *kept).await?;
+    async fn find_missing(column: &R::Id, conn: &mut PgConnection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {
+        let found = queries::lock_shared::<R>(conn, &ResourceDescriptor::of::<R>(), company, *column).await?;
         Ok(found.is_none().then_some(R::SINGULAR))
     }
 }

@@ -2,15 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::resources::Parsed;
+use crate::resources::FieldType;
 
 /// Data that the shop stores with a record. The service does not interpret it.
 pub type Meta = sqlx::types::Json<Map<String, Value>>;
 
-impl Parsed for Meta {
-    type Kept = Self;
+impl FieldType for Meta {
+    type Column = Self;
 
-    fn keep(self) -> Self {
+    fn into_column(self) -> Self {
         self
     }
 
@@ -18,8 +18,8 @@ impl Parsed for Meta {
         Some(Self::default())
     }
 
-    fn show(kept: &Self) -> Value {
-        json!(kept)
+    fn show(column: &Self) -> Value {
+        json!(column)
     }
 
     fn schema() -> Value {

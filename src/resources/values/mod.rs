@@ -2,23 +2,23 @@
 
 mod addresses;
 mod contacts;
+mod field_type;
+mod grace_periods;
 mod instants;
 mod links;
 mod metas;
 mod numbers;
-mod overlap;
-mod parsed;
 mod references;
+mod text_enums;
 mod texts;
-mod words;
 
-pub use addresses::{NotAWebAddress, WebAddress};
-pub use instants::{Instant, NotAnInstant};
+pub use addresses::{InvalidWebAddress, WebAddress};
+pub use field_type::FieldType;
+pub use grace_periods::{GracePeriod, InvalidGracePeriod};
+pub use instants::{Instant, InvalidInstant};
 pub use links::{Link, no_such};
 pub use metas::Meta;
-pub use numbers::{NotWhole, OutOfRange, Whole, Within};
-pub use overlap::{NotAnOverlap, Overlap};
-pub use parsed::Parsed;
+pub use numbers::{IntegerIn, IntegerOutOfRange, NumberIn, NumberOutOfRange};
 pub use references::Reference;
-pub use texts::{Line, NotAText, Text};
-pub use words::{NotAWord, Words};
+pub use text_enums::{InvalidVariant, TextEnum};
+pub use texts::{InvalidText, Line, Text};

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::kernel::ids::{NotAnId, TypedId};
-use crate::resources::{Member, Parsed};
+use crate::kernel::ids::{InvalidId, TypedId};
+use crate::resources::{FieldType, Member};
 
 /// Another record: its UUID or TypeID, or an object with an `id`, which is how responses show records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -19,23 +19,23 @@ enum ReferenceForm {
 }
 
 impl<I: TypedId> TryFrom<ReferenceForm> for Reference<I> {
-    type Error = NotAnId;
+    type Error = InvalidId;
 
-    fn try_from(form: ReferenceForm) -> Result<Self, NotAnId> {
+    fn try_from(form: ReferenceForm) -> Result<Self, InvalidId> {
         let (ReferenceForm::Id(id) | ReferenceForm::Object { id }) = form;
         id.parse().map(Self)
     }
 }
 
-impl<I: TypedId> Parsed for Reference<I> {
-    type Kept = I;
+impl<I: TypedId> FieldType for Reference<I> {
+    type Column = I;
 
-    fn keep(self) -> I {
+    fn into_column(self) -> I {
         self.0
     }
 
-    fn show(kept: &I) -> Value {
-        kept.to_string().into()
+    fn show(column: &I) -> Value {
+        column.to_string().into()
     }
 
     fn schema() -> Value {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 /// The reason why a text is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotAText {
+pub enum InvalidText {
     /// The text is empty or blank.
     #[error("This may not be empty.")]
     Empty,
@@ -27,28 +27,28 @@ pub struct Line<const MAX: usize>(String);
 #[serde(try_from = "String")]
 pub struct Text<const MAX: usize>(String);
 
-fn text(typed: &str, max: usize, may_have: impl Fn(char) -> bool) -> Result<String, NotAText> {
+fn text(typed: &str, max: usize, may_have: impl Fn(char) -> bool) -> Result<String, InvalidText> {
     let text = typed.trim();
     match text {
-        "" => Err(NotAText::Empty),
-        _ if text.chars().any(|character| character.is_control() && !may_have(character)) => Err(NotAText::Control),
-        _ if text.chars().count() > max => Err(NotAText::TooLong(max)),
+        "" => Err(InvalidText::Empty),
+        _ if text.chars().any(|character| character.is_control() && !may_have(character)) => Err(InvalidText::Control),
+        _ if text.chars().count() > max => Err(InvalidText::TooLong(max)),
         _ => Ok(text.to_owned()),
     }
 }
 
 impl<const MAX: usize> TryFrom<String> for Line<MAX> {
-    type Error = NotAText;
+    type Error = InvalidText;
 
-    fn try_from(typed: String) -> Result<Self, NotAText> {
+    fn try_from(typed: String) -> Result<Self, InvalidText> {
         text(&typed, MAX, |_| false).map(Self)
     }
 }
 
 impl<const MAX: usize> TryFrom<String> for Text<MAX> {
-    type Error = NotAText;
+    type Error = InvalidText;
 
-    fn try_from(typed: String) -> Result<Self, NotAText> {
+    fn try_from(typed: String) -> Result<Self, InvalidText> {
         text(&typed, MAX, |character| matches!(character, '\n' | '\r' | '\t')).map(Self)
     }
 }
@@ -65,8 +65,8 @@ impl<const MAX: usize> From<Text<MAX>> for String {
     }
 }
 
-crate::parsed_as!(Line<MAX> => String, json!({ "type": "string", "minLength": 1, "maxLength": MAX }); for const MAX: usize);
-crate::parsed_as!(Text<MAX> => String, json!({ "type": "string", "minLength": 1, "maxLength": MAX }); for const MAX: usize);
+crate::field_type!(Line<MAX> => String, json!({ "type": "string", "minLength": 1, "maxLength": MAX }); for const MAX: usize);
+crate::field_type!(Text<MAX> => String, json!({ "type": "string", "minLength": 1, "maxLength": MAX }); for const MAX: usize);
 
 #[cfg(test)]
 mod tests {
@@ -76,13 +76,13 @@ mod tests {
     fn lines_and_texts_are_trimmed_and_bounded() {
         let line = |typed: &str| Line::<5>::try_from(typed.to_owned()).map(String::from);
         assert_eq!(line(" äöüßé "), Ok("äöüßé".to_owned()));
-        assert_eq!(line("123456"), Err(NotAText::TooLong(5)));
-        assert_eq!(line("  "), Err(NotAText::Empty));
+        assert_eq!(line("123456"), Err(InvalidText::TooLong(5)));
+        assert_eq!(line("  "), Err(InvalidText::Empty));
         for control in ["a\nb", "a\tb", "a\u{7f}b", "a\u{9b}b", "a\u{1b}b"] {
-            assert_eq!(line(control), Err(NotAText::Control), "{control:?}");
+            assert_eq!(line(control), Err(InvalidText::Control), "{control:?}");
         }
         let text = |typed: &str| Text::<5>::try_from(typed.to_owned()).map(String::from);
         assert_eq!(text("a\r\n\tb\n"), Ok("a\r\n\tb".to_owned()));
-        assert_eq!(text("a\u{1b}b"), Err(NotAText::Control));
+        assert_eq!(text("a\u{1b}b"), Err(InvalidText::Control));
     }
 }

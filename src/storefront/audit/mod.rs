@@ -12,18 +12,18 @@ use futures::future::BoxFuture;
 
 use crate::contact::Identity;
 use crate::kernel::client_address::ClientAddress;
+use crate::kernel::error_chain::chain;
 use crate::kernel::problem::Problem;
-use crate::kernel::telemetry::chain;
-use crate::storefront::sign_in::SignedIn;
+use crate::storefront::accounts::sign_in::SignedIn;
 use crate::storefront::stores::Store;
 use crate::storefront::{Storefront, passwords};
 
 pub(super) use queries::{forget_leavers, forget_sign_ins};
 
 /// The retention of an entry.
-pub(super) const KEPT_FOR: TimeDelta = TimeDelta::days(90);
+pub(super) const RETENTION: TimeDelta = TimeDelta::days(90);
 
-crate::words! {
+crate::text_enum! {
     /// The method of a sign-in attempt.
     pub(super) enum Method {
         Registration = "registration",
@@ -38,12 +38,12 @@ crate::words! {
 
 /// The origin of a request, as the audit records it.
 #[derive(Clone, Debug)]
-pub(super) struct Origin {
+pub(super) struct ClientInfo {
     pub(super) address: ClientAddress,
     pub(super) user_agent: Option<String>,
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Origin {
+impl<S: Send + Sync> FromRequestParts<S> for ClientInfo {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Infallible> {
@@ -55,17 +55,17 @@ impl<S: Send + Sync> FromRequestParts<S> for Origin {
 
 /// An attempt to sign in.
 #[derive(Debug)]
-pub(super) struct Attempt<'a> {
+pub(super) struct SignInAttempt<'a> {
     pub(super) store: &'a Store,
     pub(super) method: Method,
     /// The identity, if the input is a valid one. Invalid input is not recorded, because it may be a password in the wrong field.
     pub(super) identity: Option<Identity>,
-    pub(super) origin: Origin,
+    pub(super) client: ClientInfo,
 }
 
-impl<'a> Attempt<'a> {
-    pub(super) fn new(store: &'a Store, method: Method, typed: Option<&str>, origin: Origin) -> Self {
-        Self { store, method, identity: typed.and_then(|text| Identity::parse(text).ok()), origin }
+impl<'a> SignInAttempt<'a> {
+    pub(super) fn new(store: &'a Store, method: Method, typed: Option<&str>, client: ClientInfo) -> Self {
+        Self { store, method, identity: typed.and_then(|text| Identity::parse(text).ok()), client }
     }
 
     /// The bucket of the wrong passwords that are cleared when this attempt succeeds. A password reset clears it too, because a
@@ -85,7 +85,7 @@ impl<'a> Attempt<'a> {
 /// The flow is boxed, so that the large state of its queries is not moved from future to future.
 pub(super) async fn audited(
     storefront: &Storefront,
-    attempt: &Attempt<'_>,
+    attempt: &SignInAttempt<'_>,
     flow: BoxFuture<'_, Result<SignedIn, Problem>>,
 ) -> Result<SignedIn, Problem> {
     let result = flow.await;

@@ -6,11 +6,11 @@ use sqlx::PgConnection;
 use crate::contact::Identity;
 use crate::kernel::ids::SignInId;
 use crate::kernel::problem::ProblemCode;
-use crate::storefront::audit::Attempt;
+use crate::storefront::audit::SignInAttempt;
 
 pub(super) async fn insert_refusal(
     conn: &mut PgConnection,
-    attempt: &Attempt<'_>,
+    attempt: &SignInAttempt<'_>,
     refusal: ProblemCode,
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
@@ -22,8 +22,8 @@ pub(super) async fn insert_refusal(
         attempt.method.as_str(),
         attempt.identity.as_ref().map(Identity::key),
         refusal.as_str(),
-        attempt.origin.address.ip().to_string(),
-        attempt.origin.user_agent,
+        attempt.client.address.ip().to_string(),
+        attempt.client.user_agent,
         now,
     )
     .execute(conn)

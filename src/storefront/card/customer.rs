@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::companies::gateways::{self, ActiveGateway};
-use crate::kernel::secrets::random_hex_32;
+use crate::kernel::crypto::random_hex;
 use crate::providers::card::{CardCustomerId, CardError, NewCardCustomer};
 use crate::storefront::Storefront;
 use crate::storefront::card::queries::Entry;
@@ -47,7 +47,7 @@ async fn attempt(
         Some(known) => known.clone(),
         None => create(storefront, caller, gateway, entry).await?,
     };
-    Ok(wish.ask(&storefront.card, gateway.secret_key.reveal(), &customer, &random_hex_32()).await?)
+    Ok(wish.ask(&storefront.card, gateway.secret_key.reveal(), &customer, &random_hex::<16>()).await?)
 }
 
 async fn create(

@@ -9,22 +9,22 @@
 mod customer;
 mod queries;
 
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 use crate::companies::gateways::GatewayError;
-use crate::kernel::json::Json;
+use crate::kernel::error_chain::chain;
+use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::telemetry::chain;
 use crate::providers::RouteName;
 use crate::providers::card::{ApiVersion, Card, CardCustomerId, CardError};
 use crate::storefront::Storefront;
 use crate::storefront::card::customer::grant;
-use crate::storefront::routes::{Routes, body, told};
+use crate::storefront::routes::{Routes, body, describe};
 use crate::storefront::tokens::SignedInCustomer;
 
 /// The card routes, under their neutral name and under the name of this deployment.
@@ -33,8 +33,8 @@ pub(super) fn routes(name: &RouteName) -> Routes<Storefront> {
     let key = object([("ephemeralKey", text()), ("customerId", text())]);
     let intent = object([("setupIntentId", text()), ("setupIntent", text()), ("customerId", text())]);
     let refused = &[ProblemCode::CardNotConfigured, ProblemCode::CardProviderFailed];
-    let keys = told("Create an ephemeral key for the card provider's SDK to show the customer's cards.", key).refused(refused);
-    let intents = told("Create a setup intent for the card provider's SDK to save a card.", intent).refused(refused);
+    let keys = describe("Create an ephemeral key for the card provider's SDK to show the customer's cards.", key).refused(refused);
+    let intents = describe("Create a setup intent for the card provider's SDK to save a card.", intent).refused(refused);
     let mut names = vec!["card".to_owned(), name.to_string()];
     names.dedup();
     names.iter().fold(Routes::none(), |routes, name| {
@@ -117,12 +117,12 @@ impl Wish {
 async fn ephemeral_key(
     State(storefront): State<Storefront>,
     caller: SignedInCustomer,
-    Json(request): Json<EphemeralKeyRequest>,
-) -> Result<Answer<Value>, Problem> {
-    Ok(Answer(grant(&storefront, &caller, &Wish::EphemeralKey(request.api_version)).await?))
+    JsonBody(request): JsonBody<EphemeralKeyRequest>,
+) -> Result<Json<Value>, Problem> {
+    Ok(Json(grant(&storefront, &caller, &Wish::EphemeralKey(request.api_version)).await?))
 }
 
 /// `POST customers/card-setup-intent`
-async fn setup_intent(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Answer<Value>, Problem> {
-    Ok(Answer(grant(&storefront, &caller, &Wish::SetupIntent).await?))
+async fn setup_intent(State(storefront): State<Storefront>, caller: SignedInCustomer) -> Result<Json<Value>, Problem> {
+    Ok(Json(grant(&storefront, &caller, &Wish::SetupIntent).await?))
 }

@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+use crate::kernel::crypto::random_hex;
 use crate::kernel::ids::{CustomerId, GatewayId};
-use crate::kernel::secrets::random_hex_32;
 use crate::providers::card::CardCustomerId;
 
 /// The stored entry of a customer at the provider.
@@ -29,7 +29,7 @@ pub(super) async fn find_or_insert_entry(
          on conflict on constraint card_customers_pkey do nothing",
         customer.uuid(),
         gateway.uuid(),
-        random_hex_32(),
+        random_hex::<16>(),
         now,
     )
     .execute(&mut *conn)
@@ -84,7 +84,7 @@ pub(super) async fn start_over(
         customer.uuid(),
         gateway.uuid(),
         entry.idempotency_key,
-        random_hex_32(),
+        random_hex::<16>(),
     )
     .execute(&mut *conn)
     .await?;

@@ -8,10 +8,10 @@ use crate::kernel::clock::seconds_until;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::Storefront;
-use crate::storefront::codes::rules::{Guessed, Tally, Verdict, judge};
+use crate::storefront::codes::rules::{GuessedCode, Tally, Verdict, judge};
 use crate::storefront::codes::{Purpose, SubmittedCode, Target, digest, queries};
 use crate::storefront::customers::{self, Customer};
-use crate::storefront::texts;
+use crate::storefront::messaging::sms_guard;
 
 /// The reason why a guess was refused.
 #[derive(Debug, thiserror::Error)]
@@ -31,7 +31,7 @@ pub(in crate::storefront) enum CheckError {
 }
 
 /// The refusals of a code, for the descriptions of the routes that take one.
-pub(in crate::storefront) const NOT_RIGHT: &[ProblemCode] =
+pub(in crate::storefront) const CODE_REFUSALS: &[ProblemCode] =
     &[ProblemCode::CodeInvalid, ProblemCode::CodeExpired, ProblemCode::CodeLocked, ProblemCode::IdentityLockedOut];
 
 impl From<CheckError> for Problem {
@@ -51,7 +51,7 @@ impl From<CheckError> for Problem {
 /// A right code. It has no effect until it is consumed.
 #[derive(Debug)]
 #[must_use = "a right code must be consumed in the transaction of the action that it authorizes"]
-pub(in crate::storefront) struct RightCode {
+pub(in crate::storefront) struct VerifiedCode {
     id: Uuid,
     store: StoreId,
     identity: String,
@@ -69,7 +69,7 @@ pub(in crate::storefront) async fn check(
     purpose: Purpose,
     target: Target,
     guess: &SubmittedCode,
-) -> Result<RightCode, CheckError> {
+) -> Result<VerifiedCode, CheckError> {
     let digits = match guess {
         SubmittedCode::Missing => return Err(CheckError::Missing),
         // A value that is not six digits cannot be right, so it is not counted as a guess. A client's mistake must not cost the
@@ -82,7 +82,7 @@ pub(in crate::storefront) async fn check(
     // The guess is counted even if the client disconnects.
     let counting = async move { queries::count_guess(&mut *pool.acquire().await?, store, purpose, target, now).await };
     let counted = storefront.lifecycle.finish(counting).await?;
-    let guessed = counted.code.as_ref().map(|code| Guessed {
+    let guessed = counted.code.as_ref().map(|code| GuessedCode {
         guesses: code.guesses,
         expires_at: code.expires_at,
         is_used: code.is_used,
@@ -92,7 +92,7 @@ pub(in crate::storefront) async fn check(
     match (judge(guessed, tally, now), counted.code) {
         (Verdict::Right, Some(code)) => {
             let (identity, proves_identity) = (counted.identity, code.proves_identity);
-            Ok(RightCode { id: code.id, store, identity, sent_to: code.sent_to, proves_identity, customer: code.customer })
+            Ok(VerifiedCode { id: code.id, store, identity, sent_to: code.sent_to, proves_identity, customer: code.customer })
         }
         (Verdict::Right, None) => unreachable!("a guess cannot be right without a code"),
         (Verdict::Wrong { attempts_left }, _) => Err(CheckError::Invalid { attempts_left }),
@@ -102,16 +102,16 @@ pub(in crate::storefront) async fn check(
     }
 }
 
-impl RightCode {
+impl VerifiedCode {
     /// The identity that the code was requested for, as a key.
     pub(in crate::storefront) fn identity(&self) -> &str {
         &self.identity
     }
 
     /// Takes the guess back: the code was right, but the flow cannot proceed now.
-    pub(in crate::storefront) async fn set_aside(self, conn: &mut PgConnection) -> Result<(), CheckError> {
+    pub(in crate::storefront) async fn uncount_guess(self, conn: &mut PgConnection) -> Result<(), CheckError> {
         queries::take_guess_back(conn, self.id).await?;
-        self.forgive(conn).await
+        self.reset_lockout(conn).await
     }
 
     /// [Consumes](Self::consume) the code for the account that it was issued for and returns that account, locked. For flows
@@ -137,17 +137,17 @@ impl RightCode {
         if !queries::consume_code(conn, self.id, now).await? {
             return Err(CheckError::Invalid { attempts_left: None });
         }
-        self.forgive(conn).await?;
-        texts::note_code_used(conn, self.id, now).await?;
+        self.reset_lockout(conn).await?;
+        sms_guard::note_code_used(conn, self.id, now).await?;
         Ok(())
     }
 
     /// A code for an unproven phone number was mailed to the account that lists it, so it proves nothing about the number. Such a
     /// code must not reset the tally: otherwise an attacker who guesses the codes of the number's owner could reset it with codes
     /// of their own.
-    async fn forgive(&self, conn: &mut PgConnection) -> Result<(), CheckError> {
+    async fn reset_lockout(&self, conn: &mut PgConnection) -> Result<(), CheckError> {
         match self.proves_identity {
-            true => queries::forgive(conn, self.store, &self.identity).await?,
+            true => queries::reset_lockout(conn, self.store, &self.identity).await?,
             false => queries::take_wrong_back(conn, self.store, &self.identity).await?,
         }
         Ok(())

@@ -9,21 +9,22 @@ use secrecy::SecretString;
 use uuid::Uuid;
 
 use crate::contact::{EmailAddress, Identity, PhoneNumber};
+use crate::kernel::crypto::random_digits;
 use crate::kernel::ids::{CodeId, CustomerId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::secrets::random_six_digits;
 use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::Text;
 use crate::storefront::codes::queries::NewCode;
 use crate::storefront::codes::{Purpose, digest, queries};
-use crate::storefront::messages::{AcceptedLanguages, Occasion};
+use crate::storefront::messaging::mail_limit;
+use crate::storefront::messaging::messages::{AcceptedLanguages, Occasion};
+use crate::storefront::messaging::sms_guard::{self, Recipient, TextRefusal};
 use crate::storefront::stores::Store;
-use crate::storefront::texts::{self, Recipient, Refusal};
-use crate::storefront::{Storefront, customers, mails};
+use crate::storefront::{Storefront, customers};
 
 /// A request for a code.
 #[derive(Debug)]
-pub(in crate::storefront) struct Order<'a> {
+pub(in crate::storefront) struct IssueRequest<'a> {
     pub(in crate::storefront) store: &'a Store,
     pub(in crate::storefront) purpose: Purpose,
     /// The languages that the client accepts.
@@ -40,14 +41,14 @@ pub(in crate::storefront) struct Order<'a> {
     pub(in crate::storefront) mail: Option<EmailAddress>,
 }
 
-impl Order<'_> {
+impl IssueRequest<'_> {
     fn occasion<'a>(&'a self, code: &'a SecretString) -> Occasion<'a> {
         Occasion { store: self.store, purpose: self.purpose, languages: self.languages, code }
     }
 }
 
 /// The recipient or the address that `identity` itself stands for.
-pub(in crate::storefront) fn straight_to(identity: &Identity) -> (Option<Recipient>, Option<EmailAddress>) {
+pub(in crate::storefront) fn channels_for(identity: &Identity) -> (Option<Recipient>, Option<EmailAddress>) {
     match identity {
         Identity::Phone(number) => (Some(Recipient::of(number.clone())), None),
         Identity::Email(address) => (None, Some(address.clone())),
@@ -75,9 +76,9 @@ impl Method {
 #[derive(Debug, thiserror::Error)]
 pub(in crate::storefront) enum IssueError {
     #[error("the SMS guard or the providers refused the text")]
-    Refused(#[source] Refusal),
+    Refused(#[source] TextRefusal),
     #[error("the mail was refused")]
-    CoolingDown(#[source] mails::CoolingDown),
+    CoolingDown(#[source] mail_limit::CoolingDown),
     #[error("no server took the mail, or there is nobody to send to")]
     NotSent,
     #[error("whoever asks has closed their account")]
@@ -87,10 +88,10 @@ pub(in crate::storefront) enum IssueError {
 }
 
 /// The refusals of a mail to a freely entered address, for the descriptions of the routes that send one.
-pub(in crate::storefront) const NOT_MAILED: &[ProblemCode] = &[ProblemCode::EmailCooldown, ProblemCode::MessageNotSent];
+pub(in crate::storefront) const MAIL_REFUSALS: &[ProblemCode] = &[ProblemCode::EmailCooldown, ProblemCode::MessageNotSent];
 
 /// The refusals of a text.
-pub(in crate::storefront) const NOT_TEXTED: &[ProblemCode] = &[
+pub(in crate::storefront) const TEXT_REFUSALS: &[ProblemCode] = &[
     ProblemCode::TextsPaused,
     ProblemCode::NumberInvalid,
     ProblemCode::NumberUnreachable,
@@ -116,39 +117,44 @@ impl From<IssueError> for Problem {
 
 /// Sends a code, by text if possible and otherwise by mail, and returns the method. A repeated request within one minute sends
 /// nothing and returns the method of the first one.
-pub(in crate::storefront) async fn issue(storefront: &Storefront, order: Order<'_>) -> Result<Method, IssueError> {
+pub(in crate::storefront) async fn issue(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Method, IssueError> {
     let now = storefront.clock.now();
-    let by_text = match &order.text {
+    let by_text = match &request.text {
         None => None,
-        Some(recipient) => match by_text(storefront, &order, recipient, now).await {
+        Some(recipient) => match by_text(storefront, &request, recipient, now).await {
             Ok(method) => return Ok(method),
             Err(final_word @ (IssueError::Closed | IssueError::Database(_))) => return Err(final_word),
             Err(refused) => Some(refused),
         },
     };
-    match (&order.mail, by_text) {
-        (Some(address), _) => by_mail(storefront, &order, address, now).await,
+    match (&request.mail, by_text) {
+        (Some(address), _) => by_mail(storefront, &request, address, now).await,
         (None, Some(refused)) => Err(refused),
         (None, None) => Err(IssueError::NotSent),
     }
 }
 
-async fn by_text(storefront: &Storefront, order: &Order<'_>, recipient: &Recipient, now: DateTime<Utc>) -> Result<Method, IssueError> {
+async fn by_text(
+    storefront: &Storefront,
+    request: &IssueRequest<'_>,
+    recipient: &Recipient,
+    now: DateTime<Utc>,
+) -> Result<Method, IssueError> {
     let number = &recipient.number;
-    let (id, digits) = (CodeId::new(now).uuid(), random_six_digits());
+    let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
-    if !replace(storefront, &mut tx, order, id, &digits, (Method::Sms, number.as_str()), now).await? {
-        return standing(&mut tx, order, Method::Sms).await;
+    if !replace(storefront, &mut tx, request, id, &digits, (Method::Sms, number.as_str()), now).await? {
+        return existing_channel(&mut tx, request, Method::Sms).await;
     }
-    if let Err(refusal) = texts::reserve(storefront, &mut tx, order.store.id, recipient, id, now).await? {
+    if let Err(refusal) = sms_guard::reserve(storefront, &mut tx, request.store.id, recipient, id, now).await? {
         // The rollback keeps the previous code. Only the refusal is recorded.
         tx.rollback().await?;
-        texts::note_refusal(storefront, order.store.id, Some(number), &refusal, now).await?;
+        sms_guard::note_refusal(storefront, request.store.id, Some(number), &refusal, now).await?;
         return Err(IssueError::Refused(refusal));
     }
     tx.commit().await?;
 
-    let body = storefront.messages.text(order.occasion(&digits));
+    let body = storefront.messages.text(request.occasion(&digits));
     let (this, number) = (storefront.clone(), number.clone());
     storefront.lifecycle.finish(async move { send_text(&this, id, &number, &body, &digits, now).await }).await
 }
@@ -163,33 +169,38 @@ async fn send_text(
     now: DateTime<Utc>,
 ) -> Result<Method, IssueError> {
     let sent = storefront.sms.send(Text { to: number, body, code: Some(digits), at: now }).await;
-    let Err(refusal) = sent.map_err(Refusal::NotTaken) else { return Ok(Method::Sms) };
+    let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Method::Sms) };
     let mut tx = storefront.pool.begin().await?;
     // The row of the code is locked first, in the same order as when a code is consumed.
     queries::delete_code(&mut tx, id).await?;
-    texts::give_back(&mut tx, id, &refusal).await?;
+    sms_guard::take_back(&mut tx, id, &refusal).await?;
     tx.commit().await?;
     Err(IssueError::Refused(refusal))
 }
 
-async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddress, now: DateTime<Utc>) -> Result<Method, IssueError> {
-    let (id, digits) = (CodeId::new(now).uuid(), random_six_digits());
+async fn by_mail(
+    storefront: &Storefront,
+    request: &IssueRequest<'_>,
+    address: &EmailAddress,
+    now: DateTime<Utc>,
+) -> Result<Method, IssueError> {
+    let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
-    if !replace(storefront, &mut tx, order, id, &digits, (Method::Email, &address.key()), now).await? {
-        return standing(&mut tx, order, Method::Email).await;
+    if !replace(storefront, &mut tx, request, id, &digits, (Method::Email, &address.key()), now).await? {
+        return existing_channel(&mut tx, request, Method::Email).await;
     }
     // Mails to the owner of an account are not counted, so other people's requests for codes cannot lock the owner out. The pause
     // of one minute between two codes limits these mails.
-    let is_counted = order.purpose.is_for_whatever_is_named();
-    if is_counted && let Err(refusal) = mails::reserve(storefront, &mut tx, order.store.id, address, now).await? {
+    let is_counted = request.purpose.is_for_whatever_is_named();
+    if is_counted && let Err(refusal) = mail_limit::reserve(storefront, &mut tx, request.store.id, address, now).await? {
         // The rollback keeps the previous code.
         tx.rollback().await?;
         return Err(IssueError::CoolingDown(refusal));
     }
     tx.commit().await?;
 
-    let mail = storefront.messages.mail(order.occasion(&digits));
-    let (this, store, address) = (storefront.clone(), order.store.id, address.clone());
+    let mail = storefront.messages.mail(request.occasion(&digits));
+    let (this, store, address) = (storefront.clone(), request.store.id, address.clone());
     let sending = async move {
         let letter =
             Letter { to: &address, subject: &mail.subject, text: &mail.text, html: Some(&mail.html), code: Some(&digits), at: now };
@@ -197,7 +208,7 @@ async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddr
             let mut tx = this.pool.begin().await?;
             queries::delete_code(&mut tx, id).await?;
             if is_counted {
-                mails::give_back(&mut tx, store, &address, now).await?;
+                mail_limit::refund(&mut tx, store, &address, now).await?;
             }
             tx.commit().await?;
             return Err(IssueError::NotSent);
@@ -210,7 +221,7 @@ async fn by_mail(storefront: &Storefront, order: &Order<'_>, address: &EmailAddr
 async fn replace(
     storefront: &Storefront,
     tx: &mut sqlx::PgConnection,
-    order: &Order<'_>,
+    request: &IssueRequest<'_>,
     id: Uuid,
     digits: &SecretString,
     (method, sent_to): (Method, &str),
@@ -218,30 +229,30 @@ async fn replace(
 ) -> Result<bool, IssueError> {
     let code = NewCode {
         id,
-        store: order.store.id,
-        purpose: order.purpose,
-        identity: &order.identity.key(),
+        store: request.store.id,
+        purpose: request.purpose,
+        identity: &request.identity.key(),
         sent_to,
         channel: method.as_str(),
-        requested_by: order.requested_by,
-        customer: order.customer,
+        requested_by: request.requested_by,
+        customer: request.customer,
         digest: digest(&storefront.application_key, id, digits),
     };
-    if let Some(customer) = order.requested_by {
+    if let Some(customer) = request.requested_by {
         // Two parallel requests of one customer touch the same codes. The lock serializes them, also with the closure of the
         // account.
         customers::lock_customer(tx, customer).await?.ok_or(IssueError::Closed)?;
     }
     let replaced = queries::replace_code(tx, &code, now).await?;
-    if replaced && order.requested_by.is_some() {
+    if replaced && request.requested_by.is_some() {
         queries::forget_other_codes(tx, &code).await?;
     }
     Ok(replaced)
 }
 
 /// The method that the existing code was sent by.
-async fn standing(tx: &mut sqlx::PgConnection, order: &Order<'_>, otherwise: Method) -> Result<Method, IssueError> {
-    let channel = queries::find_channel(tx, order.store.id, order.purpose, &order.identity.key(), order.requested_by).await?;
+async fn existing_channel(tx: &mut sqlx::PgConnection, request: &IssueRequest<'_>, otherwise: Method) -> Result<Method, IssueError> {
+    let channel = queries::find_channel(tx, request.store.id, request.purpose, &request.identity.key(), request.requested_by).await?;
     Ok(match channel.as_deref() {
         Some("sms") => Method::Sms,
         Some("email") => Method::Email,

@@ -2,7 +2,7 @@
 //! `docs/specification/decisions.md`, section 4).
 //!
 //! [`issue`] replaces the previous code of the same purpose and identity, unless that code is younger than one minute. [`check`]
-//! counts the guess in a committed statement of its own and compares afterwards. It returns a [`RightCode`], which the flow must
+//! counts the guess in a committed statement of its own and compares afterwards. It returns a [`VerifiedCode`], which the flow must
 //! consume in its own transaction. Only one caller can consume a code.
 
 mod check;
@@ -15,13 +15,12 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::crypto::{ApplicationKey, SecretDigest};
 use crate::kernel::ids::CustomerId;
-use crate::kernel::secret_digest::SecretDigest;
 use crate::storefront::routes::body;
 
-pub(super) use check::{NOT_RIGHT, check};
-pub(super) use issue::{Method, NOT_MAILED, NOT_TEXTED, Order, issue, straight_to};
+pub(super) use check::{CODE_REFUSALS, check};
+pub(super) use issue::{IssueRequest, MAIL_REFUSALS, Method, TEXT_REFUSALS, channels_for, issue};
 pub(super) use queries::{forget_codes, forget_open_codes, sweep_codes};
 pub(super) use rules::LIFETIME;
 
@@ -84,7 +83,7 @@ impl From<Value> for SubmittedCode {
 body! {
     /// The body of the routes that take a code from a signed-in customer.
     #[derive(Debug)]
-    pub(super) struct CodeRequest {
+    pub(super) struct CodeBody {
         /// The verification code: six digits.
         #[serde(default)]
         pub(super) code: SubmittedCode,

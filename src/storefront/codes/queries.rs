@@ -4,8 +4,8 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::kernel::crypto::SecretDigest;
 use crate::kernel::ids::{CustomerId, StoreId};
-use crate::kernel::secret_digest::SecretDigest;
 use crate::storefront::codes::{Purpose, Target, rules};
 
 /// A code to be inserted.
@@ -43,7 +43,7 @@ pub(super) async fn replace_code(conn: &mut PgConnection, code: &NewCode<'_>, no
         code.digest.as_ref(),
         now,
         now + rules::LIFETIME,
-        now - rules::REPEAT_AFTER,
+        now - rules::RESEND_AFTER,
     )
     .execute(conn)
     .await?;
@@ -105,7 +105,7 @@ pub(super) async fn delete_code(conn: &mut PgConnection, id: Uuid) -> Result<(),
 }
 
 /// The state after a guess was counted.
-pub(super) struct Counted {
+pub(super) struct CountedGuess {
     pub(super) identity: String,
     pub(super) wrong: i32,
     pub(super) locked_out_until: Option<DateTime<Utc>>,
@@ -134,7 +134,7 @@ pub(super) async fn count_guess(
     purpose: Purpose,
     target: Target,
     now: DateTime<Utc>,
-) -> Result<Counted, sqlx::Error> {
+) -> Result<CountedGuess, sqlx::Error> {
     let (identities, requested_by) = match target {
         Target::Identities(identities) => (identities, None),
         Target::RequestedBy(customer) => (vec![customer.to_string()], Some(customer)),
@@ -183,9 +183,9 @@ pub(super) async fn count_guess(
         &identities,
         requested_by.map(CustomerId::uuid),
         now,
-        now - rules::FORGIVEN_AFTER,
-        rules::WRONG_CODES,
-        now + rules::LOCK_OUT,
+        now - rules::LOCKOUT_RESET_AFTER,
+        rules::MAX_WRONG_CODES,
+        now + rules::LOCKOUT,
     )
     .fetch_one(conn)
     .await?;
@@ -205,7 +205,7 @@ pub(super) async fn count_guess(
         }
         _ => None,
     };
-    Ok(Counted { identity: row.identity, wrong: row.wrong, locked_out_until: row.locked_out_until, code })
+    Ok(CountedGuess { identity: row.identity, wrong: row.wrong, locked_out_until: row.locked_out_until, code })
 }
 
 /// Marks the code as used. Returns `false` if another request already has.
@@ -222,7 +222,7 @@ pub(super) async fn take_wrong_back(conn: &mut PgConnection, store: StoreId, ide
          where store_id = $1 and identity = $2",
         store.uuid(),
         identity,
-        rules::WRONG_CODES,
+        rules::MAX_WRONG_CODES,
     )
     .execute(conn)
     .await?;
@@ -243,7 +243,7 @@ pub(in crate::storefront) async fn sweep_codes(conn: &mut PgConnection, before: 
 }
 
 /// Resets the tally of an identity after a right code.
-pub(super) async fn forgive(conn: &mut PgConnection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
+pub(super) async fn reset_lockout(conn: &mut PgConnection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from wrong_codes where store_id = $1 and identity = $2", store.uuid(), identity).execute(conn).await?;
     Ok(())
 }

@@ -5,19 +5,19 @@ use chrono::{DateTime, TimeDelta, Utc};
 /// The time for which a code is valid.
 pub(in crate::storefront) const LIFETIME: TimeDelta = TimeDelta::minutes(10);
 /// A second request within this time sends no message.
-pub(super) const REPEAT_AFTER: TimeDelta = TimeDelta::minutes(1);
+pub(super) const RESEND_AFTER: TimeDelta = TimeDelta::minutes(1);
 /// Guesses per code.
-pub(super) const GUESSES: i32 = 5;
+pub(super) const MAX_GUESSES: i32 = 5;
 /// Wrong codes per identity, across all codes and client addresses, before the identity is locked out.
-pub(super) const WRONG_CODES: i32 = 10;
+pub(super) const MAX_WRONG_CODES: i32 = 10;
 /// The duration of a lock-out.
-pub(super) const LOCK_OUT: TimeDelta = TimeDelta::minutes(15);
+pub(super) const LOCKOUT: TimeDelta = TimeDelta::minutes(15);
 /// The tally of wrong codes starts over if there was no wrong guess for this time.
-pub(super) const FORGIVEN_AFTER: TimeDelta = TimeDelta::hours(1);
+pub(super) const LOCKOUT_RESET_AFTER: TimeDelta = TimeDelta::hours(1);
 
 /// The code that the guess was compared with. `guesses` includes this guess.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Guessed {
+pub(super) struct GuessedCode {
     pub(super) guesses: i32,
     pub(super) expires_at: DateTime<Utc>,
     pub(super) is_used: bool,
@@ -47,18 +47,18 @@ pub(super) enum Verdict {
 }
 
 /// Judges one guess. The tenth wrong code locks the identity out. Further guesses are refused even if they are right.
-pub(super) fn judge(code: Option<Guessed>, tally: Tally, now: DateTime<Utc>) -> Verdict {
+pub(super) fn judge(code: Option<GuessedCode>, tally: Tally, now: DateTime<Utc>) -> Verdict {
     let verdict = match code {
         None => Verdict::Wrong { attempts_left: None },
         Some(code) if code.expires_at <= now => Verdict::Expired,
         Some(code) if code.is_used => Verdict::Wrong { attempts_left: None },
-        Some(code) if code.guesses > GUESSES => Verdict::Locked,
+        Some(code) if code.guesses > MAX_GUESSES => Verdict::Locked,
         Some(code) if code.matches => Verdict::Right,
-        Some(code) if code.guesses == GUESSES => Verdict::Locked,
-        Some(code) => Verdict::Wrong { attempts_left: Some(GUESSES - code.guesses) },
+        Some(code) if code.guesses == MAX_GUESSES => Verdict::Locked,
+        Some(code) => Verdict::Wrong { attempts_left: Some(MAX_GUESSES - code.guesses) },
     };
     match tally.locked_out_until {
-        Some(until) if until > now && (tally.wrong > WRONG_CODES || verdict != Verdict::Right) => Verdict::LockedOut { until },
+        Some(until) if until > now && (tally.wrong > MAX_WRONG_CODES || verdict != Verdict::Right) => Verdict::LockedOut { until },
         _ => verdict,
     }
 }
@@ -69,18 +69,18 @@ mod tests {
 
     const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
-    fn at(guesses: i32, matches: bool) -> Option<Guessed> {
-        Some(Guessed { guesses, expires_at: NOW + LIFETIME, is_used: false, matches })
+    fn at(guesses: i32, matches: bool) -> Option<GuessedCode> {
+        Some(GuessedCode { guesses, expires_at: NOW + LIFETIME, is_used: false, matches })
     }
 
     fn tally(wrong: i32) -> Tally {
-        Tally { wrong, locked_out_until: (wrong >= WRONG_CODES).then_some(NOW + LOCK_OUT) }
+        Tally { wrong, locked_out_until: (wrong >= MAX_WRONG_CODES).then_some(NOW + LOCKOUT) }
     }
 
     #[test]
     fn the_table_of_decisions_section_4() {
         let left = |attempts_left| Verdict::Wrong { attempts_left };
-        let until = NOW + LOCK_OUT;
+        let until = NOW + LOCKOUT;
         for (what, code, wrong, verdict) in [
             ("right", at(1, true), 1, Verdict::Right),
             ("wrong", at(1, false), 1, left(Some(4))),
@@ -102,7 +102,7 @@ mod tests {
     fn a_code_lives_ten_minutes_and_works_once() {
         assert_eq!(judge(at(1, true), tally(1), NOW + LIFETIME - TimeDelta::microseconds(1)), Verdict::Right);
         assert_eq!(judge(at(1, true), tally(1), NOW + LIFETIME), Verdict::Expired);
-        let used = at(1, true).map(|code| Guessed { is_used: true, ..code });
+        let used = at(1, true).map(|code| GuessedCode { is_used: true, ..code });
         assert_eq!(judge(used, tally(1), NOW), Verdict::Wrong { attempts_left: None });
     }
 }

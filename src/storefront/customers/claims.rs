@@ -7,8 +7,8 @@ use sqlx::PgConnection;
 use crate::contact::Identity;
 use crate::events::names::CUSTOMER_UPDATED;
 use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
+use crate::storefront::caches::Caches;
 use crate::storefront::customers::{publish, queries};
-use crate::storefront::recent::Recent;
 
 /// The accounts that lost a claim in a transaction that is not yet committed.
 #[derive(Debug)]
@@ -17,9 +17,9 @@ pub(in crate::storefront) struct LostClaims(Vec<CustomerId>);
 
 impl LostClaims {
     /// Evicts the accounts from the cache. To be called after the commit.
-    pub(in crate::storefront) fn forget(self, recent: &Recent) {
+    pub(in crate::storefront) fn invalidate(self, caches: &Caches) {
         if !self.0.is_empty() {
-            recent.forget_customers(&self.0);
+            caches.invalidate_customers(&self.0);
         }
     }
 }

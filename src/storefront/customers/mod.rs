@@ -190,7 +190,7 @@ pub(super) async fn open_account(
 
 /// The text is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BadName {
+pub(super) enum InvalidName {
     #[error("name is required.")]
     Missing,
     #[error("The name may have at most 255 characters and no control characters.")]
@@ -198,10 +198,10 @@ pub(super) enum BadName {
 }
 
 /// Parses a name that was entered by hand.
-pub(super) fn parse_name(text: &str) -> Result<String, BadName> {
+pub(super) fn parse_name(text: &str) -> Result<String, InvalidName> {
     match text.trim() {
-        "" => Err(BadName::Missing),
-        name if name.chars().count() > 255 || name.chars().any(char::is_control) => Err(BadName::Unusable),
+        "" => Err(InvalidName::Missing),
+        name if name.chars().count() > 255 || name.chars().any(char::is_control) => Err(InvalidName::Unusable),
         name => Ok(name.to_owned()),
     }
 }

@@ -8,9 +8,9 @@ use std::sync::LazyLock;
 use chrono::TimeDelta;
 use secrecy::{ExposeSecret, SecretString};
 
+use crate::kernel::crypto::sha256;
 use crate::kernel::ids::StoreId;
 use crate::kernel::rate_limit::Rule;
-use crate::kernel::secrets::sha256;
 
 pub(super) use queries::count_guess;
 
@@ -24,11 +24,11 @@ pub(super) fn bucket(store: StoreId, identity: &str) -> String {
 
 /// The passwords of at least 8 characters among the 10,000 most common ones, in lower case (from the frequency list of zxcvbn,
 /// MIT).
-static COMMON: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common.txt").lines().collect());
+static COMMON_PASSWORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common.txt").lines().collect());
 
 /// The text is not an acceptable password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum BadPassword {
+pub(super) enum InvalidPassword {
     #[error("The password needs at least 8 characters.")]
     TooShort,
     #[error("The password may have at most 256 characters.")]
@@ -38,12 +38,12 @@ pub(super) enum BadPassword {
 }
 
 /// Checks a new password.
-pub(super) fn parse(password: &SecretString) -> Result<SecretString, BadPassword> {
+pub(super) fn parse(password: &SecretString) -> Result<SecretString, InvalidPassword> {
     let text = password.expose_secret();
     match text.chars().count() {
-        0..8 => Err(BadPassword::TooShort),
-        257.. => Err(BadPassword::TooLong),
-        _ if COMMON.contains(text.to_lowercase().as_str()) => Err(BadPassword::Common),
+        0..8 => Err(InvalidPassword::TooShort),
+        257.. => Err(InvalidPassword::TooLong),
+        _ if COMMON_PASSWORDS.contains(text.to_lowercase().as_str()) => Err(InvalidPassword::Common),
         _ => Ok(password.clone()),
     }
 }
@@ -55,11 +55,11 @@ mod tests {
     #[test]
     fn passwords_have_8_to_256_characters_and_are_not_common() {
         let refusal = |text: &str| parse(&text.into()).err();
-        assert_eq!(refusal("1234567"), Some(BadPassword::TooShort));
-        assert_eq!(refusal(&"é".repeat(257)), Some(BadPassword::TooLong));
+        assert_eq!(refusal("1234567"), Some(InvalidPassword::TooShort));
+        assert_eq!(refusal(&"é".repeat(257)), Some(InvalidPassword::TooLong));
         assert_eq!(refusal(&"é".repeat(256)), None);
-        assert_eq!(refusal("password"), Some(BadPassword::Common));
-        assert_eq!(refusal("PassWord1"), Some(BadPassword::Common));
+        assert_eq!(refusal("password"), Some(InvalidPassword::Common));
+        assert_eq!(refusal("PassWord1"), Some(InvalidPassword::Common));
         assert_eq!(refusal("correct horse"), None);
     }
 }

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use crate::contact::Identity;
 use crate::kernel::ids::StoreId;
 use crate::kernel::password_hashing::HashedPassword;
-use crate::kernel::rate_limit::{Standing, count_hit};
+use crate::kernel::rate_limit::{RateLimitStatus, count_hit};
 use crate::storefront::customers::{Customer, columns, customer, meant_by};
 use crate::storefront::passwords::WRONG_PASSWORDS;
 
@@ -21,7 +21,7 @@ pub(in crate::storefront) async fn count_guess(
     bucket: &str,
     identity: Option<&Identity>,
     now: DateTime<Utc>,
-) -> Result<(Standing, Option<Customer>), sqlx::Error> {
+) -> Result<(RateLimitStatus, Option<Customer>), sqlx::Error> {
     let (email, phone) = identity.map_or((None, None), columns);
     let rows = count_hit!(
         r#"select counted.hits as "hits!", counted.oldest as "oldest!", counted.refused as "refused!", c.id as "id?", c.name as "name?", c.email,
@@ -41,7 +41,7 @@ pub(in crate::storefront) async fn count_guess(
     .fetch_all(conn)
     .await?;
     let counted = rows.first().expect("the count returns one row");
-    let standing = Standing::of(WRONG_PASSWORDS, counted.hits, counted.oldest, counted.refused, now);
+    let status = RateLimitStatus::of(WRONG_PASSWORDS, counted.hits, counted.oldest, counted.refused, now);
     let listing = rows.into_iter().filter_map(|row| Some(customer!(row, ?)));
-    Ok((standing, identity.and_then(|identity| meant_by(identity, listing.collect()))))
+    Ok((status, identity.and_then(|identity| meant_by(identity, listing.collect()))))
 }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::members;
-use crate::resources::{Described, Filter, Instant, Meta, Reference, Resource};
+use crate::resources::{FieldDoc, Filter, Instant, Meta, Reference, Resource};
 use crate::storefront::Storefront;
 
 crate::columns! {
@@ -27,7 +27,7 @@ crate::columns! {
 
 impl Resource for CustomerRecord {
     type Id = CustomerId;
-    type Room = Storefront;
+    type State = Storefront;
 
     const SINGULAR: &'static str = "customer";
     const PLURAL: &'static str = "customers";
@@ -50,17 +50,17 @@ impl Resource for CustomerRecord {
         }
     }
 
-    fn shown_beside() -> Vec<Described> {
+    fn read_only_fields() -> Vec<FieldDoc> {
         vec![
-            Described::shown::<Reference<StoreId>>("store", "Whose customer."),
-            Described::formed("name", "What they are called.", json!({ "type": "string" })),
-            Described::formed("email", "Where mail reaches them.", json!({ "type": ["string", "null"] })),
-            Described::formed("phone", "Where texts reach them.", json!({ "type": ["string", "null"] })),
-            Described::formed("email_verified", "They have shown that the address is theirs.", json!({ "type": "boolean" })),
-            Described::formed("phone_verified", "They have shown that the number is theirs.", json!({ "type": "boolean" })),
-            Described::formed("title", "How they are addressed.", json!({ "type": ["string", "null"] })),
-            Described::formed("photo_url", "Their photo.", json!({ "type": ["string", "null"] })),
-            Described::shown::<Option<Instant>>("closed_at", "When they closed their account."),
+            FieldDoc::read_only::<Reference<StoreId>>("store", "Whose customer."),
+            FieldDoc::with_schema("name", "What they are called.", json!({ "type": "string" })),
+            FieldDoc::with_schema("email", "Where mail reaches them.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("phone", "Where texts reach them.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("email_verified", "They have shown that the address is theirs.", json!({ "type": "boolean" })),
+            FieldDoc::with_schema("phone_verified", "They have shown that the number is theirs.", json!({ "type": "boolean" })),
+            FieldDoc::with_schema("title", "How they are addressed.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("photo_url", "Their photo.", json!({ "type": ["string", "null"] })),
+            FieldDoc::read_only::<Option<Instant>>("closed_at", "When they closed their account."),
         ]
     }
 }

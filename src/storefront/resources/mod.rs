@@ -13,10 +13,10 @@ use sqlx::PgPool;
 
 use crate::companies::Companies;
 use crate::kernel::clock::Clock;
-use crate::resources::{Extension, Room};
+use crate::resources::{Extension, ResourceState};
 use crate::storefront::Storefront;
 
-impl Room for Storefront {
+impl ResourceState for Storefront {
     fn pool(&self) -> &PgPool {
         &self.pool
     }
@@ -26,8 +26,8 @@ impl Room for Storefront {
     }
 
     /// Stores are the only resource that can be edited here. Clearing the cache makes a deletion effective at once.
-    fn forget_what_changed(&self) {
-        self.recent.forget_everything();
+    fn invalidate_caches(&self) {
+        self.caches.invalidate_all();
     }
 }
 
@@ -41,11 +41,11 @@ where
     Extension::new("storefront")
         .editable::<stores::StoreRecord>()
         .read_only::<customers::CustomerRecord>()
-        .beside(Method::POST, "/customers/{uuid}/revoke-tokens", "End all sessions of a customer.", sessions::revoke_all)
+        .route(Method::POST, "/customers/{uuid}/revoke-tokens", "End all sessions of a customer.", sessions::revoke_all)
         .read_only::<sessions::SessionRecord>()
-        .beside(Method::DELETE, "/tokens/{uuid}", "End a session of a customer.", sessions::revoke)
+        .route(Method::DELETE, "/tokens/{uuid}", "End a session of a customer.", sessions::revoke)
         .read_only::<texts::TextRecord>()
-        .beside(
+        .route(
             Method::GET,
             "/texts/conversion",
             "Show how many texted codes were used in the last 24 hours, by country and number range.",

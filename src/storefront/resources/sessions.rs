@@ -1,12 +1,12 @@
 //! Customer sessions in the API for operators (`tokens`). Operators can revoke them.
 
-use axum::Json as Answer;
+use axum::Json;
 use serde_json::{Value, json};
 
 use crate::kernel::ids::{CustomerId, SessionId, StoreId};
-use crate::kernel::json::Json;
+use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Filter, Instant, NoMembers, Reference, Resource, Writing};
+use crate::resources::{EmptyBody, Filter, Instant, Reference, Resource, WriteRequest};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::{Storefront, tokens};
 
@@ -34,7 +34,7 @@ crate::read_only! {
 
 impl Resource for SessionRecord {
     type Id = SessionId;
-    type Room = Storefront;
+    type State = Storefront;
 
     const SINGULAR: &'static str = "token";
     const PLURAL: &'static str = "tokens";
@@ -44,21 +44,21 @@ impl Resource for SessionRecord {
 }
 
 /// `DELETE tokens/{uuid}`: revokes one session.
-pub(super) async fn revoke(Writing { room: storefront, caller, id }: Writing<SessionRecord>) -> Result<Answer<Value>, Problem> {
+pub(super) async fn revoke(WriteRequest { state: storefront, caller, id }: WriteRequest<SessionRecord>) -> Result<Json<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     let revoked = tokens::revoke_session(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
-    storefront.recent.sessions.forget(&revoked.ok_or(ProblemCode::RecordNotFound)?);
-    Ok(Answer(json!({ "status": "ok" })))
+    storefront.caches.sessions.invalidate(&revoked.ok_or(ProblemCode::RecordNotFound)?);
+    Ok(Json(json!({ "status": "ok" })))
 }
 
 /// `POST customers/{uuid}/revoke-tokens`: revokes all sessions of the customer.
 pub(super) async fn revoke_all(
-    Writing { room: storefront, caller, id }: Writing<CustomerRecord>,
-    Json(NoMembers {}): Json<NoMembers>,
-) -> Result<Answer<Value>, Problem> {
+    WriteRequest { state: storefront, caller, id }: WriteRequest<CustomerRecord>,
+    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+) -> Result<Json<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     let revoked = tokens::revoke_customer(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
-    storefront.recent.forget_customer(id);
+    storefront.caches.invalidate_customer(id);
     let revoked = revoked.ok_or(ProblemCode::RecordNotFound)?;
-    Ok(Answer(json!({ "status": "ok", "revoked": revoked })))
+    Ok(Json(json!({ "status": "ok", "revoked": revoked })))
 }

@@ -27,7 +27,7 @@ crate::read_only! {
 
 impl Resource for SignInRecord {
     type Id = SignInId;
-    type Room = Storefront;
+    type State = Storefront;
 
     const SINGULAR: &'static str = "sign_in";
     const PLURAL: &'static str = "sign_ins";
@@ -35,7 +35,7 @@ impl Resource for SignInRecord {
     const FILTERS: &'static [Filter] = &[
         Filter::id::<StoreId>("store").on("store_id"),
         Filter::id::<CustomerId>("customer").on("customer_id"),
-        Filter::word::<Method>("method"),
+        Filter::text_enum::<Method>("method"),
         Filter::text("identity"),
         Filter::text("outcome"),
         Filter::text("address"),

@@ -8,7 +8,7 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
-use crate::resources::{Announced, Described, Edit, Editable, Instant, Line, Member, New, Record, Resource};
+use crate::resources::{Editable, FieldDoc, Instant, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource};
 use crate::storefront::Storefront;
 
 /// The reason that is stored when an operator pauses texts without giving one.
@@ -50,7 +50,7 @@ impl Default for StoreRecord {
 
 impl Resource for StoreRecord {
     type Id = StoreId;
-    type Room = Storefront;
+    type State = Storefront;
 
     const SINGULAR: &'static str = "store";
     const PLURAL: &'static str = "stores";
@@ -73,7 +73,7 @@ impl Resource for StoreRecord {
 }
 
 /// Publishes no events.
-impl Announced for StoreRecord {}
+impl PublishesEvents for StoreRecord {}
 
 /// The fields of a store that can be sent.
 #[derive(Debug, Default, Deserialize)]
@@ -161,37 +161,44 @@ impl StoreBody {
 impl Editable for StoreRecord {
     type Body = StoreBody;
 
-    fn documented() -> Vec<Described> {
+    fn documented_fields() -> Vec<FieldDoc> {
         vec![
-            Described::sent::<Line<255>>("name", "The name of the store in texts and mails."),
-            Described::formed(
+            FieldDoc::writable::<Line<255>>("name", "The name of the store in texts and mails."),
+            FieldDoc::with_schema(
                 "text_countries",
                 "The countries that texts are sent to, as ISO 3166 codes. An empty list means all countries.",
                 json!({ "type": "array", "items": { "type": "string", "pattern": "^[A-Z]{2}$" } }),
             )
-            .and_sent(),
-            Described::formed("seconds_between_texts", "The minimum time between two texts to one number, in seconds.", limit()).and_sent(),
-            Described::formed("texts_per_number_and_hour", "The maximum number of texts to one phone number per hour.", limit()).and_sent(),
-            Described::formed("texts_per_number_and_day", "The maximum number of texts to one phone number per day.", limit()).and_sent(),
-            Described::formed("numbers_per_range", "The maximum number of different phone numbers of one range in ten minutes.", limit())
-                .and_sent(),
-            Described::formed("texts_per_day", "The maximum number of texts of the store per day.", limit()).and_sent(),
-            Described::formed("texts_paused", "Whether texts are paused.", json!({ "type": "boolean" })).and_sent(),
-            Described::shown::<Option<Instant>>("texts_paused_at", "When texts were paused."),
-            Described::formed("texts_paused_reason", "Why texts are paused.", json!({ "type": ["string", "null"], "maxLength": 255 }))
-                .and_sent(),
+            .and_writable(),
+            FieldDoc::with_schema("seconds_between_texts", "The minimum time between two texts to one number, in seconds.", limit())
+                .and_writable(),
+            FieldDoc::with_schema("texts_per_number_and_hour", "The maximum number of texts to one phone number per hour.", limit())
+                .and_writable(),
+            FieldDoc::with_schema("texts_per_number_and_day", "The maximum number of texts to one phone number per day.", limit())
+                .and_writable(),
+            FieldDoc::with_schema(
+                "numbers_per_range",
+                "The maximum number of different phone numbers of one range in ten minutes.",
+                limit(),
+            )
+            .and_writable(),
+            FieldDoc::with_schema("texts_per_day", "The maximum number of texts of the store per day.", limit()).and_writable(),
+            FieldDoc::with_schema("texts_paused", "Whether texts are paused.", json!({ "type": "boolean" })).and_writable(),
+            FieldDoc::read_only::<Option<Instant>>("texts_paused_at", "When texts were paused."),
+            FieldDoc::with_schema("texts_paused_reason", "Why texts are paused.", json!({ "type": ["string", "null"], "maxLength": 255 }))
+                .and_writable(),
         ]
     }
 
-    async fn create(edit: &mut Edit<Storefront>, _: StoreId, body: StoreBody) -> Result<New<Self>, Problem> {
+    async fn create(transaction: &mut RecordTransaction<Storefront>, _: StoreId, body: StoreBody) -> Result<New<Self>, Problem> {
         let mut store = Self::default();
-        body.put(&mut store, edit.now)?;
+        body.put(&mut store, transaction.now)?;
         Ok(store.into())
     }
 
-    async fn change(edit: &mut Edit<Storefront>, before: &Record<Self>, body: StoreBody) -> Result<Self, Problem> {
+    async fn change(transaction: &mut RecordTransaction<Storefront>, before: &Record<Self>, body: StoreBody) -> Result<Self, Problem> {
         let mut store = before.fields.clone();
-        body.put(&mut store, edit.now)?;
+        body.put(&mut store, transaction.now)?;
         Ok(store)
     }
 }

@@ -1,6 +1,6 @@
 //! The log of the SMS guard, and the conversion of texted codes.
 
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
@@ -11,8 +11,9 @@ use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::problem::Problem;
 use crate::members;
 use crate::providers::sms::SendTextErrorKind;
-use crate::resources::{Described, Filter, Instant, Reference, Resource};
-use crate::storefront::{Storefront, texts};
+use crate::resources::{FieldDoc, Filter, Instant, Reference, Resource};
+use crate::storefront::Storefront;
+use crate::storefront::messaging::sms_guard;
 
 /// The period that the conversion covers.
 const CONVERSION_WINDOW: TimeDelta = TimeDelta::days(1);
@@ -39,7 +40,7 @@ crate::columns! {
 
 impl Resource for TextRecord {
     type Id = TextId;
-    type Room = Storefront;
+    type State = Storefront;
 
     const SINGULAR: &'static str = "text";
     const PLURAL: &'static str = "texts";
@@ -51,7 +52,7 @@ impl Resource for TextRecord {
         Filter::text("country"),
         Filter::one_of("status", STATUSES),
         Filter::text("refusal"),
-        Filter::one_of("rule", texts::RULES),
+        Filter::one_of("rule", sms_guard::RULES),
     ];
 
     fn shown(&self) -> Map<String, Value> {
@@ -69,24 +70,24 @@ impl Resource for TextRecord {
         }
     }
 
-    fn shown_beside() -> Vec<Described> {
+    fn read_only_fields() -> Vec<FieldDoc> {
         vec![
-            Described::shown::<Reference<StoreId>>("store", "Whose text."),
-            Described::formed("number", "Where to; null if it was no number, or is erased.", json!({ "type": ["string", "null"] })),
-            Described::formed("number_range", "All but the last four digits.", json!({ "type": ["string", "null"] })),
-            Described::formed("country", "The number's country.", json!({ "type": ["string", "null"] })),
-            Described::formed("status", "What became of it.", json!({ "enum": STATUSES })),
-            Described::formed("refusal", "Why it was not sent, as a code of /problems.", json!({ "type": ["string", "null"] })),
-            Described::formed("rule", "Which rule refused it; a limit is named like the setting of the store.", rules_or_null()),
-            Described::formed("reason", "Why it was not sent, in a sentence for operators.", json!({ "type": ["string", "null"] })),
-            Described::formed("details", "What the rule saw.", details()),
-            Described::shown::<Option<Instant>>("used_at", "When the code in it was used."),
+            FieldDoc::read_only::<Reference<StoreId>>("store", "Whose text."),
+            FieldDoc::with_schema("number", "Where to; null if it was no number, or is erased.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("number_range", "All but the last four digits.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("country", "The number's country.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("status", "What became of it.", json!({ "enum": STATUSES })),
+            FieldDoc::with_schema("refusal", "Why it was not sent, as a code of /problems.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("rule", "Which rule refused it; a limit is named like the setting of the store.", rules_or_null()),
+            FieldDoc::with_schema("reason", "Why it was not sent, in a sentence for operators.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("details", "What the rule saw.", details()),
+            FieldDoc::read_only::<Option<Instant>>("used_at", "When the code in it was used."),
         ]
     }
 }
 
 fn rules_or_null() -> Value {
-    let words: Vec<_> = texts::RULES.iter().copied().map(Some).chain([None]).collect();
+    let words: Vec<_> = sms_guard::RULES.iter().copied().map(Some).chain([None]).collect();
     json!({ "enum": words })
 }
 
@@ -116,9 +117,9 @@ fn details() -> Value {
 }
 
 /// `GET texts/conversion`: the conversion of the last 24 hours by country and number range, lowest first.
-pub(super) async fn conversion(State(storefront): State<Storefront>, caller: CallingCompany) -> Result<Answer<Value>, Problem> {
-    caller.may(Scope::Read)?;
+pub(super) async fn conversion(State(storefront): State<Storefront>, caller: CallingCompany) -> Result<Json<Value>, Problem> {
+    caller.require_scope(Scope::Read)?;
     let since = storefront.clock.now() - CONVERSION_WINDOW;
-    let ranges = texts::list_conversion(&mut *storefront.pool.acquire().await?, caller.company, since).await?;
-    Ok(Answer(json!({ "since": timestamp(since), "ranges": ranges })))
+    let ranges = sms_guard::list_conversion(&mut *storefront.pool.acquire().await?, caller.company, since).await?;
+    Ok(Json(json!({ "since": timestamp(since), "ranges": ranges })))
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::kernel::ids::{DeviceId, TypedId};
 use crate::kernel::json::Members;
 use crate::providers::card::ApiVersion;
-use crate::resources::{Member, Parsed};
+use crate::resources::{FieldType, Member};
 use crate::storefront::codes::SubmittedCode;
 
 /// A request body. Implemented by [`body!`].
@@ -16,7 +16,7 @@ pub trait Body {
     fn schema() -> Value;
 }
 
-/// The handler reads the fields itself. The route declares them with [`Told::reading`](crate::storefront::routes::Told::reading).
+/// The handler reads the fields itself. The route declares them with [`OperationDoc::reading`](crate::storefront::routes::OperationDoc::reading).
 impl Body for Members {
     fn schema() -> Value {
         json!({ "type": "object" })
@@ -113,7 +113,7 @@ impl<T: Sent> Sent for Option<T> {
     }
 }
 
-impl<T: Parsed> Sent for Member<T> {
+impl<T: FieldType> Sent for Member<T> {
     const NEEDED: bool = false;
 
     fn schema() -> Value {

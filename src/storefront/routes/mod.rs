@@ -3,12 +3,12 @@
 //!
 //! The description of a request is derived from the handler's parameters ([`Parts`]): a handler that takes a
 //! [`SignedInCustomer`](crate::storefront::SignedInCustomer) requires a customer token, and the schema of the body is that of the
-//! type it reads ([`body!`]). The response is declared next to the route ([`Told`]).
+//! type it reads ([`body!`]). The response is declared next to the route ([`OperationDoc`]).
 
 mod answers;
 mod bodies;
+mod operation_doc;
 mod parts;
-mod told;
 
 use axum::Router;
 use axum::handler::Handler;
@@ -21,8 +21,8 @@ use crate::storefront::{Storefront, access, customers};
 
 pub(super) use answers::{done, login, own_record, sent};
 pub(super) use bodies::{Body, Sent, body};
+pub use operation_doc::{OperationDoc, describe};
 pub use parts::Parts;
-pub use told::{Told, told};
 
 /// The path prefix of the routes.
 pub const PATH: &str = "/storefront/v1";
@@ -41,29 +41,29 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     }
 
     /// Adds a `GET` route at a path below [`PATH`].
-    pub(super) fn get<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, told: Told, handler: H) -> Self {
-        self.route(Method::GET, path, told, handler)
+    pub(super) fn get<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
+        self.route(Method::GET, path, doc, handler)
     }
 
     /// Adds a `POST` route at a path below [`PATH`].
-    pub fn post<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, told: Told, handler: H) -> Self {
-        self.route(Method::POST, path, told, handler)
+    pub fn post<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
+        self.route(Method::POST, path, doc, handler)
     }
 
     /// Adds a `PUT` route at a path below [`PATH`].
-    pub(super) fn put<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, told: Told, handler: H) -> Self {
-        self.route(Method::PUT, path, told, handler)
+    pub(super) fn put<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
+        self.route(Method::PUT, path, doc, handler)
     }
 
     /// Adds a `DELETE` route at a path below [`PATH`].
-    pub(super) fn delete<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, told: Told, handler: H) -> Self {
-        self.route(Method::DELETE, path, told, handler)
+    pub(super) fn delete<H: Handler<T, S>, T: Parts + 'static>(self, path: &str, doc: OperationDoc, handler: H) -> Self {
+        self.route(Method::DELETE, path, doc, handler)
     }
 
-    fn route<H: Handler<T, S>, T: Parts + 'static>(mut self, method: Method, path: &str, told: Told, handler: H) -> Self {
+    fn route<H: Handler<T, S>, T: Parts + 'static>(mut self, method: Method, path: &str, doc: OperationDoc, handler: H) -> Self {
         let filter = MethodFilter::try_from(method.clone()).expect("all methods in the program can be routed");
         self.router = self.router.route(path, on(filter, handler));
-        let operation = T::tell(told).operation(&method, path);
+        let operation = T::describe(doc).operation(&method, path);
         self.description.route(method, format!("{PATH}{path}"), operation);
         self
     }
@@ -81,7 +81,7 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     }
 
     /// Requires a store key for all of the routes and applies the general throttle ([`access::admit`]).
-    pub(super) fn behind_the_door(mut self, storefront: &Storefront) -> Self {
+    pub(super) fn with_access_check(mut self, storefront: &Storefront) -> Self {
         self.description.schemas([("customer".to_owned(), customers::schema())]);
         self.router = self.router.route_layer(from_fn_with_state(storefront.clone(), access::admit));
         self

@@ -3,57 +3,57 @@
 use axum::extract::{Path, State};
 
 use crate::kernel::client_address::ClientAddress;
-use crate::kernel::json::Json;
+use crate::kernel::json::JsonBody;
 use crate::kernel::problem::Problem;
 use crate::storefront::access::CallingStore;
-use crate::storefront::audit::Origin;
-use crate::storefront::messages::AcceptedLanguages;
-use crate::storefront::routes::{Body, Told};
+use crate::storefront::audit::ClientInfo;
+use crate::storefront::messaging::messages::AcceptedLanguages;
+use crate::storefront::routes::{Body, OperationDoc};
 use crate::storefront::tokens::SignedInCustomer;
 
 /// All parameters of a handler.
 pub trait Parts {
     /// Adds their description.
-    fn tell(told: Told) -> Told;
+    fn describe(doc: OperationDoc) -> OperationDoc;
 }
 
 /// One parameter of a handler. Most of them do not change the description.
 pub trait Part {
     /// Adds its description.
-    fn tell(told: Told) -> Told {
-        told
+    fn describe(doc: OperationDoc) -> OperationDoc {
+        doc
     }
 }
 
 impl<S> Part for State<S> {}
 impl Part for CallingStore {}
 impl Part for ClientAddress {}
-impl Part for Origin {}
-/// [`Told::at`] describes the path parameters.
+impl Part for ClientInfo {}
+/// [`OperationDoc::at`] describes the path parameters.
 impl Part for Path<String> {}
 
 impl Part for SignedInCustomer {
-    fn tell(told: Told) -> Told {
-        told.taking_token()
+    fn describe(doc: OperationDoc) -> OperationDoc {
+        doc.taking_token()
     }
 }
 
 impl Part for AcceptedLanguages {
-    fn tell(told: Told) -> Told {
-        told.taking_header("Accept-Language", "The preferred languages of the message.")
+    fn describe(doc: OperationDoc) -> OperationDoc {
+        doc.taking_header("Accept-Language", "The preferred languages of the message.")
     }
 }
 
-impl<B: Body> Part for Json<B> {
-    fn tell(told: Told) -> Told {
-        told.taking_body::<B>()
+impl<B: Body> Part for JsonBody<B> {
+    fn describe(doc: OperationDoc) -> OperationDoc {
+        doc.taking_body::<B>()
     }
 }
 
 /// A parameter whose rejection the handler itself returns.
 impl<P: Part> Part for Result<P, Problem> {
-    fn tell(told: Told) -> Told {
-        P::tell(told)
+    fn describe(doc: OperationDoc) -> OperationDoc {
+        P::describe(doc)
     }
 }
 
@@ -61,9 +61,9 @@ impl<P: Part> Part for Result<P, Problem> {
 macro_rules! parts {
     ($($Part:ident)*) => {
         impl<Mark, $($Part: Part),*> Parts for (Mark, $($Part,)*) {
-            fn tell(told: Told) -> Told {
-                $(let told = $Part::tell(told);)*
-                told
+            fn describe(doc: OperationDoc) -> OperationDoc {
+                $(let doc = $Part::describe(doc);)*
+                doc
             }
         }
     };

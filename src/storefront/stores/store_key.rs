@@ -1,7 +1,7 @@
 //! Store keys: `store_` and 32 lower-case hex digits. They ship inside apps, so they identify a store and authenticate nothing
 //! else.
 
-use crate::kernel::secrets::{random_hex_32, sha256};
+use crate::kernel::crypto::{random_hex, sha256};
 
 const PREFIX: &str = "store_";
 
@@ -11,7 +11,7 @@ pub struct StoreKey(String);
 
 impl StoreKey {
     pub(super) fn generate() -> Self {
-        Self(format!("{PREFIX}{}", random_hex_32()))
+        Self(format!("{PREFIX}{}", random_hex::<16>()))
     }
 
     /// Checks the format only. The database decides whether the key exists.

@@ -7,13 +7,13 @@ use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 use chrono::TimeDelta;
 
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::telemetry::chain;
 use crate::storefront::Storefront;
 use crate::storefront::access::CallingStore;
+use crate::storefront::caches::Session;
 use crate::storefront::customers::Customer;
-use crate::storefront::recent::Session;
 use crate::storefront::stores::Store;
 use crate::storefront::tokens::{Presented, TokenId, queries};
 
@@ -77,7 +77,7 @@ where
 impl Storefront {
     /// Returns the live session with this token number in this store, from the cache or from the database.
     async fn find_session(&self, token: TokenId, store: &Store) -> Result<Arc<Session>, Problem> {
-        let session = match self.recent.sessions.get(&token, self.clock.now()) {
+        let session = match self.caches.sessions.get(&token, self.clock.now()) {
             Some(session) => session,
             // Boxed, because the query's future is large and every request would otherwise copy it.
             None => Box::pin(self.look_up_session(token)).await?,
@@ -86,10 +86,10 @@ impl Storefront {
     }
 
     async fn look_up_session(&self, token: TokenId) -> Result<Arc<Session>, Problem> {
-        let (now, epoch) = (self.clock.now(), self.recent.sessions.epoch());
+        let (now, generation) = (self.clock.now(), self.caches.sessions.generation());
         let found = queries::find_token(&mut *self.pool.acquire().await?, token, now).await?;
         let session = Arc::new(found.ok_or(ProblemCode::CustomerTokenInvalid)?);
-        self.recent.keep_session(epoch, token, &session, now);
+        self.caches.insert_session(generation, token, &session, now);
         Ok(session)
     }
 
@@ -100,7 +100,7 @@ impl Storefront {
             let now = this.clock.now();
             let noted = async { queries::note_use(&mut *this.pool.acquire().await?, token, now, now + this.token_lifetime()).await };
             match noted.await {
-                Ok(()) => this.recent.sessions.forget(&token),
+                Ok(()) => this.caches.sessions.invalidate(&token),
                 Err(error) => tracing::warn!(error = chain(&error), "the last use of a token could not be recorded"),
             }
         });

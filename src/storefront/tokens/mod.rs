@@ -8,14 +8,13 @@ use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::PgConnection;
 
+use crate::kernel::crypto::{SecretDigest, random_base62, sha256};
 use crate::kernel::ids::CustomerId;
 use crate::kernel::password_hashing::HashedPassword;
-use crate::kernel::secret_digest::SecretDigest;
-use crate::kernel::secrets::{random_base62_40, sha256};
 use crate::storefront::Storefront;
-use crate::storefront::audit::Attempt;
+use crate::storefront::accounts::sign_in::SignedIn;
+use crate::storefront::audit::SignInAttempt;
 use crate::storefront::customers::Customer;
-use crate::storefront::sign_in::SignedIn;
 use crate::storefront::tokens::queries::NewToken;
 
 pub use access::SignedInCustomer;
@@ -38,15 +37,15 @@ impl std::fmt::Display for TokenId {
 /// The text is not the number of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the number of a token must consist of digits without leading zeros")]
-pub struct NotATokenId;
+pub struct InvalidTokenId;
 
 impl std::str::FromStr for TokenId {
-    type Err = NotATokenId;
+    type Err = InvalidTokenId;
 
     /// Accepts one spelling per number: no signs, no spaces, no leading zeros.
-    fn from_str(text: &str) -> Result<Self, NotATokenId> {
+    fn from_str(text: &str) -> Result<Self, InvalidTokenId> {
         let is_number = !text.starts_with('0') && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse().ok().filter(|_| is_number).map(Self).ok_or(NotATokenId)
+        text.parse().ok().filter(|_| is_number).map(Self).ok_or(InvalidTokenId)
     }
 }
 
@@ -76,7 +75,7 @@ impl Storefront {
     pub(super) async fn sign_in(
         &self,
         conn: &mut PgConnection,
-        attempt: &Attempt<'_>,
+        attempt: &SignInAttempt<'_>,
         customer: Customer,
         now: DateTime<Utc>,
     ) -> Result<SignedIn, sqlx::Error> {
@@ -89,7 +88,7 @@ impl Storefront {
     pub(super) async fn sign_in_by_password(
         &self,
         conn: &mut PgConnection,
-        attempt: &Attempt<'_>,
+        attempt: &SignInAttempt<'_>,
         customer: Customer,
         now: DateTime<Utc>,
     ) -> Result<Option<SignedIn>, sqlx::Error> {
@@ -100,12 +99,12 @@ impl Storefront {
     async fn issue_token(
         &self,
         conn: &mut PgConnection,
-        attempt: &Attempt<'_>,
+        attempt: &SignInAttempt<'_>,
         customer: CustomerId,
         password_hash: Option<&HashedPassword>,
         now: DateTime<Utc>,
     ) -> Result<Option<SecretString>, sqlx::Error> {
-        let secret = random_base62_40();
+        let secret = random_base62(40);
         let token = NewToken { customer, digest: sha256(&secret).into(), expires_at: now + self.token_lifetime(), password_hash };
         let number = queries::insert_token(conn, &token, attempt, now).await?;
         Ok(number.map(|number| format!("{number}|{secret}").into()))

@@ -7,12 +7,12 @@ use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::contact::Identity;
+use crate::kernel::crypto::SecretDigest;
 use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
 use crate::kernel::password_hashing::HashedPassword;
-use crate::kernel::secret_digest::SecretDigest;
-use crate::storefront::audit::Attempt;
+use crate::storefront::audit::SignInAttempt;
+use crate::storefront::caches::Session;
 use crate::storefront::customers::customer;
-use crate::storefront::recent::Session;
 use crate::storefront::tokens::TokenId;
 
 /// A token to be inserted.
@@ -33,7 +33,7 @@ pub(super) struct NewToken<'a> {
 pub(super) async fn insert_token(
     conn: &mut PgConnection,
     token: &NewToken<'_>,
-    attempt: &Attempt<'_>,
+    attempt: &SignInAttempt<'_>,
     now: DateTime<Utc>,
 ) -> Result<Option<TokenId>, sqlx::Error> {
     let id = sqlx::query_scalar!(
@@ -57,8 +57,8 @@ pub(super) async fn insert_token(
         attempt.store.id.uuid(),
         attempt.method.as_str(),
         attempt.identity.as_ref().map(Identity::key),
-        attempt.origin.address.ip().to_string(),
-        attempt.origin.user_agent,
+        attempt.client.address.ip().to_string(),
+        attempt.client.user_agent,
         attempt.forgives(),
         token.password_hash.map(HashedPassword::expose),
     )

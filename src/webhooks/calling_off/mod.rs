@@ -16,19 +16,19 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, DeliveryId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::telemetry::chain;
-use crate::resources::{Edit, Shown};
+use crate::resources::{RecordTransaction, Shown};
 use crate::webhooks::calling_off::queries::CalledOff;
-use crate::webhooks::delivery_log::Delivery;
+use crate::webhooks::deliveries::log::Delivery;
 use crate::webhooks::{Webhooks, replays};
 
 /// Number of deliveries closed at once; small enough that other transactions do not wait long.
 const BATCH: usize = 1000;
 /// The interval at which the worker looks for cancelled deliveries.
-const EVERY: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Cancels all open deliveries of a subscription, and ends its replays.
 pub(super) async fn call_off_all(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
@@ -51,22 +51,22 @@ async fn close_batch(conn: &mut PgConnection, called_off: CalledOff, now: DateTi
 impl Webhooks {
     /// Cancels a delivery. A delivery in flight may still arrive, but is not retried.
     pub(super) async fn cancel(&self, company: CompanyId, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
-        let mut edit = Edit::begin(self, company).await?;
-        let subscription = edit.show::<Delivery>(id).await?.record.fields.subscription_id;
-        let now = edit.now;
-        queries::lock_endpoint(edit.conn(), subscription).await?;
-        if !queries::close(edit.conn(), &[id], now).await? && !queries::call_off_in_flight(edit.conn(), id).await? {
+        let mut transaction = RecordTransaction::begin(self, company).await?;
+        let subscription = transaction.show::<Delivery>(id).await?.record.fields.subscription_id;
+        let now = transaction.now;
+        queries::lock_endpoint(transaction.conn(), subscription).await?;
+        if !queries::close(transaction.conn(), &[id], now).await? && !queries::call_off_in_flight(transaction.conn(), id).await? {
             return Err(ProblemCode::DeliveryClosed.into());
         }
-        let shown = edit.show::<Delivery>(id).await?;
-        edit.commit().await?;
+        let shown = transaction.show::<Delivery>(id).await?;
+        transaction.commit().await?;
         Ok(shown)
     }
 
     /// Closes the next batch of cancelled deliveries of each endpoint in turn, so no endpoint waits for the backlog of another.
     /// Returns whether there were any.
-    pub async fn work_off_calling_off(&self) -> Result<bool, sqlx::Error> {
-        let called_off = queries::find_called_off(&mut *self.engine.acquire().await?).await?;
+    pub async fn close_called_off(&self) -> Result<bool, sqlx::Error> {
+        let called_off = queries::find_called_off(&mut *self.worker_pool.acquire().await?).await?;
         let mut any = false;
         for called_off in called_off {
             match self.close_next(called_off).await {
@@ -81,22 +81,22 @@ impl Webhooks {
     }
 
     async fn close_next(&self, called_off: CalledOff) -> Result<usize, sqlx::Error> {
-        let mut transaction = self.engine.begin().await?;
+        let mut transaction = self.worker_pool.begin().await?;
         let closed = close_batch(&mut transaction, called_off, self.clock.now()).await?;
         transaction.commit().await?;
         if closed < BATCH {
             // In a transaction of its own: a transaction that holds the lock of the endpoint may wait for one of the deliveries
             // locked here.
-            queries::finish(&mut *self.engine.acquire().await?, called_off).await?;
+            queries::finish(&mut *self.worker_pool.acquire().await?, called_off).await?;
         }
         Ok(closed)
     }
 }
 
 /// Closes cancelled deliveries as long as the program runs.
-pub(super) async fn work_off(webhooks: Webhooks, lifecycle: Lifecycle) {
+pub(super) async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
     let batches = async || {
-        while !lifecycle.stopping().is_cancelled() && webhooks.work_off_calling_off().await? {}
+        while !lifecycle.stopping().is_cancelled() && webhooks.close_called_off().await? {}
         Ok::<_, sqlx::Error>(())
     };
     let second = || async {
@@ -104,5 +104,5 @@ pub(super) async fn work_off(webhooks: Webhooks, lifecycle: Lifecycle) {
             tracing::warn!(error = chain(&error), "cancelled deliveries could not be read; retrying in a second");
         }
     };
-    lifecycle.every(EVERY, second).await;
+    lifecycle.every(POLL_INTERVAL, second).await;
 }

@@ -3,9 +3,9 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// How long all deliveries can fail before the webhook is disabled.
-pub(super) const PATIENCE: TimeDelta = TimeDelta::days(5);
+pub(super) const DISABLE_AFTER: TimeDelta = TimeDelta::days(5);
 /// The percentages of this time at which operators are notified.
-const STEPS: [i16; 4] = [100, 90, 70, 50];
+const NOTICE_PERCENTS: [i16; 4] = [100, 90, 70, 50];
 
 /// The failures of an endpoint between two successes.
 #[derive(Clone, Copy, Debug)]
@@ -46,7 +46,7 @@ impl Episode {
             _ => {
                 let since = self.failing_since?;
                 let failing_for = self.last_failure_at? - since;
-                let percent = STEPS.into_iter().find(|percent| failing_for * 100 >= PATIENCE * i32::from(*percent))?;
+                let percent = NOTICE_PERCENTS.into_iter().find(|percent| failing_for * 100 >= DISABLE_AFTER * i32::from(*percent))?;
                 match percent {
                     _ if percent <= self.noticed_percent => None,
                     100 => Some(Notice::Disabled { since }),

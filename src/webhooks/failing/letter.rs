@@ -2,7 +2,7 @@
 
 use crate::kernel::clock::timestamp;
 use crate::resources::Record;
-use crate::webhooks::failing::episode::{Notice, PATIENCE};
+use crate::webhooks::failing::episode::{DISABLE_AFTER, Notice};
 use crate::webhooks::subscription::Subscription;
 
 /// What is the same for all of them.
@@ -22,7 +22,7 @@ pub(super) fn write(notice: &Notice, webhook: &Record<Subscription>) -> Words {
                 "All deliveries to it have failed since {}. After five days it is disabled; {percent} percent of this time has passed. It \
                  will be disabled at {}, unless a delivery succeeds before.",
                 timestamp(since),
-                timestamp(since + PATIENCE)
+                timestamp(since + DISABLE_AFTER)
             ),
         ),
         Notice::Disabled { since } => (

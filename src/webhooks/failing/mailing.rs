@@ -14,12 +14,12 @@ use futures::future::join_all;
 use sqlx::PgConnection;
 
 use crate::contact::EmailAddress;
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::telemetry::chain;
 use crate::providers::mail::Letter;
 use crate::webhooks::Webhooks;
-use crate::webhooks::delivery::{self, Next, Verdict};
+use crate::webhooks::deliveries::state::{self, Next, Verdict};
 use crate::webhooks::failing::letter::Words;
 use crate::webhooks::failing::queries::{self, Kept};
 
@@ -48,7 +48,7 @@ impl Webhooks {
     /// Sends the next letters that are due; answers whether there were any.
     pub async fn send_letters(&self) -> Result<bool, sqlx::Error> {
         let now = self.clock.now();
-        let letters = queries::claim_letters(&mut *self.engine.acquire().await?, BATCH, now, now + LEASE).await?;
+        let letters = queries::claim_letters(&mut *self.worker_pool.acquire().await?, BATCH, now, now + LEASE).await?;
         // One that cannot be noted down stops none of the others half-way.
         let sent = join_all(letters.into_iter().map(|letter| self.send_letter(letter))).await;
         let sent: Vec<()> = sent.into_iter().collect::<Result<_, _>>()?;
@@ -59,11 +59,11 @@ impl Webhooks {
         let letter = Letter { to: &address, subject: &words.subject, text: &words.text, html: None, code: None, at: self.clock.now() };
         // Whoever sends mail has logged what became of it.
         let is_sent = self.mail.send(letter).await.is_ok();
-        let mut conn = self.engine.acquire().await?;
+        let mut conn = self.worker_pool.acquire().await?;
         if is_sent {
             return queries::delete_letter(&mut conn, id).await;
         }
-        match delivery::next(failures, Verdict::Failed { retry_after: None }, self.clock.now()) {
+        match state::next(failures, Verdict::Failed { retry_after: None }, self.clock.now()) {
             Next::Retry(at) => {
                 tracing::warn!(letter = %id, "an operator was not written to yet about a webhook");
                 queries::postpone_letter(&mut conn, id, at).await

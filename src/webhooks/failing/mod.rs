@@ -22,37 +22,37 @@ use serde_json::{Map, Value};
 
 use crate::events::{EventName, names};
 use crate::kernel::clock::timestamp;
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::Problem;
-use crate::kernel::telemetry::chain;
 use crate::members;
 use crate::operators;
-use crate::resources::{Edit, Record};
+use crate::resources::{Record, RecordTransaction};
 use crate::webhooks::Webhooks;
+use crate::webhooks::engine::record::Gone;
 use crate::webhooks::failing::episode::Notice;
-use crate::webhooks::record::Gone;
 use crate::webhooks::subscription::{DisabledReason, Status, Subscription};
 
 pub(super) use mailing::send_letters;
 
 /// How often an instance looks.
-const EVERY: Duration = Duration::from_secs(60);
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Checks for due notices every minute.
 pub(super) async fn watch(webhooks: Webhooks, lifecycle: Lifecycle) {
     let minute = || async {
-        if let Err(error) = webhooks.tell_of_failing().await {
+        if let Err(error) = webhooks.notify_operators().await {
             tracing::warn!(error = chain(&error), "failing webhooks could not be checked; retrying in a minute");
         }
     };
-    lifecycle.every(EVERY, minute).await;
+    lifecycle.every(CHECK_INTERVAL, minute).await;
 }
 
 impl Webhooks {
     /// Notifies operators where a notice is due, and disables webhooks that have been failing for too long.
-    pub async fn tell_of_failing(&self) -> Result<(), sqlx::Error> {
-        let mut conn = self.engine.acquire().await?;
+    pub async fn notify_operators(&self) -> Result<(), sqlx::Error> {
+        let mut conn = self.worker_pool.acquire().await?;
         let suspects = queries::list_suspects(&mut conn).await?;
         drop(conn);
         for suspect in suspects {
@@ -60,20 +60,20 @@ impl Webhooks {
                 continue;
             }
             // A refusal was logged, or the webhook has been deleted meanwhile; neither keeps the others waiting.
-            let _ = self.tell(suspect.company, suspect.subscription).await;
+            let _ = self.publish_notice(suspect.company, suspect.subscription).await;
         }
         Ok(())
     }
 
     /// Publishes what is due of one webhook, unless somebody else did, or nobody has to know.
-    async fn tell(&self, company: CompanyId, id: SubscriptionId) -> Result<(), Problem> {
-        let mut edit = Edit::begin(self, company).await?;
-        let webhook = edit.lock::<Subscription>(id).await?;
-        let episode = queries::lock_episode(edit.conn(), id).await?;
+    async fn publish_notice(&self, company: CompanyId, id: SubscriptionId) -> Result<(), Problem> {
+        let mut transaction = RecordTransaction::begin(self, company).await?;
+        let webhook = transaction.lock::<Subscription>(id).await?;
+        let episode = queries::lock_episode(transaction.conn(), id).await?;
         let Some(notice) = episode.due().filter(|notice| notice.concerns(webhook.fields.status)) else { return Ok(()) };
-        self.announce(&mut edit, &notice, webhook).await?;
-        queries::note_told(edit.conn(), id, notice.percent(), notice.failing_since()).await?;
-        edit.commit().await?;
+        self.announce(&mut transaction, &notice, webhook).await?;
+        queries::record_notice(transaction.conn(), id, notice.percent(), notice.failing_since()).await?;
+        transaction.commit().await?;
         tracing::info!(subscription = %id, percent = notice.percent(), "operators were notified about the state of a webhook");
         Ok(())
     }
@@ -88,38 +88,48 @@ impl Webhooks {
 
     /// Does nothing when it is disabled already, or has moved meanwhile.
     async fn disable_one_gone(&self, gone: Gone) -> Result<(), Problem> {
-        let mut edit = Edit::begin(self, gone.company).await?;
-        let webhook = edit.lock::<Subscription>(gone.subscription).await?;
+        let mut transaction = RecordTransaction::begin(self, gone.company).await?;
+        let webhook = transaction.lock::<Subscription>(gone.subscription).await?;
         if webhook.fields.status == Status::Disabled || webhook.fields.url != gone.url {
             return Ok(());
         }
-        let episode = queries::lock_episode(edit.conn(), webhook.id).await?;
-        let notice = Notice::Gone { since: episode.failing_since.unwrap_or(edit.now) };
-        self.announce(&mut edit, &notice, webhook).await?;
-        edit.commit().await?;
+        let episode = queries::lock_episode(transaction.conn(), webhook.id).await?;
+        let notice = Notice::Gone { since: episode.failing_since.unwrap_or(transaction.now) };
+        self.announce(&mut transaction, &notice, webhook).await?;
+        transaction.commit().await?;
         tracing::info!(subscription = %gone.subscription, "a webhook was disabled because its endpoint responded with 410");
         Ok(())
     }
 
     /// Disables the webhook, which is locked, where that is what the notice tells, publishes its event, and keeps a letter to each operator.
-    async fn announce(&self, edit: &mut Edit<Webhooks>, notice: &Notice, mut webhook: Record<Subscription>) -> Result<(), Problem> {
+    async fn announce(
+        &self,
+        transaction: &mut RecordTransaction<Webhooks>,
+        notice: &Notice,
+        mut webhook: Record<Subscription>,
+    ) -> Result<(), Problem> {
         if let Some(reason) = notice.disables() {
             let mut after = webhook.fields.clone();
-            after.disable(reason, edit.now);
-            webhook = edit.update(webhook, after).await?.record;
+            after.disable(reason, transaction.now);
+            webhook = transaction.update(webhook, after).await?.record;
         }
         if let Some(name) = notice.event() {
-            edit.announce(webhook.clone(), name, notice.additional_data()).await?;
-            self.write_to_operators(edit, notice, &webhook).await?;
+            transaction.announce(webhook.clone(), name, notice.additional_data()).await?;
+            self.mail_operators(transaction, notice, &webhook).await?;
         }
         Ok(())
     }
 
-    async fn write_to_operators(&self, edit: &mut Edit<Webhooks>, notice: &Notice, webhook: &Record<Subscription>) -> Result<(), Problem> {
+    async fn mail_operators(
+        &self,
+        transaction: &mut RecordTransaction<Webhooks>,
+        notice: &Notice,
+        webhook: &Record<Subscription>,
+    ) -> Result<(), Problem> {
         if self.mail.is_available() {
-            let now = edit.now;
-            let addresses = operators::list_addresses(edit.conn(), webhook.company).await?;
-            mailing::keep_letters(edit.conn(), webhook.id, &addresses, &letter::write(notice, webhook), now).await?;
+            let now = transaction.now;
+            let addresses = operators::list_addresses(transaction.conn(), webhook.company).await?;
+            mailing::keep_letters(transaction.conn(), webhook.id, &addresses, &letter::write(notice, webhook), now).await?;
         }
         Ok(())
     }
@@ -139,7 +149,7 @@ impl Notice {
             Self::Failing { since, percent } => members! {
                 "percent": percent,
                 "failing_since": timestamp(since),
-                "disabled_from": timestamp(since + episode::PATIENCE),
+                "disabled_from": timestamp(since + episode::DISABLE_AFTER),
             },
             Self::Disabled { since } | Self::Gone { since } | Self::Recovered { since } => members! { "failing_since": timestamp(since) },
             Self::Over => Map::new(),

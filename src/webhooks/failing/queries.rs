@@ -55,7 +55,7 @@ pub(super) async fn lock_episode(conn: &mut PgConnection, subscription: Subscrip
 }
 
 /// Stores which notice the operators have been given.
-pub(super) async fn note_told(
+pub(super) async fn record_notice(
     conn: &mut PgConnection,
     subscription: SubscriptionId,
     percent: i16,

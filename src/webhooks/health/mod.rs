@@ -14,7 +14,7 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::ids::SubscriptionId;
 
 /// The age limit of the attempts that are counted.
-const WINDOW: TimeDelta = TimeDelta::days(1);
+const HEALTH_WINDOW: TimeDelta = TimeDelta::days(1);
 
 /// The health of an endpoint.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ struct Health {
 
 /// The field `health` of a webhook.
 pub(super) async fn member(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<Value, sqlx::Error> {
-    Ok(queries::find_health(conn, subscription, now - WINDOW).await?.present(now))
+    Ok(queries::find_health(conn, subscription, now - HEALTH_WINDOW).await?.present(now))
 }
 
 impl Health {

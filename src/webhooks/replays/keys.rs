@@ -9,9 +9,9 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::kernel::crypto::sha256;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::secrets::sha256;
-use crate::resources::{Edit, Line};
+use crate::resources::{Line, RecordTransaction};
 use crate::webhooks::Webhooks;
 use crate::webhooks::replays::queries::{self, Kept};
 
@@ -55,13 +55,13 @@ impl<T> Once<T> {
 }
 
 /// Takes a key, where there is one, for what will be `made` under it; or gives what was.
-pub(super) async fn take(edit: &mut Edit<Webhooks>, key: Option<&Key>, made: Uuid) -> Result<Option<Kept>, Problem> {
+pub(super) async fn take(transaction: &mut RecordTransaction<Webhooks>, key: Option<&Key>, made: Uuid) -> Result<Option<Kept>, Problem> {
     let Some(key) = key else { return Ok(None) };
-    let (company, now) = (edit.company, edit.now);
-    if queries::take_key(edit.conn(), company, key, made, now, now - LIFETIME).await? {
+    let (company, now) = (transaction.company, transaction.now);
+    if queries::take_key(transaction.conn(), company, key, made, now, now - LIFETIME).await? {
         return Ok(None);
     }
-    let kept = queries::find_key(edit.conn(), company, key).await?;
+    let kept = queries::find_key(transaction.conn(), company, key).await?;
     match kept.digest == key.digest {
         true => Ok(Some(kept)),
         false => Err(Problem::new(ProblemCode::IdempotencyKeyUsed).detail("This key stood for another replay in the last 24 hours.")),

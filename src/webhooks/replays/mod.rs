@@ -4,7 +4,7 @@
 //! the delivery that it replays. It therefore does not affect the health of the endpoint. A single delivery is replayed even to a
 //! disabled subscription, which has no other deliveries waiting. Replaying one delivery, or one event for all matching
 //! subscriptions, is one statement. Replaying all deliveries of an endpoint since some time may concern a million deliveries. Such
-//! a request is a row of [`Replay`]: the worker creates a batch of deliveries every second ([`working_off`]) and stores its
+//! a request is a row of [`Replay`]: the worker creates a batch of deliveries every second ([`worker`]) and stores its
 //! progress in the same transaction. If an instance stops half-way, the next run continues there. All unfinished replays advance
 //! concurrently.
 //!
@@ -17,20 +17,20 @@ mod keys;
 mod queries;
 mod replay;
 mod routes;
-mod working_off;
+mod worker;
 
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, ReplayId, SubscriptionId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Edit, Shown};
+use crate::resources::{RecordTransaction, Shown};
 use crate::webhooks::Webhooks;
-use crate::webhooks::delivery_log::Delivery;
+use crate::webhooks::deliveries::log::Delivery;
 use crate::webhooks::subscription::Subscription;
 
 pub(super) use keys::forget_keys;
 pub(super) use queries::stop_replays;
 pub use replay::Replay;
 pub(super) use routes::extension;
-pub(super) use working_off::work_off;
+pub(super) use worker::run;
 
 use keys::{Key, Once};
 use replay::Wanted;
@@ -38,10 +38,10 @@ use replay::Wanted;
 impl Webhooks {
     /// Counts the closed deliveries of a subscription that `wanted` describes.
     async fn count_repeated(&self, company: CompanyId, id: SubscriptionId, wanted: Wanted) -> Result<i64, Problem> {
-        let mut edit = Edit::begin(self, company).await?;
-        edit.hold::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
-        let now = edit.now;
-        Ok(queries::count_repeated(edit.conn(), id, wanted, now).await?)
+        let mut transaction = RecordTransaction::begin(self, company).await?;
+        transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let now = transaction.now;
+        Ok(queries::count_repeated(transaction.conn(), id, wanted, now).await?)
     }
 
     /// Has them repeated.
@@ -52,53 +52,53 @@ impl Webhooks {
         wanted: Wanted,
         key: Option<Key>,
     ) -> Result<Once<Shown<Replay>>, Problem> {
-        let mut edit = Edit::begin(self, company).await?;
-        let until = edit.now;
+        let mut transaction = RecordTransaction::begin(self, company).await?;
+        let until = transaction.now;
         let replay = ReplayId::new(until);
-        if let Some(before) = keys::take(&mut edit, key.as_ref(), replay.uuid()).await? {
-            return Ok(Once::before(edit.show::<Replay>(before.made.into()).await?));
+        if let Some(before) = keys::take(&mut transaction, key.as_ref(), replay.uuid()).await? {
+            return Ok(Once::before(transaction.show::<Replay>(before.made.into()).await?));
         }
-        edit.hold::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
-        let expected = queries::count_repeated(edit.conn(), id, wanted, until).await?;
-        let shown = edit.insert(replay, Replay::new(id, wanted, until, expected)).await?;
-        edit.commit().await?;
+        transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let expected = queries::count_repeated(transaction.conn(), id, wanted, until).await?;
+        let shown = transaction.insert(replay, Replay::new(id, wanted, until, expected)).await?;
+        transaction.commit().await?;
         Ok(Once::now(shown))
     }
 
     /// Repeats a closed delivery.
     async fn replay_delivery(&self, company: CompanyId, id: DeliveryId, key: Option<Key>) -> Result<Once<Shown<Delivery>>, Problem> {
-        let mut edit = Edit::begin(self, company).await?;
-        let now = edit.now;
+        let mut transaction = RecordTransaction::begin(self, company).await?;
+        let now = transaction.now;
         let again = DeliveryId::new(now);
-        if let Some(before) = keys::take(&mut edit, key.as_ref(), again.uuid()).await? {
-            return Ok(Once::before(edit.show::<Delivery>(before.made.into()).await?));
+        if let Some(before) = keys::take(&mut transaction, key.as_ref(), again.uuid()).await? {
+            return Ok(Once::before(transaction.show::<Delivery>(before.made.into()).await?));
         }
-        let before = edit.show::<Delivery>(id).await?;
+        let before = transaction.show::<Delivery>(id).await?;
         if before.record.fields.state.is_open() {
             return Err(ProblemCode::DeliveryOpen.into());
         }
-        if !queries::repeat_delivery(edit.conn(), id, again, now).await? {
+        if !queries::repeat_delivery(transaction.conn(), id, again, now).await? {
             return Err(Problem::new(ProblemCode::RecordNotFound).detail("The event of the delivery was deleted."));
         }
-        let shown = edit.show::<Delivery>(again).await?;
-        edit.commit().await?;
+        let shown = transaction.show::<Delivery>(again).await?;
+        transaction.commit().await?;
         Ok(Once::now(shown))
     }
 
     /// Makes a delivery of an event to every enabled subscription that wants it and does not wait for it already; answers how many, or
     /// only counts them.
     async fn replay_event(&self, company: CompanyId, id: EventId, count_only: bool, key: Option<Key>) -> Result<Once<i64>, Problem> {
-        let mut edit = Edit::begin(self, company).await?;
-        let now = edit.now;
+        let mut transaction = RecordTransaction::begin(self, company).await?;
+        let now = transaction.now;
         let key = key.filter(|_| !count_only);
-        if let Some(before) = keys::take(&mut edit, key.as_ref(), id.uuid()).await? {
+        if let Some(before) = keys::take(&mut transaction, key.as_ref(), id.uuid()).await? {
             return Ok(Once::before(before.count));
         }
-        let made = queries::repeat_event(edit.conn(), company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let made = queries::repeat_event(transaction.conn(), company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
         if let Some(key) = &key {
-            queries::note_count(edit.conn(), company, key, made).await?;
+            queries::note_count(transaction.conn(), company, key, made).await?;
         }
-        edit.commit().await?;
+        transaction.commit().await?;
         Ok(Once::now(made))
     }
 }

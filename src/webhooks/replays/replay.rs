@@ -4,12 +4,12 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::kernel::ids::{ReplayId, SubscriptionId};
-use crate::resources::{Announced, Filter, Instant, Reference, Resource};
+use crate::resources::{Filter, Instant, PublishesEvents, Reference, Resource};
 use crate::webhooks::Webhooks;
 
-crate::words! {
+crate::text_enum! {
     /// The states of closed deliveries that can be replayed.
-    pub enum Repeatable, initially Failed {
+    pub enum Repeatable, default Failed {
         /// Failed deliveries, except those whose event has been delivered since.
         Failed = "failed",
         /// Delivered deliveries.
@@ -62,7 +62,7 @@ impl Replay {
 
 impl Resource for Replay {
     type Id = ReplayId;
-    type Room = Webhooks;
+    type State = Webhooks;
 
     const SINGULAR: &'static str = "replay";
     const PLURAL: &'static str = "replays";
@@ -70,4 +70,4 @@ impl Resource for Replay {
 }
 
 /// Replays publish no events.
-impl Announced for Replay {}
+impl PublishesEvents for Replay {}

@@ -1,6 +1,6 @@
 //! The routes of replays, and the route that cancels a delivery.
 
-use axum::Json as Answer;
+use axum::Json;
 use axum::extract::{FromRef, State};
 use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -10,11 +10,11 @@ use serde_json::json;
 use crate::companies::{CallingCompany, Companies, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::EventId;
-use crate::kernel::json::Json;
+use crate::kernel::json::JsonBody;
 use crate::kernel::problem::Problem;
-use crate::resources::{Extension, Instant, Line, NoMembers, PathId, Writing};
+use crate::resources::{EmptyBody, Extension, Instant, Line, PathId, WriteRequest};
 use crate::webhooks::Webhooks;
-use crate::webhooks::delivery_log::Delivery;
+use crate::webhooks::deliveries::log::Delivery;
 use crate::webhooks::replays::keys::Key;
 use crate::webhooks::replays::replay::{Repeatable, Replay, Wanted};
 use crate::webhooks::subscription::Subscription;
@@ -27,10 +27,10 @@ where
 {
     Extension::new("developers")
         .read_only::<Replay>()
-        .beside(Method::POST, "/webhooks/{uuid}/replay", "Replay deliveries of a webhook, once per `idempotency_key`.", replay)
-        .beside(Method::POST, "/deliveries/{uuid}/replay", "Replay a delivery, once per `idempotency_key`.", replay_delivery)
-        .beside(Method::POST, "/deliveries/{uuid}/cancel", "Cancel a delivery.", cancel)
-        .beside(
+        .route(Method::POST, "/webhooks/{uuid}/replay", "Replay deliveries of a webhook, once per `idempotency_key`.", replay)
+        .route(Method::POST, "/deliveries/{uuid}/replay", "Replay a delivery, once per `idempotency_key`.", replay_delivery)
+        .route(Method::POST, "/deliveries/{uuid}/cancel", "Cancel a delivery.", cancel)
+        .route(
             Method::POST,
             "/events/{uuid}/replay",
             "Replay an event to every webhook that subscribes to it, once per `idempotency_key`.",
@@ -50,11 +50,14 @@ struct Body {
     idempotency_key: Option<Line<255>>,
 }
 
-async fn replay(Writing { room: webhooks, caller, id }: Writing<Subscription>, Json(body): Json<Body>) -> Result<Response, Problem> {
+async fn replay(
+    WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
+    JsonBody(body): JsonBody<Body>,
+) -> Result<Response, Problem> {
     let wanted = Wanted { state: body.status, since: body.since.into() };
     if body.dry_run {
         let count = webhooks.count_repeated(caller.company, id, wanted).await?;
-        return Ok(Answer(json!({ "replay": { "count": count, "dry_run": true } })).into_response());
+        return Ok(Json(json!({ "replay": { "count": count, "dry_run": true } })).into_response());
     }
     let key = body.idempotency_key.map(|key| Key::new(key, &json!([id, wanted.state, timestamp(wanted.since)])));
     let replay = webhooks.replay(caller.company, id, wanted, key).await?;
@@ -69,8 +72,8 @@ struct OfDelivery {
 }
 
 async fn replay_delivery(
-    Writing { room: webhooks, caller, id }: Writing<Delivery>,
-    Json(body): Json<OfDelivery>,
+    WriteRequest { state: webhooks, caller, id }: WriteRequest<Delivery>,
+    JsonBody(body): JsonBody<OfDelivery>,
 ) -> Result<Response, Problem> {
     let key = body.idempotency_key.map(|key| Key::new(key, &json!([id])));
     let delivery = webhooks.replay_delivery(caller.company, id, key).await?;
@@ -79,8 +82,8 @@ async fn replay_delivery(
 }
 
 async fn cancel(
-    Writing { room: webhooks, caller, id }: Writing<Delivery>,
-    Json(NoMembers {}): Json<NoMembers>,
+    WriteRequest { state: webhooks, caller, id }: WriteRequest<Delivery>,
+    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
 ) -> Result<Response, Problem> {
     let delivery = webhooks.cancel(caller.company, id).await?;
     Ok(delivery.answer(StatusCode::OK))
@@ -88,7 +91,7 @@ async fn cancel(
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OfEvent {
+struct EventReplayBody {
     /// Return the number of deliveries without creating them.
     #[serde(default)]
     dry_run: bool,
@@ -99,12 +102,12 @@ async fn replay_event(
     State(webhooks): State<Webhooks>,
     caller: CallingCompany,
     PathId(id): PathId<EventId>,
-    body: Result<Json<OfEvent>, Problem>,
+    body: Result<JsonBody<EventReplayBody>, Problem>,
 ) -> Result<Response, Problem> {
-    caller.may(Scope::Write)?;
-    let Json(OfEvent { dry_run, idempotency_key }) = body?;
+    caller.require_scope(Scope::Write)?;
+    let JsonBody(EventReplayBody { dry_run, idempotency_key }) = body?;
     let key = idempotency_key.map(|key| Key::new(key, &json!([id])));
     let made = webhooks.replay_event(caller.company, id, dry_run, key).await?;
     let status = if dry_run { StatusCode::OK } else { made.status(StatusCode::CREATED) };
-    Ok((status, Answer(json!({ "replay": { "event_id": id, "count": made.made, "dry_run": dry_run } }))).into_response())
+    Ok((status, Json(json!({ "replay": { "event_id": id, "count": made.made, "dry_run": dry_run } }))).into_response())
 }

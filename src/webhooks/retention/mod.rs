@@ -16,14 +16,14 @@ use std::time::Duration;
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 
+use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::telemetry::chain;
 use crate::webhooks::{Webhooks, replays};
 
 /// Number of days for which partitions exist in advance, including today.
 const DAYS_AHEAD: usize = 4;
 /// The interval of housekeeping.
-const EVERY: Duration = Duration::from_secs(3600);
+const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(3600);
 
 /// The partitioned tables, in the order in which a day is dropped: an event is needed as long as a delivery of it is in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,9 +61,9 @@ fn beginning_of(day: NaiveDate) -> DateTime<Utc> {
 
 impl Webhooks {
     /// Creates the partitions of the coming days and deletes what is past its retention.
-    pub async fn keep_house(&self) -> Result<(), sqlx::Error> {
+    pub async fn maintain_partitions(&self) -> Result<(), sqlx::Error> {
         let now = self.clock.now();
-        let mut conn = self.engine.acquire().await?;
+        let mut conn = self.worker_pool.acquire().await?;
         for table in Table::ALL {
             let partitions = queries::list_partitions(&mut conn, table).await?;
             for day in now.date_naive().iter_days().take(DAYS_AHEAD) {
@@ -90,13 +90,13 @@ impl Webhooks {
 }
 
 /// Runs housekeeping at start-up and every hour.
-pub(super) async fn keep_house(webhooks: Webhooks, lifecycle: Lifecycle) {
+pub(super) async fn maintain_partitions(webhooks: Webhooks, lifecycle: Lifecycle) {
     let hour = || async {
-        if let Err(error) = webhooks.keep_house().await {
+        if let Err(error) = webhooks.maintain_partitions().await {
             tracing::warn!(error = chain(&error), "housekeeping of the delivery log failed; retrying in an hour");
         }
     };
-    lifecycle.every(EVERY, hour).await;
+    lifecycle.every(HOUSEKEEPING_INTERVAL, hour).await;
 }
 
 #[cfg(test)]

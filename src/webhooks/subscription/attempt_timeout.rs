@@ -11,7 +11,7 @@ pub struct AttemptTimeout(i16);
 /// The number is not a valid timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The timeout must be 1 to 30 seconds.")]
-pub struct NotAnAttemptTimeout;
+pub struct InvalidAttemptTimeout;
 
 impl AttemptTimeout {
     pub(in crate::webhooks) fn duration(self) -> Duration {
@@ -26,9 +26,9 @@ impl Default for AttemptTimeout {
 }
 
 impl TryFrom<i16> for AttemptTimeout {
-    type Error = NotAnAttemptTimeout;
+    type Error = InvalidAttemptTimeout;
 
-    fn try_from(seconds: i16) -> Result<Self, NotAnAttemptTimeout> {
-        if (1..=30).contains(&seconds) { Ok(Self(seconds)) } else { Err(NotAnAttemptTimeout) }
+    fn try_from(seconds: i16) -> Result<Self, InvalidAttemptTimeout> {
+        if (1..=30).contains(&seconds) { Ok(Self(seconds)) } else { Err(InvalidAttemptTimeout) }
     }
 }

@@ -2,10 +2,10 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::telemetry::chain;
-use crate::resources::{Edit, Shown};
+use crate::resources::{RecordTransaction, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
 
@@ -35,8 +35,8 @@ impl Webhooks {
 
     /// Returns a subscription with its secret, for a caller that has lost it. While a rotation overlaps, this is the new secret.
     pub async fn reveal_secret(&self, company: CompanyId, id: SubscriptionId) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
-        let mut edit = Edit::begin(self, company).await?;
-        let shown = edit.show::<Subscription>(id).await?;
+        let mut transaction = RecordTransaction::begin(self, company).await?;
+        let shown = transaction.show::<Subscription>(id).await?;
         let secret = SigningSecret::open(&self.key, id, &shown.record.fields.sealed_secret).map_err(|error| {
             tracing::error!(subscription = %id, error = chain(&error), "a signing secret cannot be decrypted");
             ProblemCode::Internal
@@ -51,12 +51,12 @@ impl Webhooks {
         id: SubscriptionId,
         change: impl FnOnce(&mut Subscription, DateTime<Utc>),
     ) -> Result<Shown<Subscription>, Problem> {
-        let mut edit = Edit::begin(self, company).await?;
-        let before = edit.lock::<Subscription>(id).await?;
+        let mut transaction = RecordTransaction::begin(self, company).await?;
+        let before = transaction.lock::<Subscription>(id).await?;
         let mut after = before.fields.clone();
-        change(&mut after, edit.now);
-        let shown = edit.update(before, after).await?;
-        edit.commit().await?;
+        change(&mut after, transaction.now);
+        let shown = transaction.update(before, after).await?;
+        transaction.commit().await?;
         Ok(shown)
     }
 }

@@ -34,10 +34,10 @@ pub struct ExtraHeaders(BTreeMap<String, String>);
 
 /// Why a header cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NotAnExtraHeader {
+pub enum InvalidExtraHeader {
     /// The name contains characters that are not allowed in header names.
     #[error("{0:?} is not the name of a header.")]
-    BadName(String),
+    InvalidName(String),
     /// The header is set by the connection or by the service.
     #[error("The header {0} is set by the service itself.")]
     Ours(String),
@@ -89,23 +89,23 @@ fn context(subscription: SubscriptionId) -> String {
 }
 
 impl TryFrom<BTreeMap<String, String>> for ExtraHeaders {
-    type Error = NotAnExtraHeader;
+    type Error = InvalidExtraHeader;
 
-    fn try_from(headers: BTreeMap<String, String>) -> Result<Self, NotAnExtraHeader> {
+    fn try_from(headers: BTreeMap<String, String>) -> Result<Self, InvalidExtraHeader> {
         if headers.len() > MAX_HEADERS {
-            return Err(NotAnExtraHeader::TooMany);
+            return Err(InvalidExtraHeader::TooMany);
         }
         let mut extra = BTreeMap::new();
         for (name, value) in headers {
-            let name = HeaderName::try_from(&name).map_err(|_| NotAnExtraHeader::BadName(name))?.to_string();
+            let name = HeaderName::try_from(&name).map_err(|_| InvalidExtraHeader::InvalidName(name))?.to_string();
             if OURS.contains(&name.as_str()) || OUR_PREFIXES.iter().any(|prefix| name.starts_with(prefix)) {
-                return Err(NotAnExtraHeader::Ours(name));
+                return Err(InvalidExtraHeader::Ours(name));
             }
             if value.len() > MAX_VALUE_LEN || !value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()) {
-                return Err(NotAnExtraHeader::BadValue(name));
+                return Err(InvalidExtraHeader::BadValue(name));
             }
             if extra.insert(name.clone(), value).is_some() {
-                return Err(NotAnExtraHeader::Repeated(name));
+                return Err(InvalidExtraHeader::Repeated(name));
             }
         }
         Ok(Self(extra))
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use uuid::Uuid;
 
-    fn parse(headers: &[(&str, &str)]) -> Result<ExtraHeaders, NotAnExtraHeader> {
+    fn parse(headers: &[(&str, &str)]) -> Result<ExtraHeaders, InvalidExtraHeader> {
         headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect::<BTreeMap<_, _>>().try_into()
     }
 
@@ -145,19 +145,19 @@ mod tests {
     #[test]
     fn headers_that_would_change_what_we_say_are_refused() {
         for name in ["Host", "content-type", "Content-Length", "Transfer-Encoding", "Connection", "X-Service-Signature", "webhook-id"] {
-            assert_eq!(parse(&[(name, "x")]), Err(NotAnExtraHeader::Ours(name.to_ascii_lowercase())));
+            assert_eq!(parse(&[(name, "x")]), Err(InvalidExtraHeader::Ours(name.to_ascii_lowercase())));
         }
         for name in ["", "a b", "a:b", "a\r\nb", "ä"] {
-            assert_eq!(parse(&[(name, "x")]), Err(NotAnExtraHeader::BadName(name.to_owned())));
+            assert_eq!(parse(&[(name, "x")]), Err(InvalidExtraHeader::InvalidName(name.to_owned())));
         }
         let long = "x".repeat(1025);
         for value in ["a\r\nX-Other: b", "a\nb", "a\tb", "a\u{7f}", "ä", &long] {
-            assert_eq!(parse(&[("x-shop", value)]), Err(NotAnExtraHeader::BadValue("x-shop".to_owned())), "{value:?}");
+            assert_eq!(parse(&[("x-shop", value)]), Err(InvalidExtraHeader::BadValue("x-shop".to_owned())), "{value:?}");
         }
-        assert_eq!(parse(&[("X-Shop", "a"), ("x-shop", "b")]), Err(NotAnExtraHeader::Repeated("x-shop".to_owned())));
+        assert_eq!(parse(&[("X-Shop", "a"), ("x-shop", "b")]), Err(InvalidExtraHeader::Repeated("x-shop".to_owned())));
         let many: Vec<String> = (0..21).map(|number| format!("x-{number}")).collect();
         let many: Vec<_> = many.iter().map(|name| (name.as_str(), "x")).collect();
-        assert_eq!(parse(&many), Err(NotAnExtraHeader::TooMany));
+        assert_eq!(parse(&many), Err(InvalidExtraHeader::TooMany));
         assert!(parse(&many[..20]).is_ok());
     }
 }

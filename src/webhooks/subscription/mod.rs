@@ -7,7 +7,7 @@
 mod attempt_timeout;
 mod changes;
 mod documentation;
-mod events_wanted;
+mod event_filter;
 mod extra_headers;
 mod queries;
 mod rate_limit;
@@ -23,10 +23,10 @@ use sqlx::types::Json;
 use crate::columns;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
-use crate::webhooks::targets::EndpointUrl;
+use crate::webhooks::sending::targets::EndpointUrl;
 
 pub use attempt_timeout::AttemptTimeout;
-pub use events_wanted::EventsWanted;
+pub use event_filter::EventFilter;
 pub use extra_headers::ExtraHeaders;
 pub use rate_limit::RateLimit;
 pub use secret::SigningSecret;
@@ -42,7 +42,7 @@ columns! {
         /// A description for the owner.
         pub description: Option<String>,
         /// The events that are delivered.
-        pub events: EventsWanted,
+        pub events: EventFilter,
         /// Whether deliveries are made.
         pub status: Status,
         /// Why the subscription is disabled.
@@ -112,7 +112,7 @@ impl Subscription {
         Self {
             url,
             description: None,
-            events: EventsWanted::default(),
+            events: EventFilter::default(),
             status: Status::Enabled,
             disabled_reason: None,
             disabled_at: None,

@@ -9,12 +9,12 @@ pub struct RateLimit(i16);
 /// The number is not a valid rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The rate_limit must be 1 to 1000 attempts per second, or null for no limit.")]
-pub struct NotARateLimit;
+pub struct InvalidRateLimit;
 
 impl TryFrom<i16> for RateLimit {
-    type Error = NotARateLimit;
+    type Error = InvalidRateLimit;
 
-    fn try_from(a_second: i16) -> Result<Self, NotARateLimit> {
-        if (1..=1000).contains(&a_second) { Ok(Self(a_second)) } else { Err(NotARateLimit) }
+    fn try_from(a_second: i16) -> Result<Self, InvalidRateLimit> {
+        if (1..=1000).contains(&a_second) { Ok(Self(a_second)) } else { Err(InvalidRateLimit) }
     }
 }

@@ -5,26 +5,26 @@ use serde_json::{Map, Value};
 use sqlx::PgConnection;
 
 use crate::kernel::clock::timestamp;
+use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::kernel::telemetry::chain;
 use crate::members;
-use crate::resources::{Announced, Change, Described, Edit, Editable, Filter, Line, Member, New, Record, Resource};
+use crate::resources::{Change, Editable, FieldDoc, Filter, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource};
+use crate::webhooks::sending::targets::EndpointUrl;
 use crate::webhooks::subscription::{
-    ApiVersion, AttemptTimeout, DisabledReason, EventsWanted, ExtraHeaders, Ordering, RateLimit, SignatureFormat, SigningSecret, Status,
+    ApiVersion, AttemptTimeout, DisabledReason, EventFilter, ExtraHeaders, Ordering, RateLimit, SignatureFormat, SigningSecret, Status,
     Subscription, documentation, queries,
 };
-use crate::webhooks::targets::EndpointUrl;
 use crate::webhooks::{Webhooks, calling_off, health};
 
 impl Resource for Subscription {
     type Id = SubscriptionId;
-    type Room = Webhooks;
+    type State = Webhooks;
 
     const SINGULAR: &'static str = "webhook";
     const PLURAL: &'static str = "webhooks";
     const TABLE: &'static str = "subscriptions";
-    const FILTERS: &'static [Filter] = &[Filter::word::<Status>("status"), Filter::text("url")];
+    const FILTERS: &'static [Filter] = &[Filter::text_enum::<Status>("status"), Filter::text("url")];
     const SEARCH: &'static [&'static str] = &["url", "description"];
 
     /// All fields except the secrets.
@@ -53,19 +53,19 @@ impl Resource for Subscription {
 }
 
 /// Changes to webhooks publish no events. Disabling or deleting a webhook cancels its open deliveries.
-impl Announced for Subscription {
-    async fn follow_up(edit: &mut Edit<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
-        let (id, now) = (change.record().id, edit.now);
+impl PublishesEvents for Subscription {
+    async fn follow_up(transaction: &mut RecordTransaction<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
+        let (id, now) = (change.record().id, transaction.now);
         match change {
-            Change::Created(_) => queries::insert_endpoint(edit.conn(), id).await?,
+            Change::Created(_) => queries::insert_endpoint(transaction.conn(), id).await?,
             Change::Updated(before, after) if after.fields.status == Status::Enabled => {
                 if before.fields.status == Status::Disabled {
-                    queries::reset_endpoint(edit.conn(), id).await?;
+                    queries::reset_endpoint(transaction.conn(), id).await?;
                 }
             }
             // A change to a webhook that is already disabled does not cancel its replays.
             Change::Updated(before, _) if before.fields.status == Status::Disabled => {}
-            Change::Updated(..) | Change::Deleted(_) => calling_off::call_off_all(edit.conn(), id, now).await?,
+            Change::Updated(..) | Change::Deleted(_) => calling_off::call_off_all(transaction.conn(), id, now).await?,
         }
         Ok(())
     }
@@ -77,7 +77,7 @@ impl Announced for Subscription {
 pub struct Body {
     url: Member<EndpointUrl>,
     description: Member<Option<Line<255>>>,
-    events: Member<EventsWanted>,
+    events: Member<EventFilter>,
     status: Member<Status>,
     api_version: Member<ApiVersion>,
     signature_format: Member<SignatureFormat>,
@@ -88,7 +88,7 @@ pub struct Body {
 }
 
 impl Body {
-    fn put(self, subscription: &mut Subscription, id: SubscriptionId, edit: &Edit<Webhooks>) -> Result<(), Problem> {
+    fn put(self, subscription: &mut Subscription, id: SubscriptionId, transaction: &RecordTransaction<Webhooks>) -> Result<(), Problem> {
         self.url.put(&mut subscription.url);
         self.description.put_or_clear(&mut subscription.description);
         self.events.put(&mut subscription.events);
@@ -98,7 +98,7 @@ impl Body {
         self.rate_limit.put_or_clear(&mut subscription.rate_limit);
         self.ordering.put(&mut subscription.ordering);
         if let Member::Sent(headers) = self.headers {
-            subscription.set_headers(headers, &edit.room.key, id).map_err(|error| {
+            subscription.set_headers(headers, &transaction.state.key, id).map_err(|error| {
                 tracing::error!(subscription = %id, error = chain(&error), "the additional headers of a webhook could not be changed");
                 Problem::from(ProblemCode::Internal)
             })?;
@@ -106,7 +106,7 @@ impl Body {
         match self.status {
             Member::Missing => {}
             Member::Sent(Status::Enabled) => subscription.enable(),
-            Member::Sent(Status::Disabled) => subscription.disable(DisabledReason::Requested, edit.now),
+            Member::Sent(Status::Disabled) => subscription.disable(DisabledReason::Requested, transaction.now),
         }
         Ok(())
     }
@@ -115,7 +115,7 @@ impl Body {
 impl Editable for Subscription {
     type Body = Body;
 
-    fn documented() -> Vec<Described> {
+    fn documented_fields() -> Vec<FieldDoc> {
         documentation::members()
     }
 
@@ -129,17 +129,17 @@ impl Editable for Subscription {
         }
     }
 
-    async fn create(edit: &mut Edit<Webhooks>, id: SubscriptionId, body: Body) -> Result<New<Self>, Problem> {
+    async fn create(transaction: &mut RecordTransaction<Webhooks>, id: SubscriptionId, body: Body) -> Result<New<Self>, Problem> {
         let Member::Sent(url) = body.url.clone() else { return Err(FieldErrors::one("url", "url is required.")) };
         let secret = SigningSecret::generate();
-        let mut fields = Self::new(url, secret.seal(&edit.room.key, id));
-        body.put(&mut fields, id, edit)?;
+        let mut fields = Self::new(url, secret.seal(&transaction.state.key, id));
+        body.put(&mut fields, id, transaction)?;
         Ok(New { fields, shown_once: members! { "secret": secret.reveal() } })
     }
 
-    async fn change(edit: &mut Edit<Webhooks>, before: &Record<Self>, body: Body) -> Result<Self, Problem> {
+    async fn change(transaction: &mut RecordTransaction<Webhooks>, before: &Record<Self>, body: Body) -> Result<Self, Problem> {
         let mut fields = before.fields.clone();
-        body.put(&mut fields, before.id, edit)?;
+        body.put(&mut fields, before.id, transaction)?;
         Ok(fields)
     }
 }

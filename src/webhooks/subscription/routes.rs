@@ -7,9 +7,9 @@ use serde::Deserialize;
 
 use crate::companies::{CallingCompany, Companies, Scope};
 use crate::kernel::ids::SubscriptionId;
-use crate::kernel::json::Json;
+use crate::kernel::json::JsonBody;
 use crate::kernel::problem::Problem;
-use crate::resources::{Extension, NoMembers, Overlap, PathId, Shown, Writing};
+use crate::resources::{EmptyBody, Extension, GracePeriod, PathId, Shown, WriteRequest};
 use crate::webhooks::Webhooks;
 use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
 
@@ -21,24 +21,24 @@ where
 {
     Extension::new("developers")
         .editable::<Subscription>()
-        .beside(Method::POST, "/webhooks/{uuid}/enable", "Enable a webhook.", enable)
-        .beside(Method::POST, "/webhooks/{uuid}/disable", "Disable a webhook.", disable)
-        .beside(Method::GET, "/webhooks/{uuid}/secret", "Show the signing secret of a webhook.", secret)
-        .beside(Method::POST, "/webhooks/{uuid}/rotate-secret", "Rotate the signing secret of a webhook.", rotate_secret)
-        .beside(Method::POST, "/webhooks/{uuid}/test", "Send a test event to a webhook.", test)
+        .route(Method::POST, "/webhooks/{uuid}/enable", "Enable a webhook.", enable)
+        .route(Method::POST, "/webhooks/{uuid}/disable", "Disable a webhook.", disable)
+        .route(Method::GET, "/webhooks/{uuid}/secret", "Show the signing secret of a webhook.", secret)
+        .route(Method::POST, "/webhooks/{uuid}/rotate-secret", "Rotate the signing secret of a webhook.", rotate_secret)
+        .route(Method::POST, "/webhooks/{uuid}/test", "Send a test event to a webhook.", test)
 }
 
 async fn enable(
-    Writing { room: webhooks, caller, id }: Writing<Subscription>,
-    Json(NoMembers {}): Json<NoMembers>,
+    WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
+    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
 ) -> Result<Response, Problem> {
     let webhook = webhooks.enable(caller.company, id).await?;
     Ok(webhook.answer(StatusCode::OK))
 }
 
 async fn disable(
-    Writing { room: webhooks, caller, id }: Writing<Subscription>,
-    Json(NoMembers {}): Json<NoMembers>,
+    WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
+    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
 ) -> Result<Response, Problem> {
     let webhook = webhooks.disable(caller.company, id, DisabledReason::Requested).await?;
     Ok(webhook.answer(StatusCode::OK))
@@ -46,7 +46,7 @@ async fn disable(
 
 /// Shows the secret again; requires [`Scope::Admin`].
 async fn secret(State(webhooks): State<Webhooks>, caller: CallingCompany, PathId(id): PathId<SubscriptionId>) -> Result<Response, Problem> {
-    caller.may(Scope::Admin)?;
+    caller.require_scope(Scope::Admin)?;
     let (webhook, secret) = webhooks.reveal_secret(caller.company, id).await?;
     Ok(with_secret(webhook, &secret))
 }
@@ -61,12 +61,12 @@ fn with_secret(mut webhook: Shown<Subscription>, secret: &SigningSecret) -> Resp
 struct Rotation {
     /// Seconds for which the old secret continues to sign.
     #[serde(default)]
-    overlap: Overlap,
+    overlap: GracePeriod,
 }
 
 async fn rotate_secret(
-    Writing { room: webhooks, caller, id }: Writing<Subscription>,
-    Json(rotation): Json<Rotation>,
+    WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
+    JsonBody(rotation): JsonBody<Rotation>,
 ) -> Result<Response, Problem> {
     let (webhook, secret) = webhooks.rotate_secret(caller.company, id, rotation.overlap.into()).await?;
     Ok(with_secret(webhook, &secret))
@@ -79,7 +79,10 @@ struct Test {
     event: Option<String>,
 }
 
-async fn test(Writing { room: webhooks, caller, id }: Writing<Subscription>, Json(test): Json<Test>) -> Result<Response, Problem> {
+async fn test(
+    WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
+    JsonBody(test): JsonBody<Test>,
+) -> Result<Response, Problem> {
     let delivery = webhooks.send_test(caller.company, id, test.event.as_deref()).await?;
     Ok(delivery.answer(StatusCode::CREATED))
 }

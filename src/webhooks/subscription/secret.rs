@@ -6,9 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use secrecy::{ExposeSecret, SecretString};
 
-use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::crypto::{ApplicationKey, CannotOpen, random_bytes};
 use crate::kernel::ids::SubscriptionId;
-use crate::kernel::secrets::random_bytes;
 
 const PREFIX: &str = "whsec_";
 
@@ -52,17 +51,17 @@ impl SigningSecret {
 /// The text is not a signing secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a signing secret must be whsec_ followed by base64")]
-pub struct NotASigningSecret;
+pub struct InvalidSigningSecret;
 
 impl FromStr for SigningSecret {
-    type Err = NotASigningSecret;
+    type Err = InvalidSigningSecret;
 
     /// Parses a secret that was shown before.
-    fn from_str(text: &str) -> Result<Self, NotASigningSecret> {
-        let encoded = text.strip_prefix(PREFIX).ok_or(NotASigningSecret)?;
+    fn from_str(text: &str) -> Result<Self, InvalidSigningSecret> {
+        let encoded = text.strip_prefix(PREFIX).ok_or(InvalidSigningSecret)?;
         match STANDARD.decode(encoded) {
             Ok(key) if !key.is_empty() => Ok(Self(text.into())),
-            _ => Err(NotASigningSecret),
+            _ => Err(InvalidSigningSecret),
         }
     }
 }
@@ -92,7 +91,7 @@ mod tests {
         let secret = SigningSecret::generate();
         assert_eq!(secret.reveal().parse::<SigningSecret>().unwrap().decoded(), secret.decoded());
         for text in ["", "whsec_", "whsec_?", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
-            assert_eq!(text.parse::<SigningSecret>().unwrap_err(), NotASigningSecret, "{text:?}");
+            assert_eq!(text.parse::<SigningSecret>().unwrap_err(), InvalidSigningSecret, "{text:?}");
         }
     }
 }

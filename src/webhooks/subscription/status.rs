@@ -1,8 +1,8 @@
 //! Whether a subscription is enabled, and why not.
 
-crate::words! {
+crate::text_enum! {
     /// Whether deliveries are made.
-    pub enum Status, initially Enabled {
+    pub enum Status, default Enabled {
         /// Deliveries are made.
         Enabled = "enabled",
         /// No deliveries are made. Events that are published meanwhile are not delivered later.
@@ -10,7 +10,7 @@ crate::words! {
     }
 }
 
-crate::words! {
+crate::text_enum! {
     /// Why a webhook is disabled.
     pub enum DisabledReason {
         /// It was disabled by request.

@@ -41,7 +41,7 @@ async fn the_page_adds_an_extension_from_the_start_to_the_end() {
     let directory = garden(block("toml"));
     let world = World::with(&[("extensions.directory", directory.path().to_str().unwrap())]).await;
     world.state.declared.take_schemas().await.unwrap();
-    world.names.point("localhost", &["127.0.0.1".parse().unwrap()]);
+    world.resolver.insert("localhost", &["127.0.0.1".parse().unwrap()]);
     let (mut statuses, mut bike) = (Vec::new(), String::new());
     for line in block("bash").lines().filter(|line| line.contains("curl ")) {
         let answer = curl(&world, line, &bike).await;

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use portico::declared::{BadDeclaration, BuiltIn, Declaration, load};
+use portico::declared::{BuiltIn, Declaration, InvalidDeclaration, load};
 use portico::events::Catalogue;
 use portico::fleet::orders::Order;
-use portico::resources::{Operation, Referable, Terms};
+use portico::resources::{Operation, Referable, ResourceDescriptor};
 use serde_json::json;
 
 use crate::declared::garden;
@@ -47,8 +47,8 @@ schema = { type = "object", properties = {} }
 sample = {}
 "##;
 
-fn load_from(directory: &Path) -> Result<Vec<Declaration>, BadDeclaration> {
-    let orders = Referable::of::<Order>("fleet", &Terms::of::<Order>(), Operation::ALL);
+fn load_from(directory: &Path) -> Result<Vec<Declaration>, InvalidDeclaration> {
+    let orders = Referable::of::<Order>("fleet", &ResourceDescriptor::of::<Order>(), Operation::ALL);
     load(directory, &BuiltIn { kinds: &[orders], events: &Catalogue::built_in() })
 }
 
@@ -56,8 +56,8 @@ fn load_from(directory: &Path) -> Result<Vec<Declaration>, BadDeclaration> {
 fn a_good_file_is_understood() {
     let declarations = load_from(garden(GOOD).path()).unwrap();
     let [pots, shelves] = &declarations[..] else { panic!("two resources") };
-    assert_eq!((pots.kind.as_str(), pots.terms.plural, pots.version), ("garden/plant-pots", "plant_pots", 1));
-    assert_eq!((shelves.terms.singular, shelves.version), ("shelf", 2));
+    assert_eq!((pots.kind.as_str(), pots.descriptor.plural, pots.version), ("garden/plant-pots", "plant_pots", 1));
+    assert_eq!((shelves.descriptor.singular, shelves.version), ("shelf", 2));
     assert_eq!(pots.references["order"].prefix, "order");
     assert_eq!(pots.defaults["size"], 3);
     let names: Vec<_> = pots.event_types.iter().map(|event_type| event_type.name.as_str()).collect();
@@ -68,7 +68,7 @@ fn a_good_file_is_understood() {
     assert_eq!(unfit(json!({ "label": "a label of more than twenty letters", "size": 1 })), 1);
     assert_eq!(unfit(json!({ "label": "a", "size": 1, "meta": { "x": 1 } })), 0);
     let members = pots.members();
-    let needed: Vec<_> = members.iter().filter(|member| member.needed).map(|member| &*member.name).collect();
+    let needed: Vec<_> = members.iter().filter(|member| member.required).map(|member| &*member.name).collect();
     assert_eq!(needed, ["label"], "what has a default need not be sent");
     assert!(members.iter().any(|member| member.name == "label" && member.sentence == "What is written on it."));
 }

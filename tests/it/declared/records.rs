@@ -7,7 +7,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::declared::garden;
-use crate::generated_bodies::any_value;
+use crate::storefront::generated_bodies::any_value;
 use crate::support::World;
 use crate::support::chance::chance;
 use crate::support::fleet::{id, names};

@@ -6,13 +6,13 @@ use portico::companies::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use crate::api_keys::{Kind, RESOURCES};
 use crate::declared::garden;
 use crate::declared::records::{ask, warehouse};
-use crate::every_resource::Resource;
+use crate::resources::every_resource::Resource;
 use crate::support::World;
+use crate::support::customers::EMAIL;
 use crate::support::fleet::{id, uuid};
-use crate::support::people::EMAIL;
+use crate::support::routes::{Kind, RESOURCES};
 
 #[tokio::test]
 async fn references_lead_to_live_records_of_the_same_company() {

@@ -9,9 +9,9 @@ use serde_json::json;
 use tokio::time::timeout;
 
 use crate::support::World;
+use crate::support::customers::EMAIL;
 use crate::support::fleet::id;
 use crate::support::gateways::{SIGNING_SECRET, card_signature, event, paid};
-use crate::support::people::EMAIL;
 
 #[tokio::test]
 async fn an_instance_without_a_worker_forgets_its_callers_too() {

@@ -1,7 +1,7 @@
 //! Gateways and the ledger: interface 2, `POST /webhooks`; decisions, section 8.
 
-mod at_once;
 mod calling_back;
+mod concurrent_callbacks;
 mod documented;
 mod ledger;
 mod order_of_arrival;

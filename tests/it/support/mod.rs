@@ -3,23 +3,22 @@
 mod answer;
 pub mod card_provider;
 pub mod chance;
+pub mod customers;
 pub mod database;
-mod emitted;
+mod event_schema_check;
 pub mod fleet;
 pub mod gateways;
 pub mod http2;
-pub mod http_texts;
 pub mod identity_provider;
-pub mod people;
+mod openapi_check;
 pub mod program;
 pub mod receiver;
 pub mod request;
+pub mod routes;
+pub mod sms;
 pub mod smtp;
 pub mod socket_server;
 pub mod subscribers;
-mod told;
-pub mod twilio;
-pub mod vonage;
 mod world;
 
 pub use answer::Answer;

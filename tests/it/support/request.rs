@@ -3,7 +3,7 @@
 use axum::http::HeaderMap;
 use serde_json::Value;
 
-use crate::support::{Answer, told};
+use crate::support::{Answer, openapi_check};
 
 /// A request that is being built.
 #[must_use]
@@ -55,7 +55,7 @@ impl Request {
         let request = request.unwrap();
         let (method, url) = (request.method().clone(), request.url().clone());
         let answer = Answer::read(client.execute(request).await.unwrap()).await;
-        told::check(&client, &method, &url, &answer).await;
+        openapi_check::check(&client, &method, &url, &answer).await;
         answer
     }
 }

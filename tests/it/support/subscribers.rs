@@ -15,7 +15,7 @@ use crate::support::{Answer, World};
 impl World {
     /// Starts an endpoint, to which `name` resolves.
     pub async fn endpoint(&self, name: &str) -> Receiver {
-        self.names.point(name, &["127.0.0.1".parse().unwrap()]);
+        self.resolver.insert(name, &["127.0.0.1".parse().unwrap()]);
         Receiver::start(name, Some(name)).await
     }
 

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use portico::app::{self, AppState, Outside};
+use portico::app::{self, AppState, Dependencies};
 use portico::companies::{self, Scope, Scopes};
 use portico::config::{Config, Environment};
 use portico::kernel::clock::Clock;
@@ -12,10 +12,10 @@ use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database;
 use portico::kernel::ids::{CompanyId, StoreId};
 use portico::kernel::lifecycle::Lifecycle;
-use portico::kernel::{listening, open_files};
-use portico::providers::mailbox::{Kept, Mailbox};
+use portico::kernel::{http_server, open_files};
+use portico::providers::mailbox::{CapturedMessage, Mailbox};
 use portico::storefront;
-use portico::webhooks::Names;
+use portico::webhooks::Resolver;
 use reqwest::Method;
 use secrecy::ExposeSecret;
 use sqlx::PgPool;
@@ -44,7 +44,7 @@ pub struct World {
     /// The company's API key, with every scope.
     pub api_key: String,
     /// The name resolution of endpoints.
-    pub names: Names,
+    pub resolver: Resolver,
     /// The background tasks of the service.
     pub lifecycle: Lifecycle,
     mailbox: Mailbox,
@@ -90,7 +90,7 @@ impl World {
         let pool = PgPool::connect(database).await.unwrap();
         let tenant = Tenant::create(&pool, clock.now()).await;
         pool.close().await;
-        Self::start(database, changes, clock, Names::table(), application_key, tenant)
+        Self::start(database, changes, clock, Resolver::fixed(), application_key, tenant)
     }
 
     /// Another instance of this service, with the same database, settings, clock, names and keys, but its own memory. It also
@@ -98,8 +98,8 @@ impl World {
     pub fn another_instance(&self) -> Self {
         let changes: Vec<_> = self.changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
         let tenant = Tenant { company: self.company, store: self.store, store_key: self.store_key.clone(), api_key: self.api_key.clone() };
-        let (clock, names) = (self.clock.clone(), self.names.clone());
-        let other = Self::start(&self.database, &changes, clock, names, self.application_key_setting.clone(), tenant);
+        let (clock, resolver) = (self.clock.clone(), self.resolver.clone());
+        let other = Self::start(&self.database, &changes, clock, resolver, self.application_key_setting.clone(), tenant);
         // Its clients have other addresses.
         other.clients.store(self.clients.load(Ordering::Relaxed) + 0x1_0000, Ordering::Relaxed);
         other
@@ -109,7 +109,7 @@ impl World {
         database: &str,
         changes: &[(&str, &str)],
         clock: Clock,
-        names: Names,
+        resolver: Resolver,
         application_key_setting: String,
         tenant: Tenant,
     ) -> Self {
@@ -127,20 +127,20 @@ impl World {
         let config = Config::with(&[&usual, changes].concat()).unwrap();
         let pool = database::pool(&database.parse().unwrap(), &config.database);
         let mailbox = Mailbox::default();
-        let outside = Outside {
+        let dependencies = Dependencies {
             pool: pool.clone(),
             clock: clock.clone(),
             application_key: application_key.clone(),
-            names: names.clone(),
+            resolver: resolver.clone(),
             lifecycle: Lifecycle::default(),
             mailbox: (config.environment() == Environment::Development).then(|| mailbox.clone()),
         };
-        let lifecycle = outside.lifecycle.clone();
-        let state = AppState::new(&config, outside).unwrap();
+        let lifecycle = dependencies.lifecycle.clone();
+        let state = AppState::new(&config, dependencies).unwrap();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let answering =
-            listening::answer(listener, app::router(state.clone(), &config), config.http.limits(), lifecycle.stopping().clone());
+            http_server::serve(listener, app::router(state.clone(), &config), config.http.limits(), lifecycle.stopping().clone());
         lifecycle.spawn(async move { answering.await.unwrap() });
 
         let Tenant { company, store, store_key, api_key } = tenant;
@@ -156,7 +156,7 @@ impl World {
             store,
             store_key,
             api_key,
-            names,
+            resolver,
             lifecycle,
             mailbox,
             address,
@@ -219,7 +219,7 @@ impl World {
     }
 
     /// Every text and mail, newest first.
-    pub fn messages(&self) -> Vec<Kept> {
+    pub fn messages(&self) -> Vec<CapturedMessage> {
         self.mailbox.messages()
     }
 

@@ -76,6 +76,6 @@ async fn a_key_stands_for_one_replay_for_a_day() {
     world.pass(TimeDelta::hours(24));
     world.developers(Method::POST, event, under("click", &json!({}))).await.ok(201);
     world.pass(TimeDelta::hours(24));
-    world.state.webhooks.keep_house().await.unwrap();
+    world.state.webhooks.maintain_partitions().await.unwrap();
     assert_eq!(world.count("select count(*) from replay_keys").await, 0);
 }

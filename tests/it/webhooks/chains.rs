@@ -154,7 +154,7 @@ async fn what_comes_after_a_chain_was_called_off_waits_only_for_what_is_in_fligh
     let switch = async |action: &str| world.developers(Method::POST, &format!("{webhook}/{action}"), json!({})).await.ok(200);
     let [one, other] = [record(&world), record(&world)];
     publish_about(&world, &[one].repeat(1500)).await;
-    let flying = claim(&world).await;
+    let claimed = claim(&world).await;
     publish_about(&world, &[other].repeat(2)).await;
     for action in ["disable", "enable"] {
         switch(action).await;
@@ -163,12 +163,12 @@ async fn what_comes_after_a_chain_was_called_off_waits_only_for_what_is_in_fligh
     check_chains(&world).await;
     assert_eq!(world.count("select count(*) from deliveries where state = 'cancelled'").await, 1000, "the others are still there");
     assert_eq!(claim(&world).await.len(), 0, "first they are closed");
-    while world.state.webhooks.work_off_calling_off().await.unwrap() {}
+    while world.state.webhooks.close_called_off().await.unwrap() {}
     check_chains(&world).await;
 
     let [after] = <[Claimed; 1]>::try_from(claim(&world).await).unwrap();
     assert_eq!(after.number, 1);
-    world.state.webhooks.send_and_record(flying).await.unwrap();
+    world.state.webhooks.send_and_record(claimed).await.unwrap();
     check_chains(&world).await;
     world.state.webhooks.send_and_record(vec![after]).await.unwrap();
     world.deliver().await;
@@ -204,7 +204,7 @@ async fn what_is_about_no_record_takes_nothing_of_a_chain_along_when_it_flies() 
         world.publish("order.created").await;
         world.publish_about(subject, "order.updated").await;
     }
-    drop(world.state.webhooks.fly(10).await.unwrap());
+    drop(world.state.webhooks.fan_out_and_claim(10).await.unwrap());
     assert_eq!(world.count("select count(*) from waiting where chain is not null").await, 2);
     world.pass(TimeDelta::seconds(60));
     world.deliver().await;
@@ -217,7 +217,7 @@ async fn what_is_about_no_record_takes_nothing_of_a_chain_along_when_it_flies() 
 enum Step {
     Publish(usize),
     FanOut,
-    Fly,
+    FanOutAndClaim,
     Deliver(usize),
     /// A worker dies with its claimed deliveries.
     Lose(usize),
@@ -231,7 +231,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => (0..4_usize).prop_map(Step::Publish),
         3 => Just(Step::FanOut),
-        3 => Just(Step::Fly),
+        3 => Just(Step::FanOutAndClaim),
         8 => (1..5_usize).prop_map(Step::Deliver),
         2 => (1..3_usize).prop_map(Step::Lose),
         2 => Just(Step::Reclaim),
@@ -246,7 +246,7 @@ impl Step {
         match self {
             Self::Publish(number) => _ = world.publish_about(records[number], "order.updated").await,
             Self::FanOut => _ = webhooks.fan_out().await.unwrap(),
-            Self::Fly => _ = webhooks.send_and_record(webhooks.fly(3).await.unwrap()).await.unwrap(),
+            Self::FanOutAndClaim => _ = webhooks.send_and_record(webhooks.fan_out_and_claim(3).await.unwrap()).await.unwrap(),
             Self::Deliver(count) => _ = webhooks.send_and_record(webhooks.claim(count).await.unwrap()).await.unwrap(),
             Self::Lose(count) => drop(webhooks.claim(count).await.unwrap()),
             Self::Reclaim => _ = webhooks.reclaim().await.unwrap(),

@@ -39,7 +39,7 @@ async fn the_deadline_covers_the_beginning_of_the_connection_and_the_headers() {
     assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
 
     let world = World::new().await;
-    world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
     // Connections to it are never accepted, so the TLS handshake does not begin.
     let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("https://shop.test:{}/", mute.local_addr().unwrap().port());
@@ -87,7 +87,7 @@ async fn a_connection_that_ends_early_is_a_failure() {
 #[tokio::test]
 async fn a_certificate_that_cannot_be_trusted_ends_the_attempt_before_anything_is_said() {
     let world = World::new().await;
-    world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
     let wrong_name = Receiver::start("shop.test", Some("another.test")).await;
     world.subscribe(&wrong_name, json!({ "events": ["order.created"] })).await;
     let no_tls = Receiver::start("shop.test", None).await;
@@ -104,7 +104,7 @@ async fn a_certificate_that_cannot_be_trusted_ends_the_attempt_before_anything_i
 async fn a_certificate_that_has_expired_is_not_trusted() {
     let world = World::new().await;
     let receiver = Receiver::start_expired("shop.test").await;
-    world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
     world.subscribe(&receiver, json!({})).await;
     world.publish("order.created").await;
     world.deliver().await;
@@ -168,7 +168,7 @@ async fn interim_answers_are_waited_out_until_the_deadline() {
 async fn a_stream_that_is_reset_and_a_connection_that_is_sent_away_are_failures() {
     for refusal in [Refusal::Reset, Refusal::GoAway] {
         let world = World::new().await;
-        world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+        world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
         let url = refusing("shop.test", refusal).await;
         world.developers(Method::POST, "webhooks", json!({ "url": url, "timeout": 5 })).await.ok(201);
         world.publish("order.created").await;
@@ -181,7 +181,7 @@ async fn a_stream_that_is_reset_and_a_connection_that_is_sent_away_are_failures(
 #[tokio::test]
 async fn an_endpoint_that_speaks_http2_gets_its_deliveries_on_one_connection() {
     let world = World::new().await;
-    world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
     let (url, taken) = taking("shop.test");
     world.developers(Method::POST, "webhooks", json!({ "url": url })).await.ok(201);
     for _ in 0..3 {

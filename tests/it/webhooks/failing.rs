@@ -32,7 +32,7 @@ impl World {
     }
 
     async fn look(&self) {
-        for looked in join_all((0..3).map(|_| self.state.webhooks.tell_of_failing())).await {
+        for looked in join_all((0..3).map(|_| self.state.webhooks.notify_operators())).await {
             looked.unwrap();
         }
         for sent in join_all((0..3).map(|_| self.state.webhooks.send_letters())).await {

@@ -6,8 +6,8 @@ use std::process::Stdio;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use portico::kernel::crypto::random_bytes;
 use portico::kernel::lifecycle::Lifecycle;
-use portico::kernel::secrets::random_bytes;
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 use tokio::process::Child;
@@ -35,7 +35,7 @@ fn worker(world: &World) -> Child {
 async fn a_worker_killed_twenty_times_in_a_drain_delivers_everything_and_claims_nothing_that_did_not_arrive() {
     const EVENTS: usize = 5_000;
     let world = World::new().await;
-    world.names.point("localhost", &["127.0.0.1".parse().unwrap()]);
+    world.resolver.insert("localhost", &["127.0.0.1".parse().unwrap()]);
     let receiver = Receiver::start_for_many("localhost").await;
     world.subscribe(&receiver, json!({})).await;
     let published = world.publish_many(EVENTS).await;

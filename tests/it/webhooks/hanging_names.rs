@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::join_all;
-use portico::webhooks::Names;
+use portico::webhooks::Resolver;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
@@ -43,7 +43,7 @@ impl Mute {
 #[tokio::test]
 async fn however_many_names_hang_there_are_threads_for_everybody_else() {
     static MUTE: Mute = Mute::new();
-    let names = Names::by(|_| MUTE.resolve());
+    let names = Resolver::blocking(|_| MUTE.resolve());
     // More than tokio has threads; whoever asks gives up at once, and the look-ups that have begun go on.
     for number in 0..600 {
         assert!(names.look_up(&format!("shop-{number}.test")).now_or_never().is_none());
@@ -57,7 +57,7 @@ async fn however_many_names_hang_there_are_threads_for_everybody_else() {
 #[tokio::test]
 async fn whoever_asks_for_a_name_that_hangs_waits_for_the_one_who_asked_before() {
     static MUTE: Mute = Mute::new();
-    let names = Names::by(|_| MUTE.resolve());
+    let names = Resolver::blocking(|_| MUTE.resolve());
     let mut asking: Vec<_> = (0..50).map(|_| names.look_up("shop.test").boxed()).collect();
     for look_up in &mut asking {
         assert!(look_up.now_or_never().is_none());

@@ -170,7 +170,7 @@ async fn several_workers_keep_the_order_of_each_resource() {
 #[tokio::test]
 async fn an_ordering_or_a_rate_limit_that_is_none_is_refused() {
     let world = World::new().await;
-    world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
     for (member, value) in [
         ("ordering", json!("subject")),
         ("rate_limit", json!(0)),

@@ -183,12 +183,12 @@ async fn a_large_replay_goes_on_where_it_was_whoever_works_on_it() {
     let (_receiver, webhook) = world.subscriber("shop.test").await;
     many_failed(&world, 2500).await;
     let replay = replay_all(&world, &webhook).await;
-    assert!(world.state.webhooks.work_off_replays().await.unwrap());
+    assert!(world.state.webhooks.continue_replays().await.unwrap());
     assert_eq!(made(&world, &replay).await, (1000, false), "here the worker is stopped");
     let (one, other) = (world.another_instance(), world.another_instance());
     let workers = [&one, &other, &one, &other];
-    join_all(workers.map(async |worker| while worker.state.webhooks.work_off_replays().await.unwrap() {})).await;
-    while one.state.webhooks.work_off_replays().await.unwrap() {}
+    join_all(workers.map(async |worker| while worker.state.webhooks.continue_replays().await.unwrap() {})).await;
+    while one.state.webhooks.continue_replays().await.unwrap() {}
     assert_eq!(made(&world, &replay).await, (2500, true));
     assert_eq!(world.count("select count(*) from waiting").await, 2500);
     assert_eq!(world.count("select count(distinct replay_of) from waiting").await, 2500, "each once");
@@ -203,7 +203,7 @@ async fn a_small_replay_does_not_wait_for_a_large_one() {
     let (_small, second) = world.subscriber("small.test").await;
     many_failed(&world, 1).await;
     let small = replay_all(&world, &second).await;
-    assert!(world.state.webhooks.work_off_replays().await.unwrap());
+    assert!(world.state.webhooks.continue_replays().await.unwrap());
     assert_eq!((made(&world, &large).await, made(&world, &small).await), ((1000, false), (1, true)));
 }
 

@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::support::World;
 use crate::support::receiver::Reply;
 
-async fn keep_house(world: &World) {
-    world.state.webhooks.keep_house().await.unwrap();
+async fn maintain_partitions(world: &World) {
+    world.state.webhooks.maintain_partitions().await.unwrap();
 }
 
 /// The number of events, deliveries and attempts.
@@ -30,23 +30,23 @@ async fn days(world: &World) -> i64 {
 #[tokio::test]
 async fn what_is_older_than_thirty_days_is_forgotten_with_its_day() {
     let world = World::new().await;
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(days(&world).await, 4, "today and the days to come");
     let (_receiver, _) = world.subscriber("shop.test").await;
     world.publish("order.created").await;
     world.deliver().await;
     assert_eq!(world.count("select count(*) from only events_default").await, 0, "it is in the partition of its day");
     world.pass(TimeDelta::days(20));
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     world.publish("order.updated").await;
     world.deliver().await;
     assert_eq!(kept(&world).await, [2, 2, 2]);
 
     world.pass(TimeDelta::days(10));
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [2, 2, 2], "its day is not quite over for thirty days");
     world.pass(TimeDelta::days(1));
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [1, 1, 1]);
     assert_eq!(world.last_delivery().await["event"], "order.updated");
 }
@@ -54,7 +54,7 @@ async fn what_is_older_than_thirty_days_is_forgotten_with_its_day() {
 #[tokio::test]
 async fn a_failed_delivery_is_kept_for_ninety_days_with_its_event_and_attempts() {
     let world = World::new().await;
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     let (receiver, _) = world.subscriber("shop.test").await;
     receiver.will(std::iter::repeat_n(Reply::status(500), 5));
     world.publish("order.created").await;
@@ -68,13 +68,13 @@ async fn a_failed_delivery_is_kept_for_ninety_days_with_its_event_and_attempts()
     assert_eq!(kept(&world).await, [2, 2, 6]);
     for _ in 0..2 {
         world.pass(TimeDelta::days(40));
-        keep_house(&world).await;
+        maintain_partitions(&world).await;
         assert_eq!(kept(&world).await, [1, 1, 5], "what arrived is forgotten");
         let delivery = world.last_delivery().await;
         assert_eq!((&delivery["status"], &delivery["payload"]["event"]), (&json!("failed"), &json!("order.created")));
     }
     world.pass(TimeDelta::days(11));
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [0, 0, 0]);
 }
 
@@ -85,33 +85,33 @@ async fn a_replay_that_ended_is_forgotten_with_the_last_of_what_it_repeated() {
     let path = format!("webhooks/{}/replay", webhook["id"].as_str().unwrap());
     let since = json!({ "since": "2026-05-21T00:00:00Z" });
     world.developers(Method::POST, &path, since.clone()).await.ok(202);
-    assert!(world.state.webhooks.work_off_replays().await.unwrap());
+    assert!(world.state.webhooks.continue_replays().await.unwrap());
     world.developers(Method::POST, &path, since).await.ok(202);
     let replays = "select count(*) from replays";
     world.pass(TimeDelta::days(90));
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(world.count(replays).await, 2);
     world.pass(TimeDelta::seconds(1));
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(world.count(replays).await, 1, "one has not even been begun");
-    assert!(world.state.webhooks.work_off_replays().await.unwrap());
+    assert!(world.state.webhooks.continue_replays().await.unwrap());
 }
 
 #[tokio::test]
 async fn what_is_still_open_keeps_its_event_and_is_delivered() {
     let world = World::new().await;
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     let (receiver, _) = world.subscriber("shop.test").await;
     receiver.will([Reply::status(500)]);
     world.publish("order.created").await;
     world.deliver().await;
     world.publish("order.updated").await;
     world.pass(TimeDelta::days(40));
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [2, 0, 1], "one waits for its retry, and one has not even been fanned out");
     assert_eq!(world.deliver().await, 2);
     assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 2);
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [1, 1, 1], "the delivery that was made when its event was forty days old is new");
 }
 
@@ -126,11 +126,11 @@ async fn without_any_housekeeping_nothing_fails_and_what_is_old_is_forgotten_lat
     }
     assert_eq!(kept(&world).await, [3, 3, 3]);
     world.publish("order.updated").await;
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(days(&world).await, 3, "today has begun without a partition");
     world.deliver().await;
     world.pass(TimeDelta::days(20));
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [2, 2, 2]);
 }
 
@@ -140,7 +140,7 @@ async fn any_number_of_instances_keep_house_at_once_while_deliveries_go_on() {
     let (receiver, _) = world.subscriber("shop.test").await;
     world.state.webhooks.start_worker(&world.lifecycle);
     for month in 1..=3 {
-        let keeping = join_all((0..4).map(|_| world.state.webhooks.keep_house()));
+        let keeping = join_all((0..4).map(|_| world.state.webhooks.maintain_partitions()));
         let publishing = async {
             for _ in 0..10 {
                 world.publish("order.created").await;
@@ -163,7 +163,7 @@ async fn a_hundred_years_are_longer_than_there_have_been_events() {
     world.fail(&receiver, "order.updated").await;
     let all = kept(&world).await;
     world.pass(TimeDelta::days(400));
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, all);
 
     let path = format!("webhooks/{}/replay", webhook["id"].as_str().unwrap());
@@ -174,11 +174,11 @@ async fn a_hundred_years_are_longer_than_there_have_been_events() {
 #[tokio::test]
 async fn failed_deliveries_alone_may_be_kept_for_a_hundred_years() {
     let world = World::with(&[("webhooks.failed_retention", "36500d")]).await;
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     let (receiver, _) = world.subscriber("shop.test").await;
     world.fail(&receiver, "order.updated").await;
     world.pass(TimeDelta::days(400));
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [1, 1, 5]);
 }
 
@@ -192,7 +192,7 @@ async fn the_events_of_a_record_are_counted_on_when_the_older_ones_are_forgotten
     }
     world.deliver().await;
     world.pass(TimeDelta::days(400));
-    keep_house(&world).await;
+    maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [0, 0, 0]);
     world.publish_about(order, "order.updated").await;
     world.deliver().await;

@@ -8,7 +8,7 @@ use crate::support::World;
 #[tokio::test]
 async fn a_webhook_has_the_five_routes() {
     let world = World::new().await;
-    world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
     let created = world.developers(Method::POST, "webhooks", json!({ "webhook": { "url": "https://shop.test:8443/hooks" } })).await.ok(201);
     let webhook = &created["webhook"];
     assert!(webhook["id"].as_str().unwrap().starts_with("webhook_"));
@@ -46,7 +46,7 @@ async fn a_webhook_has_the_five_routes() {
 #[tokio::test]
 async fn what_is_no_webhook_is_refused_and_nothing_is_stored() {
     let world = World::new().await;
-    world.names.point("shop.test", &["127.0.0.1".parse().unwrap()]);
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
     let long = format!("https://shop.test/{}", "a".repeat(2048));
     let many: serde_json::Map<_, _> = (0..21).map(|number| (format!("x-{number}"), json!("x"))).collect();
     for (member, value) in [

@@ -27,7 +27,7 @@ async fn an_endpoint_at_a_private_address_cannot_be_registered() {
         ("mapped.test", "::ffff:10.0.0.7"),
         ("meta.test", "169.254.169.254"),
     ] {
-        world.names.point(name, &addresses(&[leads_to]));
+        world.resolver.insert(name, &addresses(&[leads_to]));
     }
     for url in [
         "https://127.0.0.1:8443/",
@@ -56,7 +56,7 @@ async fn an_endpoint_at_a_private_address_cannot_be_registered() {
 #[tokio::test]
 async fn an_endpoint_cannot_be_moved_to_a_private_address() {
     let world = closed_world().await;
-    world.names.point("public.test", &addresses(&["93.184.216.34"]));
+    world.resolver.insert("public.test", &addresses(&["93.184.216.34"]));
     let webhook = world.developers(Method::POST, "webhooks", json!({ "url": "https://public.test/" })).await.ok(201);
     let path = format!("webhooks/{}", webhook["webhook"]["id"].as_str().unwrap());
     world.developers(Method::PUT, &path, json!({ "url": "https://10.0.0.7/" })).await.refused(422, "endpoint_forbidden");
@@ -67,10 +67,10 @@ async fn an_endpoint_cannot_be_moved_to_a_private_address() {
 async fn a_name_that_changes_its_address_after_registration_gains_nothing() {
     let world = closed_world().await;
     let receiver = world.endpoint("rebound.test").await;
-    world.names.point("rebound.test", &addresses(&["93.184.216.34"]));
+    world.resolver.insert("rebound.test", &addresses(&["93.184.216.34"]));
     world.subscribe(&receiver, json!({})).await;
     for private in [&["127.0.0.1"][..], &["::ffff:127.0.0.1"], &["10.0.0.7", "127.0.0.1"]] {
-        world.names.point("rebound.test", &addresses(private));
+        world.resolver.insert("rebound.test", &addresses(private));
         world.publish("order.created").await;
         world.deliver().await;
         will_be_retried_after(&world.last_delivery().await, "blocked");
@@ -96,7 +96,7 @@ async fn an_address_that_was_allowed_once_is_looked_at_before_every_attempt() {
 async fn of_several_addresses_only_the_allowed_ones_are_connected_to() {
     let world = World::with(&[("webhooks.allowed_networks", "127.0.0.1/32")]).await;
     let receiver = world.endpoint("both.test").await;
-    world.names.point("both.test", &addresses(&["127.0.0.2", "10.0.0.7", "127.0.0.1"]));
+    world.resolver.insert("both.test", &addresses(&["127.0.0.2", "10.0.0.7", "127.0.0.1"]));
     world.subscribe(&receiver, json!({})).await;
     world.publish("order.created").await;
     world.deliver().await;
@@ -108,7 +108,7 @@ async fn a_name_with_addresses_of_both_kinds_is_reached_at_the_one_that_answers(
     let world = World::with(&[("webhooks.allowed_networks", "127.0.0.0/8,::1/128,fd00::/8")]).await;
     let receiver = world.endpoint("both.test").await;
     // No server listens on the IPv6 address.
-    world.names.point("both.test", &addresses(&["::1", "127.0.0.1"]));
+    world.resolver.insert("both.test", &addresses(&["::1", "127.0.0.1"]));
     world.subscribe(&receiver, json!({})).await;
     world.publish("order.created").await;
     world.deliver().await;

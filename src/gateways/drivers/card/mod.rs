@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::companies::gateways::SigningSecret;
-use crate::gateways::driver::{self, Account, BadSettings, Driver, Finding, Incoming, NotGenuine, Reading};
+use crate::companies::gateways::GatewaySigningSecret;
+use crate::gateways::driver::{self, Account, Driver, Finding, Incoming, Reading, SettingsError, SignatureError};
 use crate::gateways::drivers::card::object::Object;
 use crate::gateways::drivers::hmac::HeaderSetting;
 
@@ -35,7 +35,7 @@ impl Default for Settings {
 #[derive(Debug)]
 struct CardAccount {
     header: HeaderName,
-    signing_secret: Option<SigningSecret>,
+    signing_secret: Option<GatewaySigningSecret>,
 }
 
 impl Driver for Card {
@@ -43,7 +43,11 @@ impl Driver for Card {
         "card"
     }
 
-    fn account(&self, settings: &Map<String, Value>, signing_secret: Option<SigningSecret>) -> Result<Box<dyn Account>, BadSettings> {
+    fn account(
+        &self,
+        settings: &Map<String, Value>,
+        signing_secret: Option<GatewaySigningSecret>,
+    ) -> Result<Box<dyn Account>, SettingsError> {
         let Settings { header: HeaderSetting(header) } = driver::settings(settings)?;
         Ok(Box::new(CardAccount { header, signing_secret }))
     }
@@ -54,7 +58,7 @@ impl Account for CardAccount {
         Some(&self.header)
     }
 
-    fn verify(&self, incoming: &Incoming<'_>) -> Result<(), NotGenuine> {
+    fn verify(&self, incoming: &Incoming<'_>) -> Result<(), SignatureError> {
         let key = driver::key(self.signing_secret.as_ref())?;
         signature::verify(key, incoming.header(&self.header)?, incoming.body, incoming.now)
     }
@@ -62,18 +66,18 @@ impl Account for CardAccount {
     fn read(&self, body: &Value) -> Reading {
         let text = |member: &str| body.get(member).and_then(Value::as_str).map(str::to_owned);
         let (id, kind) = (text("id"), text("type"));
-        let told = match (&kind, Object::of(body)) {
+        let update = match (&kind, Object::of(body)) {
             (Some(kind), Some(object)) => events::understand(kind, &object),
             (None, _) => Err(object::lacks("type")),
             (Some(kind), None) if events::is_known(kind) => Err(object::lacks("data.object")),
             (Some(_), None) => Ok(None),
         };
-        Reading { id, kind, told }
+        Reading { id, kind, update }
     }
 
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {
         let Ok(key) = driver::key(self.signing_secret.as_ref()) else {
-            return vec![Finding::bad("signing_secret", NotGenuine::SecretMissing.to_string())];
+            return vec![Finding::bad("signing_secret", SignatureError::SecretMissing.to_string())];
         };
         vec![driver::try_out(self, &self.header, &signature::sign(key, driver::TRIAL, now), now)]
     }

@@ -3,23 +3,22 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::gateways::driver::NotGenuine;
-use crate::kernel::crypto::hmac_sha256;
-use crate::kernel::secret_digest::SecretDigest;
+use crate::gateways::driver::SignatureError;
+use crate::kernel::crypto::{SecretDigest, hmac_sha256};
 
 /// Maximum age of a signature, and maximum clock skew of the provider, in seconds.
 const TOLERANCE: u64 = 300;
 
-pub(super) fn verify(secret: &[u8], header: &str, body: &[u8], now: DateTime<Utc>) -> Result<(), NotGenuine> {
-    let (time, signatures) = parse(header).ok_or(NotGenuine::SignatureMalformed)?;
+pub(super) fn verify(secret: &[u8], header: &str, body: &[u8], now: DateTime<Utc>) -> Result<(), SignatureError> {
+    let (time, signatures) = parse(header).ok_or(SignatureError::SignatureMalformed)?;
     let expected = mac(secret, time, body);
     // All signatures are compared, so that the duration does not reveal which one was close (timing attack).
     if !signatures.iter().fold(false, |genuine, signature| genuine | expected.is(signature)) {
-        return Err(NotGenuine::SignatureWrong);
+        return Err(SignatureError::SignatureWrong);
     }
     // Checked last: the timestamp can be trusted only after the signature is verified.
-    let made: i64 = time.parse().map_err(|_| NotGenuine::SignatureMalformed)?;
-    if now.timestamp().abs_diff(made) > TOLERANCE { Err(NotGenuine::TimestampOutside) } else { Ok(()) }
+    let made: i64 = time.parse().map_err(|_| SignatureError::SignatureMalformed)?;
+    if now.timestamp().abs_diff(made) > TOLERANCE { Err(SignatureError::TimestampOutside) } else { Ok(()) }
 }
 
 /// The header value that [`verify`] accepts.
@@ -71,12 +70,12 @@ mod tests {
     #[test]
     fn a_signature_is_of_these_bytes_this_secret_and_this_time() {
         let good = sign(SECRET, BODY, now());
-        assert_eq!(verify(SECRET, &good, b"{}", now()), Err(NotGenuine::SignatureWrong));
-        assert_eq!(verify(b"whsec_other", &good, BODY, now()), Err(NotGenuine::SignatureWrong));
+        assert_eq!(verify(SECRET, &good, b"{}", now()), Err(SignatureError::SignatureWrong));
+        assert_eq!(verify(b"whsec_other", &good, BODY, now()), Err(SignatureError::SignatureWrong));
         let later = good.replace("t=1779358500", "t=1779358501");
-        assert_eq!(verify(SECRET, &later, BODY, now()), Err(NotGenuine::SignatureWrong));
+        assert_eq!(verify(SECRET, &later, BODY, now()), Err(SignatureError::SignatureWrong));
         for (seconds, expected) in
-            [(300, Ok(())), (301, Err(NotGenuine::TimestampOutside)), (-300, Ok(())), (-301, Err(NotGenuine::TimestampOutside))]
+            [(300, Ok(())), (301, Err(SignatureError::TimestampOutside)), (-300, Ok(())), (-301, Err(SignatureError::TimestampOutside))]
         {
             assert_eq!(verify(SECRET, &good, BODY, now() + TimeDelta::seconds(seconds)), expected, "{seconds} s");
         }
@@ -85,10 +84,10 @@ mod tests {
     #[test]
     fn other_forms_are_refused() {
         for malformed in ["", "v1=00", "t=,v1", "t=x,v1=00", "t=-1,v1=00", "t=1,t=2,v1=00", "sha256=00"] {
-            assert_eq!(verify(SECRET, malformed, BODY, now()), Err(NotGenuine::SignatureMalformed), "{malformed:?}");
+            assert_eq!(verify(SECRET, malformed, BODY, now()), Err(SignatureError::SignatureMalformed), "{malformed:?}");
         }
         for unsigned in ["t=1779358500", "t=1779358500,v1=", "t=1779358500,v1=zz", "t=1779358500,v0=00"] {
-            assert_eq!(verify(SECRET, unsigned, BODY, now()), Err(NotGenuine::SignatureWrong), "{unsigned:?}");
+            assert_eq!(verify(SECRET, unsigned, BODY, now()), Err(SignatureError::SignatureWrong), "{unsigned:?}");
         }
     }
 }

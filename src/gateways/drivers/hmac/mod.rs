@@ -8,8 +8,8 @@ use axum::http::HeaderName;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use crate::companies::gateways::SigningSecret;
-use crate::gateways::driver::{self, Account, BadSettings, Driver, Finding, Incoming, NotGenuine, Reading};
+use crate::companies::gateways::GatewaySigningSecret;
+use crate::gateways::driver::{self, Account, Driver, Finding, Incoming, Reading, SettingsError, SignatureError};
 use crate::gateways::drivers::hmac::settings::Settings;
 
 pub(super) use settings::HeaderSetting;
@@ -21,7 +21,7 @@ pub(super) struct AnyHmac;
 #[derive(Debug)]
 struct HmacAccount {
     settings: Settings,
-    signing_secret: Option<SigningSecret>,
+    signing_secret: Option<GatewaySigningSecret>,
 }
 
 impl Driver for AnyHmac {
@@ -29,7 +29,11 @@ impl Driver for AnyHmac {
         "hmac"
     }
 
-    fn account(&self, settings: &Map<String, Value>, signing_secret: Option<SigningSecret>) -> Result<Box<dyn Account>, BadSettings> {
+    fn account(
+        &self,
+        settings: &Map<String, Value>,
+        signing_secret: Option<GatewaySigningSecret>,
+    ) -> Result<Box<dyn Account>, SettingsError> {
         Ok(Box::new(HmacAccount { settings: driver::settings(settings)?, signing_secret }))
     }
 }
@@ -39,7 +43,7 @@ impl Account for HmacAccount {
         Some(&self.settings.signature.header.0)
     }
 
-    fn verify(&self, incoming: &Incoming<'_>) -> Result<(), NotGenuine> {
+    fn verify(&self, incoming: &Incoming<'_>) -> Result<(), SignatureError> {
         let (key, signed) = (driver::key(self.signing_secret.as_ref())?, &self.settings.signature);
         signature::verify(signed, key, incoming.header(&signed.header.0)?, incoming.body)
     }
@@ -50,7 +54,7 @@ impl Account for HmacAccount {
 
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {
         let Ok(key) = driver::key(self.signing_secret.as_ref()) else {
-            return vec![Finding::bad("signing_secret", NotGenuine::SecretMissing.to_string())];
+            return vec![Finding::bad("signing_secret", SignatureError::SecretMissing.to_string())];
         };
         let Settings { signature, events, .. } = &self.settings;
         let signed = driver::try_out(self, &signature.header.0, &signature::sign(signature, key, driver::TRIAL), now);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::gateways::driver::{NotUnderstood, Reading, Telling};
+use crate::gateways::driver::{NotUnderstood, PaymentUpdate, Reading};
 use crate::gateways::drivers::hmac::settings::{Meaning, Settings};
 use crate::gateways::money::{Currency, minor_units};
 use crate::gateways::payments::{Fact, FactKind, Normalised};
@@ -12,11 +12,11 @@ const ANY: &str = "*";
 
 pub(super) fn read(settings: &Settings, body: &Value) -> Reading {
     let (id, kind) = (settings.pointers.id.text(body), settings.pointers.kind.text(body));
-    let told = meaning(settings, kind.as_deref(), body).and_then(|meant| match meant {
-        Some(normalised) => telling(settings, normalised, body).map(Some),
+    let update = meaning(settings, kind.as_deref(), body).and_then(|meant| match meant {
+        Some(normalised) => update(settings, normalised, body).map(Some),
         None => Ok(None),
     });
-    Reading { id, kind, told }
+    Reading { id, kind, update }
 }
 
 fn meaning(settings: &Settings, kind: Option<&str>, body: &Value) -> Result<Option<Normalised>, NotUnderstood> {
@@ -36,7 +36,7 @@ fn lacks(member: &str) -> NotUnderstood {
     NotUnderstood(format!("There is no valid {member} where the settings point to."))
 }
 
-fn telling(settings: &Settings, normalised: Normalised, body: &Value) -> Result<Telling, NotUnderstood> {
+fn update(settings: &Settings, normalised: Normalised, body: &Value) -> Result<PaymentUpdate, NotUnderstood> {
     let pointers = &settings.pointers;
     let transaction = pointers.reference.text(body).ok_or_else(|| lacks("reference"))?;
     let kind = normalised.fact();
@@ -55,7 +55,7 @@ fn telling(settings: &Settings, normalised: Normalised, body: &Value) -> Result<
         customer: pointers.customer.text(body).and_then(|id| id.parse().ok()),
         ..Fact::new(kind)
     };
-    Ok(Telling { transaction, facts: vec![fact], payer: None })
+    Ok(PaymentUpdate { transaction, facts: vec![fact], payer: None })
 }
 
 fn sum(settings: &Settings, body: &Value) -> Result<(i64, Currency), NotUnderstood> {
@@ -84,16 +84,16 @@ mod tests {
             "events": { "paid": "payment.succeeded", "changed": { "DONE": "payment.succeeded", "GONE": "payment.failed" } },
             "pointers": { "status": "/data/status" },
         }));
-        let told = |kind: &str, status: &str| {
+        let kind_of = |kind: &str, status: &str| {
             let body = json!({ "id": 7, "type": kind, "data": { "id": "t1", "amount": 5, "currency": "EUR", "status": status } });
-            read(&settings, &body).told.map(|told| told.map(|telling| telling.facts[0].kind))
+            read(&settings, &body).update.map(|update| update.map(|update| update.facts[0].kind))
         };
-        assert_eq!(told("paid", ""), Ok(Some(FactKind::PaymentSucceeded)));
-        assert_eq!(told("changed", "DONE"), Ok(Some(FactKind::PaymentSucceeded)));
-        assert_eq!(told("changed", "GONE"), Ok(Some(FactKind::PaymentFailed)));
-        assert_eq!(told("changed", "NEW"), Ok(None));
-        assert!(told("changed", "").is_err());
-        assert_eq!(told("payout", ""), Ok(None));
+        assert_eq!(kind_of("paid", ""), Ok(Some(FactKind::PaymentSucceeded)));
+        assert_eq!(kind_of("changed", "DONE"), Ok(Some(FactKind::PaymentSucceeded)));
+        assert_eq!(kind_of("changed", "GONE"), Ok(Some(FactKind::PaymentFailed)));
+        assert_eq!(kind_of("changed", "NEW"), Ok(None));
+        assert!(kind_of("changed", "").is_err());
+        assert_eq!(kind_of("payout", ""), Ok(None));
     }
 
     #[test]
@@ -102,8 +102,8 @@ mod tests {
             json!({ "events": { "*": { "ok": "payment.succeeded" } }, "pointers": { "status": "/status" }, "currency": "NGN", "amount_unit": "major" }),
         );
         let reading = read(&settings, &json!({ "status": "ok", "data": { "id": "t1", "amount": "12.50" } }));
-        let telling = reading.told.unwrap().unwrap();
-        assert_eq!((telling.facts[0].amount, reading.id, reading.kind), (Some(1250), None, None));
+        let update = reading.update.unwrap().unwrap();
+        assert_eq!((update.facts[0].amount, reading.id, reading.kind), (Some(1250), None, None));
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
         let settings = settings(json!({ "events": events, "pointers": { "part": "/data/refund" } }));
         let reference = |kind: &str| {
             let data = json!({ "id": "t1", "amount": 5, "currency": "EUR", "refund": "r1" });
-            read(&settings, &json!({ "id": "e1", "type": kind, "data": data })).told.unwrap().unwrap().facts[0].reference.clone()
+            read(&settings, &json!({ "id": "e1", "type": kind, "data": data })).update.unwrap().unwrap().facts[0].reference.clone()
         };
         assert_eq!((reference("refund"), reference("paid")), ("r1".to_owned(), String::new()));
     }

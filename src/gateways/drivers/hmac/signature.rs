@@ -3,19 +3,18 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::gateways::driver::NotGenuine;
+use crate::gateways::driver::SignatureError;
 use crate::gateways::drivers::hmac::settings::{Algorithm, Encoding, Signature};
-use crate::kernel::crypto::{hmac_sha256, hmac_sha512};
-use crate::kernel::secret_digest::SecretDigest;
+use crate::kernel::crypto::{SecretDigest, hmac_sha256, hmac_sha512};
 
-pub(super) fn verify(signature: &Signature, secret: &[u8], header: &str, body: &[u8]) -> Result<(), NotGenuine> {
-    let encoded = header.strip_prefix(&signature.prefix.0).ok_or(NotGenuine::SignatureMalformed)?;
+pub(super) fn verify(signature: &Signature, secret: &[u8], header: &str, body: &[u8]) -> Result<(), SignatureError> {
+    let encoded = header.strip_prefix(&signature.prefix.0).ok_or(SignatureError::SignatureMalformed)?;
     let given = match signature.encoding {
         Encoding::Hex => hex::decode(encoded).ok(),
         Encoding::Base64 => STANDARD.decode(encoded).ok(),
     };
-    let given = given.ok_or(NotGenuine::SignatureMalformed)?;
-    if mac(signature, secret, body).is(given) { Ok(()) } else { Err(NotGenuine::SignatureWrong) }
+    let given = given.ok_or(SignatureError::SignatureMalformed)?;
+    if mac(signature, secret, body).is(given) { Ok(()) } else { Err(SignatureError::SignatureWrong) }
 }
 
 /// The header value that [`verify`] accepts.
@@ -68,15 +67,15 @@ mod tests {
     #[test]
     fn anything_else_is_none() {
         let plain = signature(json!({ "header": "x" }));
-        assert_eq!(verify(&plain, SECRET, SHA256, b"other bytes"), Err(NotGenuine::SignatureWrong));
-        assert_eq!(verify(&plain, b"other", SHA256, BODY), Err(NotGenuine::SignatureWrong));
+        assert_eq!(verify(&plain, SECRET, SHA256, b"other bytes"), Err(SignatureError::SignatureWrong));
+        assert_eq!(verify(&plain, b"other", SHA256, BODY), Err(SignatureError::SignatureWrong));
         for short in ["", "5b", &SHA256[..62]] {
-            assert_eq!(verify(&plain, SECRET, short, BODY), Err(NotGenuine::SignatureWrong), "{short:?}");
+            assert_eq!(verify(&plain, SECRET, short, BODY), Err(SignatureError::SignatureWrong), "{short:?}");
         }
         for malformed in ["x", &format!("sha256={SHA256}"), "W9zBRr9gdU5q="] {
-            assert_eq!(verify(&plain, SECRET, malformed, BODY), Err(NotGenuine::SignatureMalformed), "{malformed:?}");
+            assert_eq!(verify(&plain, SECRET, malformed, BODY), Err(SignatureError::SignatureMalformed), "{malformed:?}");
         }
         let prefixed = signature(json!({ "header": "x", "prefix": "sha256=" }));
-        assert_eq!(verify(&prefixed, SECRET, SHA256, BODY), Err(NotGenuine::SignatureMalformed));
+        assert_eq!(verify(&prefixed, SECRET, SHA256, BODY), Err(SignatureError::SignatureMalformed));
     }
 }

@@ -16,7 +16,7 @@ use crate::kernel::settings;
 use crate::providers::sms::exchange::{self, Answer, Receipt};
 use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 use crate::providers::sms::settings::required;
-use crate::providers::sms::{BadSettings, Text};
+use crate::providers::sms::{SettingsError, Text};
 use request::{Placeholder, Shape, Values};
 
 pub use request::Format;
@@ -74,7 +74,7 @@ pub(super) struct Http {
 }
 
 impl Http {
-    pub(super) fn new(settings: &Settings) -> Result<Self, BadSettings> {
+    pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
         let shape = Shape::new(&settings.url, &settings.body, settings.format)?;
         let from = match settings.from.as_ref() {
             None if !shape.has(Placeholder::From) => String::new(),
@@ -82,7 +82,7 @@ impl Http {
         };
         for (setting, sign) in [("sms.http.taken", &settings.taken), ("sms.http.unreachable", &settings.unreachable)] {
             if let Some(fault) = sign.fault() {
-                return Err(BadSettings { setting, reason: fault.to_owned() });
+                return Err(SettingsError { setting, reason: fault.to_owned() });
             }
         }
         Ok(Self {

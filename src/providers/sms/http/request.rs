@@ -9,7 +9,7 @@ use serde::Deserialize;
 use url::{Url, form_urlencoded};
 
 use crate::kernel::template::Template;
-use crate::providers::sms::BadSettings;
+use crate::providers::sms::SettingsError;
 use crate::providers::sms::settings::address;
 
 /// A placeholder of the URL or the body.
@@ -98,8 +98,8 @@ impl Shape {
     }
 
     /// Parses the templates and fills them in once, so that an invalid request is found at startup.
-    pub(super) fn new(url: &SecretString, body: &SecretString, format: Format) -> Result<Self, BadSettings> {
-        let bad = |setting, reason: String| BadSettings { setting, reason };
+    pub(super) fn new(url: &SecretString, body: &SecretString, format: Format) -> Result<Self, SettingsError> {
+        let bad = |setting, reason: String| SettingsError { setting, reason };
         let read = |text: &SecretString, setting| Template::parse(text.expose_secret()).map_err(|error| bad(setting, error.to_string()));
         let shape = Self { url: read(url, "sms.http.url")?, body: read(body, "sms.http.body")?, format };
         let url = shape.url(AWKWARD).map_err(|error| bad("sms.http.url", error.to_string()))?;
@@ -150,8 +150,8 @@ fn percent_encode(value: &str) -> Cow<'static, str> {
 }
 
 /// Parses `Name: value` lines. The error omits the value, because it may be a secret.
-pub(super) fn headers(lines: &SecretString) -> Result<HeaderMap, BadSettings> {
-    let bad = |number: usize| BadSettings { setting: "sms.http.headers", reason: format!("is not \"Name: value\" in line {number}") };
+pub(super) fn headers(lines: &SecretString) -> Result<HeaderMap, SettingsError> {
+    let bad = |number: usize| SettingsError { setting: "sms.http.headers", reason: format!("is not \"Name: value\" in line {number}") };
     let mut headers = HeaderMap::new();
     for (number, line) in lines.expose_secret().lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let (name, value) = line.split_once(':').ok_or_else(|| bad(number + 1))?;

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::gateways::payments::FactKind::*;
 
-fn told(kind: &str, data: Value) -> Telling {
+fn understood(kind: &str, data: Value) -> PaymentUpdate {
     let event = json!({ "id": "evt_1", "type": kind, "data": data });
     understand(kind, &Object::of(&event).unwrap()).unwrap().unwrap()
 }
@@ -46,9 +46,9 @@ fn every_type_tells_its_fact_about_its_transaction() {
         ("charge.dispute.closed", dispute("won"), "pi_1", DisputeWon, Some(1000)),
         ("setup_intent.succeeded", json!({ "id": "seti_1", "customer": "cus_1" }), "seti_1", SetupSucceeded, None),
     ] {
-        let telling = told(kind, json!({ "object": object }));
-        let only = &telling.facts[0];
-        assert_eq!((telling.transaction.as_str(), only.kind, only.amount), (transaction, fact, amount), "{kind}");
+        let update = understood(kind, json!({ "object": object }));
+        let only = &update.facts[0];
+        assert_eq!((update.transaction.as_str(), only.kind, only.amount), (transaction, fact, amount), "{kind}");
         assert!(only.amount.is_none() || only.currency.as_ref().unwrap().as_str() == "USD", "{kind}");
     }
 }
@@ -63,7 +63,7 @@ fn what_a_subscription_costs_is_told_by_its_invoices_payments_alone() {
 #[test]
 fn an_authorised_charge_is_not_paid_yet() {
     let charge = json!({ "id": "ch_1", "amount": 1000, "currency": "usd", "captured": false });
-    assert_eq!(told("charge.succeeded", json!({ "object": charge })).facts[0].kind, PaymentPending);
+    assert_eq!(understood("charge.succeeded", json!({ "object": charge })).facts[0].kind, PaymentPending);
 }
 
 #[test]
@@ -73,12 +73,12 @@ fn a_refunded_charge_tells_its_refunds_or_what_they_come_to() {
         charge.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         charge
     };
-    let sum = told("charge.refunded", json!({ "object": charge(json!({})), "previous_attributes": { "amount_refunded": 200 } }));
+    let sum = understood("charge.refunded", json!({ "object": charge(json!({})), "previous_attributes": { "amount_refunded": 200 } }));
     assert_eq!((sum.facts[0].kind, sum.facts[0].amount, sum.facts[0].total), (RefundedInAll, Some(300), Some(500)));
-    let untold = told("charge.refunded", json!({ "object": charge(json!({})) }));
+    let untold = understood("charge.refunded", json!({ "object": charge(json!({})) }));
     assert_eq!((untold.facts[0].amount, untold.facts[0].total), (None, Some(500)));
     let refunds = json!([{ "id": "re_1", "amount": 200, "currency": "usd", "status": "succeeded" }, { "id": "re_2", "amount": 300, "currency": "usd" }]);
-    let shown = told("charge.refunded", json!({ "object": charge(json!({ "refunds": { "data": refunds } })) }));
+    let shown = understood("charge.refunded", json!({ "object": charge(json!({ "refunds": { "data": refunds } })) }));
     let references: Vec<_> = shown.facts.iter().map(|fact| (fact.kind, fact.reference.as_str())).collect();
     assert_eq!(references, [(RefundProcessed, "re_1"), (RefundProcessed, "re_2")]);
 }
@@ -88,10 +88,10 @@ fn orders_and_customers_are_read_from_what_the_shop_attached() {
     let order = "order_01h455vb4pex5vsknk084sn02q";
     let intent = json!({ "id": "pi_1", "amount": 1, "currency": "usd", "customer": { "id": "cus_1" }, "metadata": {
         "order_id": order, "customer_id": "01890a5d-ac96-774b-bcce-b302099a8057" } });
-    let telling = told("payment_intent.succeeded", json!({ "object": intent }));
-    assert_eq!(telling.facts[0].order, order.parse().ok());
-    assert_eq!(telling.facts[0].customer, "customer_01h455vb4pex5vsknk084sn02q".parse().ok());
-    assert_eq!(telling.payer.as_deref(), Some("cus_1"));
+    let update = understood("payment_intent.succeeded", json!({ "object": intent }));
+    assert_eq!(update.facts[0].order, order.parse().ok());
+    assert_eq!(update.facts[0].customer, "customer_01h455vb4pex5vsknk084sn02q".parse().ok());
+    assert_eq!(update.payer.as_deref(), Some("cus_1"));
 }
 
 #[test]

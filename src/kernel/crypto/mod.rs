@@ -1,0 +1,11 @@
+//! Cryptography: the application key, digests and their comparison, message authentication codes, randomness.
+
+mod application_key;
+mod digest;
+mod mac;
+mod random;
+
+pub use application_key::{ApplicationKey, CannotOpen, InvalidApplicationKey};
+pub use digest::{SecretDigest, sha256};
+pub use mac::{hmac_sha256, hmac_sha512};
+pub use random::{random_base62, random_bytes, random_digits, random_hex};

@@ -1,0 +1,223 @@
+//! Argon2id on dedicated threads: one hash per core at a time, reused memory, a bounded queue.
+//!
+//! Each thread keeps the 19 MiB that one hash needs, so a flood of sign-ins allocates no memory. A request that finds the queue
+//! full is rejected immediately ([`HashingBusy`]). The threads run with a low priority, so other requests do not wait for a hash.
+//! If the other requests use most of the processor time, the queue fills and sign-ins are rejected before other routes become slow.
+
+mod os;
+
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
+use secrecy::{ExposeSecret, SecretString};
+use tokio::sync::oneshot;
+
+use crate::kernel::crypto::{SecretDigest, random_bytes};
+use crate::kernel::problem::{Problem, ProblemCode};
+
+/// m=19456 KiB, t=2, p=1. Decisions, section 3.
+const MEMORY_KIB: u32 = 19_456;
+const PASSES: u32 = 2;
+/// The maximum number of queued hashes. At about 14 ms each on two cores, the last one waits less than half a second.
+const QUEUE: usize = 64;
+
+/// All threads are busy and the queue is full.
+#[derive(Debug, thiserror::Error)]
+#[error("too many passwords are being hashed")]
+pub struct HashingBusy;
+
+impl From<HashingBusy> for Problem {
+    fn from(_: HashingBusy) -> Self {
+        Problem::new(ProblemCode::Overloaded).retry_after(1)
+    }
+}
+
+/// The stored hash of a password: a PHC string. Never displayed.
+#[derive(Clone, sqlx::Type)]
+#[sqlx(transparent)]
+pub struct HashedPassword(String);
+
+impl HashedPassword {
+    /// The PHC string.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for HashedPassword {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HashedPassword(…)")
+    }
+}
+
+/// The result of comparing a password with a stored hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// A different password, or no stored hash.
+    Wrong,
+    /// The right password, hashed with the current parameters.
+    Right,
+    /// The right password, hashed with older parameters; it should be hashed again.
+    RightButOutdated,
+}
+
+type Job = Box<dyn FnOnce(&mut Vec<Block>) + Send>;
+
+/// Hashes and compares passwords. Clones share the threads, which end when the last clone is dropped.
+#[derive(Clone, Debug)]
+pub struct PasswordHashing {
+    jobs: SyncSender<Job>,
+}
+
+impl PasswordHashing {
+    /// Starts one thread per core.
+    pub fn start() -> Self {
+        let (jobs, waiting) = sync_channel::<Job>(QUEUE);
+        let waiting = Arc::new(Mutex::new(waiting));
+        for number in 0..thread::available_parallelism().map_or(1, usize::from) {
+            let waiting = Arc::clone(&waiting);
+            thread::Builder::new()
+                .name(format!("password-hashing-{number}"))
+                .spawn(move || work(&waiting))
+                .expect("the system can start a thread per core");
+        }
+        Self { jobs }
+    }
+
+    /// Returns the hash to store for `password`.
+    pub async fn hash(&self, password: SecretString) -> Result<HashedPassword, HashingBusy> {
+        self.run(move |memory| {
+            let salt = random_bytes::<16>();
+            let params = today();
+            let output = digest(&params, password.expose_secret().as_bytes(), &salt, memory);
+            let hash = PasswordHash {
+                algorithm: Algorithm::Argon2id.ident(),
+                version: Some(Version::V0x13.into()),
+                params: ParamsString::try_from(&params).expect("the constant parameters are valid in a PHC string"),
+                salt: Some(Salt::new(&salt).expect("16 bytes are a valid salt length")),
+                hash: Some(Output::new(output.as_ref()).expect("32 bytes are a valid output length")),
+            };
+            HashedPassword(hash.to_string())
+        })
+        .await
+    }
+
+    /// Compares `password` with the stored hash. Without a stored hash it does the same amount of work and returns
+    /// [`Comparison::Wrong`], so that the response time does not reveal whether an account exists.
+    pub async fn compare(&self, password: SecretString, stored: Option<HashedPassword>) -> Result<Comparison, HashingBusy> {
+        self.run(move |memory| compare(password.expose_secret().as_bytes(), stored.as_ref().map(HashedPassword::expose), memory)).await
+    }
+
+    async fn run<T: Send + 'static>(&self, job: impl FnOnce(&mut Vec<Block>) -> T + Send + 'static) -> Result<T, HashingBusy> {
+        let (answer, result) = oneshot::channel();
+        let job: Job = Box::new(move |memory| {
+            // If the client has disconnected, nothing waits for the result and the work is skipped.
+            if !answer.is_closed() {
+                let _ = answer.send(job(memory));
+            }
+        });
+        self.jobs.try_send(job).map_err(|_| HashingBusy)?;
+        result.await.map_err(|_| HashingBusy)
+    }
+}
+
+fn work(waiting: &Mutex<Receiver<Job>>) {
+    let mut memory = os::allocate(MEMORY_KIB as usize);
+    os::lower_priority();
+    loop {
+        let job = waiting.lock().unwrap_or_else(std::sync::PoisonError::into_inner).recv();
+        match job {
+            Ok(job) => job(&mut memory),
+            Err(_) => return,
+        }
+    }
+}
+
+fn today() -> Params {
+    Params::new(MEMORY_KIB, PASSES, 1, Some(32)).expect("the constant parameters are within Argon2's limits")
+}
+
+fn digest(params: &Params, password: &[u8], salt: &[u8], memory: &mut Vec<Block>) -> SecretDigest {
+    // A stored hash with larger parameters than the current ones may need more memory.
+    memory.resize_with(memory.len().max(params.block_count()), Block::default);
+    let mut output = [0; 32];
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params.clone())
+        .hash_password_into_with_memory(password, salt, &mut output, memory.as_mut_slice())
+        .expect("passwords and salts are within Argon2's limits");
+    output.into()
+}
+
+fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Comparison {
+    let stored = stored.and_then(|stored| PasswordHash::new(stored).ok());
+    let parts = stored.as_ref().and_then(|stored| Some((Params::try_from(stored).ok()?, stored.salt?, stored.hash?)));
+    let Some((params, salt, hash)) = parts else {
+        digest(&today(), password, &[0; 16], memory);
+        return Comparison::Wrong;
+    };
+    let output = digest(&params, password, salt.as_ref(), memory);
+    let outdated = (params.m_cost(), params.t_cost(), params.p_cost()) != (MEMORY_KIB, PASSES, 1);
+    match (output.is(hash), outdated) {
+        (false, _) => Comparison::Wrong,
+        (true, false) => Comparison::Right,
+        (true, true) => Comparison::RightButOutdated,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_password_is_told_from_another_and_from_none() {
+        let hashing = PasswordHashing::start();
+        let hash = hashing.hash("correct horse".into()).await.unwrap();
+        assert!(hash.expose().starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
+        assert_eq!(format!("{hash:?}"), "HashedPassword(…)");
+        assert_eq!(hashing.compare("correct horse".into(), Some(hash.clone())).await.unwrap(), Comparison::Right);
+        assert_eq!(hashing.compare("battery staple".into(), Some(hash)).await.unwrap(), Comparison::Wrong);
+        assert_eq!(hashing.compare("correct horse".into(), None).await.unwrap(), Comparison::Wrong);
+    }
+
+    #[tokio::test]
+    async fn an_older_hash_is_right_but_outdated() {
+        use argon2::password_hash::PasswordHasher;
+        let older = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
+        let hash = HashedPassword(older.hash_password(b"correct horse").unwrap().to_string());
+        let compared = PasswordHashing::start().compare("correct horse".into(), Some(hash)).await.unwrap();
+        assert_eq!(compared, Comparison::RightButOutdated);
+    }
+
+    #[tokio::test]
+    async fn a_hash_ends_on_a_machine_that_is_busy_with_something_else() {
+        let hashing = PasswordHashing::start();
+        let hashed = Arc::new(AtomicBool::new(false));
+        let give_up = Instant::now() + Duration::from_secs(30);
+        let others = (0..4 * thread::available_parallelism().map_or(1, usize::from)).map(|_| {
+            let hashed = Arc::clone(&hashed);
+            thread::spawn(move || while !hashed.load(Ordering::Relaxed) && Instant::now() < give_up {})
+        });
+        let others: Vec<_> = others.collect();
+        hashing.hash("correct horse".into()).await.unwrap();
+        let ended_beside_them = others.iter().all(|other| !other.is_finished());
+        hashed.store(true, Ordering::Relaxed);
+        others.into_iter().for_each(|other| other.join().unwrap());
+        assert!(ended_beside_them);
+    }
+
+    #[tokio::test]
+    async fn a_flood_is_refused_at_once_beyond_the_queue() {
+        let hashing = PasswordHashing::start();
+        let flood = futures::future::join_all((0..400).map(|_| hashing.compare("correct horse".into(), None))).await;
+        let compared = flood.iter().filter(|result| result.is_ok()).count();
+        // The threads may have finished a few hashes while the flood was queued.
+        let at_work = thread::available_parallelism().map_or(1, usize::from);
+        assert!((QUEUE..=QUEUE + 4 * at_work).contains(&compared), "{compared}");
+        assert!(hashing.compare("correct horse".into(), None).await.is_ok(), "when it is over, there is room again");
+    }
+}

@@ -1,0 +1,124 @@
+//! A cache of rows with a TTL of one second, so that repeated lookups of the same row do not reach Postgres.
+//!
+//! A change made by this instance evicts the row immediately, so a revocation made here applies to the very next request. A change
+//! made by another instance applies within [`TTL`].
+//!
+//! A row that was read before a change must not be cached after it. A caller therefore takes the [`Generation`] before it reads, every
+//! change starts a new epoch, and only rows read in the current epoch are cached.
+
+use std::hash::Hash;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use quick_cache::sync::Cache;
+
+/// The TTL of a cached row.
+pub const TTL: TimeDelta = TimeDelta::seconds(1);
+
+/// A cache of rows. Clones share it.
+#[derive(Debug)]
+pub struct TtlCache<K, V>(Arc<Rows<K, V>>);
+
+impl<K, V> Clone for TtlCache<K, V> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+#[derive(Debug)]
+struct Rows<K, V> {
+    generation: RwLock<Generation>,
+    rows: Cache<K, (DateTime<Utc>, Arc<V>)>,
+}
+
+/// A counter of the changes made by this instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Generation(u64);
+
+impl<K: Eq + Hash, V> TtlCache<K, V> {
+    /// A cache of at most `rows` rows.
+    pub fn new(rows: usize) -> Self {
+        Self(Arc::new(Rows { generation: RwLock::new(Generation(0)), rows: Cache::new(rows) }))
+    }
+
+    /// The current epoch. Must be taken before reading a row that will be cached.
+    pub fn generation(&self) -> Generation {
+        *self.0.generation.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The cached row, unless it has expired. A row dated in the future, after the clock was set back, counts as expired.
+    pub fn get(&self, key: &K, now: DateTime<Utc>) -> Option<Arc<V>> {
+        self.0.rows.get(key).filter(|(since, _)| *since <= now && now - *since < TTL).map(|(_, row)| row)
+    }
+
+    /// Caches a row that was read in `generation`, unless a newer epoch has started.
+    pub fn insert_if_current(&self, generation: Generation, key: K, row: &Arc<V>, now: DateTime<Utc>) {
+        let present = self.0.generation.read().unwrap_or_else(PoisonError::into_inner);
+        if *present == generation {
+            self.0.rows.insert(key, (now, Arc::clone(row)));
+        }
+    }
+
+    /// Evicts one row, after it changed.
+    pub fn invalidate(&self, key: &K) {
+        self.next_generation(|rows| {
+            rows.remove(key);
+        });
+    }
+
+    /// Evicts the rows for which `is_changed` returns true.
+    pub fn invalidate_if(&self, is_changed: impl Fn(&V) -> bool) {
+        self.next_generation(|rows| rows.retain(|_, (_, row)| !is_changed(row)));
+    }
+
+    /// Evicts all rows.
+    pub fn invalidate_all(&self) {
+        self.next_generation(Cache::clear);
+    }
+
+    fn next_generation(&self, remove: impl FnOnce(&Cache<K, (DateTime<Utc>, Arc<V>)>)) {
+        let mut generation = self.0.generation.write().unwrap_or_else(PoisonError::into_inner);
+        generation.0 += 1;
+        remove(&self.0.rows);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
+
+    #[test]
+    fn a_row_is_believed_for_a_second() {
+        let cache = TtlCache::new(10);
+        cache.insert_if_current(cache.generation(), 7, &Arc::new("Acme"), NOW);
+        assert_eq!(cache.get(&7, NOW + TimeDelta::milliseconds(999)).as_deref(), Some(&"Acme"));
+        assert_eq!(cache.get(&7, NOW + TTL), None);
+        assert_eq!(cache.get(&7, NOW - TimeDelta::milliseconds(1)), None);
+        assert_eq!(cache.get(&8, NOW), None);
+    }
+
+    #[test]
+    fn what_was_read_before_a_change_is_not_remembered_after_it() {
+        let cache = TtlCache::new(10);
+        for change in [TtlCache::invalidate_all, |cache: &TtlCache<i32, &str>| cache.invalidate(&8)] {
+            let generation = cache.generation();
+            change(&cache);
+            cache.insert_if_current(generation, 7, &Arc::new("Acme"), NOW);
+            assert_eq!(cache.get(&7, NOW), None);
+        }
+    }
+
+    #[test]
+    fn what_has_changed_is_forgotten_at_once() {
+        let cache = TtlCache::new(10);
+        for (key, row) in [(7, "Acme"), (8, "Best")] {
+            cache.insert_if_current(cache.generation(), key, &Arc::new(row), NOW);
+        }
+        cache.invalidate_if(|row| *row == "Acme");
+        assert_eq!((cache.get(&7, NOW), cache.get(&8, NOW).as_deref()), (None, Some(&"Best")));
+        cache.invalidate(&8);
+        assert_eq!(cache.get(&8, NOW), None);
+    }
+}

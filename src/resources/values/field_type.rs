@@ -1,0 +1,137 @@
+//! The trait that every value of a request body implements.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use sqlx::PgConnection;
+
+use crate::kernel::ids::CompanyId;
+
+/// A value of a request body, parsed when the request is read: how it is stored, how it is shown and how it is documented.
+pub trait FieldType: DeserializeOwned + Send + Sync + 'static {
+    /// The type of its column.
+    type Column: Send + Sync;
+
+    /// Converts the value to the stored form.
+    fn into_column(self) -> Self::Column;
+
+    /// The default of a new record if the field is missing; `None` for a required field.
+    fn initial() -> Option<Self::Column> {
+        None
+    }
+
+    /// The stored value as responses show it.
+    fn show(column: &Self::Column) -> Value;
+
+    /// The JSON Schema for requests and responses.
+    fn schema() -> Value;
+
+    /// For a value that references another record: takes a shared lock on that record, so that it cannot be deleted before the
+    /// referencing record is committed. Returns the kind of the record if it does not exist.
+    fn find_missing(
+        _: &Self::Column,
+        _: &mut PgConnection,
+        _: CompanyId,
+    ) -> impl Future<Output = Result<Option<&'static str>, sqlx::Error>> + Send {
+        std::future::ready(Ok(None))
+    }
+}
+
+/// An optional value: `null` clears it, and the field may be missing.
+impl<T: FieldType> FieldType for Option<T> {
+    type Column = Option<T::Column>;
+
+    fn into_column(self) -> Self::Column {
+        self.map(T::into_column)
+    }
+
+    fn initial() -> Option<Self::Column> {
+        Some(None)
+    }
+
+    fn show(column: &Self::Column) -> Value {
+        column.as_ref().map_or(Value::Null, T::show)
+    }
+
+    fn schema() -> Value {
+        let mut schema = T::schema();
+        if let Some(kind) = schema.get("type").cloned() {
+            schema["type"] = json!([kind, "null"]);
+        }
+        if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+            words.push(Value::Null);
+        }
+        schema
+    }
+
+    async fn find_missing(column: &Self::Column, conn: &mut PgConnection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {
+        match column {
+            Some(column) => T::find_missing(column, conn, company).await,
+            None => Ok(None),
+        }
+    }
+}
+
+impl FieldType for bool {
+    type Column = Self;
+
+    fn into_column(self) -> Self {
+        self
+    }
+
+    fn initial() -> Option<Self> {
+        Some(false)
+    }
+
+    fn show(column: &Self) -> Value {
+        (*column).into()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "boolean" })
+    }
+}
+
+/// Implements `FieldType` for a type that is stored as another one, which is shown in its usual JSON form.
+#[macro_export]
+macro_rules! field_type {
+    ($Type:ty => $Column:ty, $schema:expr $(; for $($generic:tt)+)?) => {
+        impl $(<$($generic)+>)? $crate::resources::FieldType for $Type {
+            type Column = $Column;
+
+            fn into_column(self) -> $Column {
+                self.into()
+            }
+
+            fn show(column: &$Column) -> ::serde_json::Value {
+                ::serde_json::json!(column)
+            }
+
+            fn schema() -> ::serde_json::Value {
+                $schema
+            }
+        }
+    };
+}
+
+crate::field_type!(f64 => f64, json!({ "type": "number" }));
+crate::field_type!(i64 => i64, json!({ "type": "integer" }));
+crate::field_type!(i32 => i32, json!({ "type": "integer" }));
+crate::field_type!(i16 => i16, json!({ "type": "integer" }));
+// Without a limit of its length, so for read-only fields.
+crate::field_type!(String => String, json!({ "type": "string" }));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::Line;
+
+    #[test]
+    fn what_may_be_empty_need_not_be_sent_and_is_described_so() {
+        assert_eq!(Line::<5>::initial(), None);
+        assert_eq!(Option::<Line<5>>::initial(), Some(None));
+        assert_eq!(Line::<5>::schema(), json!({ "type": "string", "minLength": 1, "maxLength": 5 }));
+        assert_eq!(Option::<Line<5>>::schema(), json!({ "type": ["string", "null"], "minLength": 1, "maxLength": 5 }));
+        assert_eq!(Option::<bool>::show(&None), Value::Null);
+        assert_eq!(Option::<bool>::show(&Some(true)), Value::Bool(true));
+    }
+}

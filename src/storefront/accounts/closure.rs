@@ -1,0 +1,88 @@
+//! Account closure: a code confirms the closure; then every session, device, provider link and code of the account is deleted or
+//! revoked. The personal fields are blanked later (`storefront.erase_after`).
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use futures::FutureExt;
+use serde_json::{Value, json};
+
+use crate::contact::Identity;
+use crate::events::names::CUSTOMER_CLOSED;
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::json::JsonBody;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::storefront::accounts::{devices, social};
+use crate::storefront::codes::{self, CodeBody, IssueRequest, Method, Purpose, SubmittedCode, Target};
+use crate::storefront::messaging::messages::AcceptedLanguages;
+use crate::storefront::messaging::send_limit;
+use crate::storefront::messaging::sms_guard::Recipient;
+use crate::storefront::routes::{self, Routes, describe};
+use crate::storefront::tokens::{SignedInCustomer, revoke_all_tokens};
+use crate::storefront::{Storefront, customers};
+
+/// The routes of the account closure.
+pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+    let asking = describe("Send a verification code to close the account with.", routes::sent());
+    let asking = asking.refused(&[ProblemCode::ContactMissing]).refused(codes::TEXT_REFUSALS);
+    let closing = describe("Close the account with a verification code.", routes::done()).refused(codes::CODE_REFUSALS);
+    let routes = Routes::none().post("/customers/account-closure", asking, request);
+    routes.post("/customers/confirm-account-closure", closing, confirm)
+}
+
+/// `POST customers/account-closure`
+async fn request(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    client: ClientAddress,
+    languages: AcceptedLanguages,
+) -> Response {
+    let flow = send_code(&storefront, &caller, &languages);
+    send_limit::limited(&storefront, &caller.store, client, flow.boxed()).await
+}
+
+async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, languages: &AcceptedLanguages) -> Result<Method, Problem> {
+    let (phone, email) = (caller.customer.proven_phone(), caller.customer.proven_email());
+    let identity = phone.clone().map(Identity::Phone).or_else(|| email.clone().map(Identity::Email)).ok_or(ProblemCode::ContactMissing)?;
+    let issue_request = IssueRequest {
+        store: &caller.store,
+        purpose: Purpose::CloseAccount,
+        languages,
+        identity: &identity,
+        requested_by: Some(caller.customer.id),
+        customer: Some(caller.customer.id),
+        text: phone.map(Recipient::of),
+        mail: email,
+    };
+    Ok(codes::issue(storefront, issue_request).await?)
+}
+
+/// `POST customers/confirm-account-closure`
+async fn confirm(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    JsonBody(request): JsonBody<CodeBody>,
+) -> Result<Json<Value>, Problem> {
+    close(&storefront, &caller, &request.code).await?;
+    Ok(Json(json!({ "status": "ok" })))
+}
+
+async fn close(storefront: &Storefront, caller: &SignedInCustomer, code: &SubmittedCode) -> Result<(), Problem> {
+    let id = caller.customer.id;
+    let verified_code = codes::check(storefront, caller.store.id, Purpose::CloseAccount, Target::RequestedBy(id), code).await?;
+
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    // Locks the account before its codes. All flows use this order, so they cannot deadlock.
+    customers::lock_customer(&mut tx, id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    verified_code.consume(&mut tx, now).await?;
+    let customer = customers::close_customer(&mut tx, id, now).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    revoke_all_tokens(&mut tx, id, now).await?;
+    devices::forget_devices(&mut tx, id).await?;
+    social::forget_links(&mut tx, id).await?;
+    codes::forget_codes(&mut tx, id).await?;
+    customers::publish(&mut tx, caller.store.company_id, CUSTOMER_CLOSED, &customer, now).await?;
+    tx.commit().await?;
+    storefront.caches.invalidate_customer(id);
+    Ok(())
+}

@@ -1,0 +1,177 @@
+//! Contact change: a signed-in customer verifies a phone number or an email address. The code is sent to the new one, which is
+//! saved once the code is confirmed. The address that was proven before is notified by mail.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::Response;
+use futures::FutureExt;
+use serde_json::{Value, json};
+
+use crate::contact::{EmailAddress, Identity};
+use crate::events::names::CUSTOMER_UPDATED;
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::database::violated_constraint;
+use crate::kernel::json::JsonBody;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::storefront::Storefront;
+use crate::storefront::codes::{self, CodeBody, IssueRequest, Method, Purpose, SubmittedCode, Target};
+use crate::storefront::customers::{self, Customer};
+use crate::storefront::messaging::change_notice;
+use crate::storefront::messaging::messages::AcceptedLanguages;
+use crate::storefront::messaging::{send_limit, sms_guard};
+use crate::storefront::routes::{self, Routes, body, describe};
+use crate::storefront::tokens::SignedInCustomer;
+
+/// The routes of the contact change.
+pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+    let asking = |sentence| describe(sentence, routes::sent());
+    let saving = |sentence| describe(sentence, routes::own_record()).refused(codes::CODE_REFUSALS);
+    let to_number = asking("Send a verification code to the customer's new phone number.").refused(&[ProblemCode::PhoneTaken]);
+    let to_address = asking("Send a verification code to the customer's new email address.").refused(&[ProblemCode::EmailTaken]);
+    let number = saving("Set the phone number that the code was sent to.").refused(&[ProblemCode::PhoneTaken]);
+    let address = saving("Set the email address that the code was sent to.").refused(&[ProblemCode::EmailTaken]);
+    Routes::none()
+        .post("/customers/request-phone-verification", to_number.refused(codes::TEXT_REFUSALS), request_phone)
+        .post("/customers/verify-phone-number", number, confirm_phone)
+        .post("/customers/request-email-verification", to_address.refused(codes::MAIL_REFUSALS), request_email)
+        .post("/customers/verify-email", address, confirm_email)
+}
+
+body! {
+    /// `POST customers/request-phone-verification`
+    #[derive(Debug)]
+    struct PhoneRequest {
+        /// The new phone number, with its international prefix.
+        phone: String,
+    }
+}
+
+/// `POST customers/request-phone-verification`
+async fn request_phone(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    client: ClientAddress,
+    languages: AcceptedLanguages,
+    body: Result<JsonBody<PhoneRequest>, Problem>,
+) -> Response {
+    let flow = async {
+        let number = sms_guard::read_number(&storefront, caller.store.id, &body?.0.phone).await?;
+        send_code(&storefront, &caller, &languages, Identity::Phone(number)).await
+    };
+    send_limit::limited(&storefront, &caller.store, client, flow.boxed()).await
+}
+
+body! {
+    /// `POST customers/request-email-verification`
+    #[derive(Debug)]
+    struct EmailRequest {
+        /// The new email address.
+        email: String,
+    }
+}
+
+/// `POST customers/request-email-verification`
+async fn request_email(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    client: ClientAddress,
+    languages: AcceptedLanguages,
+    body: Result<JsonBody<EmailRequest>, Problem>,
+) -> Response {
+    let flow = async { send_code(&storefront, &caller, &languages, Identity::Email(read_address(&body?.0.email)?)).await };
+    send_limit::limited(&storefront, &caller.store, client, flow.boxed()).await
+}
+
+/// Reads the address in lower case: the spelling that the code is stored under. The mail goes to that spelling too, so the
+/// address that is saved is the address that was proven.
+fn read_address(text: &str) -> Result<EmailAddress, Problem> {
+    EmailAddress::parse(&text.to_ascii_lowercase()).map_err(|error| FieldErrors::one("email", error.to_string()))
+}
+
+async fn send_code(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    languages: &AcceptedLanguages,
+    identity: Identity,
+) -> Result<Method, Problem> {
+    let (purpose, taken) = match &identity {
+        Identity::Phone(_) => (Purpose::VerifyPhone, ProblemCode::PhoneTaken),
+        Identity::Email(_) => (Purpose::VerifyEmail, ProblemCode::EmailTaken),
+    };
+    let owner = customers::find_proven(&mut *storefront.pool.acquire().await?, caller.store.id, &identity).await?;
+    if owner.is_some_and(|owner| owner.id != caller.customer.id) {
+        return Err(taken.into());
+    }
+    let (text, mail) = codes::channels_for(&identity);
+    let issue_request = IssueRequest {
+        store: &caller.store,
+        purpose,
+        languages,
+        identity: &identity,
+        requested_by: Some(caller.customer.id),
+        customer: Some(caller.customer.id),
+        text,
+        mail,
+    };
+    Ok(codes::issue(storefront, issue_request).await?)
+}
+
+/// `POST customers/verify-phone-number`
+async fn confirm_phone(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    languages: AcceptedLanguages,
+    JsonBody(request): JsonBody<CodeBody>,
+) -> Result<Json<Value>, Problem> {
+    let customer = save(&storefront, &caller, &languages, Purpose::VerifyPhone, &request.code).await?;
+    Ok(Json(json!({ "customer": customer.present() })))
+}
+
+/// `POST customers/verify-email`
+async fn confirm_email(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    languages: AcceptedLanguages,
+    JsonBody(request): JsonBody<CodeBody>,
+) -> Result<Json<Value>, Problem> {
+    let customer = save(&storefront, &caller, &languages, Purpose::VerifyEmail, &request.code).await?;
+    Ok(Json(json!({ "customer": customer.present() })))
+}
+
+/// Saves the phone number or email address that the code was sent to.
+async fn save(
+    storefront: &Storefront,
+    caller: &SignedInCustomer,
+    languages: &AcceptedLanguages,
+    purpose: Purpose,
+    code: &SubmittedCode,
+) -> Result<Customer, Problem> {
+    let verified_code = codes::check(storefront, caller.store.id, purpose, Target::RequestedBy(caller.customer.id), code).await?;
+    let identity = Identity::parse(verified_code.identity()).map_err(|_| ProblemCode::Internal)?;
+
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    customers::lock_claimants(&mut tx, caller.store.id, caller.customer.id, &identity).await?;
+    let before = customers::find_customer(&mut tx, caller.store.id, caller.customer.id).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    verified_code.consume(&mut tx, now).await?;
+    // An unused code that was sent to the old number or address must not sign anybody in.
+    codes::forget_open_codes(&mut tx, caller.customer.id).await?;
+    let saved = customers::set_proven(&mut tx, caller.customer.id, &identity, now).await.map_err(refuse_taken)?;
+    let customer = saved.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    let lost = customers::settle_claims(&mut tx, (caller.store.company_id, caller.store.id), customer.id, &identity, now).await?;
+    customers::publish(&mut tx, caller.store.company_id, CUSTOMER_UPDATED, &customer, now).await?;
+    tx.commit().await?;
+    lost.invalidate(&storefront.caches);
+    storefront.caches.invalidate_customer(customer.id);
+    change_notice::notify_of_change(storefront, &caller.store, languages, (&before, &customer), now).await;
+    Ok(customer)
+}
+
+/// Maps the constraint violation of two customers who verify the same number or address at the same time. The first one gets it.
+fn refuse_taken(error: sqlx::Error) -> Problem {
+    match violated_constraint(&error) {
+        Some("customers_proven_phone") => ProblemCode::PhoneTaken.into(),
+        Some("customers_proven_email") => ProblemCode::EmailTaken.into(),
+        _ => error.into(),
+    }
+}

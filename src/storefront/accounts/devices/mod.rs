@@ -1,0 +1,106 @@
+//! Push devices, registered after sign-in. Notifications go to the customer who registered the device last. The push token is encrypted
+//! under the application key.
+
+mod push_token;
+mod queries;
+
+use axum::Json;
+use axum::extract::State;
+use serde_json::{Value, json};
+
+use crate::kernel::crypto::sha256;
+use crate::kernel::ids::DeviceId;
+use crate::kernel::json::JsonBody;
+use crate::kernel::openapi::object;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::storefront::Storefront;
+use crate::storefront::accounts::devices::push_token::SealedToken;
+use crate::storefront::routes::{self, Routes, Sent, body, describe};
+use crate::storefront::tokens::SignedInCustomer;
+
+pub(in crate::storefront) use queries::{forget_devices, list_devices};
+
+/// The maximum length of a token, in characters.
+const TOKEN_MAX_LEN: usize = 4_096;
+
+/// The routes of push devices.
+pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+    let registered = object([("status", json!({ "const": "ok" })), ("device", DeviceId::schema())]);
+    let registering = describe("Register a device for the customer's notifications.", registered);
+    let unregistering = describe("Unregister a device.", routes::done()).refused(&[ProblemCode::RecordNotFound]);
+    let routes = Routes::none().post("/customers/register-device", registering, register);
+    routes.post("/customers/unregister-device", unregistering, unregister)
+}
+
+body! {
+    /// `POST customers/register-device`
+    struct DeviceRequest {
+        /// The platform: `ios`, `android` or `web`. `os` is accepted as an alias of this field.
+        #[serde(alias = "os")]
+        platform: String,
+        /// The device's token at the push service: up to 4,096 characters.
+        token: String,
+    }
+}
+
+/// `POST customers/register-device`: a token belongs to the customer who registered it last.
+async fn register(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    JsonBody(request): JsonBody<DeviceRequest>,
+) -> Result<Json<Value>, Problem> {
+    let (platform, token) = request.parse()?;
+    let device = queries::Device {
+        id: DeviceId::new(storefront.clock.now()),
+        store: caller.store.id,
+        customer: caller.customer.id,
+        platform,
+        token: SealedToken::new(&storefront.application_key, &token),
+    };
+    let registered = queries::upsert_device(&mut *storefront.pool.acquire().await?, &device, storefront.clock.now()).await?;
+    // The sign-in may have come from the cache, and its account may be closed by now.
+    let id = registered.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    Ok(Json(json!({ "status": "ok", "device": id })))
+}
+
+impl DeviceRequest {
+    fn parse(self) -> Result<(String, String), Problem> {
+        let mut errors = FieldErrors::default();
+        let platform = self.platform.trim().to_lowercase();
+        if !matches!(platform.as_str(), "ios" | "android" | "web") {
+            errors.add("platform", "The platform must be ios, android or web.");
+        }
+        if self.token.trim().is_empty() || self.token.chars().count() > TOKEN_MAX_LEN {
+            errors.add("token", format!("The token must have 1 to {TOKEN_MAX_LEN} characters."));
+        }
+        errors.finish()?;
+        Ok((platform, self.token))
+    }
+}
+
+body! {
+    /// `POST customers/unregister-device`
+    struct DeviceRemoval {
+        /// The id that `register-device` returned. Either this field or `token` is required.
+        device: Option<DeviceId>,
+        /// The device's token at the push service.
+        token: Option<String>,
+    }
+}
+
+/// `POST customers/unregister-device`
+async fn unregister(
+    State(storefront): State<Storefront>,
+    caller: SignedInCustomer,
+    JsonBody(request): JsonBody<DeviceRemoval>,
+) -> Result<Json<Value>, Problem> {
+    if request.device.is_none() && request.token.is_none() {
+        return Err(FieldErrors::one("device", "The device or its token is required."));
+    }
+    let digest = request.token.map(sha256);
+    let mut conn = storefront.pool.acquire().await?;
+    match queries::delete_device(&mut conn, caller.customer.id, request.device, digest).await? {
+        true => Ok(Json(json!({ "status": "ok" }))),
+        false => Err(ProblemCode::RecordNotFound.into()),
+    }
+}

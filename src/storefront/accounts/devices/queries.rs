@@ -1,0 +1,86 @@
+//! The SQL of push devices.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Value, json};
+use sqlx::PgConnection;
+
+use crate::kernel::clock::timestamp;
+use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::ids::{CustomerId, DeviceId, StoreId};
+use crate::storefront::accounts::devices::push_token::{self, Digest, SealedToken};
+
+pub(super) struct Device {
+    pub(super) id: DeviceId,
+    pub(super) store: StoreId,
+    pub(super) customer: CustomerId,
+    pub(super) platform: String,
+    pub(super) token: SealedToken,
+}
+
+/// Inserts a device, or reassigns the one with this token, and returns its id. Returns `None` and changes nothing if the account is
+/// closed. The account is locked, so that a parallel closure either comes before or deletes the device.
+pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now: DateTime<Utc>) -> Result<Option<DeviceId>, sqlx::Error> {
+    let id = sqlx::query_scalar!(
+        "insert into devices (id, store_id, customer_id, platform, sealed_token, token_digest, created_at, updated_at)
+         select $1, $2, $3, $4, $5, $6, $7, $7 from customers where id = $3 and closed_at is null for share
+         on conflict on constraint devices_token_key do update
+             set customer_id = excluded.customer_id, platform = excluded.platform, token = null, sealed_token = excluded.sealed_token,
+                 updated_at = excluded.updated_at
+         returning id",
+        device.id.uuid(),
+        device.store.uuid(),
+        device.customer.uuid(),
+        device.platform,
+        device.token.sealed,
+        device.token.digest.as_slice(),
+        now,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(Into::into))
+}
+
+/// Deletes one of the customer's own devices. Returns `false` if there is none.
+pub(super) async fn delete_device(
+    conn: &mut PgConnection,
+    customer: CustomerId,
+    id: Option<DeviceId>,
+    digest: Option<Digest>,
+) -> Result<bool, sqlx::Error> {
+    let deleted = sqlx::query!(
+        "delete from devices where customer_id = $1 and (id = $2 or token_digest = $3)",
+        customer.uuid(),
+        id.map(DeviceId::uuid),
+        digest.as_ref().map(Digest::as_slice),
+    )
+    .execute(conn)
+    .await?;
+    Ok(deleted.rows_affected() > 0)
+}
+
+/// Deletes every device of a customer.
+pub(in crate::storefront) async fn forget_devices(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from devices where customer_id = $1", customer.uuid()).execute(conn).await?;
+    Ok(())
+}
+
+/// Every device of a customer, with its token, for the customer.
+pub(in crate::storefront) async fn list_devices(
+    conn: &mut PgConnection,
+    key: &ApplicationKey,
+    customer: CustomerId,
+) -> Result<Vec<Value>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "select id, platform, token, token_digest, sealed_token, created_at, updated_at from devices where customer_id = $1 order by created_at",
+        customer.uuid(),
+    )
+    .fetch_all(conn)
+    .await?;
+    let devices = rows.into_iter().map(|row| -> Result<Value, sqlx::Error> {
+        let opened = row.sealed_token.map(|sealed| push_token::open(key, &row.token_digest, &sealed)).transpose();
+        let token = opened.map_err(|error| sqlx::Error::Decode(error.into()))?.or(row.token);
+        let (created_at, updated_at) = (timestamp(row.created_at), timestamp(row.updated_at));
+        Ok(json!({ "id": row.id, "platform": row.platform, "token": token, "created_at": created_at, "updated_at": updated_at }))
+    });
+    devices.collect()
+}

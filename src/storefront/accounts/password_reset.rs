@@ -1,0 +1,87 @@
+//! Password reset: a customer who forgot the password, has none or wants another one sets a new password with a sign-in code. Every other
+//! session is revoked and the links to identity providers are deleted. A provider that vouches for the account's proven address is linked
+//! again at the next sign-in.
+//!
+//! A token alone does not set a password. It can verify another number or address for the account ([`super::contact_change`]), to which a
+//! sign-in code can then be sent; the address that was proven before is notified of that change.
+
+use axum::Json;
+use axum::extract::State;
+use futures::FutureExt;
+use secrecy::SecretString;
+use serde_json::Value;
+
+use crate::kernel::json::JsonBody;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::storefront::access::CallingStore;
+use crate::storefront::accounts::sign_in::SignedIn;
+use crate::storefront::accounts::social;
+use crate::storefront::audit::{ClientInfo, Method, SignInAttempt, audited};
+use crate::storefront::codes::{self, Purpose, SubmittedCode, Target};
+use crate::storefront::routes::{self, Routes, body, describe};
+use crate::storefront::tokens::revoke_all_tokens;
+use crate::storefront::{Storefront, customers, passwords};
+
+/// The route of the password reset.
+pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+    let doc = describe(
+        "Set a new password with a verification code, end all other sessions and delete the links to identity providers.",
+        routes::login(),
+    );
+    let doc = doc.refused(codes::CODE_REFUSALS).refused(&[ProblemCode::Overloaded]);
+    Routes::none().post("/customers/reset-password", doc, reset)
+}
+
+body! {
+    /// `POST customers/reset-password`
+    #[derive(Debug)]
+    struct ResetRequest {
+        /// The identity that the code was requested for, or the phone number or email address that it was sent to.
+        identity: String,
+        /// The verification code: six digits.
+        #[serde(default)]
+        code: SubmittedCode,
+        /// The new password: 8 to 256 characters, not one of the most common passwords.
+        password: SecretString,
+    }
+}
+
+/// `POST customers/reset-password`: takes the code that `login-with-sms` sends. The code can be used once, here or at
+/// `verify-code`.
+async fn reset(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    client: ClientInfo,
+    JsonBody(request): JsonBody<ResetRequest>,
+) -> Result<Json<Value>, Problem> {
+    let attempt = SignInAttempt::new(&store, Method::PasswordReset, Some(&request.identity), client);
+    let signed_in = audited(&storefront, &attempt, set_password(&storefront, &attempt, &request).boxed()).await?;
+    Ok(Json(signed_in.answer(&storefront.settings)))
+}
+
+async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &ResetRequest) -> Result<SignedIn, Problem> {
+    // Checked before the code: an unacceptable password must not cost a guess.
+    let password = passwords::parse(&request.password).map_err(|error| FieldErrors::one("password", error.to_string()))?;
+    let identity = attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?;
+    let target = Target::Identities(vec![identity.key()]);
+    let verified_code = codes::check(storefront, attempt.store.id, Purpose::SignIn, target, &request.code).await?;
+    let hash = match storefront.hashing.hash(password).await {
+        Ok(hash) => hash,
+        Err(busy) => {
+            verified_code.uncount_guess(&mut *storefront.pool.acquire().await?).await?;
+            return Err(busy.into());
+        }
+    };
+
+    let now = storefront.clock.now();
+    let mut tx = storefront.pool.begin().await?;
+    let customer = verified_code.consume_for_account(&mut tx, now).await?;
+    let id = customer.id;
+    customers::reset_password(&mut tx, id, &hash).await?;
+    revoke_all_tokens(&mut tx, id, now).await?;
+    social::forget_links(&mut tx, id).await?;
+    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    tx.commit().await?;
+    storefront.caches.invalidate_customer(id);
+    Ok(signed_in)
+}

@@ -1,0 +1,236 @@
+//! Registration: a code is sent to the identity first; the account is opened with the code and the customer's details.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use futures::FutureExt;
+use secrecy::SecretString;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::contact::{EmailAddress, Identity, PhoneNumber};
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::database::violated_constraint;
+use crate::kernel::ids::CustomerId;
+use crate::kernel::json::JsonBody;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::storefront::access::CallingStore;
+use crate::storefront::accounts::sign_in::SignedIn;
+use crate::storefront::audit::{self, ClientInfo, SignInAttempt, audited};
+use crate::storefront::codes::{self, IssueRequest, Method, Purpose, SubmittedCode, Target};
+use crate::storefront::customers::{self, NewCustomer};
+use crate::storefront::messaging::messages::AcceptedLanguages;
+use crate::storefront::messaging::{send_limit, sms_guard};
+use crate::storefront::routes::{self, Routes, Sent, body, describe};
+use crate::storefront::stores::Store;
+use crate::storefront::{Storefront, passwords};
+
+/// The routes of registration.
+pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+    let asking = describe("Send a verification code for a new account.", routes::sent()).refused(&[ProblemCode::AccountExists]);
+    let asking = asking.refused(codes::TEXT_REFUSALS).refused(codes::MAIL_REFUSALS);
+    let opening = describe("Create an account with a verification code, and sign in.", routes::login()).with_status(StatusCode::CREATED);
+    let opening = opening.refused(codes::CODE_REFUSALS).refused(&[ProblemCode::AccountExists, ProblemCode::Overloaded]);
+    let routes = Routes::none().post("/customers/request-creation-code", asking, request_creation_code);
+    routes.post("/customers", opening, register)
+}
+
+body! {
+    /// `POST customers/request-creation-code`
+    #[derive(Debug)]
+    struct CreationCodeRequest {
+        /// How the code is sent: `sms` or `email`.
+        #[serde(default)]
+        mode: Mode,
+        /// The phone number or email address that the code is sent to.
+        identity: String,
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Mode {
+    Sms,
+    #[default]
+    Email,
+}
+
+impl Sent for Mode {
+    const NEEDED: bool = false;
+
+    fn schema() -> Value {
+        json!({ "enum": ["sms", "email"], "default": "email" })
+    }
+}
+
+/// `POST customers/request-creation-code`
+async fn request_creation_code(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    client: ClientAddress,
+    languages: AcceptedLanguages,
+    body: Result<JsonBody<CreationCodeRequest>, Problem>,
+) -> Response {
+    let flow = async { send_creation_code(&storefront, &store, &languages, body?.0).await };
+    send_limit::limited(&storefront, &store, client, flow.boxed()).await
+}
+
+async fn send_creation_code(
+    storefront: &Storefront,
+    store: &Store,
+    languages: &AcceptedLanguages,
+    request: CreationCodeRequest,
+) -> Result<Method, Problem> {
+    let identity = match request.mode {
+        Mode::Sms => Identity::Phone(sms_guard::read_number(storefront, store.id, &request.identity).await?),
+        Mode::Email => {
+            Identity::Email(EmailAddress::parse(&request.identity).map_err(|error| FieldErrors::one("identity", error.to_string()))?)
+        }
+    };
+    let taken = customers::find_proven(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
+    if taken.is_some() {
+        return Err(ProblemCode::AccountExists.into());
+    }
+    let (text, mail) = codes::channels_for(&identity);
+    let issue_request = IssueRequest {
+        store,
+        purpose: Purpose::CreateAccount,
+        languages,
+        identity: &identity,
+        requested_by: None,
+        customer: None,
+        text,
+        mail,
+    };
+    Ok(codes::issue(storefront, issue_request).await?)
+}
+
+body! {
+    /// `POST customers`
+    #[derive(Debug)]
+    struct RegistrationRequest {
+        /// The customer's name: 1 to 255 characters.
+        #[serde(default)]
+        name: String,
+        /// The phone number or email address that the code was sent to. One of `identity`, `email` and `phone` is required.
+        identity: Option<String>,
+        /// The email address. It is proven if the code was sent to it.
+        email: Option<String>,
+        /// The phone number with its international prefix. It is proven if the code was sent to it.
+        phone: Option<String>,
+        /// A password of 8 to 256 characters that is not one of the most common passwords.
+        password: Option<SecretString>,
+        /// The verification code: six digits.
+        #[serde(default)]
+        code: SubmittedCode,
+    }
+}
+
+/// A registration request with every field parsed.
+struct Registration {
+    name: String,
+    email: Option<EmailAddress>,
+    phone: Option<PhoneNumber>,
+    /// The keys that the code may have been requested for: `identity` if it is given, otherwise `email` and `phone`.
+    candidates: Vec<String>,
+    password: Option<SecretString>,
+}
+
+impl RegistrationRequest {
+    fn parse(&self) -> Result<Registration, Problem> {
+        let mut errors = FieldErrors::default();
+        let given = |member: &Option<String>| member.clone().filter(|text| !text.trim().is_empty());
+        let identity = given(&self.identity).and_then(|text| errors.check("identity", Identity::parse(&text)));
+        let mut email = given(&self.email).and_then(|text| errors.check("email", EmailAddress::parse(&text)));
+        let mut phone = given(&self.phone).and_then(|text| errors.check("phone", PhoneNumber::parse(&text)));
+        let candidates = match &identity {
+            Some(identity) => vec![identity.key()],
+            None => email.iter().map(EmailAddress::key).chain(phone.iter().map(|phone| phone.as_str().to_owned())).collect(),
+        };
+        let (email_differs, phone_differs) = match &identity {
+            Some(Identity::Email(address)) => (email.as_ref().is_some_and(|email| email != address), false),
+            Some(Identity::Phone(number)) => (false, phone.as_ref().is_some_and(|phone| phone != number)),
+            None => (false, false),
+        };
+        for (member, differs) in [("email", email_differs), ("phone", phone_differs)] {
+            if differs {
+                errors.add(member, format!("{member} and identity must be the same when both are given."));
+            }
+        }
+        match identity {
+            Some(Identity::Email(address)) => email = email.or(Some(address)),
+            Some(Identity::Phone(number)) => phone = phone.or(Some(number)),
+            None if given(&self.identity).or(given(&self.email)).or(given(&self.phone)).is_none() => {
+                errors.add("identity", "An email address or a phone number is required.");
+            }
+            None => {}
+        }
+        let name = errors.check("name", customers::parse_name(&self.name));
+        if matches!(self.code, SubmittedCode::Missing) {
+            errors.add("code", "code is required.");
+        }
+        let password = self.password.as_ref().and_then(|password| errors.check("password", passwords::parse(password)));
+        errors.finish()?;
+        Ok(Registration { name: name.unwrap_or_default(), email, phone, candidates, password })
+    }
+}
+
+/// `POST customers`
+async fn register(
+    State(storefront): State<Storefront>,
+    CallingStore { store }: CallingStore,
+    client: ClientInfo,
+    JsonBody(request): JsonBody<RegistrationRequest>,
+) -> Result<(StatusCode, Json<Value>), Problem> {
+    let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
+    let attempt = SignInAttempt::new(&store, audit::Method::Registration, identity.map(String::as_str), client);
+    let signed_in = audited(&storefront, &attempt, create_account(&storefront, &attempt, &request).boxed()).await?;
+    Ok((StatusCode::CREATED, Json(signed_in.answer(&storefront.settings))))
+}
+
+async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &RegistrationRequest) -> Result<SignedIn, Problem> {
+    let registration = request.parse()?;
+    let store = attempt.store;
+    let target = Target::Identities(registration.candidates);
+    let verified_code = codes::check(storefront, store.id, Purpose::CreateAccount, target, &request.code).await?;
+    let password_hash = match registration.password {
+        Some(password) => match storefront.hashing.hash(password).await {
+            Ok(hash) => Some(hash),
+            Err(busy) => {
+                verified_code.uncount_guess(&mut *storefront.pool.acquire().await?).await?;
+                return Err(busy.into());
+            }
+        },
+        None => None,
+    };
+
+    let now = storefront.clock.now();
+    let newcomer = NewCustomer {
+        id: CustomerId::new(now),
+        store: store.id,
+        name: registration.name,
+        email_is_proven: registration.email.as_ref().is_some_and(|email| email.key() == verified_code.identity()),
+        phone_is_proven: registration.phone.as_ref().is_some_and(|phone| phone.as_str() == verified_code.identity()),
+        email: registration.email,
+        phone: registration.phone,
+        password_hash,
+    };
+    let mut tx = storefront.pool.begin().await?;
+    customers::lock_claims(&mut tx, &newcomer).await?;
+    verified_code.consume(&mut tx, now).await?;
+    let (customer, lost) = customers::open_account(&mut tx, store.company_id, &newcomer, now).await.map_err(refuse_taken)?;
+    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    tx.commit().await?;
+    lost.invalidate(&storefront.caches);
+    Ok(signed_in)
+}
+
+/// Maps the constraint violation of an identity that was proven after the code was checked: by an identity provider, or by a
+/// parallel registration.
+fn refuse_taken(error: sqlx::Error) -> Problem {
+    match violated_constraint(&error) {
+        Some("customers_proven_email" | "customers_proven_phone") => ProblemCode::AccountExists.into(),
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,125 @@
+//! From an identity at a provider to an account of this store: the linked one, the one that has proven the address, or a new one.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::contact::{EmailAddress, Identity};
+use crate::kernel::database::violated_constraint;
+use crate::kernel::ids::CustomerId;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
+use crate::storefront::Storefront;
+use crate::storefront::accounts::sign_in::SignedIn;
+use crate::storefront::accounts::social::queries;
+use crate::storefront::audit::SignInAttempt;
+use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer};
+use crate::storefront::stores::Store;
+
+/// How often a sign-in is tried, if a parallel one was faster or a link was deleted. A retry finds what the parallel one has committed.
+const MAX_ATTEMPTS: u32 = 4;
+
+/// The optional details of a new customer from the request.
+#[derive(Debug, Default)]
+pub(super) struct Typed {
+    name: Option<String>,
+    email: Option<EmailAddress>,
+}
+
+impl Typed {
+    pub(super) fn parse(name: Option<&str>, email: Option<&str>) -> Result<Self, Problem> {
+        let mut errors = FieldErrors::default();
+        let is_given = |text: &&str| !text.trim().is_empty();
+        let name = name.filter(is_given).and_then(|name| errors.check("name", customers::parse_name(name)));
+        let email = email.filter(is_given).and_then(|email| errors.check("email", EmailAddress::parse(email)));
+        errors.finish()?;
+        Ok(Self { name, email })
+    }
+}
+
+/// Signs in the person with this identity. Opens an account if there is none yet.
+pub(super) async fn sign_in(
+    storefront: &Storefront,
+    attempt: &SignInAttempt<'_>,
+    identity: VerifiedIdentity,
+    typed: Typed,
+) -> Result<SignedIn, Problem> {
+    for _ in 0..MAX_ATTEMPTS {
+        if let Some(signed_in) = try_to_sign_in(storefront, attempt, &identity, &typed).await? {
+            return Ok(signed_in);
+        }
+    }
+    Err(ProblemCode::Overloaded.into())
+}
+
+/// Tries the sign-in in one transaction. Returns `None` and changes nothing if a parallel one has linked the subject, deleted the link or
+/// proven the address in the meantime. A token that was used before is refused like one that is not verified.
+async fn try_to_sign_in(
+    storefront: &Storefront,
+    attempt: &SignInAttempt<'_>,
+    identity: &VerifiedIdentity,
+    typed: &Typed,
+) -> Result<Option<SignedIn>, Problem> {
+    let (store, now) = (attempt.store, storefront.clock.now());
+    let mut tx = storefront.pool.begin().await?;
+    // Before anything is locked: parallel requests with the same token wait here. It is undone when the sign-in does not succeed.
+    if let Some(token) = &identity.token
+        && !queries::use_token(&mut tx, store.id, token).await?
+    {
+        return Err(VerifyError::from(Flaw::Used).into());
+    }
+    let found = match queries::find_linked(&mut tx, store.id, identity).await? {
+        Some(id) => customers::lock_customer_shared(&mut tx, id).await?.map(|customer| (customer, None)),
+        None => match find_or_open(&mut tx, store, identity, typed, now).await? {
+            Some((customer, lost)) if queries::link(&mut tx, store.id, identity, customer.id, now).await? => Some((customer, lost)),
+            _ => None,
+        },
+    };
+    let Some((customer, lost)) = found else { return Ok(None) };
+    // The account is locked now, and a password reset that came first has dropped the link.
+    if queries::find_linked(&mut tx, store.id, identity).await? != Some(customer.id) {
+        return Ok(None);
+    }
+    let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
+    tx.commit().await?;
+    if let Some(lost) = lost {
+        lost.invalidate(&storefront.caches);
+    }
+    Ok(Some(signed_in))
+}
+
+/// Returns the account, locked, that has proven the address which the provider vouches for, or opens a new one. Returns `None` if the
+/// address was proven or given up in the meantime.
+async fn find_or_open(
+    tx: &mut PgConnection,
+    store: &Store,
+    identity: &VerifiedIdentity,
+    typed: &Typed,
+    now: DateTime<Utc>,
+) -> Result<Option<(Customer, Option<LostClaims>)>, sqlx::Error> {
+    if let Some(email) = identity.vouched_email()
+        && let Some(owner) = customers::find_proven(tx, store.id, &Identity::Email(email.clone())).await?
+    {
+        let owner = customers::lock_customer_shared(tx, owner.id).await?;
+        return Ok(owner.filter(|owner| owner.proven_email().is_some_and(|own| own.key() == email.key())).map(|owner| (owner, None)));
+    }
+    match customers::open_account(tx, store.company_id, &newcomer(store, identity, typed, now), now).await {
+        Err(error) if violated_constraint(&error) == Some("customers_proven_email") => Ok(None),
+        opened => opened.map(|(customer, lost)| Some((customer, Some(lost)))),
+    }
+}
+
+/// The details of a new account. The name is empty until the customer sets one if neither the app nor the provider supplies a
+/// name.
+fn newcomer(store: &Store, identity: &VerifiedIdentity, typed: &Typed, now: DateTime<Utc>) -> NewCustomer {
+    let name_of_the_token = || identity.name.as_deref().and_then(|name| customers::parse_name(name).ok());
+    NewCustomer {
+        id: CustomerId::new(now),
+        store: store.id,
+        name: typed.name.clone().or_else(name_of_the_token).unwrap_or_default(),
+        email: identity.email.clone().or_else(|| typed.email.clone()),
+        email_is_proven: identity.vouched_email().is_some(),
+        phone: None,
+        phone_is_proven: false,
+        password_hash: None,
+    }
+}

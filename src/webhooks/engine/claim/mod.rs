@@ -1,0 +1,194 @@
+//! Claiming: takes leases on the due deliveries that this worker sends now.
+//!
+//! A lease is identified by the attempt number: claiming increments it, and the number is the fencing token. A worker that records
+//! the result of attempt 2 while the delivery is at attempt 3 has lost its lease, and its result is ignored.
+//!
+//! Deliveries wait in lanes, so that deliveries in one lane are never in the way of another lane. Within a lane the endpoints take
+//! turns: endpoints with the fewest deliveries in flight come first, whatever waits for the others. A delivery that must wait for
+//! its predecessor enters a lane only after the predecessor has ended.
+
+mod queries;
+mod reclaim;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
+use crate::webhooks::Webhooks;
+use crate::webhooks::deliveries::state::{LEASE, MAX_CLOCK_SKEW, MAX_INTERRUPTIONS};
+use crate::webhooks::engine::claim::queries::Limits;
+use crate::webhooks::sending::endpoint::Endpoint;
+use crate::webhooks::sending::endpoint_cache::Endpoints;
+
+/// Maximum number of endpoints that one claim examines; the next claim continues behind them.
+const MAX_ENDPOINTS_PER_CLAIM: i32 = 200;
+
+/// Where a delivery waits to be claimed. Number 2 is missing: it is for deliveries behind another one of their chain, which are
+/// never claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i16)]
+pub(in crate::webhooks) enum Lane {
+    /// Waits for its first attempt.
+    Fresh = 0,
+    /// Waits for a retry.
+    Again = 1,
+    /// A replay that was requested; it does not wait for the circuit of the endpoint.
+    Replay = 3,
+}
+
+impl Lane {
+    pub(in crate::webhooks) const ALL: [Self; 3] = [Self::Fresh, Self::Again, Self::Replay];
+}
+
+/// A claimed delivery, with everything that is needed to send it.
+#[derive(Debug)]
+pub struct Claimed {
+    /// The delivery id.
+    pub delivery: DeliveryId,
+    /// The company that owns the delivery.
+    pub company: CompanyId,
+    /// The subscription that the delivery is for.
+    pub subscription: SubscriptionId,
+    /// The event that is delivered.
+    pub event: EventId,
+    /// The attempt number, from 1; the fencing token of the lease.
+    pub number: i16,
+    /// Number of failed attempts before this one.
+    pub(in crate::webhooks) failures: i16,
+    pub(in crate::webhooks) event_name: String,
+    /// The sequence number among the events about the same record.
+    pub(in crate::webhooks) sequence: Option<i64>,
+    /// Whether other deliveries wait for this one to end.
+    pub(in crate::webhooks) in_order: bool,
+    pub(in crate::webhooks) is_replay: bool,
+    /// The body; one allocation is shared by all deliveries of the event.
+    pub(in crate::webhooks) body: Bytes,
+    pub(in crate::webhooks) endpoint: Arc<Endpoint>,
+}
+
+/// What a claim learned besides the deliveries it took, to schedule the next one.
+#[derive(Debug)]
+pub(in crate::webhooks) struct ClaimSummary {
+    /// The endpoint behind which the next claim begins.
+    pub(in crate::webhooks) last: Option<SubscriptionId>,
+    /// Whether the claim took as many deliveries as it was asked for, so there may be more at once.
+    pub(in crate::webhooks) more: bool,
+    /// The endpoints for which more deliveries may be waiting until one in flight has ended.
+    pub(in crate::webhooks) crowded: Vec<SubscriptionId>,
+    /// Whether there may be endpoints that were not examined.
+    pub(in crate::webhooks) unseen: bool,
+    /// Whether another worker took some of the deliveries first, so there may be more at once.
+    pub(in crate::webhooks) missed: bool,
+    /// When the first of the endpoints that are held back can be claimed from again.
+    pub(in crate::webhooks) resumes_at: Option<DateTime<Utc>>,
+}
+
+/// A delivery row as the claiming statement returns it.
+#[derive(Debug)]
+pub(in crate::webhooks) struct ClaimedRow {
+    pub(in crate::webhooks) delivery: DeliveryId,
+    pub(in crate::webhooks) company: CompanyId,
+    pub(in crate::webhooks) subscription: SubscriptionId,
+    pub(in crate::webhooks) event: EventId,
+    pub(in crate::webhooks) event_name: String,
+    pub(in crate::webhooks) sequence: Option<i64>,
+    pub(in crate::webhooks) number: i16,
+    pub(in crate::webhooks) failures: i16,
+    pub(in crate::webhooks) in_order: bool,
+    pub(in crate::webhooks) is_replay: bool,
+    /// The version of the subscription.
+    pub(in crate::webhooks) version: i64,
+    /// The event's bytes; set for one delivery of each event only.
+    pub(in crate::webhooks) body: Option<Vec<u8>>,
+}
+
+impl ClaimedRow {
+    fn complete(self, endpoints: &Endpoints, bodies: &HashMap<EventId, Bytes>) -> Option<Claimed> {
+        let (event, subscription) = (self.event, self.subscription);
+        let (Some(body), Some(endpoint)) = (bodies.get(&event), endpoints.get(&subscription)) else {
+            tracing::error!(%event, %subscription, "the event or the webhook of a delivery is missing");
+            return None;
+        };
+        Some(Claimed {
+            delivery: self.delivery,
+            company: self.company,
+            subscription,
+            event,
+            number: self.number,
+            failures: self.failures,
+            event_name: self.event_name,
+            sequence: self.sequence,
+            in_order: self.in_order,
+            is_replay: self.is_replay,
+            body: body.clone(),
+            endpoint: Arc::clone(endpoint),
+        })
+    }
+}
+
+/// A subscription id that sorts before all others.
+pub(in crate::webhooks) fn beginning() -> SubscriptionId {
+    Uuid::nil().into()
+}
+
+impl Webhooks {
+    /// Claims at most `limit` due deliveries. An endpoint never has more deliveries in flight than `webhooks.endpoint_concurrency`,
+    /// its rate limit and its circuit allow. Deliveries of the endpoints with the fewest in flight come first, so a backlog at one
+    /// endpoint does not delay others.
+    pub async fn claim(&self, limit: usize) -> Result<Vec<Claimed>, sqlx::Error> {
+        let mut claimed = Vec::new();
+        for lane in Lane::ALL {
+            claimed.extend(self.claim_from(lane, limit - claimed.len(), beginning()).await?.1);
+        }
+        Ok(claimed)
+    }
+
+    /// Claims at most `limit` deliveries of one lane, beginning with the endpoints behind `after`.
+    pub(in crate::webhooks) async fn claim_from(
+        &self,
+        lane: Lane,
+        limit: usize,
+        after: SubscriptionId,
+    ) -> Result<(ClaimSummary, Vec<Claimed>), sqlx::Error> {
+        let limits = Limits {
+            deliveries: i32::try_from(limit).unwrap_or(i32::MAX),
+            endpoints: MAX_ENDPOINTS_PER_CLAIM,
+            in_flight: self.settings.endpoint_concurrency(),
+            cool_down: self.settings.circuit.cool_down(),
+        };
+        let mut conn = self.delivery_connection.acquire().await?;
+        let (summary, taken) = queries::claim_due(&mut conn, lane, limits, after, self.clock.now()).await?;
+        let claimed = self.complete(&mut conn, taken).await?;
+        conn.release();
+        Ok((summary, claimed))
+    }
+
+    /// Adds the endpoints and the bodies that sending needs to claimed rows.
+    pub(in crate::webhooks) async fn complete(
+        &self,
+        conn: &mut PgConnection,
+        mut taken: Vec<ClaimedRow>,
+    ) -> Result<Vec<Claimed>, sqlx::Error> {
+        let endpoints = self.endpoint_cache.get_or_load(conn, &self.key, &taken).await?;
+        let bodies = taken.iter_mut().filter_map(|taken| Some((taken.event, Bytes::from(taken.body.take()?)))).collect();
+        Ok(taken.into_iter().filter_map(|taken| taken.complete(&endpoints, &bodies)).collect())
+    }
+
+    /// Reclaims deliveries whose lease has expired, or begins impossibly far in the future, and logs their lost attempts. Returns
+    /// their number.
+    pub async fn reclaim(&self) -> Result<u64, sqlx::Error> {
+        let now = self.clock.now();
+        let mut conn = self.delivery_connection.acquire().await?;
+        let lost = reclaim::release_expired(&mut conn, now - LEASE, now + MAX_CLOCK_SKEW, MAX_INTERRUPTIONS, now).await?;
+        conn.release();
+        if lost > 0 {
+            tracing::warn!(lost, "leases of deliveries expired in flight, probably because their worker died; the deliveries are retried");
+        }
+        Ok(lost)
+    }
+}

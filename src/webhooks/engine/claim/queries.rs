@@ -1,0 +1,173 @@
+//! Moves deliveries from the queue into flight.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use sqlx::PgConnection;
+
+use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
+use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow, Lane};
+
+/// The limits of one claim.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::webhooks) struct Limits {
+    /// Maximum number of deliveries to take.
+    pub(in crate::webhooks) deliveries: i32,
+    /// Maximum number of endpoints to examine.
+    pub(in crate::webhooks) endpoints: i32,
+    /// Maximum number of deliveries in flight to one endpoint.
+    pub(in crate::webhooks) in_flight: i32,
+    /// The longest time that a circuit stays open.
+    pub(in crate::webhooks) cool_down: TimeDelta,
+}
+
+/// A row of a claim: the summary, and a delivery unless none was taken.
+#[derive(Debug)]
+struct Row {
+    last: Option<SubscriptionId>,
+    more: bool,
+    /// Set in one of the rows.
+    crowded: Option<Vec<SubscriptionId>>,
+    unseen: bool,
+    missed: bool,
+    resumes_at: Option<DateTime<Utc>>,
+    delivery: Option<DeliveryId>,
+    company: Option<CompanyId>,
+    subscription: Option<SubscriptionId>,
+    event: Option<EventId>,
+    event_name: Option<String>,
+    sequence: Option<i64>,
+    number: Option<i16>,
+    failures: Option<i16>,
+    in_order: Option<bool>,
+    is_replay: Option<bool>,
+    version: Option<i64>,
+    body: Option<Vec<u8>>,
+}
+
+/// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the
+/// row of an empty claim has no delivery. One delivery of each event carries the event's bytes.
+///
+/// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around. Its cost depends
+/// on the number of endpoints with waiting deliveries, not on the number of these deliveries. (`offset 0` keeps PostgreSQL from
+/// evaluating the lookup twice.) `locked` locks the endpoints and `endpoint` computes the capacity of each, so no other transaction
+/// can use it meanwhile. An instant further in the future than is possible was written before the clock was set back and is
+/// ignored; a delivery that waits for its first attempt is due whatever the clock says.
+///
+/// The circuit does not apply to replays: they do not wait for it, and while they are in flight they do not count as the trial
+/// attempt of a half-open circuit. (A replay that ends at this very moment is still counted, and then two trial attempts may be
+/// made.)
+pub(in crate::webhooks) async fn claim_due(
+    conn: &mut PgConnection,
+    lane: Lane,
+    limits: Limits,
+    after: SubscriptionId,
+    now: DateTime<Utc>,
+) -> Result<(ClaimSummary, Vec<ClaimedRow>), sqlx::Error> {
+    let mut rows = sqlx::query_as!(
+        Row,
+        r#"with recursive visited as (
+             select first.subscription_id, first.subscription_id as seed, 1 as place
+             from (select coalesce(
+                 (select subscription_id from waiting where lane = $1 and subscription_id > $2 order by subscription_id limit 1),
+                 (select subscription_id from waiting where lane = $1 order by subscription_id limit 1)
+             ) as subscription_id) as first
+             where first.subscription_id is not null
+             union all
+             select next.subscription_id, visited.seed, visited.place + 1
+             from visited
+             cross join lateral (select coalesce(
+                 (select subscription_id from waiting where lane = $1 and subscription_id > visited.subscription_id
+                  order by subscription_id limit 1),
+                 (select subscription_id from waiting where lane = $1 order by subscription_id limit 1)
+             ) as subscription_id offset 0) as next
+             where visited.place < $3 and next.subscription_id <> visited.seed
+         ), locked as materialized (
+             select visited.subscription_id, found.*
+             from (select subscription_id from visited order by subscription_id) as visited
+             cross join lateral (
+                 select endpoints.in_flight, subscriptions.version, subscriptions.rate_limit, ceil(subscriptions.rate_limit / 10.0) as burst,
+                        case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
+                        as arrival_at,
+                        case when $1 <> 3 and endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
+                 from endpoints join subscriptions on subscriptions.id = endpoints.subscription_id
+                 where endpoints.subscription_id = visited.subscription_id and endpoints.called_off_before is null
+                 for no key update of endpoints
+             ) as found
+         ), endpoint as materialized (
+             select subscription_id, in_flight, version, rate_limit, arrival_at,
+                    greatest(0, case when open_until > $7 then 0
+                                     when open_until <= $7 then least(1 - in_flight + replays.flying, $5::integer - in_flight, rate.allows)
+                                     else least($5::integer - in_flight, rate.allows) end) as room,
+                    case when open_until > $7 then open_until
+                         when rate.allows = 0 then arrival_at + (1 - burst) * (interval '1 second' / rate_limit) end as resumes_at
+             from locked
+             cross join lateral (
+                 select coalesce(floor(burst - extract(epoch from arrival_at - $7) * rate_limit)::integer, $5) as allows
+             ) as rate
+             cross join lateral (
+                 select count(*)::integer as flying from in_flight as replay
+                 where open_until <= $7 and replay.subscription_id = locked.subscription_id and replay_of is not null
+             ) as replays
+         ), candidates as (
+             select due.id, due.due_at, endpoint.in_flight + row_number() over (partition by endpoint.subscription_id order by due.due_at) as turn
+             from endpoint
+             cross join lateral (
+                 select id, due_at from waiting
+                 where lane = $1 and subscription_id = endpoint.subscription_id
+                 and due_at <= case when $1 = 0 then 'infinity' else $7 end
+                 order by due_at limit least(endpoint.room, $4)
+             ) as due
+         ), chosen as (
+             select id from candidates order by turn, due_at limit $4
+         ), taken as (
+             delete from waiting where id in (select id from chosen)
+             returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures, created_at
+         ), flown as (
+             insert into in_flight (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures,
+                                    claimed_at, created_at)
+             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts + 1, failures, $7, created_at
+             from taken
+             returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures
+         ), of_each as (
+             select subscription_id, count(*)::integer as deliveries from flown group by subscription_id
+         ), counted as (
+             update endpoints
+             set in_flight = endpoints.in_flight + of_each.deliveries,
+                 next_arrival_at = endpoint.arrival_at + of_each.deliveries * (interval '1 second' / endpoint.rate_limit)
+             from of_each join endpoint using (subscription_id)
+             where endpoints.subscription_id = of_each.subscription_id
+         )
+         select summary.last as "last: SubscriptionId", summary.more as "more!", summary.unseen as "unseen!", summary.missed as "missed!",
+                summary.resumes_at, case when row_number() over () = 1 then summary.crowded end as "crowded: Vec<SubscriptionId>",
+                flown.id as "delivery?: DeliveryId", flown.company_id as "company?: CompanyId",
+                flown.subscription_id as "subscription?: SubscriptionId", flown.event_id as "event?: EventId", flown.event as "event_name?",
+                flown.sequence as "sequence?", flown.attempts as "number?", flown.failures as "failures?", flown.chain is not null as "in_order?",
+                flown.replay_of is not null as "is_replay?", endpoint.version as "version?",
+                case when row_number() over (partition by flown.event_id) = 1 then (select body from events where id = flown.event_id) end
+                as body
+         from (
+             select (select subscription_id from visited order by place desc limit 1) as last,
+                    (select count(*) from visited) >= $3 as unseen,
+                    (select count(*) from flown) >= $4 as more,
+                    array(
+                        select subscription_id from endpoint left join of_each using (subscription_id)
+                        where coalesce(of_each.deliveries, 0) >= endpoint.room
+                    ) as crowded,
+                    (select count(*) from chosen) > (select count(*) from flown) as missed,
+                    (select min(resumes_at) from endpoint where room = 0) as resumes_at
+         ) as summary
+         left join (flown join endpoint on endpoint.subscription_id = flown.subscription_id) on true"#,
+        lane as i16,
+        after.uuid(),
+        limits.endpoints,
+        limits.deliveries,
+        limits.in_flight,
+        limits.cool_down as TimeDelta,
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
+    let crowded = rows.iter_mut().find_map(|row| row.crowded.take()).unwrap_or_default();
+    let Row { last, more, unseen, missed, resumes_at, .. } = rows[0];
+    let summary = ClaimSummary { last, more, crowded, unseen, missed, resumes_at };
+    Ok((summary, rows.into_iter().filter_map(|row| claimed_row!(row, row.number?, row.failures?, row.in_order?, row.is_replay?)).collect()))
+}

@@ -1,0 +1,60 @@
+//! Takes deliveries back from workers that died.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::kernel::ids::AttemptId;
+use crate::webhooks::sending::outcome::Fault;
+
+/// Ends the leases taken before `expired_before` and those that appear to be taken after `impossible_after`. The attempt is logged
+/// as interrupted. Its delivery becomes due again, or fails once it has lost `interruptions` attempts this way. Returns the number
+/// of leases.
+pub(in crate::webhooks) async fn release_expired(
+    conn: &mut PgConnection,
+    expired_before: DateTime<Utc>,
+    impossible_after: DateTime<Utc>,
+    interruptions: i16,
+    now: DateTime<Utc>,
+) -> Result<u64, sqlx::Error> {
+    let time = &AttemptId::new(now).uuid().to_string()[..15];
+    let released = sqlx::query_scalar!(
+        r#"with expired as materialized (
+             select id, subscription_id from in_flight where claimed_at <= $1 or claimed_at > $6
+         ), endpoint as materialized (
+             select subscription_id from endpoints where subscription_id in (select subscription_id from expired)
+             order by subscription_id for no key update
+         ), lost as (
+             delete from in_flight
+             where id in (select id from expired) and (claimed_at <= $1 or claimed_at > $6) and (select count(*) from endpoint) > 0
+             returning *, not called_off and attempts - failures < $2 as again
+         ), logged as (
+             insert into attempts (id, delivery_id, number, started_at, error, request_headers)
+             select ($5 || substr(gen_random_uuid()::text, 16))::uuid, id, attempts, claimed_at, $4, '{}' from lost
+         ), repeated as (
+             insert into waiting (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, lane, due_at, attempts,
+                                  failures, created_at, updated_at)
+             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, case when replay_of is null then 1 else 3 end,
+                    $3, attempts, failures, created_at, $3
+             from lost where again
+         ), closed as (
+             insert into deliveries (id, company_id, subscription_id, event_id, event, sequence, replay_of, state, attempts, created_at, closed_at)
+             select id, company_id, subscription_id, event_id, event, sequence, replay_of,
+                    case when called_off then 'cancelled' else 'failed' end, attempts, created_at, $3
+             from lost where not again
+         ), counted as (
+             update endpoints set in_flight = in_flight - of_each.deliveries
+             from (select subscription_id, count(*)::integer as deliveries from lost group by subscription_id) as of_each
+             where endpoints.subscription_id = of_each.subscription_id
+         )
+         select count(*) as "lost!" from lost"#,
+        expired_before,
+        interruptions,
+        now,
+        Fault::Interrupted.as_str(),
+        time,
+        impossible_after,
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(released.unsigned_abs())
+}

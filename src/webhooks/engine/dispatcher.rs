@@ -1,0 +1,250 @@
+//! Rounds: fan out, claim and hand over deliveries to be sent, whenever there may be work.
+//!
+//! Fan-out sends at once what an endpoint can take immediately. All other deliveries wait in lanes, which the rounds claim from
+//! while they are open. Open lanes take turns, so no lane starves another.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{Notify, mpsc};
+use tokio::time::{Instant, sleep_until};
+
+use crate::kernel::error_chain::chain;
+use crate::kernel::ids::SubscriptionId;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::webhooks::Webhooks;
+use crate::webhooks::engine::claim::{Claimed, Lane};
+use crate::webhooks::engine::fan_out;
+use crate::webhooks::engine::lanes::LaneState;
+use crate::webhooks::engine::permits::{InFlight, Permit, Permits};
+use crate::webhooks::engine::worker::{BATCH, Ended, RETRY_DELAY};
+use crate::webhooks::sending::Attempt;
+
+/// The delay after the last notification before the outbox is checked once more. Only one transaction at a time notifies, so one
+/// that committed at the same moment sent no notification.
+const RECHECK_DELAY: Duration = Duration::from_millis(5);
+
+/// How long expired leases are left alone after a database outage. Their holders, in this instance or another, may have results
+/// that they are about to record.
+const RECLAIM_DELAY: Duration = Duration::from_secs(5);
+
+/// A fan-out that took at least this many events delays the next one, so that more events gather in the outbox. The delay is one
+/// `BATCHING_DELAY` per `CROWD` events taken, and at most `MAX_BATCHING_FACTOR` times `BATCHING_DELAY`.
+const CROWD: i64 = 4;
+const BATCHING_DELAY: Duration = Duration::from_millis(2);
+const MAX_BATCHING_FACTOR: i64 = 4;
+
+/// The delay after a fan-out that took this many events.
+fn gathering_after(events: i64) -> Option<Duration> {
+    let crowds = u32::try_from((events / CROWD).min(MAX_BATCHING_FACTOR)).unwrap_or_default();
+    (crowds > 0).then(|| BATCHING_DELAY * crowds)
+}
+
+/// Wakes the rounds.
+#[derive(Debug, Default)]
+pub(in crate::webhooks) struct Wake {
+    published: AtomicBool,
+    /// A notification announced the events. Other transactions that committed at the same moment may not have notified.
+    notified: AtomicBool,
+    /// The endpoints with deliveries that ended since the last call of `take_ended`.
+    ended: Mutex<HashSet<SubscriptionId>>,
+    /// Some of these deliveries were ordered, so the next one of their chain can be claimed.
+    ended_in_order: AtomicBool,
+    notify: Notify,
+}
+
+impl Wake {
+    /// Signals that events were committed.
+    pub(in crate::webhooks) fn published(&self) {
+        self.published.store(true, Ordering::Release);
+        self.notify.notify_one();
+    }
+
+    /// Signals that a notification announced committed events.
+    pub(in crate::webhooks) fn notified(&self) {
+        self.notified.store(true, Ordering::Release);
+        self.published();
+    }
+
+    /// Signals that these attempts have ended and are recorded, so there is capacity for other deliveries.
+    pub(in crate::webhooks) fn ended(&self, attempts: &[Attempt]) {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend(attempts.iter().map(|attempt| attempt.subscription));
+        self.ended_in_order.fetch_or(attempts.iter().any(|attempt| attempt.in_order), Ordering::Release);
+        self.notify.notify_one();
+    }
+
+    fn take_ended(&self) -> HashSet<SubscriptionId> {
+        std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+pub(in crate::webhooks) struct Dispatcher {
+    webhooks: Webhooks,
+    lifecycle: Lifecycle,
+    wake: Arc<Wake>,
+    permits: Permits,
+    in_flight: InFlight,
+    ended: mpsc::Sender<Ended>,
+    /// The number of events for the next fan-out.
+    events: u16,
+    lanes: [LaneState; Lane::ALL.len()],
+    /// The lane that is claimed from first.
+    turn: usize,
+    next_poll: Instant,
+    /// Expired leases are reclaimed from this instant on.
+    reclaims_from: Instant,
+    /// When to check the outbox once more.
+    echo: Option<Instant>,
+    /// No fan-out happens before this instant, so that events gather in the outbox.
+    gathering: Option<Instant>,
+}
+
+impl Dispatcher {
+    pub(in crate::webhooks) fn new(
+        webhooks: Webhooks,
+        lifecycle: Lifecycle,
+        wake: Arc<Wake>,
+        in_flight: InFlight,
+        ended: mpsc::Sender<Ended>,
+    ) -> Self {
+        Self {
+            permits: Permits::new(webhooks.settings.concurrency()),
+            webhooks,
+            lifecycle,
+            wake,
+            in_flight,
+            ended,
+            events: fan_out::FIRST_BATCH,
+            lanes: Lane::ALL.map(|_| LaneState::new()),
+            turn: 0,
+            next_poll: Instant::now(),
+            reclaims_from: Instant::now(),
+            echo: None,
+            gathering: None,
+        }
+    }
+
+    pub(in crate::webhooks) async fn run(mut self) {
+        while !self.lifecycle.stopping().is_cancelled() {
+            let wait_until = match self.dispatch().await {
+                Ok(true) => continue,
+                Ok(false) => self.next_look(),
+                Err(error) => {
+                    tracing::warn!(error = chain(&error), "the webhook worker is waiting for the database");
+                    // The work that was not done is still to do.
+                    self.next_poll = Instant::now();
+                    self.reclaims_from = Instant::now() + RECLAIM_DELAY;
+                    Instant::now() + RETRY_DELAY
+                }
+            };
+            tokio::select! {
+                () = self.lifecycle.stopping().cancelled() => {}
+                () = self.wake.notify.notified() => {}
+                () = sleep_until(wait_until) => {}
+            }
+        }
+    }
+
+    /// Does one round and returns whether there may be more to do at once.
+    async fn dispatch(&mut self) -> Result<bool, sqlx::Error> {
+        let now = Instant::now();
+        let polls = now >= self.next_poll;
+        if polls {
+            if now >= self.reclaims_from {
+                self.webhooks.reclaim().await?;
+            }
+            self.lanes.iter_mut().for_each(LaneState::open);
+            self.next_poll = now + self.webhooks.settings.poll_interval;
+        }
+        let mut busy = false;
+        if self.is_published(now) || polls {
+            busy |= self.fan_out().await?;
+        }
+        let ended = self.wake.take_ended();
+        self.lanes.iter_mut().for_each(|lane| lane.note_ended(&ended));
+        if self.wake.ended_in_order.swap(false, Ordering::Acquire) {
+            self.fresh().open();
+        }
+        self.turn = (self.turn + 1) % Lane::ALL.len();
+        for place in 0..Lane::ALL.len() {
+            let lane = (self.turn + place) % Lane::ALL.len();
+            if self.lanes[lane].is_open(self.webhooks.clock.now()) {
+                busy |= self.claim(lane).await?;
+            }
+        }
+        Ok(busy)
+    }
+
+    fn is_published(&mut self, now: Instant) -> bool {
+        if self.gathering.is_some_and(|until| now < until) {
+            return false;
+        }
+        let gathered = self.gathering.take().is_some();
+        if self.wake.published.swap(false, Ordering::Acquire) {
+            if self.wake.notified.swap(false, Ordering::Acquire) {
+                self.echo = Some(now + RECHECK_DELAY);
+            }
+            return true;
+        }
+        self.echo.take_if(|echo| *echo <= now).is_some() || gathered
+    }
+
+    async fn fan_out(&mut self) -> Result<bool, sqlx::Error> {
+        let permits = self.permits.take(Lane::Fresh, BATCH);
+        let (fanned_out, claimed) = self.webhooks.fan_out_batch(self.events, permits.len()).await?;
+        if fanned_out.queued {
+            self.fresh().open();
+        }
+        let more = fanned_out.events == i64::from(self.events);
+        if more {
+            self.wake.published.store(true, Ordering::Release);
+        }
+        self.gathering = gathering_after(fanned_out.events).filter(|_| !more).map(|time| Instant::now() + time);
+        self.events = fanned_out.next_batch();
+        self.send_all(claimed, permits);
+        Ok(more)
+    }
+
+    async fn claim(&mut self, lane: usize) -> Result<bool, sqlx::Error> {
+        let permits = self.permits.take(Lane::ALL[lane], BATCH);
+        if permits.is_empty() {
+            return Ok(false);
+        }
+        let (summary, claimed) = self.webhooks.claim_from(Lane::ALL[lane], permits.len(), self.lanes[lane].after).await?;
+        let busy = self.lanes[lane].learn(summary, claimed.len(), self.webhooks.clock.now());
+        self.send_all(claimed, permits);
+        Ok(busy)
+    }
+
+    fn fresh(&mut self) -> &mut LaneState {
+        let place = Lane::ALL.iter().position(|lane| *lane == Lane::Fresh).expect("the list contains the lane");
+        &mut self.lanes[place]
+    }
+
+    /// Sends claimed deliveries. There is a permit for each; unused permits are released.
+    fn send_all(&self, claimed: Vec<Claimed>, permits: Vec<Permit>) {
+        for (claimed, permit) in claimed.into_iter().zip(permits) {
+            self.send(claimed, permit);
+        }
+    }
+
+    fn send(&self, claimed: Claimed, permit: Permit) {
+        let (webhooks, ended, flight) = (self.webhooks.clone(), self.ended.clone(), self.in_flight.begin(permit));
+        self.lifecycle.spawn(async move {
+            let attempt = webhooks.send(claimed).await;
+            // The channel is closed when the recorder has given up on the database; the lease then expires.
+            let _ = ended.send((attempt, flight)).await;
+        });
+    }
+
+    /// When to begin the next round if nothing wakes it.
+    fn next_look(&self) -> Instant {
+        let resumes = self.lanes.iter().filter_map(LaneState::resumes_at).min().map(|at| {
+            let wait = (at - self.webhooks.clock.now()).to_std().unwrap_or_default();
+            Instant::now() + wait.max(Duration::from_millis(1))
+        });
+        self.gathering.or(self.echo).into_iter().chain(resumes).fold(self.next_poll, Instant::min)
+    }
+}

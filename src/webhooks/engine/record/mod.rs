@@ -1,0 +1,103 @@
+//! Recording: writes the results of a batch of attempts in one round trip.
+
+mod queries;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::{DateTime, Utc};
+use uuid::Uuid;
+
+use crate::kernel::ids::{AttemptId, CompanyId, SubscriptionId};
+use crate::webhooks::Webhooks;
+use crate::webhooks::deliveries::state::{self, Next, State, Verdict};
+use crate::webhooks::sending::Attempt;
+use crate::webhooks::sending::headers::as_json;
+use crate::webhooks::sending::outcome::Fault;
+use crate::webhooks::sending::targets::EndpointUrl;
+
+impl Webhooks {
+    /// Logs `attempts`, moves their deliveries to the next state, and disables the subscriptions whose endpoints responded with
+    /// 410.
+    pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
+        let gone = self.record_batch(attempts).await?;
+        self.disable_gone(gone).await;
+        Ok(())
+    }
+
+    /// Logs `attempts` and moves their deliveries to the next state. An attempt whose lease was lost changes nothing. Returns the
+    /// endpoints that responded with 410; disabling them is left to the caller, so that recording waits for nothing else.
+    pub(in crate::webhooks) async fn record_batch(&self, attempts: &[Attempt]) -> Result<Vec<Gone>, sqlx::Error> {
+        let now = self.clock.now();
+        let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
+        columns.subscriptions = attempts.iter().map(|attempt| attempt.subscription.uuid()).collect::<BTreeSet<_>>().into_iter().collect();
+        for attempt in attempts {
+            let verdict = attempt.outcome.verdict(attempt.ended_at);
+            columns.push(attempt, verdict);
+            if verdict == Verdict::Gone && !attempt.is_replay {
+                let (company, subscription, url) = (attempt.company, attempt.subscription, attempt.endpoint.url.clone());
+                gone.insert(subscription, Gone { company, subscription, url });
+            }
+        }
+        let circuit = &self.settings.circuit;
+        let mut conn = self.delivery_connection.acquire().await?;
+        let recorded = queries::record_attempts(&mut conn, &columns, circuit.opens_after(), circuit.cool_down(), now).await?;
+        conn.release();
+        if recorded < attempts.len() as u64 {
+            tracing::warn!(lost = attempts.len() as u64 - recorded, "leases expired before their attempts ended");
+        }
+        Ok(gone.into_values().collect())
+    }
+}
+
+/// An endpoint that responded with 410 to an attempt that was not a replay.
+#[derive(Debug)]
+pub(in crate::webhooks) struct Gone {
+    pub(in crate::webhooks) company: CompanyId,
+    pub(in crate::webhooks) subscription: SubscriptionId,
+    /// The URL that responded.
+    pub(in crate::webhooks) url: EndpointUrl,
+}
+
+/// A batch of attempts and their next states, by column, as one statement takes them.
+#[derive(Debug, Default)]
+pub(in crate::webhooks) struct Columns {
+    pub(in crate::webhooks) ids: Vec<Uuid>,
+    pub(in crate::webhooks) deliveries: Vec<Uuid>,
+    pub(in crate::webhooks) numbers: Vec<i16>,
+    pub(in crate::webhooks) started_at: Vec<DateTime<Utc>>,
+    pub(in crate::webhooks) ended_at: Vec<DateTime<Utc>>,
+    pub(in crate::webhooks) durations_ms: Vec<i32>,
+    pub(in crate::webhooks) statuses: Vec<Option<i16>>,
+    pub(in crate::webhooks) faults: Vec<Option<&'static str>>,
+    pub(in crate::webhooks) request_headers: Vec<String>,
+    pub(in crate::webhooks) response_headers: Vec<Option<String>>,
+    pub(in crate::webhooks) response_bodies: Vec<Option<Vec<u8>>>,
+    pub(in crate::webhooks) states: Vec<&'static str>,
+    pub(in crate::webhooks) due_at: Vec<Option<DateTime<Utc>>>,
+    /// The subscriptions of the attempts, without duplicates.
+    pub(in crate::webhooks) subscriptions: Vec<Uuid>,
+}
+
+impl Columns {
+    fn push(&mut self, attempt: &Attempt, verdict: Verdict) {
+        let (state, due_at) = match state::next(attempt.failures, verdict, attempt.ended_at) {
+            Next::Delivered => (State::Delivered, None),
+            Next::Retry(at) => (State::Retrying, Some(at)),
+            Next::Failed => (State::Failed, None),
+        };
+        let answer = attempt.outcome.answer.as_ref();
+        self.ids.push(AttemptId::new(attempt.started_at).uuid());
+        self.deliveries.push(attempt.delivery.uuid());
+        self.numbers.push(attempt.number);
+        self.started_at.push(attempt.started_at);
+        self.ended_at.push(attempt.ended_at);
+        self.durations_ms.push(attempt.took.as_millis().try_into().unwrap_or(i32::MAX));
+        self.statuses.push(answer.map(|answer| answer.status.as_u16().cast_signed()));
+        self.faults.push(attempt.outcome.fault.map(Fault::as_str));
+        self.request_headers.push(attempt.request_headers.clone());
+        self.response_headers.push(answer.map(|answer| as_json(&answer.headers)));
+        self.response_bodies.push(answer.map(|answer| answer.body.clone()));
+        self.states.push(state.as_str());
+        self.due_at.push(due_at);
+    }
+}

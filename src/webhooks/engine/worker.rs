@@ -1,0 +1,176 @@
+//! The worker: fans out, claims, sends and records for as long as the program runs.
+//!
+//! The worker has three kinds of tasks. The *rounds* fan out and claim, never more deliveries than they hold permits for. Each
+//! claimed delivery is sent by a task of its own, so a slow endpoint does not delay others. The *recorder* records finished
+//! attempts in batches: all that have finished since the last write or are about to finish. It releases the permits only after the
+//! write. A database outage therefore stops claiming by itself, and the results of attempts made meanwhile wait in memory to be
+//! recorded.
+//!
+//! The dispatcher is woken by events published in this instance ([`events::CommitNotifier`]), by a PostgreSQL notification ([`events::PUBLISHED`]),
+//! by the recorder, or by a timer. Notifications only speed up what polling would find.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::postgres::PgListener;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout_at};
+
+use crate::events;
+use crate::kernel::database::is_unavailable;
+use crate::kernel::error_chain::chain;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::webhooks::engine::dispatcher::{Dispatcher, Wake};
+use crate::webhooks::engine::permits::{Flight, InFlight};
+use crate::webhooks::engine::record::Gone;
+use crate::webhooks::sending::Attempt;
+use crate::webhooks::{Claimed, Webhooks, calling_off, failing, replays, retention};
+
+/// The batching window of the recorder: how long a finished attempt waits for others in flight to be recorded with it. Most of the
+/// cost of the statement does not depend on the batch size.
+const BATCH_WINDOW: Duration = Duration::from_millis(2);
+/// Maximum number of deliveries that one statement claims, and of attempts that one statement records.
+pub(in crate::webhooks) const BATCH: usize = 100;
+/// The pause before a failed operation is retried.
+pub(in crate::webhooks) const RETRY_DELAY: Duration = Duration::from_secs(1);
+/// How often recording a batch is tried when the database refuses it. After that, each attempt is recorded individually. If an
+/// individual attempt is refused too, its lease expires and the delivery is sent again.
+const MAX_RECORDING_ATTEMPTS: u32 = 3;
+
+/// A finished attempt, with the permit it holds until it is recorded.
+pub(in crate::webhooks) type Ended = (Attempt, Flight);
+
+impl Webhooks {
+    /// Starts the worker. On shutdown it stops claiming, finishes the deliveries in flight and ends.
+    pub fn start_worker(&self, lifecycle: &Lifecycle) {
+        let (wake, in_flight) = (Arc::new(Wake::default()), InFlight::default());
+        let (ended, results) = mpsc::channel(self.settings.concurrency());
+        lifecycle.spawn(listen(self.clone(), lifecycle.clone(), Arc::clone(&wake)));
+        lifecycle.spawn(retention::maintain_partitions(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(failing::watch(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(failing::send_letters(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(calling_off::run(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(replays::run(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(record(self.clone(), lifecycle.clone(), Arc::clone(&wake), in_flight.clone(), results));
+        lifecycle.spawn(Dispatcher::new(self.clone(), lifecycle.clone(), wake, in_flight, ended).run());
+    }
+
+    /// Does everything that is due now, once, and returns the number of attempts made. Tests use this instead of a running worker.
+    pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
+        let mut made = 0;
+        loop {
+            let claimed = self.fan_out_and_claim(BATCH).await?;
+            if claimed.is_empty() {
+                break;
+            }
+            made += self.send_and_record(claimed).await?;
+        }
+        while self.fan_out().await? > 0 {}
+        self.reclaim().await?;
+        while self.close_called_off().await? {}
+        while self.continue_replays().await? {}
+        loop {
+            let claimed = self.claim(BATCH).await?;
+            if claimed.is_empty() {
+                return Ok(made);
+            }
+            made += self.send_and_record(claimed).await?;
+        }
+    }
+
+    /// Sends claimed deliveries concurrently, records the results, and returns the number of attempts.
+    pub async fn send_and_record(&self, claimed: Vec<Claimed>) -> Result<usize, sqlx::Error> {
+        let attempts = futures::future::join_all(claimed.into_iter().map(|claimed| self.send(claimed))).await;
+        self.record(&attempts).await?;
+        Ok(attempts.len())
+    }
+}
+
+/// Records finished attempts until the channel is closed.
+async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_flight: InFlight, mut results: mpsc::Receiver<Ended>) {
+    let mut ended = Vec::with_capacity(BATCH);
+    while results.recv_many(&mut ended, BATCH).await > 0 {
+        fill_batch(&mut ended, &in_flight, &mut results).await;
+        let (attempts, permits): (Vec<_>, Vec<_>) = ended.drain(..).map(|(attempt, flight)| (attempt, flight.into_permit())).unzip();
+        let mut refused = 0;
+        let gone = loop {
+            let error = match webhooks.record_batch(&attempts).await {
+                Ok(gone) => break gone,
+                Err(error) => error,
+            };
+            tracing::warn!(error = chain(&error), "attempts could not be recorded");
+            refused += u32::from(!is_unavailable(&error));
+            if refused == MAX_RECORDING_ATTEMPTS || lifecycle.stopping().is_cancelled() {
+                break record_one_by_one(&webhooks, &attempts).await;
+            }
+            sleep(RETRY_DELAY).await;
+        };
+        drop(permits);
+        wake.ended(&attempts);
+        if !gone.is_empty() {
+            let webhooks = webhooks.clone();
+            lifecycle.spawn(async move { webhooks.disable_gone(gone).await });
+        }
+    }
+}
+
+/// Collects finished attempts until the batch is full, nothing else is in flight, or [`BATCH_WINDOW`] has passed.
+async fn fill_batch(ended: &mut Vec<Ended>, in_flight: &InFlight, results: &mut mpsc::Receiver<Ended>) {
+    let until = Instant::now() + BATCH_WINDOW;
+    while ended.len() < BATCH && ended.len() < in_flight.count() {
+        let room = BATCH - ended.len();
+        match timeout_at(until, results.recv_many(ended, room)).await {
+            Ok(more) if more > 0 => {}
+            _ => break,
+        }
+    }
+}
+
+/// Records attempts individually after the batch failed repeatedly, so that one bad attempt does not prevent the others from being
+/// recorded.
+async fn record_one_by_one(webhooks: &Webhooks, attempts: &[Attempt]) -> Vec<Gone> {
+    let mut gone = Vec::new();
+    for attempt in attempts {
+        match webhooks.record_batch(std::slice::from_ref(attempt)).await {
+            Ok(one) => gone.extend(one),
+            Err(error) => {
+                tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt could not be recorded and is repeated");
+            }
+        }
+    }
+    gone
+}
+
+/// Turns news of this instance and PostgreSQL notifications into wake-ups.
+async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
+    let mut commits = webhooks.notifier.subscribe();
+    let here = async {
+        while commits.changed().await.is_ok() {
+            wake.published();
+        }
+    };
+    let elsewhere = async {
+        loop {
+            if let Err(error) = forward_notifications(&webhooks, &wake).await {
+                tracing::debug!(error = chain(&error), "notifications of new events are not available");
+            }
+            sleep(RETRY_DELAY).await;
+        }
+    };
+    tokio::select! {
+        () = lifecycle.stopping().cancelled() => {}
+        ((), ()) = async { tokio::join!(here, elsewhere) } => {}
+    }
+}
+
+async fn forward_notifications(webhooks: &Webhooks, wake: &Wake) -> Result<(), sqlx::Error> {
+    let mut listener = PgListener::connect_with(&webhooks.worker_pool).await?;
+    listener.listen(events::PUBLISHED).await?;
+    loop {
+        // Events can be published before `listen` takes effect or between two connections, so wake once before the first
+        // notification.
+        wake.notified();
+        // Skips notifications that this instance sent: the rounds already know of these events.
+        while listener.try_recv().await?.is_some_and(|heard| webhooks.notifier.is_own(heard.payload())) {}
+    }
+}

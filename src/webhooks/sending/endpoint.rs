@@ -1,0 +1,104 @@
+//! An endpoint as sending needs it, built once per subscription version: decrypted secrets and prepared headers.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use chrono::{DateTime, Utc};
+use sqlx::types::Json;
+
+use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::ids::SubscriptionId;
+use crate::webhooks::sending::headers::Headers;
+use crate::webhooks::sending::signature::SigningSecrets;
+use crate::webhooks::sending::targets::EndpointUrl;
+use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat, SigningSecret};
+
+const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
+
+/// A subscription row.
+#[derive(Debug)]
+pub(in crate::webhooks) struct StoredSubscription {
+    pub(in crate::webhooks) subscription: SubscriptionId,
+    pub(in crate::webhooks) version: i64,
+    pub(in crate::webhooks) url: EndpointUrl,
+    pub(in crate::webhooks) headers: Json<ExtraHeaders>,
+    pub(in crate::webhooks) sealed_headers: Option<Vec<u8>>,
+    pub(in crate::webhooks) signature_format: SignatureFormat,
+    pub(in crate::webhooks) timeout: AttemptTimeout,
+    pub(in crate::webhooks) sealed_secret: Vec<u8>,
+    pub(in crate::webhooks) sealed_previous_secret: Option<Vec<u8>>,
+    pub(in crate::webhooks) previous_secret_until: Option<DateTime<Utc>>,
+}
+
+/// Where the deliveries of a subscription are sent, and how.
+#[derive(Debug)]
+pub(in crate::webhooks) struct Endpoint {
+    /// The version of the subscription this was read from.
+    pub(in crate::webhooks) version: i64,
+    pub(in crate::webhooks) url: EndpointUrl,
+    pub(in crate::webhooks) timeout: AttemptTimeout,
+    pub(in crate::webhooks) signature_format: SignatureFormat,
+    /// The headers that are the same in every request.
+    pub(in crate::webhooks) headers: Headers,
+    secrets: Result<Secrets, CannotOpen>,
+}
+
+#[derive(Debug)]
+struct Secrets {
+    alone: SigningSecrets,
+    /// Both secrets, during the overlap of a rotation, and the end of the overlap.
+    overlapping: Option<(SigningSecrets, DateTime<Utc>)>,
+}
+
+impl Endpoint {
+    pub(in crate::webhooks) fn open(key: &ApplicationKey, stored: StoredSubscription) -> Self {
+        let further = match &stored.sealed_headers {
+            Some(sealed) => ExtraHeaders::open(key, stored.subscription, sealed),
+            None => Ok(stored.headers.0.clone()),
+        };
+        let (headers, secrets) = match further {
+            Ok(further) => (beginning(&further), Secrets::open(key, &stored)),
+            Err(error) => (beginning(&ExtraHeaders::default()), Err(error)),
+        };
+        Self {
+            secrets,
+            version: stored.version,
+            url: stored.url,
+            timeout: stored.timeout,
+            signature_format: stored.signature_format,
+            headers,
+        }
+    }
+
+    /// The secrets that sign at `at`.
+    pub(in crate::webhooks) fn secrets(&self, at: DateTime<Utc>) -> Result<&SigningSecrets, CannotOpen> {
+        match &self.secrets {
+            Ok(Secrets { overlapping: Some((both, until)), .. }) if at < *until => Ok(both),
+            Ok(Secrets { alone, .. }) => Ok(alone),
+            Err(CannotOpen) => Err(CannotOpen),
+        }
+    }
+}
+
+/// The headers that are the same in every request: the `further` headers, whose values the log does not keep, and the service's
+/// own.
+pub(in crate::webhooks) fn beginning(further: &ExtraHeaders) -> Headers {
+    Headers::beginning_with(ours_and(further), &ours_and(&further.masked()))
+}
+
+fn ours_and(further: &ExtraHeaders) -> HeaderMap {
+    let mut headers: HeaderMap = further.iter().collect();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::USER_AGENT, USER_AGENT);
+    headers
+}
+
+impl Secrets {
+    fn open(key: &ApplicationKey, stored: &StoredSubscription) -> Result<Self, CannotOpen> {
+        let open = |sealed: &[u8]| SigningSecret::open(key, stored.subscription, sealed);
+        let current = open(&stored.sealed_secret)?;
+        let overlapping = match (&stored.sealed_previous_secret, stored.previous_secret_until) {
+            (Some(sealed), Some(until)) => Some((SigningSecrets { current: current.clone(), previous: Some(open(sealed)?) }, until)),
+            _ => None,
+        };
+        Ok(Self { alone: SigningSecrets { current, previous: None }, overlapping })
+    }
+}

@@ -1,0 +1,27 @@
+//! The SQL of sending.
+
+use sqlx::PgConnection;
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use crate::kernel::ids::SubscriptionId;
+use crate::webhooks::sending::endpoint::StoredSubscription;
+use crate::webhooks::sending::targets::EndpointUrl;
+use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat};
+
+/// Reads what sending needs to know about these subscriptions.
+pub(in crate::webhooks) async fn find_endpoints(
+    conn: &mut PgConnection,
+    subscriptions: &[Uuid],
+) -> Result<Vec<StoredSubscription>, sqlx::Error> {
+    sqlx::query_as!(
+        StoredSubscription,
+        r#"select id as "subscription: SubscriptionId", version, url as "url: EndpointUrl", headers as "headers: Json<ExtraHeaders>",
+                  sealed_headers, signature_format as "signature_format: SignatureFormat", timeout as "timeout: AttemptTimeout", sealed_secret,
+                  sealed_previous_secret, previous_secret_until
+           from subscriptions where id = any($1)"#,
+        subscriptions,
+    )
+    .fetch_all(conn)
+    .await
+}

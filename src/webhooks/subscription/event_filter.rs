@@ -1,0 +1,79 @@
+//! The events that a subscription wants: single names, whole groups, or all.
+
+use crate::events::{Catalogue, UnknownEvent};
+
+/// Maximum number of entries of one subscription.
+const MAX_ENTRIES: usize = 100;
+
+/// A list of event names (`order.created`), groups (`order.*`) and `*`. An empty list wants all events, as `*` does.
+/// [`EventFilter::check`] verifies that the events exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
+#[serde(try_from = "Vec<String>")]
+#[sqlx(transparent, no_pg_array)]
+pub struct EventFilter(Vec<String>);
+
+/// The list has too many entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("A webhook may list at most {MAX_ENTRIES} events; * means all events.")]
+pub struct TooManyEvents;
+
+impl EventFilter {
+    /// Refuses entries that are not in the catalogue.
+    pub fn check(&self, catalogue: &Catalogue) -> Result<(), UnknownEvent> {
+        let is_known = |entry: &str| match entry.strip_suffix(".*") {
+            _ if entry == "*" => true,
+            Some(group) => catalogue.has_group(group),
+            None => catalogue.find(entry).is_some(),
+        };
+        match self.0.iter().find(|entry| !is_known(entry)) {
+            None => Ok(()),
+            Some(unknown) => Err(UnknownEvent(unknown.clone())),
+        }
+    }
+}
+
+impl TryFrom<Vec<String>> for EventFilter {
+    type Error = TooManyEvents;
+
+    /// Keeps the order of the entries and removes duplicates.
+    fn try_from(entries: Vec<String>) -> Result<Self, TooManyEvents> {
+        if entries.len() > MAX_ENTRIES {
+            return Err(TooManyEvents);
+        }
+        let mut wanted = Vec::with_capacity(entries.len());
+        for entry in entries {
+            if !wanted.contains(&entry) {
+                wanted.push(entry);
+            }
+        }
+        Ok(Self(wanted))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(entries: &[&str]) -> Result<EventFilter, TooManyEvents> {
+        entries.iter().map(|entry| (*entry).to_owned()).collect::<Vec<_>>().try_into()
+    }
+
+    #[test]
+    fn names_groups_and_all_of_the_catalogue_can_be_wanted() {
+        for entries in [&[][..], &["*"], &["order.created", "driver.*"], &["proof_of_delivery.created"]] {
+            let wanted = parse(entries).unwrap();
+            wanted.check(&Catalogue::built_in()).unwrap();
+            assert_eq!(wanted.0, entries);
+        }
+        assert_eq!(parse(&["order.*", "order.*"]).unwrap().0, ["order.*"]);
+    }
+
+    #[test]
+    fn what_the_catalogue_does_not_know_is_refused() {
+        for entry in ["", "order", "order.", "order.made", "orders.*", "*.created", "order.**", ".*", "Order.created", "**"] {
+            let refused = parse(&["order.created", entry]).unwrap().check(&Catalogue::built_in());
+            assert_eq!(refused, Err(UnknownEvent(entry.to_owned())));
+        }
+        assert_eq!(parse(&["*"; 101]), Err(TooManyEvents));
+    }
+}

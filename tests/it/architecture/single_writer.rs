@@ -1,0 +1,61 @@
+//! Shared behaviour of resources is implemented once: only `src/resources` writes the records of the five routes.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use crate::architecture::floors::sources;
+use crate::support::routes::{Kind, RESOURCES};
+
+/// The exceptions: the table, the file below `src`, and what it writes outside of the five routes.
+const OTHER_WRITERS: &[(&str, &str, &str)] = &[
+    ("api_keys", "companies/queries.rs", "the keys of the command line, and when a key was used"),
+    ("gateways", "companies/gateways/queries.rs", "the card provider's account, from the command line"),
+    ("stores", "storefront/stores/queries.rs", "the first store, from the command line"),
+    ("stores", "storefront/messaging/sms_guard/queries.rs", "the pause of a store whose texts go astray"),
+    ("any", "fleet/location/queries.rs", "the positions of many at once, in the five columns of a location"),
+];
+
+/// The value of a constant that a resource defines.
+fn constant<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.split_once(&format!("const {name}: &'static str = \""))?.1.split('"').next()
+}
+
+/// Whether a statement in `text` inserts into, updates or deletes from `table`.
+fn writes(text: &str, table: &str) -> bool {
+    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let words: Vec<_> =
+        code.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_'))).filter(|word| !word.is_empty()).collect();
+    let begins = |verb: &[&str]| words.windows(verb.len() + 1).any(|words| words.starts_with(verb) && words.last() == Some(&table));
+    begins(&["insert", "into"]) || begins(&["update"]) || begins(&["delete", "from"])
+}
+
+#[test]
+fn records_that_are_edited_are_written_by_the_mechanism_alone() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&src, &mut files);
+    let read = |file| (file, fs::read_to_string(file).unwrap());
+    let texts: Vec<_> = files.iter().filter(|file| !file.starts_with(src.join("resources"))).map(read).collect();
+
+    let is_log = |plural: &str| RESOURCES.iter().any(|(_, path, kind)| path.replace('-', "_") == plural && *kind == Kind::Log);
+    let plurals = texts.iter().filter_map(|(_, text)| Some((text, constant(text, "PLURAL")?)));
+    let edited = plurals.filter(|(_, plural)| !is_log(plural));
+    let tables: BTreeSet<_> = edited.map(|(text, plural)| constant(text, "TABLE").unwrap_or(plural)).collect();
+    assert!(tables.is_superset(&["orders", "drivers", "subscriptions", "declared_records"].into()), "{tables:?}");
+
+    let mut found = BTreeSet::new();
+    for (file, text) in &texts {
+        let file = file.strip_prefix(&src).unwrap().to_str().unwrap();
+        found.extend(tables.iter().filter(|table| writes(text, table)).map(|table| (*table, file)));
+        found.extend(text.contains("::TABLE").then_some(("any", file)));
+    }
+    assert_eq!(found, OTHER_WRITERS.iter().map(|(table, file, _)| (*table, *file)).collect());
+}
+
+#[test]
+fn a_statement_that_writes_is_seen() {
+    assert!(writes("sqlx::query!(\"with a as (\n  insert into\n  orders (id) values ($1))\")", "orders"));
+    assert!(writes("\"update orders set status = $1\"", "orders") && writes("\"delete from orders\"", "orders"));
+    assert!(!writes("\"select from orders for update\"\n// update orders\n\"update orders_log\"", "orders"));
+}

@@ -1,0 +1,7 @@
+//! What developers do with their company's API keys, below `developers/int/v1`.
+
+mod api_keys;
+mod event_types;
+mod managing_api_keys;
+mod publishing;
+mod streaming;

@@ -1,0 +1,342 @@
+//! Event streams: decisions, section 7, events/stream.
+
+use std::time::Duration;
+
+use portico::companies::Scope;
+use portico::events;
+use reqwest::{Method, StatusCode};
+use serde_json::json;
+use tokio::time::timeout;
+
+use crate::support::{Answer, World};
+
+/// Longer than any step in this file takes.
+const TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A stream as a client reads it.
+struct Stream {
+    response: reqwest::Response,
+    text: String,
+}
+
+/// An event of the stream, by field.
+#[derive(Debug, Default, PartialEq)]
+struct StreamedEvent {
+    id: String,
+    event: String,
+    data: String,
+}
+
+impl World {
+    async fn stream_of(&self, key: &str, query: &str, last_event_id: Option<&str>) -> reqwest::Response {
+        let address = format!("http://{}/developers/int/v1/events/stream{query}", self.address);
+        let mut request = reqwest::Client::builder().no_proxy().build().unwrap().get(address).bearer_auth(key);
+        if let Some(id) = last_event_id {
+            request = request.header("last-event-id", id);
+        }
+        request.send().await.unwrap()
+    }
+
+    /// Waits until no open transaction is older than an event; transactions of other stories on this server count too.
+    async fn everything_is_settled(&self) {
+        let unsettled = "select count(*) from events where transaction_id >= pg_snapshot_xmin(pg_current_snapshot())";
+        let settled = async { while self.count(unsettled).await > 0 {} };
+        timeout(TIMEOUT, settled).await.unwrap();
+    }
+
+    async fn stream(&self, query: &str, last_event_id: Option<&str>) -> Stream {
+        let response = self.stream_of(&self.api_key, query, last_event_id).await;
+        assert_eq!(response.status(), StatusCode::OK);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        Stream { response, text: String::new() }
+    }
+}
+
+impl Stream {
+    /// The next event with data; `None` at the end of the stream.
+    async fn next(&mut self) -> Option<StreamedEvent> {
+        loop {
+            while let Some((block, rest)) = self.text.split_once("\n\n").map(|(block, rest)| (block.to_owned(), rest.to_owned())) {
+                self.text = rest;
+                let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().to_owned();
+                let told = StreamedEvent { id: field("id: "), event: field("event: "), data: field("data: ") };
+                if !told.data.is_empty() {
+                    return Some(told);
+                }
+            }
+            let chunk = timeout(TIMEOUT, self.response.chunk()).await.expect("the stream goes on").unwrap()?;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    async fn names(&mut self, count: usize) -> Vec<String> {
+        let mut names = Vec::new();
+        for _ in 0..count {
+            names.push(self.next().await.unwrap().event);
+        }
+        names
+    }
+}
+
+#[tokio::test]
+async fn a_stream_tells_what_happens_from_now_on_as_it_is_sent_to_endpoints() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    world.publish("driver.online").await;
+    world.everything_is_settled().await;
+    let mut stream = world.stream("", None).await;
+    let event = world.publish("order.created").await;
+    let told = stream.next().await.unwrap();
+    assert_eq!((told.id, told.event), (event.to_string(), "order.created".to_owned()));
+    world.deliver().await;
+    assert!(receiver.received().iter().any(|post| post.body == told.data.as_bytes()));
+}
+
+#[tokio::test]
+async fn a_stream_tells_one_company_what_it_wants() {
+    let world = World::new().await;
+    let (other, _) = world.another_company(&[]).await;
+    let mut stream = world.stream("?events=order.*,driver.online", None).await;
+    world.publish_for(other, "order.created").await;
+    for event in ["driver.offline", "order.created", "driver.online", "vehicle.created", "order.updated"] {
+        world.publish(event).await;
+    }
+    assert_eq!(stream.names(3).await, ["order.created", "driver.online", "order.updated"]);
+}
+
+#[tokio::test]
+async fn streams_of_many_companies_look_together_whether_there_is_anything_to_read() {
+    let world = World::new().await;
+    let mut streams = Vec::new();
+    for _ in 0..5 {
+        let (company, key) = world.another_company(&[Scope::Read]).await;
+        streams.push((company, world.stream_of(&key, "", None).await));
+    }
+    for (company, stream) in &mut streams {
+        world.publish_for(*company, "order.created").await;
+        timeout(TIMEOUT, stream.chunk()).await.unwrap().unwrap().unwrap();
+    }
+    // Each looks once more whether that was all.
+    let quiet = "select count(*) from pg_stat_activity where datname = current_database() and query like 'with scanned%' \
+                 and (state = 'active' or state_change > clock_timestamp() - interval '100 ms') and pid <> pg_backend_pid()";
+    timeout(TIMEOUT, async { while world.count(quiet).await > 0 {} }).await.unwrap();
+
+    let mut busy = world.pool.begin().await.unwrap();
+    sqlx::query("lock table events").execute(&mut *busy).await.unwrap();
+    sqlx::query("select pg_notify($1, '')").bind(events::PUBLISHED).execute(&world.pool).await.unwrap();
+    let waiting = "select count(*) from pg_locks join pg_database on pg_database.oid = database \
+                   where datname = current_database() and not granted";
+    while world.count(waiting).await == 0 {}
+    for _ in 0..200 {
+        assert_eq!(world.count(waiting).await, 1);
+    }
+    busy.rollback().await.unwrap();
+    for (company, stream) in &mut streams {
+        world.publish_for(*company, "order.updated").await;
+        timeout(TIMEOUT, stream.chunk()).await.unwrap().unwrap().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_test_of_a_webhook_is_told_to_nobody_who_reads_along() {
+    let world = World::new().await;
+    let (_receiver, webhook) = world.subscriber("shop.test").await;
+    world.everything_is_settled().await;
+    let mut stream = world.stream("", None).await;
+    let path = format!("webhooks/{}/test", webhook["id"].as_str().unwrap());
+    world.developers(Method::POST, &path, json!({ "event": "payment.succeeded" })).await.ok(201);
+    world.publish("order.created").await;
+    assert_eq!(stream.names(1).await, ["order.created"]);
+}
+
+#[tokio::test]
+async fn a_stream_goes_on_behind_the_last_event_its_client_saw() {
+    let world = World::new().await;
+    let first = world.publish("order.created").await.to_string();
+    for event in ["order.updated", "order.dispatched", "order.started"] {
+        world.publish(event).await;
+    }
+    let expected = ["order.updated", "order.dispatched", "order.started"];
+    assert_eq!(world.stream(&format!("?after={first}"), None).await.names(3).await, expected);
+    let mut stream = world.stream("", Some(&first)).await;
+    assert_eq!(stream.names(1).await, expected[..1]);
+    let second = stream.next().await.unwrap().id;
+    // The `Last-Event-ID` of a reconnecting client takes precedence over `after` in its URL.
+    assert_eq!(world.stream(&format!("?after={first}"), Some(&second)).await.names(1).await, expected[2..]);
+}
+
+#[tokio::test]
+async fn a_client_that_saw_nothing_yet_knows_where_to_go_on() {
+    let world = World::new().await;
+    let last = world.publish("order.created").await.to_string();
+    world.everything_is_settled().await;
+    let mut response = world.stream_of(&world.api_key, "", None).await;
+    let greeting = timeout(TIMEOUT, response.chunk()).await.unwrap().unwrap().unwrap();
+    assert_eq!(std::str::from_utf8(&greeting).unwrap(), format!("id: {last}\n\n"));
+}
+
+#[tokio::test]
+async fn an_event_that_is_committed_late_is_not_left_out() {
+    let world = World::new().await;
+    let start = world.publish("driver.online").await.to_string();
+    let mut stream = world.stream(&format!("?after={start}"), None).await;
+    let publish_in = async |conn: &mut sqlx::PgConnection, name: &str| {
+        let data = world.state.developers.catalogue.find(name).unwrap().sample.clone();
+        let event = events::NewEvent { company: world.company, name: name.parse().unwrap(), subject: None, data };
+        events::publish(conn, event, world.clock.now()).await.unwrap();
+    };
+    let mut late = world.pool.begin().await.unwrap();
+    publish_in(&mut late, "order.created").await;
+    publish_in(&mut late, "order.dispatched").await;
+    world.publish("order.updated").await;
+    // If the second event were sent now, the client would never get the first one.
+    let told = timeout(Duration::from_millis(300), stream.next()).await;
+    assert!(told.is_err(), "{told:?}");
+    late.commit().await.unwrap();
+    assert_eq!(stream.names(3).await, ["order.created", "order.dispatched", "order.updated"]);
+}
+
+#[tokio::test]
+async fn nothing_is_left_out_and_nothing_told_twice_while_many_publish_and_the_client_comes_back_again_and_again() {
+    let world = World::new().await;
+    let start = world.publish("driver.online").await.to_string();
+    let publishing = futures::future::join_all((0..8).map(|_| async {
+        let mut ids = Vec::new();
+        for _ in 0..25 {
+            ids.push(world.publish("order.created").await.to_string());
+        }
+        ids
+    }));
+    let reading = async {
+        let (mut seen, mut last) = (Vec::new(), start);
+        while seen.len() < 200 {
+            let mut stream = world.stream("", Some(&last)).await;
+            for _ in 0..17.min(200 - seen.len()) {
+                last = stream.next().await.unwrap().id;
+                seen.push(last.clone());
+            }
+        }
+        seen
+    };
+    let (published, mut seen) = futures::future::join(publishing, reading).await;
+    let mut published = published.concat();
+    published.sort_unstable();
+    seen.sort_unstable();
+    assert_eq!(seen, published);
+}
+
+#[tokio::test]
+async fn a_large_backlog_comes_in_pages() {
+    let world = World::new().await;
+    let start = world.publish("driver.online").await.to_string();
+    let mut data = world.state.developers.catalogue.find("order.created").unwrap().sample.clone();
+    data["meta"] = json!({ "text": "x".repeat(100 * 1024) });
+    let large = json!({ "event": "order.created", "data": data });
+    let small = json!({ "event": "driver.online", "data": world.state.developers.catalogue.find("driver.online").unwrap().sample });
+    for _ in 0..3 {
+        world.developers(Method::POST, "events", json!({ "events": vec![&large; 5] })).await.ok(201);
+    }
+    for _ in 0..2 {
+        world.developers(Method::POST, "events", json!({ "events": vec![&small; 500] })).await.ok(201);
+    }
+    world.publish("order.updated").await;
+    let mut names = vec!["order.created"; 15];
+    names.push("order.updated");
+    assert_eq!(world.stream("?events=order.*", Some(&start)).await.names(16).await, names);
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_begin_where_it_should_says_so() {
+    let world = World::new().await;
+    let (other, theirs) = world.another_company(&[Scope::Read]).await;
+    let event = world.publish_for(other, "order.created").await.to_string();
+    let refused = async |query: &str, id: Option<&str>| Answer::read(world.stream_of(&world.api_key, query, id).await).await;
+    refused(&format!("?after={event}"), None).await.refused(404, "record_not_found");
+    refused("", Some("event_01h455vb4pex5vsknk084sn02q")).await.refused(404, "record_not_found");
+    for query in ["?after=yesterday", "?events=order.made", "?events=order.*,shelf.*", "?evnets=order.*"] {
+        refused(query, None).await.refused(422, "parameter_invalid");
+    }
+    let response = world.stream_of(&theirs, &format!("?after={event}"), None).await;
+    assert_eq!(response.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_company_has_twenty_streams_and_one_that_ends_makes_room() {
+    let world = World::new().await;
+    world.publish("order.created").await;
+    let mut open = Vec::new();
+    for _ in 0..20 {
+        open.push(world.stream("", None).await);
+    }
+    let refused = Answer::read(world.stream_of(&world.api_key, "", None).await).await;
+    refused.refused(429, "rate_limited");
+    let (_, theirs) = world.another_company(&[Scope::Read]).await;
+    assert_eq!(world.stream_of(&theirs, "", None).await.status(), StatusCode::OK);
+    open.clear();
+    let again = async {
+        // The service notices that a client is gone when it next writes to it.
+        while world.stream_of(&world.api_key, "", None).await.status() != StatusCode::OK {
+            world.publish("order.created").await;
+        }
+    };
+    timeout(TIMEOUT, again).await.unwrap();
+}
+
+#[tokio::test]
+async fn streams_end_when_the_service_stops() {
+    let world = World::new().await;
+    let mut stream = world.stream("", None).await;
+    let (next, ()) = timeout(TIMEOUT, futures::future::join(stream.next(), world.lifecycle.stop())).await.unwrap();
+    assert_eq!(next, None);
+}
+
+#[tokio::test]
+async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
+    let world = World::with(&[("streams.heartbeat", "50ms"), ("streams.lifetime", "500ms")]).await;
+    let last = world.publish("order.created").await.to_string();
+    world.everything_is_settled().await;
+    let mut response = world.stream_of(&world.api_key, "", None).await;
+    // The loop ends because the service closes the stream.
+    let whole = async {
+        let mut whole = String::new();
+        while let Some(chunk) = response.chunk().await.unwrap() {
+            whole.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+        whole
+    };
+    let whole = timeout(TIMEOUT, whole).await.expect("the stream ends");
+    let heartbeats = whole.strip_prefix(&format!("id: {last}\n\n")).unwrap();
+    assert!(heartbeats.split_inclusive("\n\n").all(|heartbeat| heartbeat.starts_with(':')), "{heartbeats:?}");
+    assert!(heartbeats.matches("\n\n").count() >= 2, "{heartbeats:?}");
+    // A client that reconnects has missed nothing.
+    world.publish("order.updated").await;
+    // The next stream has the same short lifetime.
+    world.everything_is_settled().await;
+    assert_eq!(world.stream("", Some(&last)).await.names(1).await, ["order.updated"]);
+}
+
+#[tokio::test]
+async fn a_stream_ends_after_a_while_however_much_there_is_to_tell() {
+    let world = World::with(&[("streams.lifetime", "300ms")]).await;
+    let mut stream = world.stream("", None).await;
+    let told = async { while stream.next().await.is_some() {} };
+    let telling = async {
+        loop {
+            world.publish("driver.online").await;
+        }
+    };
+    let ended = async {
+        tokio::select! { () = told => {}, () = telling => {} }
+    };
+    timeout(TIMEOUT, ended).await.expect("the stream ends");
+}
+
+#[tokio::test]
+async fn a_key_that_was_revoked_comes_back_to_no_stream() {
+    let world = World::with(&[("streams.lifetime", "300ms")]).await;
+    let key = world.key_of(world.company, &[Scope::Read]).await;
+    let mut open = world.stream_of(&key, "", None).await;
+    sqlx::query("update api_keys set revoked_at = $1").bind(world.clock.now()).execute(&world.pool).await.unwrap();
+    while timeout(TIMEOUT, open.chunk()).await.expect("the stream ends").unwrap().is_some() {}
+    Answer::read(world.stream_of(&key, "", None).await).await.refused(401, "api_key_invalid");
+}

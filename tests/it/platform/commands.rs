@@ -1,0 +1,230 @@
+//! The commands for operators, and the messages at start-up.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use futures::future::join_all;
+use portico::companies::Scope;
+use portico::kernel::clock::Clock;
+use portico::kernel::ids::CustomerId;
+use reqwest::Method;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use wiremock::MockServer;
+
+use crate::support::World;
+use crate::support::card_provider::CardProvider;
+use crate::support::customers::{EMAIL, PASSWORD, token};
+use crate::support::identity_provider::IdentityProvider;
+use crate::support::program::{Service, portico, printed};
+use crate::support::smtp::SmtpSink;
+
+#[tokio::test]
+async fn token_revoke_ends_one_sign_in_or_all_of_a_customer() {
+    let world = World::new().await;
+    let database = [("database.url", world.database.as_str())];
+    let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let body = json!({ "identity": EMAIL, "password": PASSWORD });
+    let sign_in = async || token(&world.storefront("customers/login").json(&body).send().await.ok(200));
+    let (first, second, third) = (token(&login), sign_in().await, sign_in().await);
+    let me = async |token: &str| {
+        // Another process has ended the session; a second later every instance refuses it.
+        world.pass(chrono::TimeDelta::seconds(1));
+        world.storefront_get("customers/me").token(token).send().await.status
+    };
+    let number: i64 = second.split_once('|').unwrap().0.parse().unwrap();
+    let session: uuid::Uuid =
+        sqlx::query_scalar("select uuid from customer_tokens where id = $1").bind(number).fetch_one(&world.pool).await.unwrap();
+    let session = session.to_string();
+    assert_eq!(printed(&["token", "revoke", "--session", &session], &database).await, "1 session ended.\n");
+    assert_eq!((me(&first).await, me(&second).await, me(&third).await), (200, 401, 200));
+    let again = portico(&["token", "revoke", "--session", &session], &database).output().await.unwrap();
+    assert!(!again.status.success() && String::from_utf8_lossy(&again.stderr).contains("there is no such session"));
+
+    let customer = login["customer"]["id"].as_str().unwrap();
+    assert_eq!(printed(&["token", "revoke", "--customer", customer], &database).await, "2 sessions ended.\n");
+    assert_eq!((me(&first).await, me(&third).await), (401, 401));
+}
+
+#[tokio::test]
+async fn customer_export_prints_everything_that_is_kept_of_one_customer() {
+    let world = World::new().await;
+    let database = [("database.url", world.database.as_str())];
+    let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    world.register("bob@example.com").await;
+    let own = world.order(json!({ "customer": login["customer"]["id"] })).await;
+    world.order(json!({})).await;
+    // A number of another company's order is a number, and no order of hers.
+    let (_, other) = world.another_company(&[Scope::Write]).await;
+    let body = json!({ "customer": login["customer"]["id"] });
+    world.request(Method::POST, "/fleet/int/v1/orders").key(&other).json(&body).send().await.ok(201);
+    let payment = "insert into payments (id, company_id, version, created_at, updated_at, gateway_id, transaction_id, kind, status, refunded, customer_id)
+                   select gen_random_uuid(), $1, 1, now(), now(), $2, transaction, 'payment', 'pending', 0, customer
+                   from (values ('hers', $3::uuid), ('his', null)) as payments (transaction, customer)";
+    let gateway = world.card_gateway(world.company).await;
+    let ada: CustomerId = login["customer"]["id"].as_str().unwrap().parse().unwrap();
+    sqlx::query(payment).bind(world.company.uuid()).bind(gateway.uuid()).bind(ada.uuid()).execute(&world.pool).await.unwrap();
+    let exported = printed(&["customer", "export", login["customer"]["id"].as_str().unwrap()], &database).await;
+    let document: Value = serde_json::from_str(&exported).unwrap();
+    assert_eq!((document["orders"].as_array().unwrap().len(), &document["orders"][0]["id"]), (1, &own["uuid"]));
+    assert_eq!(document["payments"].as_array().unwrap().iter().map(|payment| &payment["transaction_id"]).collect::<Vec<_>>(), ["hers"]);
+    assert_eq!((&document["customer"]["email"], &document["customer"]["has_password"]), (&json!(EMAIL), &json!(true)));
+    assert_eq!(document["sessions"].as_array().unwrap().len(), 1);
+    assert!(!exported.contains("argon2") && !exported.contains("bob@") && !exported.contains(token(&login).split_once('|').unwrap().1));
+    let nobody = portico(&["customer", "export", "customer_01h455vb4pex5vsknk084sn02q"], &database).output().await.unwrap();
+    assert!(!nobody.status.success() && String::from_utf8_lossy(&nobody.stderr).contains("there is no customer"));
+}
+
+#[tokio::test]
+async fn the_start_warns_of_ids_that_are_taken_as_they_come() {
+    let world = World::new().await;
+    let warning = "anyone who knows a person's id can sign in as that person";
+    let database = ("database.url", world.database.as_str());
+    let silent = Service::start(&[database]).await;
+    assert!(!silent.log().contains(warning), "{}", silent.log());
+    let warned = Service::start(&[database, ("providers.idp_c.verification", "none")]).await;
+    assert!(warned.log().contains("WARN") && warned.log().contains(warning), "{}", warned.log());
+}
+
+#[tokio::test]
+async fn a_setting_that_would_stand_still_is_refused_by_name() {
+    for (key, nothing) in [("webhooks.concurrency", "0"), ("webhooks.poll_interval", "0s"), ("database.max_connections", "0")] {
+        let refused = portico(&["doctor"], &[(key, nothing)]).output().await.unwrap();
+        assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains(key), "{refused:?}");
+    }
+}
+
+/// The line of the doctor's report about `what`.
+fn line<'a>(report: &'a str, what: &str) -> &'a str {
+    report.lines().find(|line| line[6..].starts_with(what)).unwrap_or_else(|| panic!("{what}: {report}"))
+}
+
+#[tokio::test]
+async fn the_doctor_says_of_each_outside_service_whether_it_is_configured_and_answers() {
+    let world = World::new().await;
+    let database = ("database.url", world.database.as_str());
+    let report = printed(&["doctor"], &[database]).await;
+    for what in ["texts", "mail", "sign-in by idp-a", "sign-in by idp-b", "sign-in by idp-c", "cards"] {
+        assert!(line(&report, what).starts_with("note"), "{report}");
+    }
+    assert!(line(&report, "database").starts_with("ok") && line(&report, "migrations").starts_with("ok"), "{report}");
+
+    let (idp, cards, texts, mail) =
+        (IdentityProvider::start().await, CardProvider::start().await, MockServer::start().await, SmtpSink::start(false).await);
+    world.card_gateway(world.company).await;
+    idp.answer("GET", "/graph/v1.0/debug_token", wiremock::ResponseTemplate::new(200).set_body_json(json!({ "data": { "type": "APP" } })))
+        .await;
+    let (texts_url, card_url, mail_url, key) = (texts.uri(), cards.url(), mail.url(), world.application_key_setting.clone());
+    let mut settings: Vec<(&str, String)> = idp.settings();
+    settings.extend([
+        ("database.url", world.database.clone()),
+        ("application_key", key),
+        ("sms.providers", "twilio,log".to_owned()),
+        ("sms.twilio.base_url", texts_url),
+        ("sms.twilio.account_sid", "AC1".to_owned()),
+        ("sms.twilio.from", "+15005550006".to_owned()),
+        ("mail.smtp_url", mail_url),
+        ("providers.card.base_url", card_url),
+    ]);
+    let with = |changes: &[(&'static str, &str)]| {
+        let mut changed = settings.clone();
+        changed.extend(changes.iter().map(|(key, value)| (*key, (*value).to_owned())));
+        changed
+    };
+    let doctor = async |settings: Vec<(&str, String)>| {
+        let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let output = portico(&["doctor"], &settings).output().await.unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    let (healthy, report) = doctor(with(&[])).await;
+    assert!(healthy, "{report}");
+    for (what, words) in [
+        ("texts", "twilio is configured and answers"),
+        ("mail", "configured and answers"),
+        ("sign-in by idp-a", "2 of the keys"),
+        ("sign-in by idp-b", "2 of the keys"),
+        ("sign-in by idp-c", "is configured, and accepts the app id and its secret"),
+        ("cards", "the keys of 1 gateways can be used"),
+    ] {
+        assert!(line(&report, what).starts_with("ok") && line(&report, what).contains(words), "{report}");
+    }
+    assert!(report.contains("note  texts            log sends nothing"), "{report}");
+    assert!(texts.received_requests().await.unwrap().iter().all(|request| request.headers.get("authorization").is_none()));
+
+    let (nowhere, nobody) = ("http://127.0.0.1:9", "smtp://127.0.0.1:9");
+    let another_key = "BwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwcHBwc=";
+    for (changes, what, words) in [
+        (vec![("sms.twilio.base_url", nowhere)], "texts", "no response from http://127.0.0.1:9"),
+        (vec![("mail.smtp_url", nobody)], "mail", "is configured, but"),
+        (vec![("providers.idp_a.jwks_url", nowhere)], "sign-in by idp-a", "its keys cannot be fetched"),
+        (vec![("providers.idp_b.jwks_url", texts.uri().as_str())], "sign-in by idp-b", "status 404"),
+        (vec![("providers.idp_c.graph_url", nowhere)], "sign-in by idp-c", "the app id and its secret could not be verified"),
+        (vec![("providers.card.base_url", nowhere)], "cards", "no response from"),
+        (vec![("application_key", another_key)], "cards", "cannot decrypt the secret keys of 1 of 1 gateways"),
+    ] {
+        let (healthy, report) = doctor(with(&changes)).await;
+        assert!(!healthy && line(&report, what).starts_with("BAD") && line(&report, what).contains(words), "{report}");
+        assert!(!report.contains("graph secret"), "{report}");
+    }
+}
+
+/// Hundreds of concurrent sign-ins: requests beyond the queue are refused at once, memory does not grow, and other requests are
+/// served.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_flood_of_sign_ins_costs_no_memory_and_keeps_nobody_else_waiting() {
+    let world = World::new().await;
+    let login = world.register(EMAIL).await;
+    // The service uses the system clock, so tokens made in the world's time must be valid in it.
+    sqlx::query("update customer_tokens set expires_at = $1")
+        .bind(Clock::System.now() + chrono::TimeDelta::days(1))
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    let settings = [("database.url", world.database.as_str()), ("storefront.requests_per_minute", "1000000")];
+    let service = Service::start(&settings).await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let ask =
+        |method, path: &str| http.request(method, format!("http://{}/storefront/v1/{path}", service.address)).bearer_auth(&world.store_key);
+    let me = async || ask(reqwest::Method::GET, "customers/me").header("customer-token", token(&login)).send().await.unwrap().status();
+    let flood = async || {
+        let (queue_is_full, flood_is_over) = (Notify::new(), AtomicBool::new(false));
+        let sign_ins = (0..400).map(async |n| {
+            let body = json!({ "identity": format!("nobody{n}@example.com"), "password": PASSWORD });
+            let answer = ask(reqwest::Method::POST, "customers/login").body(body.to_string()).send().await;
+            if answer.as_ref().is_ok_and(|answer| answer.status() == 503) {
+                queue_is_full.notify_one();
+            }
+            answer
+        });
+        let sign_ins = async {
+            let answers = join_all(sign_ins).await;
+            flood_is_over.store(true, Ordering::SeqCst);
+            answers
+        };
+        // Every thread hashes by then, and 64 passwords wait for one: long enough to answer somebody who wants something else.
+        let others = async {
+            queue_is_full.notified().await;
+            let statuses = [me().await, me().await];
+            (statuses, flood_is_over.load(Ordering::SeqCst))
+        };
+        let (sign_ins, (statuses, came_too_late)) = tokio::join!(sign_ins, others);
+        assert_eq!(statuses, [200, 200]);
+        assert!(!came_too_late, "the others are answered while the passwords are hashed");
+        for _ in 0..20 {
+            assert_eq!(me().await, 200);
+        }
+        let sign_ins: Vec<_> = sign_ins.into_iter().map(Result::unwrap).collect();
+        let refused: Vec<_> = sign_ins.iter().filter(|answer| answer.status() == 503).collect();
+        assert!(!refused.is_empty(), "the queue has an end");
+        assert!(refused.iter().all(|answer| answer.headers()["retry-after"] == "1"));
+        let compared = sign_ins.iter().filter(|answer| answer.status() == 401).count();
+        assert_eq!(compared + refused.len(), 400);
+        assert!(compared >= 64);
+        service.memory()
+    };
+    // The name of a thread has 15 characters here.
+    assert_eq!(service.threads_named("password-hashin"), std::thread::available_parallelism().unwrap().get());
+    let first = flood().await;
+    let second = flood().await;
+    assert!(second <= first + 16, "{first} MiB, then {second} MiB");
+}

@@ -1,0 +1,74 @@
+//! What a running service logs, even where every line is asked for: nothing that lets somebody in, and nothing that tells who a customer is.
+
+use std::collections::HashSet;
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, token};
+use crate::support::program::Service;
+use crate::support::sms::twilio;
+use crate::support::smtp::{SmtpSink, code_in};
+
+/// The code in the last text that the provider was asked to send.
+async fn texted_code(provider: &wiremock::MockServer) -> String {
+    let requests = provider.received_requests().await.unwrap();
+    let form = url::form_urlencoded::parse(&requests.last().unwrap().body);
+    let body = form.into_iter().find(|(name, _)| name == "Body").unwrap().1.into_owned();
+    code_in(&format!("\n\n{body}"))
+}
+
+#[tokio::test]
+async fn no_line_of_the_log_holds_a_code_a_token_a_password_a_number_or_an_address() {
+    let world = World::new().await;
+    let mails = SmtpSink::start(false).await;
+    let (provider, mut settings) = twilio::provider(twilio::accepted()).await;
+    settings.extend([("database.url", world.database.clone()), ("mail.smtp_url", mails.url()), ("log.filter", "debug".to_owned())]);
+    let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    let service = Service::start(&settings).await;
+    let http = reqwest::Client::builder().no_proxy().build().unwrap();
+    let send = async |method: Method, path: &str, token: &str, body: Value| {
+        let request = http.request(method, format!("http://{}/storefront/v1/customers{path}", service.address));
+        let request = request.bearer_auth(&world.store_key).header("customer-token", token).body(body.to_string());
+        request.send().await.unwrap().json::<Value>().await.unwrap()
+    };
+    let post = async |path: &str, body: Value| send(Method::POST, path, "", body).await;
+    let mut secrets = vec![world.store_key.clone(), PASSWORD.to_owned(), "wrong password".to_owned()];
+    let mut codes = Vec::new();
+    let secret_of = |login: &Value| token(login).split_once('|').unwrap().1.to_owned();
+
+    // Registrations by mail and by text, sign-ins by password and by code, a wrong password, a wrong number, a number to be proven.
+    post("/request-creation-code", json!({ "mode": "email", "identity": EMAIL })).await;
+    let code = code_in(&mails.mails()[0]);
+    let ada = post("", json!({ "name": "Ada Byron", "identity": EMAIL, "code": code, "password": PASSWORD })).await;
+    codes.push(code);
+    secrets.push(secret_of(&ada));
+    secrets.push(secret_of(&post("/login", json!({ "identity": EMAIL, "password": PASSWORD })).await));
+    post("/login", json!({ "identity": EMAIL, "password": "wrong password" })).await;
+    post("/login-with-sms", json!({ "identity": EMAIL })).await;
+    let code = code_in(&mails.mails()[1]);
+    secrets.push(secret_of(&post("/verify-code", json!({ "identity": EMAIL, "code": code })).await));
+    codes.push(code);
+    post("/request-creation-code", json!({ "mode": "sms", "identity": "hello" })).await;
+    send(Method::POST, "/request-phone-verification", &token(&ada), json!({ "phone": PHONE })).await;
+    let code = texted_code(&provider).await;
+    let proven = send(Method::POST, "/verify-phone-number", &token(&ada), json!({ "code": code })).await;
+    assert_eq!(proven["customer"]["phone"], PHONE);
+    codes.push(code);
+    let me = send(Method::GET, "/me", &token(&ada), json!({})).await;
+    assert_eq!(me["email"], EMAIL);
+
+    let log = service.log();
+    assert!(log.contains("answered"), "it logs: {log}");
+    let told = [EMAIL, PHONE, &PHONE[1..], "Ada Byron"];
+    for secret in secrets.iter().map(String::as_str).chain(told) {
+        let line = log.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None, "{secret:?} is in the log");
+    }
+    // Six digits may be a part of an id or of a time.
+    let words: HashSet<_> = log.split(|character: char| !character.is_ascii_alphanumeric()).collect();
+    for code in codes {
+        assert!(!words.contains(code.as_str()), "{code} is in the log");
+    }
+}

@@ -1,0 +1,12 @@
+//! The program as a whole: its commands, its database, its documents.
+
+mod commands;
+mod database_away;
+mod instances;
+mod listen_command;
+mod logging;
+pub mod openapi;
+mod problems;
+mod setup_commands;
+mod storage;
+mod transport;

@@ -1,0 +1,188 @@
+//! The transport below requests: slow request heads, idle connections, endless bodies.
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use futures::future::join_all;
+use reqwest::Method;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::support::World;
+use crate::support::customers::{EMAIL, token};
+use crate::support::program::Service;
+
+#[tokio::test]
+async fn who_does_not_finish_the_head_of_a_request_is_hung_up_on() {
+    let world = World::with(&[("http.header_timeout", "200ms")]).await;
+    let mut slow = TcpStream::connect(world.address).await.unwrap();
+    slow.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ").await.unwrap();
+    let mut rest = Vec::new();
+    // Returns because the service closes the connection.
+    let _ = slow.read_to_end(&mut rest).await;
+    assert!(!rest.starts_with(b"HTTP/1.1 200"));
+    world.request(Method::GET, "/healthz").send().await.ok(200);
+}
+
+#[tokio::test]
+async fn who_says_nothing_at_all_is_hung_up_on() {
+    let world = World::with(&[("http.header_timeout", "200ms")]).await;
+    for beginning in ["", "P", "PRI", "GET /healthz HTTP/1.1\r\n"] {
+        let mut silent = TcpStream::connect(world.address).await.unwrap();
+        silent.write_all(beginning.as_bytes()).await.unwrap();
+        // Returns because the service closes the connection.
+        assert!(matches!(silent.read_to_end(&mut Vec::new()).await, Ok(0) | Err(_)), "{beginning:?}");
+    }
+}
+
+#[tokio::test]
+async fn who_speaks_http_2_is_hung_up_on_at_once() {
+    let world = World::new().await;
+    for preface in ["PRI * HTTP/2.0\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
+        let mut modern = TcpStream::connect(world.address).await.unwrap();
+        modern.write_all(preface.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        let ended = timeout(Duration::from_secs(20), modern.read_to_end(&mut answer)).await;
+        assert!(ended.is_ok() && (answer.is_empty() || answer.starts_with(b"HTTP/1.1 400")), "{preface:?}");
+    }
+}
+
+/// Connections that have sent this and no more.
+async fn crowd(address: SocketAddr, beginning: &str) -> Vec<TcpStream> {
+    let mut crowd = Vec::new();
+    for _ in 0..2_000 {
+        let mut connection = TcpStream::connect(address).await.unwrap();
+        connection.write_all(beginning.as_bytes()).await.unwrap();
+        crowd.push(connection);
+    }
+    crowd
+}
+
+#[tokio::test]
+async fn two_thousand_idle_connections_keep_nobody_waiting() {
+    let world = World::new().await;
+    for beginning in ["", "P", "PRI", "POST /storefront/v1/customers/login HTTP/1.1\r\n"] {
+        let idle = crowd(world.address, beginning).await;
+        world.request(Method::GET, "/healthz").send().await.ok(200);
+        drop(idle);
+    }
+}
+
+/// What a crowd costs that has begun a request and does not go on: as little as one that says nothing, whatever the machine.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn connections_that_have_only_begun_cost_no_processor_time() {
+    let world = World::new().await;
+    let service = Service::start(&[("database.url", world.database.as_str())]).await;
+    let mut costs = Vec::new();
+    for beginning in ["", "P", "PRI"] {
+        let idle = crowd(service.address, beginning).await;
+        // Once it answers somebody who came after the crowd, it has accepted the crowd.
+        let mut last = TcpStream::connect(service.address).await.unwrap();
+        last.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+        last.read_to_end(&mut Vec::new()).await.unwrap();
+        let before = service.processor_time();
+        // Time has to pass for it to be spent.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        costs.push(service.processor_time() - before);
+        drop(idle);
+    }
+    let (silent, begun) = (costs[0], costs[1].max(costs[2]));
+    assert!(begun <= 2 * silent + Duration::from_millis(50), "{silent:?} for a silent crowd, {begun:?} for one that has begun");
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_program_takes_the_open_files_it_may_have_and_says_when_there_are_no_more() {
+    let world = World::new().await;
+    let settings = [("database.url", world.database.as_str())];
+    let complaint = "a connection could not be accepted";
+    let answers = async |service: &Service| {
+        let mut stream = TcpStream::connect(service.address).await.unwrap();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        answer.starts_with(b"HTTP/1.1 200")
+    };
+    let connect = async |service: &Service| join_all((0..200).map(|_| TcpStream::connect(service.address))).await;
+
+    let service = Service::start_with_open_files((100, 1_000), &settings).await;
+    let idle = connect(&service).await;
+    assert!(answers(&service).await && !service.log().contains(complaint), "{}", service.log());
+    drop((idle, service));
+
+    let service = Service::start_with_open_files((100, 100), &settings).await;
+    let idle = connect(&service).await;
+    let complaining = async {
+        while !service.log().contains(complaint) {
+            tokio::task::yield_now().await;
+        }
+    };
+    timeout(Duration::from_secs(20), complaining).await.expect("it says that there are no more");
+    drop(idle);
+    assert!(answers(&service).await, "it goes on when there are some again");
+}
+
+#[tokio::test]
+async fn beyond_the_limit_connections_wait_until_another_one_ends() {
+    let world = World::with(&[("http.max_connections", "1")]).await;
+    let request = b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n";
+    let mut first = TcpStream::connect(world.address).await.unwrap();
+    let mut second = TcpStream::connect(world.address).await.unwrap();
+    second.write_all(request).await.unwrap();
+    let mut answer = vec![0; 4096];
+    for _ in 0..50 {
+        first.write_all(request).await.unwrap();
+        let length = first.read(&mut answer).await.unwrap();
+        assert!(answer[..length].starts_with(b"HTTP/1.1 200"));
+        assert_eq!(second.try_read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::WouldBlock, "nobody has answered the second");
+    }
+    drop(first);
+    let length = second.read(&mut answer).await.unwrap();
+    assert!(answer[..length].starts_with(b"HTTP/1.1 200"));
+}
+
+#[tokio::test]
+async fn a_body_without_end_is_cut_off_at_the_limit() {
+    let world = World::new().await;
+    let (mut answers, mut endless) = TcpStream::connect(world.address).await.unwrap().into_split();
+    let head = format!(
+        "POST /storefront/v1/customers/login HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n",
+        world.store_key
+    );
+    endless.write_all(head.as_bytes()).await.unwrap();
+    let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x1_0000));
+    let mut answer = [0; 12];
+    let pouring = async { while endless.write_all(chunk.as_bytes()).await.is_ok() {} };
+    let listening = async { answers.read_exact(&mut answer).await.unwrap() };
+    tokio::select! {
+        biased;
+        _ = listening => {}
+        () = async { pouring.await; std::future::pending().await } => {}
+    }
+    assert_eq!(&answer, b"HTTP/1.1 413");
+}
+
+#[tokio::test]
+async fn a_key_or_a_token_that_stands_there_twice_is_none() {
+    let world = World::new().await;
+    let (key, good) = (world.store_key.clone(), token(&world.register(EMAIL).await));
+    let status = async |headers: &[(&str, &str)]| {
+        let mut stream = TcpStream::connect(world.address).await.unwrap();
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let request = format!("GET /storefront/v1/customers/me HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{headers}\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer["HTTP/1.1 ".len()..][..3].to_owned()
+    };
+    let bearer = format!("Bearer {key}");
+    let (right, wrong) = (("authorization", bearer.as_str()), ("authorization", "Bearer store_0"));
+    let (valid, invalid) = (("customer-token", good.as_str()), ("Customer-Token", "1|x"));
+    assert_eq!(status(&[right, valid]).await, "200");
+    for twice in [[right, right, valid], [wrong, right, valid], [right, valid, valid], [right, invalid, valid], [right, valid, invalid]] {
+        assert_eq!(status(&twice).await, "401", "{twice:?}");
+    }
+}

@@ -1,0 +1,64 @@
+//! Bodies that cannot be taken.
+
+use reqwest::Method;
+
+use crate::resources::every_resource::of_every_resource;
+use crate::support::World;
+use crate::support::fleet::id;
+use crate::support::routes::{Kind, NOBODY, OTHER_ROUTES};
+
+#[tokio::test]
+async fn a_bad_body_is_a_problem_and_changes_nothing() {
+    of_every_resource(|resource| {
+        Box::pin(async move {
+            let record = resource.record().await;
+            let one = format!("/{}", id(&record));
+            let mut routes = Vec::new();
+            if resource.creates() {
+                routes.push((Method::POST, ""));
+            }
+            if resource.kind != Kind::Log {
+                routes.push((Method::PUT, one.as_str()));
+            }
+            for (method, rest) in routes {
+                let path = format!("/{}{rest}", resource.name());
+                let send = |body: &'static str| {
+                    resource.world.api(method.clone(), &path).header("content-type", "application/json").body(body).send()
+                };
+                for (body, status, code) in [
+                    ("{", 400, "json_invalid"),
+                    ("{}{}", 400, "json_invalid"),
+                    ("[]", 422, "body_invalid"),
+                    ("null", 422, "body_invalid"),
+                    (r#"{"nonsense":1}"#, 422, "body_invalid"),
+                    (r#"{"id":"another","version":7}"#, 422, "body_invalid"),
+                    (r#"{"company_id":"another"}"#, 422, "body_invalid"),
+                    (r#"{"meta":{"a":"\u0000"}}"#, 422, "body_invalid"),
+                ] {
+                    send(body).await.refused(status, code);
+                }
+                let form = resource.world.api(method.clone(), &path).header("content-type", "text/plain").body("{}");
+                form.send().await.refused(415, "media_type_unsupported");
+            }
+            let after = resource.ask(Method::GET, &one, None).await.ok(200);
+            let after = after.as_object().unwrap().values().next().unwrap().clone();
+            assert_eq!(after["updated_at"], record["updated_at"]);
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn routes_that_need_nothing_said_refuse_what_they_do_not_know() {
+    let world = World::new().await;
+    for (_, namespace, path) in OTHER_ROUTES.iter().filter(|(method, ..)| *method == Method::POST) {
+        let path = format!("/{namespace}/int/v1{}", path.replace("{uuid}", NOBODY));
+        let send = |kind: &'static str, body: &'static str| world.api(Method::POST, &path).header("content-type", kind).body(body).send();
+        for (body, status, code) in [("{", 400, "json_invalid"), (r#"{"nonsense":1}"#, 422, "body_invalid"), ("null", 422, "body_invalid")]
+        {
+            send("application/json", body).await.refused(status, code);
+        }
+        send("text/plain", "{}").await.refused(415, "media_type_unsupported");
+        assert_ne!(send("application/x-www-form-urlencoded", "").await.status, 415);
+    }
+}

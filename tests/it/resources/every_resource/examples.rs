@@ -1,0 +1,84 @@
+//! Of every kind of record an example, and what changes it.
+
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::resources::every_resource::Resource;
+use crate::support::customers::{EMAIL, PHONE};
+use crate::support::fleet::id;
+use crate::support::gateways::paid;
+
+impl Resource<'_> {
+    /// What a record is made from; nothing where it comes by itself, which it then has.
+    pub async fn example(&self) -> Option<Value> {
+        let world = self.world;
+        let body = match (self.namespace, self.plural) {
+            ("fleet", "orders") => json!({}),
+            ("fleet", "drivers" | "vehicles" | "fleets") => json!({ "name": "North" }),
+            ("fleet", "issues") => json!({ "report": "Flat tyre" }),
+            ("fleet", "proofs") => json!({ "order": id(&world.order(json!({})).await), "data": "M0 0L9 9" }),
+            ("fleet", "tracking-statuses") => json!({ "order": id(&world.order(json!({})).await), "status": "at_the_depot" }),
+            ("developers", "webhooks") => {
+                world.resolver.insert("hooks.example", &["127.0.0.1".parse().unwrap()]);
+                json!({ "url": "https://hooks.example:8443/" })
+            }
+            ("storefront", "stores") => json!({ "name": "Outlet" }),
+            ("developers", "api-keys") => json!({ "name": "Reports", "scopes": ["read"] }),
+            ("ledger", "gateways") => json!({ "name": "Cash", "driver": "manual" }),
+            ("ledger", "callbacks" | "payments") => {
+                let gateway = world.card().await;
+                world.call_back(&gateway, &paid("evt_1")).await.ok(200);
+                return None;
+            }
+            ("fleet", "tracking-numbers") | ("developers", "events") => {
+                world.order(json!({})).await;
+                return None;
+            }
+            ("developers", "deliveries") => {
+                let (_receiver, webhook) = world.subscriber("hooks.example").await;
+                world.developers(Method::POST, &format!("webhooks/{}/test", id(&webhook)), json!({})).await.ok(201);
+                return None;
+            }
+            ("developers", "replays") => {
+                let (_receiver, webhook) = world.subscriber("hooks.example").await;
+                let since = json!({ "since": world.clock.now() });
+                world.developers(Method::POST, &format!("webhooks/{}/replay", id(&webhook)), since).await.ok(202);
+                return None;
+            }
+            ("storefront", "customers" | "tokens" | "sign-ins") => {
+                world.register(EMAIL).await;
+                return None;
+            }
+            ("storefront", "texts") => {
+                world.register(PHONE).await;
+                return None;
+            }
+            ("inventory", "warehouses") => json!({ "name": "Harbour", "code": "HAM-1" }),
+            ("inventory", "stock-items") => {
+                let harbour = json!({ "name": "Harbour", "code": "HAM-1" });
+                let made = world.api(Method::POST, "/inventory/int/v1/warehouses").json(&harbour).send().await.ok(201);
+                json!({ "sku": "MUG", "warehouse": id(&made["warehouse"]), "quantity": 3 })
+            }
+            ("support", "tickets") => json!({ "subject": "Where is it?" }),
+            (namespace, plural) => panic!("{namespace}/int/v1/{plural} needs an example here"),
+        };
+        Some(body)
+    }
+
+    /// What changes a record, to something else each time.
+    pub(super) fn change(&self, time: u8) -> Value {
+        let text = format!("TEXT-{time}");
+        let member = match self.plural {
+            "orders" => "notes",
+            "issues" => "title",
+            "proofs" => "remarks",
+            "tracking-numbers" => "tracking_number",
+            "tracking-statuses" => "details",
+            "webhooks" => "description",
+            "stock-items" => return json!({ "quantity": 100 + i32::from(time) }),
+            "tickets" => "subject",
+            _ => "name",
+        };
+        json!({ member: text })
+    }
+}

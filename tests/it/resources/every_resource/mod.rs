@@ -1,0 +1,87 @@
+//! What holds for every kind of record, whoever keeps it: decisions, section 9. A new resource is found in the table of `api_keys.rs`,
+//! which its source, or the file that declares it, must be in; in `examples.rs` it needs an example.
+
+mod bodies;
+mod examples;
+mod parameters;
+mod reach;
+mod versions;
+
+use futures::future::BoxFuture;
+use reqwest::Method;
+use serde_json::Value;
+
+use crate::support::routes::{Kind, OTHER_ROUTES, RESOURCES};
+use crate::support::{Answer, World};
+
+/// A kind of record, and where it is.
+pub struct Resource<'a> {
+    pub world: &'a World,
+    pub namespace: &'a str,
+    pub plural: &'a str,
+    pub kind: Kind,
+}
+
+impl Resource<'_> {
+    /// A request about the resource: a record's id as the last part of the path, or what stands behind the plural.
+    async fn ask(&self, method: Method, rest: &str, body: Option<&Value>) -> Answer {
+        let path = format!("/{}/int/v1/{}{rest}", self.namespace, self.plural);
+        let request = self.world.api(method, &path);
+        match body {
+            Some(body) => request.json(body).send().await,
+            None => request.send().await,
+        }
+    }
+
+    /// A live record.
+    pub async fn record(&self) -> Value {
+        if let Some(body) = self.example().await {
+            let made = self.ask(Method::POST, "", Some(&body)).await.ok(201);
+            return made.as_object().unwrap().values().next().unwrap().clone();
+        }
+        let list = self.ask(Method::GET, "?limit=1", None).await.ok(200);
+        list[self.plural.replace('-', "_")][0].clone()
+    }
+
+    /// The routes of a record that there are.
+    fn of_one(&self) -> Vec<Method> {
+        match self.kind {
+            Kind::Log => vec![Method::GET],
+            Kind::Changeable | Kind::Recorded => vec![Method::GET, Method::PUT],
+            Kind::Editable => vec![Method::GET, Method::PUT, Method::DELETE],
+        }
+    }
+
+    fn creates(&self) -> bool {
+        matches!(self.kind, Kind::Recorded | Kind::Editable)
+    }
+
+    /// Whether a route besides the five has this method and path.
+    fn has_other_route(&self, method: &Method, rest: &str) -> bool {
+        let path = format!("/{}{rest}", self.plural);
+        OTHER_ROUTES.iter().any(|(other, namespace, address)| other == method && *namespace == self.namespace && *address == path)
+    }
+
+    /// Shown where a story goes wrong.
+    pub fn name(&self) -> String {
+        format!("{}/int/v1/{}", self.namespace, self.plural)
+    }
+}
+
+/// Tells the story of every resource, each in a world of its own.
+pub async fn of_every_resource(story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
+    of_every_resource_with(&[], story).await;
+}
+
+/// The same in worlds with some settings changed.
+pub async fn of_every_resource_with(changes: &[(&str, &str)], story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
+    for (namespace, plural, kind) in RESOURCES {
+        let world = World::with(changes).await;
+        let resource = Resource { world: &world, namespace, plural, kind: *kind };
+        #[expect(clippy::print_stdout, reason = "where a story goes wrong, its last line says of which resource")]
+        {
+            println!("{}", resource.name());
+        }
+        story(&resource).await;
+    }
+}

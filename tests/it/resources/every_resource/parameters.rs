@@ -1,0 +1,57 @@
+//! What stands behind the `?` of an address.
+
+use reqwest::Method;
+use serde_json::json;
+
+use crate::resources::every_resource::of_every_resource;
+use crate::support::World;
+use crate::support::fleet::id;
+use crate::support::routes::{NOBODY, all_routes};
+
+#[tokio::test]
+async fn an_unknown_parameter_is_refused_by_name() {
+    of_every_resource(|resource| {
+        Box::pin(async move {
+            resource.record().await;
+            for (parameters, name) in [
+                ("?nonsense=1", "nonsense"),
+                ("?company_id=1", "company_id"),
+                ("?limit=0", "limit"),
+                ("?sort=id", "sort"),
+                ("?after=x", "after"),
+            ] {
+                let refusal = resource.ask(Method::GET, parameters, None).await.refused(422, "parameter_invalid");
+                assert_eq!(refusal["parameter"], name);
+            }
+            let list = resource.ask(Method::GET, "?limit=1&sort=created_at", None).await.ok(200);
+            assert_eq!((list[resource.plural.replace('-', "_")].as_array().unwrap().len(), &list["meta"]["per_page"]), (1, &json!(1)));
+        })
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn routes_that_take_no_parameters_refuse_them_by_name() {
+    let world = World::new().await;
+    for (method, path) in all_routes(NOBODY) {
+        for (parameters, name) in [("nonsense=1", "nonsense"), ("Limit=5", "Limit"), ("=1", ""), ("a%26b", "a&b")] {
+            let request = |key: &str| world.request(method.clone(), &format!("{path}?{parameters}")).key(key).json(&json!({})).send();
+            assert_eq!(request(&world.api_key).await.refused(422, "parameter_invalid")["parameter"], name, "{method} {path}");
+            request("key_").await.refused(401, "api_key_invalid");
+        }
+    }
+    of_every_resource(|resource| {
+        Box::pin(async move {
+            let record = resource.record().await;
+            let path = format!("/{}/{}", resource.name(), id(&record));
+            let before = resource.world.api(Method::GET, &path).send().await;
+            for method in resource.of_one() {
+                let request = resource.world.api(method, &format!("{path}?nonsense=1")).json(&resource.change(1));
+                request.send().await.refused(422, "parameter_invalid");
+            }
+            let after = resource.world.api(Method::GET, &path).send().await;
+            assert_eq!((after.header("etag"), &after.body), (before.header("etag"), &before.body));
+        })
+    })
+    .await;
+}

@@ -1,0 +1,187 @@
+//! Unverified identities: a customer who proves an identity takes it over from one who merely typed it, and typing it gives no
+//! access (decisions, section 3, Proof).
+
+use chrono::TimeDelta;
+use futures::future::join;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::customers::{EMAIL, PHONE, token, wrong};
+use crate::support::identity_provider::{APP, IdentityProvider, claims_of_b, rsa, with};
+
+const OTHER: &str = "+12025550199";
+
+async fn me(world: &World, login: &Value) -> Value {
+    world.storefront_get("customers/me").token(&token(login)).send().await.ok(200)
+}
+
+#[tokio::test]
+async fn whoever_loses_a_claim_is_shown_without_it_at_once_and_told_of_as_updated() {
+    let world = World::new().await;
+    let updated =
+        "select count(*) from events where name = 'customer.updated' and convert_from(body, 'UTF8')::jsonb -> 'data' -> 'phone' = 'null'";
+    let eve = world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
+    // By registering.
+    assert_eq!(me(&world, &eve).await["phone"], PHONE);
+    world.register(PHONE).await;
+    assert_eq!(me(&world, &eve).await["phone"], Value::Null);
+    assert_eq!(world.count(updated).await, 1);
+
+    // By verifying the number.
+    let mallory = world.register_with("mallory@example.com", json!({ "phone": OTHER })).await;
+    assert_eq!(me(&world, &mallory).await["phone"], OTHER);
+    let ada = token(&world.register(EMAIL).await);
+    world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": OTHER })).send().await.ok(200);
+    let code = json!({ "code": world.last_code() });
+    world.storefront("customers/verify-phone-number").token(&ada).json(&code).send().await.ok(200);
+    assert_eq!(me(&world, &mallory).await["phone"], Value::Null);
+    assert_eq!(world.count(updated).await, 2);
+}
+
+#[tokio::test]
+async fn a_right_code_for_a_claim_does_not_forgive_the_wrong_ones_for_the_number() {
+    let world = World::new().await;
+    let eve = world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
+    world.pass(TimeDelta::minutes(2));
+    // Eve guesses the owner's code ...
+    let code = world.creation_code(PHONE).await;
+    for _ in 0..5 {
+        world.open_account(PHONE, &wrong(&code)).await;
+    }
+    // ... and in between signs in with a code mailed to her, because she once typed that number.
+    world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
+    let login = world.verify(PHONE, world.last_code()).await.ok(200);
+    assert_eq!(login["customer"]["id"], eve["customer"]["id"]);
+    world.pass(TimeDelta::minutes(1));
+    let code = world.creation_code(PHONE).await;
+    for _ in 0..4 {
+        world.open_account(PHONE, &wrong(&code)).await.refused(422, "code_invalid");
+    }
+    world.open_account(PHONE, &wrong(&code)).await.refused(429, "identity_locked_out");
+    world.open_account(PHONE, &code).await.refused(429, "identity_locked_out");
+}
+
+#[tokio::test]
+async fn a_right_code_of_the_owner_forgives_them_however_it_travelled() {
+    let world = World::new().await;
+    world.register(PHONE).await;
+    world.pass(TimeDelta::minutes(2));
+    sqlx::query("update customers set email = $1, email_verified_at = now()").bind(EMAIL).execute(&world.pool).await.unwrap();
+    sqlx::query("update stores set texts_paused_at = now(), texts_paused_reason = 'by hand'").execute(&world.pool).await.unwrap();
+    for _ in 0..3 {
+        let code = world.sign_in_code(PHONE).await;
+        for _ in 0..4 {
+            world.verify(PHONE, wrong(&code)).await.refused(422, "code_invalid");
+        }
+        world.verify(PHONE, code).await.ok(200);
+        world.pass(TimeDelta::minutes(1));
+    }
+}
+
+#[tokio::test]
+async fn a_right_code_for_a_claim_at_the_edge_of_the_lock_out_counts_for_nothing() {
+    let world = World::new().await;
+    world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
+    world.pass(TimeDelta::minutes(2));
+    let code = world.creation_code(PHONE).await;
+    for _ in 0..5 {
+        world.open_account(PHONE, &wrong(&code)).await;
+    }
+    world.pass(TimeDelta::minutes(1));
+    let code = world.creation_code(PHONE).await;
+    for _ in 0..4 {
+        world.open_account(PHONE, &wrong(&code)).await.refused(422, "code_invalid");
+    }
+    // The tenth guess is correct and does not count as wrong: the owner of the number is not locked out.
+    world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
+    world.verify(PHONE, world.last_code()).await.ok(200);
+    world.open_account(PHONE, &code).await.ok(201);
+}
+
+#[tokio::test]
+async fn two_customers_who_prove_what_the_other_one_typed_do_not_wait_in_a_circle() {
+    for _ in 0..5 {
+        let world = World::new().await;
+        let ada = token(&world.register_with(EMAIL, json!({ "phone": PHONE })).await);
+        let bob = token(&world.register_with("bob@example.com", json!({ "phone": OTHER })).await);
+        let mut codes = Vec::new();
+        for (who, phone) in [(&ada, OTHER), (&bob, PHONE)] {
+            world.storefront("customers/request-phone-verification").token(who).json(&json!({ "phone": phone })).send().await.ok(200);
+            codes.push(json!({ "code": world.last_code() }));
+        }
+        let confirm = |who: &str, code: &Value| world.storefront("customers/verify-phone-number").token(who).json(code).send();
+        let (adas, bobs) = join(confirm(&ada, &codes[0]), confirm(&bob, &codes[1])).await;
+        assert_eq!(adas.ok(200)["customer"]["phone"], OTHER);
+        assert_eq!(bobs.ok(200)["customer"]["phone"], PHONE);
+    }
+}
+
+#[tokio::test]
+async fn who_registers_with_a_number_and_who_verifies_it_do_not_wait_in_a_circle() {
+    for _ in 0..10 {
+        let world = World::new().await;
+        world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
+        let bob = token(&world.register("bob@example.com").await);
+        world.storefront("customers/request-phone-verification").token(&bob).json(&json!({ "phone": PHONE })).send().await.ok(200);
+        let bobs = json!({ "code": world.last_code() });
+        world.pass(TimeDelta::seconds(30));
+        let code = world.creation_code(PHONE).await;
+        let verified = world.storefront("customers/verify-phone-number").token(&bob).json(&bobs).send();
+        let (registered, verified) = join(world.open_account(PHONE, &code), verified).await;
+        match registered.status {
+            201 => verified.refused(422, "phone_taken"),
+            _ => {
+                registered.refused(422, "account_exists");
+                verified.ok(200)
+            }
+        };
+        assert_eq!(world.count("select count(*) from customers where phone is not null").await, 1);
+    }
+}
+
+#[tokio::test]
+async fn who_registers_with_an_address_and_who_is_vouched_for_do_not_wait_in_a_circle() {
+    let idp = IdentityProvider::start().await;
+    for _ in 0..10 {
+        let world = idp.world(&[]).await;
+        world.register_with(PHONE, json!({ "email": EMAIL })).await;
+        let code = world.creation_code(EMAIL).await;
+        let claims = with(&claims_of_b(&world, "7"), json!({ "email": EMAIL, "email_verified": true }));
+        let body = json!({ "idToken": rsa().sign(&claims), "clientId": APP });
+        let vouched = world.storefront("customers/login-with-idp-b").json(&body).send();
+        let (registered, vouched) = join(world.open_account(EMAIL, &code), vouched).await;
+        let vouched = vouched.ok(200);
+        match registered.status {
+            201 => assert_eq!(vouched["customer"]["id"], registered.body["customer"]["id"]),
+            _ => drop(registered.refused(422, "account_exists")),
+        }
+        assert_eq!(world.count("select count(*) from customers where email is not null").await, 1);
+    }
+}
+
+#[tokio::test]
+async fn a_customer_who_asks_for_two_numbers_at_once_does_not_wait_in_a_circle() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    let ask = |phone: &str| world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": phone })).send();
+    for _ in 0..5 {
+        let (one, other) = join(ask(PHONE), ask(OTHER)).await;
+        one.ok(200);
+        other.ok(200);
+        // The last request of the two replaced the code of the other.
+        assert_eq!(world.count("select count(*) from verification_codes where purpose = 'verify_phone'").await, 1);
+        world.pass(TimeDelta::minutes(15));
+    }
+}
+
+#[tokio::test]
+async fn a_code_on_its_way_to_a_number_the_customer_has_left_lets_nobody_in() {
+    let world = World::new().await;
+    let ada = token(&world.register(PHONE).await);
+    world.pass(TimeDelta::minutes(2));
+    let to_the_old_number = world.sign_in_code(PHONE).await;
+    world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": OTHER })).send().await.ok(200);
+    let code = json!({ "code": world.last_code() });
+    world.storefront("customers/verify-phone-number").token(&ada).json(&code).send().await.ok(200);
+    world.verify(PHONE, to_the_old_number).await.refused(422, "code_invalid");
+}

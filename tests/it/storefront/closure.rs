@@ -1,0 +1,202 @@
+//! Closing an account: interface 1, rule 8; decisions, section 3 (Closure).
+
+use chrono::TimeDelta;
+use reqwest::Method;
+use serde_json::json;
+
+use crate::support::World;
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, token, wrong};
+
+#[tokio::test]
+async fn a_closed_account_lets_nobody_in_and_its_identity_may_register_again() {
+    let world = World::new().await;
+    let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let ada = token(&login);
+    let device = json!({ "platform": "ios", "token": "apns" });
+    world.storefront("customers/register-device").token(&ada).json(&device).send().await.ok(200);
+
+    let asked = world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+    assert_eq!(asked, json!({ "status": "ok", "method": "email" }));
+    let code = world.last_code();
+    let confirm = |code: String| world.storefront("customers/confirm-account-closure").token(&ada).json(&json!({ "code": code }));
+    confirm(wrong(&code)).send().await.refused(422, "code_invalid");
+    assert_eq!(confirm(code).send().await.ok(200), json!({ "status": "ok" }));
+
+    world.storefront_get("customers/me").token(&ada).send().await.refused(401, "customer_token_invalid");
+    let password = json!({ "identity": EMAIL, "password": PASSWORD });
+    world.storefront("customers/login").json(&password).send().await.refused(401, "credentials_invalid");
+    assert_eq!(world.count("select count(*) from devices").await, 0);
+    assert_eq!(world.count("select count(*) from events where name = 'customer.closed'").await, 1);
+
+    world.pass(TimeDelta::minutes(2));
+    let again = world.register(EMAIL).await;
+    assert_ne!(again["customer"]["id"], login["customer"]["id"]);
+}
+
+#[tokio::test]
+async fn the_code_goes_to_the_number_or_by_mail_when_the_text_cannot_be_sent() {
+    let world = World::new().await;
+    let ada = token(&world.register(PHONE).await);
+    world.pass(TimeDelta::minutes(2));
+    let ask = || world.storefront("customers/account-closure").token(&ada).send();
+    assert_eq!(ask().await.ok(200)["method"], "sms");
+    world.pass(TimeDelta::minutes(2));
+    sqlx::query("update stores set texts_paused_at = now(), texts_paused_reason = 'by hand'").execute(&world.pool).await.unwrap();
+    ask().await.refused(423, "texts_paused");
+    sqlx::query("update customers set email = $1, email_verified_at = now()").bind(EMAIL).execute(&world.pool).await.unwrap();
+    world.pass(TimeDelta::seconds(1));
+    assert_eq!(ask().await.ok(200)["method"], "email");
+    assert_eq!(world.messages()[0].to, EMAIL);
+}
+
+#[tokio::test]
+async fn an_account_without_anything_proven_cannot_get_a_code() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    sqlx::query("update customers set email_verified_at = null").execute(&world.pool).await.unwrap();
+    world.storefront("customers/account-closure").token(&ada).send().await.refused(422, "contact_missing");
+}
+
+async fn close(world: &World, token: &str) {
+    world.storefront("customers/account-closure").token(token).send().await.ok(200);
+    let body = json!({ "code": world.last_code() });
+    world.storefront("customers/confirm-account-closure").token(token).json(&body).send().await.ok(200);
+}
+
+#[tokio::test]
+async fn a_closed_account_is_erased_thirty_days_later() {
+    let world = World::new().await;
+    let ada = token(&world.register_with(EMAIL, json!({ "phone": PHONE, "password": PASSWORD })).await);
+    close(&world, &ada).await;
+
+    let personal = "select count(*) from customers where name <> '' or email is not null or phone is not null or password_hash is not null";
+    world.pass(TimeDelta::days(30) - TimeDelta::seconds(1));
+    world.state.storefront.sweep().await.unwrap();
+    assert_eq!(world.count(personal).await, 1);
+    world.pass(TimeDelta::seconds(1));
+    world.state.storefront.sweep().await.unwrap();
+    assert_eq!(world.count(personal).await, 0);
+    assert_eq!(world.count("select count(*) from sign_ins where identity is not null or address <> ''").await, 0);
+}
+
+#[tokio::test]
+async fn nothing_tells_who_an_erased_customer_was() {
+    let world = World::new().await;
+    let login = world.register_with(PHONE, json!({ "email": EMAIL, "name": "Ada Lovelace", "password": PASSWORD })).await;
+    let (ada, id) = (token(&login), login["customer"]["id"].as_str().unwrap());
+    let profile = json!({ "title": "Countess", "photo_url": "https://example.com/ada.jpg", "meta": { "born": "in London" } });
+    let path = format!("/storefront/v1/customers/{id}");
+    world.request(Method::PUT, &path).key(&world.store_key).token(&ada).json(&profile).send().await.ok(200);
+    world
+        .storefront("customers/register-device")
+        .token(&ada)
+        .json(&json!({ "platform": "ios", "token": "apns of ada" }))
+        .send()
+        .await
+        .ok(200);
+    // The customer was refused by password and by code, and the guard refused a text; each refusal was recorded.
+    for identity in [PHONE, EMAIL] {
+        let body = json!({ "identity": identity, "password": "wrong password" });
+        world
+            .storefront("customers/login")
+            .header("user-agent", "Ada's phone")
+            .json(&body)
+            .send()
+            .await
+            .refused(401, "credentials_invalid");
+        world.verify(identity, "123456").await.refused(422, "code_invalid");
+    }
+    world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.refused(429, "number_cooldown");
+    world.pass(TimeDelta::minutes(2));
+    close(&world, &ada).await;
+    let bob = world.register("bob@example.com").await;
+
+    world.pass(TimeDelta::days(31));
+    world.state.storefront.sweep().await.unwrap();
+    let mut conn = world.pool.acquire().await.unwrap();
+    for what in [
+        "customers",
+        "customer_tokens",
+        "sign_ins",
+        "texts",
+        "devices",
+        "verification_codes",
+        "wrong_codes",
+        "provider_links",
+        "rate_limits",
+    ] {
+        let dump: String =
+            sqlx::query_scalar(sqlx::AssertSqlSafe(format!("select coalesce(string_agg({what}::text, ' '), '') from {what}")))
+                .fetch_one(&mut *conn)
+                .await
+                .unwrap();
+        for personal in [PHONE, "Lovelace", "ada@", "Countess", "ada.jpg", "London", "apns of ada", "Ada's phone"] {
+            assert!(!dump.contains(personal), "{what} still tells {personal}: {dump}");
+        }
+    }
+    drop(conn);
+    // Past texts and sign-ins are still counted, and other customers are not erased.
+    assert_eq!(world.count("select count(*) from texts where number_range = '+1201555'").await, 3);
+    assert_eq!(world.count("select count(*) from sign_ins where outcome <> 'signed_in'").await, 4);
+    assert_eq!(world.count("select count(*) from sign_ins where identity = 'bob@example.com'").await, 1);
+    world.storefront_get("customers/me").token(&token(&bob)).send().await.ok(200);
+}
+
+#[tokio::test]
+async fn the_number_of_somebody_who_left_keeps_what_its_next_owner_did() {
+    let world = World::with(&[("storefront.erase_after", "0s")]).await;
+    let first = token(&world.register(PHONE).await);
+    world.pass(TimeDelta::minutes(2));
+    close(&world, &first).await;
+    world.pass(TimeDelta::minutes(2));
+    world.register(PHONE).await;
+    // During the first day, the guard still counts the texts sent to the number.
+    world.state.storefront.sweep().await.unwrap();
+    assert_eq!(world.count("select count(*) from texts where number is not null").await, 3);
+    world.pass(TimeDelta::days(1));
+    world.state.storefront.sweep().await.unwrap();
+    assert_eq!(world.count("select count(*) from customers where erased_at is not null and phone is null").await, 1);
+    assert_eq!(world.count("select count(*) from texts where number is not null").await, 1);
+    assert_eq!(world.count("select count(*) from sign_ins where identity is not null").await, 1);
+}
+
+#[tokio::test]
+async fn orders_stay_when_their_customer_has_gone() {
+    let world = World::new().await;
+    let login = world.register(EMAIL).await;
+    let order = world.order(json!({ "customer": login["customer"]["id"] })).await;
+    close(&world, &token(&login)).await;
+    world.pass(TimeDelta::days(30));
+    world.state.storefront.sweep().await.unwrap();
+    let path = format!("/fleet/int/v1/orders/{}", order["id"].as_str().unwrap());
+    let found = world.api(Method::GET, &path).send().await.ok(200);
+    assert_eq!(found["order"]["customer"], login["customer"]["id"]);
+}
+
+#[tokio::test]
+async fn a_code_on_its_way_when_the_account_closes_lets_nobody_in() {
+    let world = World::new().await;
+    let ada = token(&world.register(PHONE).await);
+    world.pass(TimeDelta::minutes(2));
+    let on_its_way = world.sign_in_code(PHONE).await;
+    world.pass(TimeDelta::seconds(30));
+    close(&world, &ada).await;
+    world.verify(PHONE, on_its_way.clone()).await.refused(422, "code_invalid");
+    // The code does not open the account of the next customer who registers with the number either.
+    world.pass(TimeDelta::seconds(30));
+    world.register(PHONE).await;
+    world.verify(PHONE, on_its_way).await.refused(422, "code_invalid");
+}
+
+#[tokio::test]
+async fn one_confirmation_of_many_at_once_closes_the_account() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
+    let body = json!({ "code": world.last_code() });
+    let confirm = || world.storefront("customers/confirm-account-closure").token(&ada).json(&body).send();
+    let answers = futures::future::join_all((0..10).map(|_| confirm())).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);
+    assert!(answers.iter().all(|answer| [200, 401, 422, 429].contains(&answer.status)), "{answers:?}");
+    assert_eq!(world.count("select count(*) from events where name = 'customer.closed'").await, 1);
+}

@@ -1,0 +1,147 @@
+//! Unusual ways of guessing codes: what counts as a guess, and what a guess is worth (decisions, section 4).
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use reqwest::Method;
+use serde_json::json;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::support::World;
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, registered, wrong};
+
+const OTHER: &str = "+12015550199";
+const GUESSES: &str = "select guesses::bigint from verification_codes where purpose = 'sign_in'";
+
+#[tokio::test]
+async fn a_right_code_that_came_during_a_lock_out_works_when_it_is_over() {
+    let world = registered().await;
+    for _ in 0..10 {
+        world.verify(PHONE, "123456").await;
+    }
+    world.pass(TimeDelta::minutes(10));
+    let code = world.sign_in_code(PHONE).await;
+    let refusal = world.verify(PHONE, code.clone()).await.refused(429, "identity_locked_out");
+    assert_eq!(refusal["retry_after"], 300);
+    world.pass(TimeDelta::minutes(5) - TimeDelta::microseconds(1));
+    assert_eq!(world.verify(PHONE, code.clone()).await.refused(429, "identity_locked_out")["retry_after"], 1);
+    world.pass(TimeDelta::microseconds(1));
+    world.verify(PHONE, code).await.ok(200);
+}
+
+#[tokio::test]
+async fn guesses_during_a_lock_out_do_not_make_it_longer() {
+    let world = registered().await;
+    for _ in 0..10 {
+        world.verify(PHONE, "123456").await;
+    }
+    for _ in 0..14 {
+        world.pass(TimeDelta::minutes(1));
+        world.verify(PHONE, "123456").await.refused(429, "identity_locked_out");
+    }
+    world.pass(TimeDelta::minutes(1));
+    let code = world.sign_in_code(PHONE).await;
+    world.verify(PHONE, code).await.ok(200);
+}
+
+#[tokio::test]
+async fn whoever_guesses_and_hangs_up_has_guessed() {
+    let world = registered().await;
+    let code = world.sign_in_code(PHONE).await;
+    // The store is cached by now, so the request first waits for the guess.
+    world.storefront_get("customers/me").send().await.refused(401, "customer_token_invalid");
+    let body = json!({ "identity": PHONE, "code": wrong(&code) }).to_string();
+    let request = format!(
+        "POST /storefront/v1/customers/verify-code HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n{body}",
+        world.store_key,
+        body.len()
+    );
+    for guess in 1..=3 {
+        let mut hasty = TcpStream::connect(world.address).await.unwrap();
+        hasty.write_all(request.as_bytes()).await.unwrap();
+        drop(hasty);
+        let counted = async {
+            while world.count(GUESSES).await < guess {
+                tokio::task::yield_now().await;
+            }
+        };
+        timeout(Duration::from_secs(10), counted).await.expect("the guess is counted");
+    }
+    let refusal = world.verify(PHONE, wrong(&code)).await.refused(422, "code_invalid");
+    assert_eq!(refusal["attempts_left"], 1);
+}
+
+#[tokio::test]
+async fn two_codes_in_one_body_are_no_guess_at_all() {
+    let world = registered().await;
+    let code = world.sign_in_code(PHONE).await;
+    let verify = |body: String| world.storefront("customers/verify-code").header("content-type", "application/json").body(body).send();
+    for body in [
+        format!(r#"{{"identity":"{PHONE}","code":"{}","code":"{code}"}}"#, wrong(&code)),
+        format!(r#"{{"identity":"{PHONE}","code":"{code}","code":"{code}"}}"#),
+        format!(r#"{{"identity":"{OTHER}","identity":"{PHONE}","code":"{code}"}}"#),
+    ] {
+        verify(body).await.refused(422, "body_invalid");
+    }
+    assert_eq!(world.count(GUESSES).await, 0);
+    world.verify(PHONE, code).await.ok(200);
+}
+
+#[tokio::test]
+async fn what_is_kept_of_a_code_is_worth_nothing_under_another_key_or_for_another_code() {
+    let world = registered().await;
+    world.register(OTHER).await;
+    world.pass(TimeDelta::minutes(2));
+    let code = world.sign_in_code(PHONE).await;
+    // An attacker with the database but without the application key could try all possible codes.
+    let stranger = World::on(&world.database, &[]).await;
+    let body = json!({ "identity": PHONE, "code": code });
+    stranger.clock.advance(world.clock.now() - stranger.clock.now());
+    stranger.storefront("customers/verify-code").key(&world.store_key).json(&body).send().await.refused(422, "code_invalid");
+    // An attacker who can write to the database, but knows only their own code, could copy its digest to another identity.
+    let others = world.sign_in_code(OTHER).await;
+    sqlx::query(
+        "update verification_codes set digest = (select digest from verification_codes where identity = $1 and purpose = 'sign_in')
+         where identity = $2 and purpose = 'sign_in'",
+    )
+    .bind(PHONE)
+    .bind(OTHER)
+    .execute(&world.pool)
+    .await
+    .unwrap();
+    for guess in [&code, &others] {
+        world.verify(OTHER, guess.clone()).await.refused(422, "code_invalid");
+    }
+    world.verify(PHONE, code).await.ok(200);
+}
+
+#[tokio::test]
+async fn whoever_finds_the_queue_of_passwords_full_has_neither_guessed_nor_used_a_code() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let code = world.creation_code(PHONE).await;
+    let login = |identity: String, password: &str| {
+        let body = json!({ "identity": identity, "password": password });
+        world.storefront("customers/login").json(&body).send()
+    };
+    let register = || {
+        let body = json!({ "name": "Grace", "identity": PHONE, "code": code, "password": PASSWORD });
+        world.storefront("customers").json(&body).send()
+    };
+    // More wrong passwords for one customer than the limit, and more registrations than the attempts of a code.
+    let flood = join_all((0..300).map(|n| login(format!("nobody{n}@example.com"), PASSWORD)));
+    let of_ada = join_all((0..10).map(|_| login(EMAIL.to_owned(), "wrong password")));
+    let of_grace = join_all((0..5).map(|_| register()));
+    let (_, of_ada, of_grace) = tokio::join!(flood, of_ada, of_grace);
+    let busy = |answers: &[crate::support::Answer]| answers.iter().filter(|answer| answer.body["code"] == "overloaded").count();
+    assert!(busy(&of_ada) > 0 && busy(&of_grace) > 0, "the queue was full: {of_ada:?} {of_grace:?}");
+    login(EMAIL.to_owned(), PASSWORD).await.ok(200);
+    if of_grace.iter().all(|answer| answer.status != 201) {
+        register().await.ok(201);
+    }
+    assert_eq!(world.count("select count(*) from customers").await, 2);
+    world.request(Method::GET, "/healthz").send().await.ok(200);
+}

@@ -1,0 +1,140 @@
+//! The limit of mails to one mailbox: for all senders, spellings of the address and instances.
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use serde_json::json;
+
+use crate::support::customers::{EMAIL, PHONE, token};
+use crate::support::smtp::SmtpSink;
+use crate::support::{Answer, World};
+
+const DAY: TimeDelta = TimeDelta::days(1);
+
+async fn with_limit(mails: &str) -> World {
+    World::with(&[("storefront.daily_mails_per_mailbox", mails)]).await
+}
+
+async fn ask_to_register(world: &World, address: &str) -> Answer {
+    world.storefront("customers/request-creation-code").json(&json!({ "identity": address })).send().await
+}
+
+async fn ask_to_sign_in(world: &World, identity: &str) -> Answer {
+    world.storefront("customers/login-with-sms").json(&json!({ "identity": identity })).send().await
+}
+
+async fn ask_to_verify(world: &World, token: &str, address: &str) -> Answer {
+    world.storefront("customers/request-email-verification").token(token).json(&json!({ "email": address })).send().await
+}
+
+#[tokio::test]
+async fn a_mailbox_gets_twenty_mails_in_any_day() {
+    let world = World::new().await;
+    for _ in 0..20 {
+        ask_to_register(&world, EMAIL).await.ok(200);
+        world.pass(TimeDelta::minutes(1));
+    }
+    let refusal = ask_to_register(&world, EMAIL).await.refused(429, "email_cooldown");
+    assert_eq!(refusal["retry_after"], (DAY - TimeDelta::minutes(20)).num_seconds());
+    assert_eq!(world.messages().len(), 20);
+    ask_to_register(&world, "grace@example.com").await.ok(200);
+    // The window slides: capacity returns as the oldest mail leaves it.
+    world.pass(DAY - TimeDelta::minutes(20));
+    ask_to_register(&world, EMAIL).await.ok(200);
+    ask_to_register(&world, "ada+2@example.com").await.refused(429, "email_cooldown");
+}
+
+#[tokio::test]
+async fn every_mail_counts_whoever_names_the_address_and_whatever_for() {
+    let world = with_limit("3").await;
+    let ada = token(&world.register(PHONE).await);
+    let bob = token(&world.register("bob@example.com").await);
+    ask_to_register(&world, EMAIL).await.ok(200);
+    ask_to_verify(&world, &ada, EMAIL).await.ok(200);
+    let code = world.last_code();
+    // A second request within the minute sends no second mail, so it needs no capacity.
+    ask_to_verify(&world, &ada, EMAIL).await.ok(200);
+    ask_to_verify(&world, &bob, EMAIL).await.ok(200);
+    world.pass(TimeDelta::minutes(1));
+    ask_to_verify(&world, &bob, EMAIL).await.refused(429, "email_cooldown");
+    ask_to_register(&world, EMAIL).await.refused(429, "email_cooldown");
+    // Codes that were sent before stay valid.
+    world.storefront("customers/verify-email").token(&ada).json(&json!({ "code": code })).send().await.ok(200);
+}
+
+#[tokio::test]
+async fn nobody_is_kept_out_of_their_account_by_others_who_name_its_address() {
+    let world = with_limit("1").await;
+    let ada = token(&world.register(EMAIL).await);
+    world.pass(TimeDelta::minutes(1));
+    ask_to_register(&world, "ada+1@example.com").await.refused(429, "email_cooldown");
+    for _ in 0..25 {
+        assert_eq!(ask_to_sign_in(&world, EMAIL).await.ok(200)["method"], "email");
+        world.pass(TimeDelta::minutes(1));
+    }
+    world.verify(EMAIL, world.last_code()).await.ok(200);
+    assert_eq!(world.storefront("customers/account-closure").token(&ada).send().await.ok(200)["method"], "email");
+}
+
+#[tokio::test]
+async fn every_spelling_of_an_address_leads_to_one_mailbox() {
+    let world = with_limit("1").await;
+    ask_to_register(&world, "ada@bücher.example").await.ok(200);
+    world.pass(TimeDelta::minutes(1));
+    for spelling in
+        ["ada@bücher.example", "ADA@BÜCHER.example", " ada@xn--bcher-kva。example ", "ada+shop@bücher.example", "Ada+@bücher.example"]
+    {
+        ask_to_register(&world, spelling).await.refused(429, "email_cooldown");
+    }
+    ask_to_register(&world, "ada.lovelace@bücher.example").await.ok(200);
+}
+
+#[tokio::test]
+async fn requests_at_once_at_two_instances_do_not_pass_the_limit_together() {
+    let here = with_limit("5").await;
+    let there = here.another_instance();
+    let requests = (0..16).map(|n| {
+        let body = json!({ "identity": format!("ada+{n}@example.com") });
+        [&here, &there][n % 2].storefront("customers/request-creation-code").json(&body).send()
+    });
+    let (sent, refused): (Vec<_>, Vec<_>) = join_all(requests).await.into_iter().partition(|answer| answer.status == 200);
+    assert_eq!((sent.len(), here.messages().len() + there.messages().len()), (5, 5));
+    for refusal in refused {
+        assert_eq!(refusal.refused(429, "email_cooldown")["retry_after"], DAY.num_seconds());
+    }
+}
+
+#[tokio::test]
+async fn the_limit_tells_nobody_more_than_they_were_told_before() {
+    let world = with_limit("1").await;
+    world.register(EMAIL).await;
+    let bob = token(&world.register(PHONE).await);
+    ask_to_register(&world, "nobody@example.com").await.ok(200);
+    world.pass(TimeDelta::minutes(1));
+    ask_to_register(&world, "nobody@example.com").await.refused(429, "email_cooldown");
+    // When it is known whether an account exists, that error takes precedence, as it does below the limit.
+    ask_to_register(&world, EMAIL).await.refused(422, "account_exists");
+    ask_to_verify(&world, &bob, EMAIL).await.refused(422, "email_taken");
+    ask_to_sign_in(&world, "nobody@example.com").await.refused(422, "customer_not_found");
+}
+
+#[tokio::test]
+async fn a_mail_the_server_does_not_take_counts_not() {
+    let sink = SmtpSink::start(true).await;
+    let world = World::with(&[("storefront.daily_mails_per_mailbox", "1"), ("mail.smtp_url", &sink.url())]).await;
+    for _ in 0..3 {
+        ask_to_register(&world, EMAIL).await.refused(502, "message_not_sent");
+    }
+}
+
+#[tokio::test]
+async fn each_store_has_a_limit_of_its_own_and_remembers_no_address() {
+    let world = with_limit("1").await;
+    let (_, another) = world.another_store().await;
+    ask_to_register(&world, EMAIL).await.ok(200);
+    let ask = || world.storefront("customers/request-creation-code").key(&another).json(&json!({ "identity": EMAIL })).send();
+    ask().await.ok(200);
+    world.pass(TimeDelta::minutes(1));
+    ask().await.refused(429, "email_cooldown");
+    assert_eq!(world.count("select count(*) from rate_limits where bucket like 'mails:%'").await, 2);
+    assert_eq!(world.count("select count(*) from rate_limits where bucket like '%ada%'").await, 0);
+}

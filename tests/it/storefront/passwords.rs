@@ -1,0 +1,152 @@
+//! Signing in by identity and password: decisions, section 3 (`login`).
+
+use std::pin::pin;
+
+use chrono::TimeDelta;
+use futures::future::join_all;
+use serde_json::json;
+
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, token};
+use crate::support::{Answer, World};
+
+async fn login(world: &World, identity: &str, password: &str) -> Answer {
+    let body = json!({ "identity": identity, "password": password });
+    world.storefront("customers/login").json(&body).send().await
+}
+
+#[tokio::test]
+async fn an_email_address_or_a_number_with_the_password_signs_in() {
+    let world = World::new().await;
+    let registered = world.register_with(EMAIL, json!({ "phone": PHONE, "password": PASSWORD })).await;
+    for identity in [EMAIL, "ADA@Example.com", PHONE, "1 (201) 555-0123"] {
+        let answer = login(&world, identity, PASSWORD).await.ok(200);
+        assert_eq!(answer["customer"]["id"], registered["customer"]["id"], "{identity}");
+        world.storefront_get("customers/me").token(&token(&answer)).send().await.ok(200);
+    }
+}
+
+#[tokio::test]
+async fn every_failure_is_the_same_answer() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    world.register("bob@example.com").await;
+    let mut answers = Vec::new();
+    for (identity, password) in [
+        (EMAIL, "wrong password"),
+        ("nobody@example.com", PASSWORD),
+        ("bob@example.com", PASSWORD),
+        ("not an identity", PASSWORD),
+        (EMAIL, ""),
+    ] {
+        let mut refusal = login(&world, identity, password).await.refused(401, "credentials_invalid");
+        refusal["request_id"] = json!(null);
+        answers.push(refusal);
+    }
+    assert!(answers.windows(2).all(|pair| pair[0] == pair[1]));
+}
+
+#[tokio::test]
+async fn a_number_listed_by_two_accounts_signs_nobody_in() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "phone": PHONE, "password": PASSWORD })).await;
+    world.register_with("eve@example.com", json!({ "phone": PHONE, "password": PASSWORD })).await;
+    login(&world, PHONE, PASSWORD).await.refused(401, "credentials_invalid");
+    login(&world, EMAIL, PASSWORD).await.ok(200);
+}
+
+#[tokio::test]
+async fn ten_wrong_passwords_within_fifteen_minutes_close_the_door_until_the_window_passes() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    for _ in 0..10 {
+        login(&world, EMAIL, "wrong password").await.refused(401, "credentials_invalid");
+        world.pass(TimeDelta::minutes(1));
+    }
+    let refusal = login(&world, "Ada@example.com", PASSWORD).await.refused(429, "password_attempts_exceeded");
+    assert_eq!(refusal["retry_after"], 300);
+    world.pass(TimeDelta::minutes(5));
+    login(&world, EMAIL, PASSWORD).await.ok(200);
+    // A correct password resets the count.
+    for _ in 0..10 {
+        login(&world, EMAIL, "wrong password").await.refused(401, "credentials_invalid");
+    }
+}
+
+#[tokio::test]
+async fn forty_wrong_passwords_at_once_are_ten_comparisons() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let answers = join_all((0..40).map(|_| login(&world, EMAIL, "wrong password"))).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 401).count(), 10);
+    assert_eq!(answers.iter().filter(|answer| answer.status == 429).count(), 30);
+}
+
+/// Gives all customers the usual password, hashed with m=8192, t=1, like an imported hash.
+async fn bring_along_an_older_hash(world: &World) {
+    let older = {
+        use argon2::password_hash::PasswordHasher;
+        let params = argon2::Params::new(8_192, 1, 1, None).unwrap();
+        let argon2 = argon2::Argon2::new(argon2::Algorithm::Argon2id, argon2::Version::V0x13, params);
+        argon2.hash_password(PASSWORD.as_bytes()).unwrap().to_string()
+    };
+    sqlx::query("update customers set password_hash = $1").bind(&older).execute(&world.pool).await.unwrap();
+}
+
+#[tokio::test]
+async fn an_older_hash_is_made_anew_at_sign_in() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    bring_along_an_older_hash(&world).await;
+    login(&world, EMAIL, PASSWORD).await.ok(200);
+    let newer: String = sqlx::query_scalar("select password_hash from customers").fetch_one(&world.pool).await.unwrap();
+    assert!(newer.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{newer}");
+    login(&world, EMAIL, PASSWORD).await.ok(200);
+}
+
+#[tokio::test]
+async fn sign_ins_that_make_an_older_hash_anew_at_once_all_succeed() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    bring_along_an_older_hash(&world).await;
+    for answer in join_all((0..8).map(|_| login(&world, EMAIL, PASSWORD))).await {
+        answer.ok(200);
+    }
+}
+
+/// Signs in while an open transaction has made `change` to the customer after the password was compared.
+async fn sign_in_during(world: &World, change: &'static str) -> Answer {
+    let mut changing = world.pool.begin().await.unwrap();
+    sqlx::query(change).execute(&mut *changing).await.unwrap();
+    let mut signing_in = pin!(login(world, EMAIL, PASSWORD));
+    tokio::select! {
+        answer = &mut signing_in => panic!("it did not wait: {answer:?}"),
+        () = world.somebody_waits() => {}
+    }
+    changing.commit().await.unwrap();
+    signing_in.await
+}
+
+#[tokio::test]
+async fn a_password_that_is_replaced_or_an_account_that_is_closed_during_a_sign_in_lets_nobody_in() {
+    for change in ["update customers set password_hash = 'another'", "update customers set closed_at = now()"] {
+        let world = World::new().await;
+        world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+        for _ in 0..3 {
+            login(&world, EMAIL, "wrong password").await.refused(401, "credentials_invalid");
+        }
+        sign_in_during(&world, change).await.refused(401, "credentials_invalid");
+        assert_eq!(world.count("select count(*) from customer_tokens").await, 1, "{change}: the registration's");
+        let refused = "select count(*) from sign_ins where method = 'password' and outcome = 'credentials_invalid'";
+        assert_eq!(world.count(refused).await, 4, "{change}");
+        assert_eq!(world.count("select count(*) from sign_ins where method = 'password'").await, 4, "{change}");
+        let counted = "select cardinality(hits)::bigint from rate_limits where bucket like 'passwords:%'";
+        assert_eq!(world.count(counted).await, 4, "{change}: nothing is forgiven");
+    }
+}
+
+#[tokio::test]
+async fn a_change_of_something_else_during_a_sign_in_is_no_refusal() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    sign_in_during(&world, "update customers set name = 'Ada Lovelace'").await.ok(200);
+}

@@ -1,0 +1,125 @@
+//! The customer's own record and sign-ins: decisions, section 3.
+
+use chrono::TimeDelta;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::customers::{EMAIL, PASSWORD, token};
+use crate::support::{Answer, World};
+
+async fn put(world: &World, token: &str, id: &str, body: Value) -> Answer {
+    let path = format!("/storefront/v1/customers/{id}");
+    world.request(Method::PUT, &path).key(&world.store_key).token(token).json(&body).send().await
+}
+
+#[tokio::test]
+async fn a_customer_changes_what_is_theirs_to_change() {
+    let world = World::new().await;
+    let login = world.register(EMAIL).await;
+    let (ada, id) = (token(&login), login["customer"]["id"].as_str().unwrap());
+    let body = json!({ "name": "Ada Lovelace", "title": "Countess", "photo_url": "https://example.com/ada.jpg", "meta": { "vip": true } });
+    let changed = put(&world, &ada, id, body.clone()).await.ok(200);
+    for member in ["name", "title", "photo_url", "meta"] {
+        assert_eq!(changed["customer"][member], body[member]);
+    }
+    // The bare UUID works too; missing fields stay, and null clears.
+    let uuid = login["customer"]["uuid"].as_str().unwrap();
+    let changed = put(&world, &ada, uuid, json!({ "title": null, "unknown": 1 })).await.ok(200);
+    assert_eq!((&changed["customer"]["title"], &changed["customer"]["name"]), (&Value::Null, &json!("Ada Lovelace")));
+    let found = world.storefront_get(&format!("customers/{uuid}")).token(&ada).send().await.ok(200);
+    assert_eq!(found, changed["customer"]);
+    assert_eq!(world.count("select count(*) from events where name = 'customer.updated'").await, 2);
+    // An update without changes publishes no event.
+    put(&world, &ada, id, json!({ "name": "Ada Lovelace" })).await.ok(200);
+    assert_eq!(world.count("select count(*) from events where name = 'customer.updated'").await, 2);
+}
+
+#[tokio::test]
+async fn never_the_address_or_the_number_and_nothing_odd() {
+    let world = World::new().await;
+    let login = world.register(EMAIL).await;
+    let (ada, id) = (token(&login), login["customer"]["id"].as_str().unwrap());
+    for (member, value) in [
+        ("email", json!("eve@example.com")),
+        ("phone", json!("+12015550123")),
+        ("phone", Value::Null),
+        ("name", Value::Null),
+        ("name", json!("")),
+        ("name", json!("x".repeat(256))),
+        ("name", json!(5)),
+        ("title", json!("a\nb")),
+        ("photo_url", json!("javascript:alert(1)")),
+        ("meta", json!([1])),
+    ] {
+        let refusal = put(&world, &ada, id, json!({ member: value })).await.refused(422, "body_invalid");
+        assert!(refusal["fields"][member].is_array(), "{refusal}");
+    }
+    let me = world.storefront_get("customers/me").token(&ada).send().await.ok(200);
+    assert_eq!(me, login["customer"]);
+}
+
+#[tokio::test]
+async fn another_customer_is_no_such_record() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    let bob = world.register("bob@example.com").await["customer"]["id"].as_str().unwrap().to_owned();
+    for id in [bob.as_str(), "nonsense", "order_01h455vb4pex5vsknk084sn02q"] {
+        world.storefront_get(&format!("customers/{id}")).token(&ada).send().await.refused(404, "record_not_found");
+        put(&world, &ada, id, json!({ "name": "Eve" })).await.refused(404, "record_not_found");
+    }
+}
+
+#[tokio::test]
+async fn a_customer_sees_and_ends_their_sign_ins() {
+    let world = World::new().await;
+    let first = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
+    let login = json!({ "identity": EMAIL, "password": PASSWORD });
+    let second = token(&world.storefront("customers/login").json(&login).send().await.ok(200));
+    let bob = token(&world.register("bob@example.com").await);
+
+    let sessions = world.storefront_get("customers/sessions").token(&first).send().await.ok(200);
+    let sessions = sessions["sessions"].as_array().unwrap();
+    assert_eq!(sessions.len(), 2);
+    assert_eq!(sessions.iter().filter(|session| session["current"] == true).count(), 1);
+    assert!(sessions.iter().all(|session| session.get("token").is_none()));
+
+    let end = |who: &str, id: &str| {
+        let path = format!("/storefront/v1/customers/sessions/{id}");
+        world.request(Method::DELETE, &path).key(&world.store_key).token(who).send()
+    };
+    let (seconds, bobs) = (second.split_once('|').unwrap().0, bob.split_once('|').unwrap().0);
+    end(&first, bobs).await.refused(404, "record_not_found");
+    end(&first, "nonsense").await.refused(404, "record_not_found");
+    end(&first, seconds).await.ok(200);
+    end(&first, seconds).await.refused(404, "record_not_found");
+    world.storefront_get("customers/me").token(&second).send().await.refused(401, "customer_token_invalid");
+    world.storefront_get("customers/me").token(&first).send().await.ok(200);
+}
+
+#[tokio::test]
+async fn a_sign_in_tells_how_and_from_where_it_was_made_as_long_as_the_audit_does() {
+    let world = World::new().await;
+    let first = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
+    let login = json!({ "identity": EMAIL, "password": PASSWORD });
+    let login = world.storefront("customers/login").json(&login).from("203.0.113.9").header("user-agent", "Shop/1.0");
+    let second = token(&login.send().await.ok(200));
+    let sessions = async || world.storefront_get("customers/sessions").token(&second).send().await.ok(200)["sessions"].clone();
+    let told = |session: &Value| json!([session["current"], session["method"], session["address"], session["user_agent"]]);
+
+    // Both were last used at the same time, so the later one comes first.
+    let shown = sessions().await;
+    assert_eq!(told(&shown[0]), json!([true, "password", "203.0.113.9", "Shop/1.0"]));
+    assert_eq!((&shown[1]["method"], &shown[1]["user_agent"]), (&json!("registration"), &Value::Null));
+    // A token issued before audit entries and tokens shared an id.
+    sqlx::query("update customer_tokens set uuid = gen_random_uuid() where id = $1::bigint")
+        .bind(first.split_once('|').unwrap().0)
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    assert_eq!(told(&sessions().await[1]), json!([false, null, null, null]));
+
+    world.pass(TimeDelta::days(90) + TimeDelta::seconds(1));
+    world.state.storefront.sweep().await.unwrap();
+    let shown = sessions().await;
+    assert_eq!((told(&shown[0]), told(&shown[1])), (json!([true, null, null, null]), json!([false, null, null, null])));
+}

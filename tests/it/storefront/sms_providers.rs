@@ -1,0 +1,205 @@
+//! Several SMS providers: the meaning of their responses, the order in which they are tried, and when one is skipped.
+
+use chrono::TimeDelta;
+use portico::config::Config;
+use portico::providers::card::Card;
+use portico::providers::sms::Sms;
+use serde_json::json;
+use wiremock::{MockServer, ResponseTemplate};
+
+use crate::support::customers::PHONE;
+use crate::support::sms::{http, twilio, vonage};
+use crate::support::{Answer, World};
+
+type Settings = Vec<(&'static str, String)>;
+
+async fn world(providers: &str, settings: &[Settings], more: &[(&'static str, &str)]) -> World {
+    let mut all: Vec<(&str, &str)> = settings.iter().flatten().map(|(key, value)| (*key, value.as_str())).collect();
+    all.push(("sms.providers", providers));
+    all.extend(more);
+    World::with(&all).await
+}
+
+async fn ask(world: &World, number: &str) -> Answer {
+    let body = json!({ "mode": "sms", "identity": number });
+    world.storefront("customers/request-creation-code").json(&body).send().await
+}
+
+/// The number of texts that a provider was asked to send.
+async fn asked(provider: &MockServer) -> usize {
+    provider.received_requests().await.unwrap().len()
+}
+
+fn out_of_service() -> ResponseTemplate {
+    ResponseTemplate::new(503).set_body_string("<html>oops</html>")
+}
+
+#[tokio::test]
+async fn vonage_gets_a_form() {
+    let (provider, settings) = vonage::provider(vonage::accepted()).await;
+    let world = world("vonage", &[settings], &[]).await;
+    ask(&world, PHONE).await.ok(200);
+    let requests = provider.received_requests().await.unwrap();
+    let form: Vec<(String, String)> = url::form_urlencoded::parse(&requests[0].body).into_owned().collect();
+    let of = |name: &str| form.iter().find(|(key, _)| key == name).unwrap().1.clone();
+    assert_eq!((of("to"), of("from"), of("type")), ("12015550123".to_owned(), "Acme".to_owned(), "text".to_owned()));
+    assert!(of("text").contains(&world.last_code()));
+}
+
+#[tokio::test]
+async fn vonage_says_what_is_wrong_inside_of_a_200() {
+    for code in [7, 33] {
+        let (_provider, settings) = vonage::provider(vonage::refused(code)).await;
+        ask(&world("vonage", &[settings], &[]).await, PHONE).await.refused(422, "number_unreachable");
+    }
+    for code in [1, 4, 5, 6, 9, 15, 29] {
+        let (_provider, settings) = vonage::provider(vonage::refused(code)).await;
+        let world = world("vonage", &[settings], &[]).await;
+        ask(&world, PHONE).await.refused(502, "message_not_sent");
+        assert_eq!(world.count("select count(*) from texts where status = 'sent'").await, 0);
+    }
+}
+
+#[tokio::test]
+async fn any_service_gets_the_request_of_the_settings() {
+    let (provider, settings) = http::provider(http::accepted()).await;
+    let world = world("http", &[settings], &[]).await;
+    ask(&world, PHONE).await.ok(200);
+    let requests = provider.received_requests().await.unwrap();
+    let body: serde_json::Value = serde_json::from_slice(&requests[0].body).unwrap();
+    assert_eq!((&body["recipient"], &body["sender"]), (&json!(PHONE), &json!("Acme")));
+    assert!(body["message"].as_str().unwrap().contains(&world.last_code()));
+}
+
+#[tokio::test]
+async fn any_service_says_by_the_signs_of_the_settings_what_is_wrong() {
+    for code in ["landline", "blocked"] {
+        let (_provider, settings) = http::provider(http::refused(400, code)).await;
+        ask(&world("http", &[settings], &[]).await, PHONE).await.refused(422, "number_unreachable");
+    }
+    for (status, code) in [(400, "sender_unknown"), (401, "unauthorized"), (429, "too_fast"), (500, "landline"), (200, "landline")] {
+        let (_provider, settings) = http::provider(http::refused(status, code)).await;
+        // This provider accepts texts with 202 only.
+        let answer = ask(&world("http", &[settings], &[("sms.http.taken.statuses", "202")]).await, PHONE).await;
+        answer.refused(502, "message_not_sent");
+    }
+}
+
+#[tokio::test]
+async fn providers_are_asked_in_the_configured_order() {
+    let (first, twilio) = twilio::provider(twilio::refused(401, 20003)).await;
+    let (second, vonage) = vonage::provider(vonage::refused(1)).await;
+    let (third, http) = http::provider(http::accepted()).await;
+    let settings = [twilio, vonage, http];
+    let forwards = world("twilio,vonage,http", &settings, &[]).await;
+    ask(&forwards, PHONE).await.ok(200);
+    assert_eq!((asked(&first).await, asked(&second).await, asked(&third).await), (1, 1, 1));
+    assert_eq!(forwards.messages().len(), 1, "one text was sent, however many were asked");
+
+    let backwards = world("http,vonage,twilio", &settings, &[]).await;
+    ask(&backwards, PHONE).await.ok(200);
+    assert_eq!((asked(&first).await, asked(&second).await, asked(&third).await), (1, 1, 2));
+}
+
+#[tokio::test]
+async fn a_number_nobody_can_reach_is_not_tried_elsewhere() {
+    let (_first, twilio) = twilio::provider(twilio::refused(400, 21610)).await;
+    let (second, vonage) = vonage::provider(vonage::accepted()).await;
+    let world = world("twilio,vonage", &[twilio, vonage], &[]).await;
+    ask(&world, PHONE).await.refused(422, "number_unreachable");
+    assert_eq!(asked(&second).await, 0);
+}
+
+#[tokio::test]
+async fn a_provider_that_is_not_there_is_passed_over() {
+    let (second, vonage) = vonage::provider(vonage::accepted()).await;
+    let away = vec![
+        ("sms.twilio.base_url", "http://127.0.0.1:1".to_owned()),
+        ("sms.twilio.account_sid", twilio::ACCOUNT.to_owned()),
+        ("sms.twilio.from", "+15005550006".to_owned()),
+    ];
+    let world = world("twilio,vonage", &[away, vonage], &[]).await;
+    ask(&world, PHONE).await.ok(200);
+    assert_eq!(asked(&second).await, 1);
+}
+
+#[tokio::test]
+async fn a_text_lost_in_silence_is_not_sent_again_but_the_next_one_goes_elsewhere() {
+    let (first, twilio) = twilio::provider(twilio::accepted().set_delay(std::time::Duration::from_secs(60))).await;
+    let (second, vonage) = vonage::provider(vonage::accepted()).await;
+    let quick = [("sms.twilio.timeout", "200ms"), ("sms.breaker.opens_after", "1")];
+    let world = world("twilio,vonage", &[twilio, vonage], &quick).await;
+    ask(&world, PHONE).await.ok(200);
+    assert_eq!((asked(&first).await, asked(&second).await), (1, 0));
+    assert_eq!(world.count("select count(*) from texts where status = 'sent'").await, 1);
+    ask(&world, "+12015550124").await.ok(200);
+    assert_eq!((asked(&first).await, asked(&second).await), (1, 1));
+}
+
+#[tokio::test]
+async fn a_provider_that_keeps_failing_is_passed_over_until_it_takes_a_trial() {
+    let (first, twilio) = twilio::provider(out_of_service()).await;
+    let (second, vonage) = vonage::provider(vonage::accepted()).await;
+    let world = world("twilio,vonage", &[twilio, vonage], &[("sms.breaker.opens_after", "2"), ("sms.breaker.cool_down", "30s")]).await;
+    for (number, expected) in [("+12015550101", (1, 1)), ("+12015550102", (2, 2)), ("+12015550103", (2, 3)), ("+12015550104", (2, 4))] {
+        ask(&world, number).await.ok(200);
+        assert_eq!((asked(&first).await, asked(&second).await), expected, "{number}");
+    }
+
+    world.pass(TimeDelta::seconds(30));
+    for (number, expected) in [("+12015550105", (3, 5)), ("+12015550106", (3, 6))] {
+        ask(&world, number).await.ok(200);
+        assert_eq!((asked(&first).await, asked(&second).await), expected, "one trial, which fails: {number}");
+    }
+
+    twilio::change(&first, twilio::accepted()).await;
+    world.pass(TimeDelta::seconds(29));
+    ask(&world, "+12015550107").await.ok(200);
+    assert_eq!((asked(&first).await, asked(&second).await), (0, 7));
+    world.pass(TimeDelta::seconds(1));
+    for (number, expected) in [("+12015550108", (1, 7)), ("+12015550109", (2, 7))] {
+        ask(&world, number).await.ok(200);
+        assert_eq!((asked(&first).await, asked(&second).await), expected, "the trial was taken: {number}");
+    }
+}
+
+#[tokio::test]
+async fn when_every_provider_fails_it_is_502_and_each_further_text_asks_one_of_them() {
+    let (first, twilio) = twilio::provider(out_of_service()).await;
+    let (second, vonage) = vonage::provider(out_of_service()).await;
+    let world = world("twilio,vonage", &[twilio, vonage], &[("sms.breaker.opens_after", "1")]).await;
+    for expected in [(1, 1), (2, 1), (2, 2), (3, 2)] {
+        let refusal = ask(&world, PHONE).await.refused(502, "message_not_sent");
+        assert!(!refusal.to_string().contains("oops"), "nothing of a provider's answer leaks");
+        assert_eq!((asked(&first).await, asked(&second).await), expected);
+        world.pass(TimeDelta::seconds(1));
+    }
+    twilio::change(&first, twilio::accepted()).await;
+    world.pass(TimeDelta::seconds(30));
+    ask(&world, PHONE).await.ok(200);
+}
+
+#[tokio::test]
+async fn credentials_numbers_and_codes_do_not_travel_where_others_listen() {
+    let body = r#"{"to":"{to}","text":"{text}"}"#;
+    for (provider, key) in [("twilio", "sms.twilio.base_url"), ("vonage", "sms.vonage.base_url"), ("http", "sms.http.url")] {
+        let refused = |url: &str| {
+            let known = [
+                ("sms.providers", provider),
+                ("sms.twilio.account_sid", "AC0"),
+                ("sms.twilio.from", "+12015550100"),
+                ("sms.vonage.api_key", "key"),
+                ("sms.vonage.from", "Acme"),
+                ("sms.http.body", body),
+            ];
+            Sms::new(&Config::with(&[&known[..], &[(key, url)]].concat()).unwrap().sms, None).err().map(|error| error.to_string())
+        };
+        assert_eq!(refused("http://texts.example").unwrap(), format!("{key} is not an https:// URL"));
+        for good in ["https://texts.example", "http://127.0.0.1:9"] {
+            assert_eq!(refused(good), None, "{key} {good}");
+        }
+    }
+    let card = |url: &str| Card::new(&Config::with(&[("providers.card.base_url", url)]).unwrap().providers.card);
+    assert_eq!(card("http://cards.example").unwrap_err().to_string(), "providers.card.base_url is not an https:// URL");
+    assert!(card("https://cards.example").is_ok() && card("http://[::1]:9").is_ok());
+}

@@ -1,0 +1,238 @@
+//! The log of texts: an operator understands from `storefront/int/v1/texts` alone why a text was not sent (decisions, section 5).
+
+use chrono::TimeDelta;
+use reqwest::Method;
+use serde_json::{Value, json};
+use wiremock::ResponseTemplate;
+
+use crate::support::customers::{EMAIL, PHONE};
+use crate::support::sms::{http, twilio, vonage};
+use crate::support::{Answer, World};
+
+async fn list(world: &World, parameters: &str) -> Vec<Value> {
+    let path = format!("/storefront/int/v1/texts?sort=-created_at&{parameters}");
+    world.api(Method::GET, &path).send().await.ok(200)["texts"].as_array().unwrap().clone()
+}
+
+async fn ask(world: &World, number: &str) -> Answer {
+    let body = json!({ "mode": "sms", "identity": number });
+    world.storefront("customers/request-creation-code").json(&body).send().await
+}
+
+/// Changes the store's settings.
+async fn set(world: &World, settings: Value) {
+    let path = format!("/storefront/int/v1/stores/{}", world.store);
+    world.api(Method::PUT, &path).json(&settings).send().await.ok(200);
+}
+
+/// The text is told to have been refused by this rule, for this reason; gives its details.
+#[track_caller]
+fn told(text: &Value, (refusal, rule, reason): (&str, &str, &str)) -> Value {
+    assert_eq!((&text["refusal"], &text["rule"], &text["reason"]), (&json!(refusal), &json!(rule), &json!(reason)), "{text}");
+    text["details"].clone()
+}
+
+#[tokio::test]
+async fn every_limit_tells_what_it_allows_what_it_saw_and_when_there_is_room_again() {
+    let details = |limit: u32, seen: u32, until: &str| json!({ "limit": limit, "seen": seen, "until": until });
+    for (settings, pause, status, expected, limit) in [
+        (
+            json!({}),
+            TimeDelta::seconds(12),
+            429,
+            (
+                "number_cooldown",
+                "seconds_between_texts",
+                "The last text to the number was sent 12 seconds before, and 30 have to pass; there is room again at \
+                 2026-05-21T10:15:30.000+00:00.",
+            ),
+            details(30, 12, "2026-05-21T10:15:30.000+00:00"),
+        ),
+        (
+            json!({ "texts_per_number_and_hour": 1 }),
+            TimeDelta::minutes(20),
+            429,
+            (
+                "number_cooldown",
+                "texts_per_number_and_hour",
+                "1 texts were sent to the number within an hour, and 1 are allowed; there is room again at 2026-05-21T11:15:00.000+00:00.",
+            ),
+            details(1, 1, "2026-05-21T11:15:00.000+00:00"),
+        ),
+        (
+            json!({ "texts_per_number_and_day": 1 }),
+            TimeDelta::hours(3),
+            429,
+            (
+                "number_cooldown",
+                "texts_per_number_and_day",
+                "1 texts were sent to the number within a day, and 1 are allowed; there is room again at 2026-05-22T10:15:00.000+00:00.",
+            ),
+            details(1, 1, "2026-05-22T10:15:00.000+00:00"),
+        ),
+        (
+            json!({ "texts_per_day": 1 }),
+            TimeDelta::hours(3),
+            429,
+            (
+                "text_budget_used",
+                "texts_per_day",
+                "The store sent 1 texts within a day, and 1 are allowed; there is room again at 2026-05-22T10:15:00.000+00:00.",
+            ),
+            details(1, 1, "2026-05-22T10:15:00.000+00:00"),
+        ),
+    ] {
+        let world = World::new().await;
+        set(&world, settings).await;
+        world.register(PHONE).await;
+        world.pass(pause);
+        // Another purpose than that of the first code, so that it is not the minute that answers.
+        world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.refused(status, expected.0);
+        let texts = list(&world, "status=refused").await;
+        assert_eq!((texts.len(), &texts[0]["number"], &texts[0]["country"]), (1, &json!(PHONE), &json!("US")));
+        assert_eq!(told(&texts[0], expected), limit);
+        assert_eq!(list(&world, &format!("rule={}", expected.1)).await, texts);
+    }
+
+    let world = World::new().await;
+    set(&world, json!({ "numbers_per_range": 2 })).await;
+    ask(&world, "+12015550101").await.ok(200);
+    ask(&world, "+12015550102").await.ok(200);
+    world.pass(TimeDelta::minutes(1));
+    ask(&world, "+12015550103").await.refused(429, "range_cooldown");
+    let expected = (
+        "range_cooldown",
+        "numbers_per_range",
+        "2 other numbers of the range were texted within ten minutes, and 2 are allowed; there is room again at \
+         2026-05-21T10:25:00.000+00:00.",
+    );
+    assert_eq!(told(&list(&world, "status=refused").await[0], expected), details(2, 2, "2026-05-21T10:25:00.000+00:00"));
+}
+
+#[tokio::test]
+async fn the_log_tells_what_was_wrong_with_a_number() {
+    let world = World::new().await;
+    set(&world, json!({ "text_countries": ["GB", "DE"] })).await;
+    ask(&world, "+442079460018").await.refused(422, "number_unreachable");
+    let line = "The number is a fixed line, a premium-rate number or of another kind that takes no texts.";
+    assert_eq!(told(&list(&world, "rule=line_type").await[0], ("number_unreachable", "line_type", line)), Value::Null);
+    ask(&world, PHONE).await.refused(422, "number_unreachable");
+    let country = "The number's country is not one of those that the store sends texts to.";
+    told(&list(&world, "rule=text_countries").await[0], ("number_unreachable", "text_countries", country));
+
+    // A number that an account merely lists; a mail takes the text's place.
+    set(&world, json!({ "text_countries": [] })).await;
+    world.register_with(EMAIL, json!({ "phone": PHONE })).await;
+    world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
+    let unproven = "Nobody has proven to own the number; an account merely lists it.";
+    told(&list(&world, "rule=unproven_number").await[0], ("number_unproven", "unproven_number", unproven));
+
+    ask(&world, "hello").await.refused(422, "number_invalid");
+    let text = list(&world, "refusal=number_invalid").await[0].clone();
+    told(&text, ("number_invalid", "number_format", "What was typed is not a phone number."));
+    assert_eq!((&text["number"], &text["number_range"], &text["country"]), (&Value::Null, &Value::Null, &Value::Null));
+    let refusal = world.api(Method::GET, "/storefront/int/v1/texts?rule=mood").send().await.refused(422, "parameter_invalid");
+    assert!(refusal["detail"].as_str().unwrap().contains("seconds_between_texts"), "{refusal}");
+}
+
+#[tokio::test]
+async fn what_is_no_number_is_written_down_sixty_times_an_hour_at_most() {
+    let world = World::new().await;
+    let refused = async || world.count("select count(*) from texts where refusal = 'number_invalid'").await;
+    for _ in 0..70 {
+        ask(&world, "hello").await.refused(422, "number_invalid");
+    }
+    assert_eq!(refused().await, 60);
+    // Numbers that can be read are told of all the same.
+    ask(&world, "+442079460018").await.refused(422, "number_unreachable");
+    assert_eq!(list(&world, "rule=line_type").await.len(), 1);
+    world.pass(TimeDelta::hours(1));
+    ask(&world, "hello").await.refused(422, "number_invalid");
+    assert_eq!(refused().await, 61);
+}
+
+#[tokio::test]
+async fn a_pause_tells_the_counts_that_led_to_it() {
+    let world = World::new().await;
+    for number in 0..50 {
+        ask(&world, &format!("+1201{}0123", 200 + number)).await.ok(200);
+    }
+    ask(&world, "+12013000123").await.refused(423, "texts_paused");
+    let reason = "50 codes were texted within ten minutes and only 0 of them used, which looks like SMS pumping: the guard paused the \
+                  store's texts.";
+    let details = told(&list(&world, "rule=pumping").await[0], ("texts_paused", "pumping", reason));
+    assert_eq!(details, json!({ "texted": 50, "used": 0 }));
+
+    world.pass(TimeDelta::minutes(5));
+    for number in ["+12013010123", "hello"] {
+        ask(&world, number).await.refused(423, "texts_paused");
+    }
+    let texts = list(&world, "rule=texts_paused").await;
+    assert_eq!(texts.len(), 2);
+    for text in texts {
+        let reason = "The store's texts have been paused since 2026-05-21T10:15:00.000+00:00: 50 codes were texted within ten minutes and only 0 \
+                      of them used.";
+        assert_eq!(
+            told(&text, ("texts_paused", "texts_paused", reason)),
+            json!({
+                "paused_at": "2026-05-21T10:15:00.000+00:00",
+                "paused_reason": "50 codes were texted within ten minutes and only 0 of them used",
+            })
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_log_tells_which_providers_were_asked_and_what_each_answered() {
+    let outage = || ResponseTemplate::new(503).set_body_string("<html>oops</html>");
+    let said = |provider: &str, answer: &str, detail: &str| json!({ "provider": provider, "answer": answer, "detail": detail });
+    let (_first, twilio) = twilio::provider(twilio::refused(401, 20003)).await;
+    let (_second, vonage) = vonage::provider(vonage::refused(1)).await;
+    let (_third, http) = http::provider(outage()).await;
+    let settings: Vec<_> = [twilio, vonage, http].into_iter().flatten().collect();
+    let mut settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    settings.push(("sms.providers", "twilio,vonage,http"));
+    let world = World::with(&settings).await;
+    ask(&world, PHONE).await.refused(502, "message_not_sent");
+    let text = list(&world, "status=given_back").await[0].clone();
+    assert_eq!((&text["number"], &text["used_at"]), (&json!(PHONE), &Value::Null));
+    let reason = "No provider took the text: twilio answered bad_credentials (status 401, error 20003), vonage answered rate_limited \
+                  (error 1), http answered outage (status 503).";
+    let details = told(&text, ("message_not_sent", "provider_answers", reason));
+    let answers = [
+        said("twilio", "bad_credentials", "status 401, error 20003"),
+        said("vonage", "rate_limited", "error 1"),
+        said("http", "outage", "status 503"),
+    ];
+    assert_eq!(details, json!({ "providers": answers }));
+    // One that was sent has nothing to tell.
+    let world = World::new().await;
+    ask(&world, PHONE).await.ok(200);
+    let text = list(&world, "status=sent").await[0].clone();
+    assert!(["refusal", "rule", "reason", "details"].iter().all(|member| text[member].is_null()), "{text}");
+}
+
+#[tokio::test]
+async fn the_log_tells_what_a_provider_knows_of_a_number() {
+    for (code, answer) in [(21610, "blocked"), (21614, "landline"), (21211, "unreachable")] {
+        let (_provider, settings) = twilio::provider(twilio::refused(400, code)).await;
+        let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
+        let world = World::with(&settings).await;
+        ask(&world, PHONE).await.refused(422, "number_unreachable");
+        let reason = format!("No provider took the text: twilio answered {answer} (status 400, error {code}).");
+        let details = told(&list(&world, "").await[0], ("number_unreachable", "provider_answers", &reason));
+        assert_eq!(details["providers"][0]["answer"], answer);
+    }
+    // A service of the settings answers in words of its own.
+    let (_provider, mut settings) = http::provider(http::refused(400, "landline")).await;
+    settings.push(("sms.providers", "http".to_owned()));
+    let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
+    let world = World::with(&settings).await;
+    ask(&world, PHONE).await.refused(422, "number_unreachable");
+    let answer = list(&world, "rule=provider_answers").await[0]["details"]["providers"][0].clone();
+    assert_eq!(answer, json!({ "provider": "http", "answer": "unreachable", "detail": "status 400, landline" }));
+    // Without any provider.
+    let world = World::with(&[("environment", "production")]).await;
+    ask(&world, PHONE).await.refused(422, "texts_unavailable");
+    told(&list(&world, "").await[0], ("texts_unavailable", "no_provider", "No provider of texts is configured."));
+}

@@ -1,0 +1,63 @@
+//! Checks every response of every story against the description of the storefront in `GET /openapi.json`.
+
+use reqwest::{Client, Method, Url};
+use serde_json::{Map, Value, json};
+use tokio::sync::OnceCell;
+
+use crate::support::Answer;
+
+/// Errors that every route can return and that the document does not list.
+const ANYWHERE: &[&str] = &["internal_error", "overloaded", "database_unavailable"];
+
+static DOCUMENT: OnceCell<Value> = OnceCell::const_new();
+
+/// Checks that the document describes the response, if it describes the route. It does not describe routes of providers that a
+/// deployment has renamed.
+pub async fn check(client: &Client, method: &Method, url: &Url, answer: &Answer) {
+    if !url.path().starts_with("/storefront/v1/") {
+        return;
+    }
+    let fetch = async || client.get(url.join("/openapi.json").unwrap()).send().await.unwrap().text().await.unwrap();
+    let document = DOCUMENT.get_or_init(async || serde_json::from_str(&fetch().await).unwrap()).await;
+    let Some(operation) = operation(document, method, url.path()) else { return };
+    let response = &operation["responses"][answer.status.to_string()];
+    if answer.status >= 400 {
+        let code = answer.body["code"].as_str().unwrap();
+        let is_told = response["description"].as_str().is_some_and(|sentences| sentences.contains(&format!("`{code}`: ")));
+        assert!(is_told || ANYWHERE.contains(&code), "{method} {url} is not said to refuse with {code}");
+        return;
+    }
+    let mut schema = closed(&response["content"]["application/json"]["schema"]);
+    assert!(schema.is_object(), "{method} {url} is not said to answer {}", answer.status);
+    schema["components"] = json!({ "schemas": { "customer": closed(&document["components"]["schemas"]["customer"]) } });
+    // A flat login response contains the customer's fields next to the token.
+    schema["unevaluatedProperties"] = (answer.body["token"].is_string() && answer.body["id"].is_string()).into();
+    let form = jsonschema::draft202012::new(&schema).unwrap();
+    assert!(form.is_valid(&answer.body), "{method} {url} answers in another form than it is said to: {}", answer.body);
+}
+
+fn operation<'a>(document: &'a Value, method: &Method, path: &str) -> Option<&'a Value> {
+    let paths = document["paths"].as_object().unwrap();
+    let is_at = |documented: &str| {
+        let (documented, asked) = (documented.split('/'), path.split('/'));
+        documented.clone().count() == asked.clone().count()
+            && documented.zip(asked).all(|(documented, asked)| documented == asked || documented.starts_with('{'))
+    };
+    let item = paths.get(path).or_else(|| paths.iter().find(|(documented, _)| is_at(documented)).map(|(_, item)| item))?;
+    item.get(method.as_str().to_lowercase())
+}
+
+/// The same schema, closed to fields that it does not define.
+fn closed(schema: &Value) -> Value {
+    match schema {
+        Value::Array(schemas) => schemas.iter().map(closed).collect(),
+        Value::Object(members) => {
+            let mut members: Map<_, _> = members.iter().map(|(name, schema)| (name.clone(), closed(schema))).collect();
+            if members.contains_key("properties") {
+                members.insert("unevaluatedProperties".to_owned(), false.into());
+            }
+            members.into()
+        }
+        other => other.clone(),
+    }
+}

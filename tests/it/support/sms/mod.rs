@@ -1,0 +1,5 @@
+//! Providers of texts.
+
+pub mod http;
+pub mod twilio;
+pub mod vonage;
