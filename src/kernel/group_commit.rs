@@ -93,11 +93,14 @@ where
     /// Writes one group; `false` if the queue is empty.
     async fn write_next(&self) -> bool {
         let Some(group) = self.next_group() else { return false };
+        // A panic has been logged where it happened. The waiting callers of this group get an error, and the next group is written.
+        let _ = AssertUnwindSafe(self.write_group(group)).catch_unwind().await;
+        true
+    }
+
+    async fn write_group(&self, group: Vec<Waiting<I, W>>) {
         let items = group.iter().map(|waiting| waiting.item.clone()).collect();
-        // A panic has been logged where it happened. The callers of this group get an error, and the next group is written.
-        let writing = AssertUnwindSafe(async { (self.write)(items).await }).catch_unwind();
-        let Ok(written) = writing.await else { return true };
-        match written {
+        match (self.write)(items).await {
             Ok(written) => {
                 for (waiting, written) in group.into_iter().zip(written) {
                     let _ = waiting.done.send(Ok(written));
@@ -111,7 +114,6 @@ where
             }
             Err(_) => self.write_one_by_one(group).await,
         }
-        true
     }
 
     async fn write_one_by_one(&self, group: Vec<Waiting<I, W>>) {
@@ -176,6 +178,18 @@ mod tests {
             Ok(items)
         });
         assert!(numbers.write(7).await.is_err());
+        assert_eq!(numbers.write(8).await.unwrap(), 8);
+    }
+
+    #[tokio::test]
+    async fn after_a_panic_over_a_single_item_whoever_comes_next_is_written() {
+        let numbers = GroupCommit::new(Lifecycle::default(), 10, |items: Vec<i32>| async move {
+            tokio::task::yield_now().await;
+            assert!(items != [7], "a seven");
+            if items.contains(&7) { Err(sqlx::Error::RowNotFound) } else { Ok(items) }
+        });
+        let written = join_all([1, 7, 6, 7].map(|number| numbers.write(number))).await;
+        assert!(written.iter().any(Result::is_err));
         assert_eq!(numbers.write(8).await.unwrap(), 8);
     }
 

@@ -29,11 +29,13 @@ pub fn layer(router: Router, trusted_proxies: TrustedProxies) -> Router {
 }
 
 fn layer_with_time_limit(time_limit: Duration, router: Router, trusted_proxies: TrustedProxies) -> Router {
-    router
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
-        .layer(TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, time_limit))
-        .layer(CatchPanicLayer::custom(answer_panic))
-        .layer(middleware::from_fn_with_state(trusted_proxies, request_context))
+    // The first is outermost. Applied together, because the router boxes every route once per layer and clones the boxes per request.
+    router.layer((
+        middleware::from_fn_with_state(trusted_proxies, request_context),
+        CatchPanicLayer::custom(answer_panic),
+        TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, time_limit),
+        DefaultBodyLimit::max(BODY_LIMIT),
+    ))
 }
 
 /// The id of the current request, in the `X-Request-Id` header, every log line and every problem.
