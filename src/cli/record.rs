@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn fields_without_a_value_are_left_out_and_the_others_are_aligned() {
         let record = json!({ "id": "key_1", "scopes": ["read", "write"], "expires_at": null, "allowed_networks": [], "revoked": true });
-        assert_eq!(lines(&record), "id       key_1\nrevoked  true\nscopes   read,write");
+        assert_eq!(lines(&record), "id       key_1\nscopes   read,write\nrevoked  true");
     }
 
     #[test]

@@ -58,11 +58,14 @@ use crate::gateways::callbacks::Recording;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::rate_limit::LocalRateLimiter;
+use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
 use crate::resources::{Extension, ResourceState};
 
 pub use callbacks::CallbackRecord;
 pub use payments::{Payment, export_payments};
+
+/// Requests per minute and client network that may name an unknown gateway.
+const UNKNOWN_GATEWAYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");
 
 /// `[gateways]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -79,6 +82,8 @@ pub struct Gateways {
     clock: Clock,
     key: ApplicationKey,
     throttle: LocalRateLimiter<(Uuid, IpNet)>,
+    /// Requests without a key that name an unknown gateway, by client network.
+    unknown_gateways: FailureLimiter<IpNet>,
     /// The cache of active gateways, with a TTL of one second.
     cache: accounts::GatewayCache,
     /// Records callbacks in batches.
@@ -113,12 +118,14 @@ impl Gateways {
     ) -> Self {
         let recording = callbacks::recording(&pool, &clock, &notifier, lifecycle);
         let throttle = LocalRateLimiter::new(settings.callbacks_per_minute);
-        Self { pool, clock, key, throttle, cache: accounts::GatewayCache::new(), recording, notifier }
+        let unknown_gateways = FailureLimiter::new(UNKNOWN_GATEWAYS_PER_MINUTE);
+        Self { pool, clock, key, throttle, unknown_gateways, cache: accounts::GatewayCache::new(), recording, notifier }
     }
 
-    /// Forgets the callers whose minute is over. To be called every minute or so.
+    /// Removes expired counters. Called about once a minute.
     pub fn sweep(&self) {
         self.throttle.sweep();
+        self.unknown_gateways.sweep();
     }
 }
 

@@ -66,7 +66,8 @@ pub(super) async fn without_key(
 ) -> Result<Response, Problem> {
     let id: GatewayId = gateway.parse().map_err(|_| ProblemCode::GatewayNotConfigured)?;
     let body = read(body)?;
-    gateways.throttled((id.uuid(), client), gateways.take_from_gateway(id, &headers, body)).await
+    let found = gateways.find_named(id, client).await?;
+    gateways.throttled((id.uuid(), client), gateways.take_from_gateway(found, &headers, body)).await
 }
 
 fn read(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
@@ -111,9 +112,23 @@ impl Gateways {
         }
     }
 
-    async fn take_from_gateway(&self, id: GatewayId, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
-        // Without a gateway there is no company to record the callback for.
-        let found = self.find_active(id).await?.ok_or(ProblemCode::GatewayNotConfigured)?;
+    /// Returns the gateway that a request without a key names, or refuses it: without a gateway there is no company to record the
+    /// callback for. Unknown gateways are limited, because each is a look-up in the database that needs no key.
+    async fn find_named(&self, id: GatewayId, client: ClientAddress) -> Result<Arc<CallbackGateway>, Problem> {
+        let network = client.network();
+        let status = self.unknown_gateways.hit(network);
+        if !status.allowed {
+            return Err(Problem::new(ProblemCode::RateLimited).retry_after(status.retry_after()));
+        }
+        let found = self.find_active(id).await;
+        // Only an unknown gateway counts, not a database error.
+        if !matches!(found, Ok(None)) {
+            self.unknown_gateways.refund(&network);
+        }
+        Ok(found?.ok_or(ProblemCode::GatewayNotConfigured)?)
+    }
+
+    async fn take_from_gateway(&self, found: Arc<CallbackGateway>, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
         if Hints::read(headers, &body).names_another_company(found.company) {
             return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::CompanyMismatch, &body).await);
         }

@@ -191,3 +191,28 @@ async fn a_callback_has_one_mebibyte_at_most_and_comes_no_faster_than_allowed() 
         answer.refused(429, "rate_limited");
     }
 }
+
+#[tokio::test]
+async fn unknown_gateways_are_limited_for_each_client_network() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let known = gateway["callback_path"].as_str().unwrap().to_owned();
+    let ask = |path: String, address: &str| world.request(Method::POST, &path).from(address).body("{}").send();
+    let unknown = |n: u128| format!("/webhooks/{}", uuid::Uuid::from_u128(n));
+    let mut refused = None;
+    for batch in 0..50 {
+        let answers = join_all((0..100).map(|n| ask(unknown(1 + 100 * batch + n), "203.0.113.9"))).await;
+        let (not_found, limited): (Vec<_>, Vec<_>) = answers.into_iter().partition(|answer| answer.status == 404);
+        assert!(batch >= 5 || (not_found.len(), limited.len()) == (100, 0), "600 in a minute are allowed");
+        refused = refused.or(limited.into_iter().next());
+        if refused.is_some() {
+            break;
+        }
+    }
+    refused.expect("there is a limit").refused(429, "rate_limited");
+    // Another network is not affected, and a known gateway is not counted.
+    ask(unknown(1), "203.0.114.10").await.refused(404, "gateway_not_configured");
+    for _ in 0..700 {
+        assert_ne!(ask(known.clone(), "203.0.114.10").await.status, 429);
+    }
+}

@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn what_no_service_could_read_is_refused_at_the_start() {
         let refused = |url: &str, body: &str| shape(url, body, Format::Json).err().unwrap();
-        assert!(refused(URL, r#"{"to":"{to}","text":{text}}"#).contains("is not JSON"));
+        assert!(refused(URL, r#"{"to":"{to}","text":{text}}"#).contains("is not valid JSON"));
         assert!(refused(URL, r#"{"to":"{to}"}"#).contains("{text}"));
         assert!(refused(URL, r#"{"text":"{text}"}"#).contains("{to}"));
         assert!(refused(URL, r#"{"to":"{too}"}"#).contains("{too}"));
