@@ -72,16 +72,32 @@ impl Resource for TextRecord {
 
     fn read_only_fields() -> Vec<FieldDoc> {
         vec![
-            FieldDoc::read_only::<Reference<StoreId>>("store", "Whose text."),
-            FieldDoc::with_schema("number", "Where to; null if it was no number, or is erased.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("number_range", "All but the last four digits.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("country", "The number's country.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("status", "What became of it.", json!({ "enum": STATUSES })),
-            FieldDoc::with_schema("refusal", "Why it was not sent, as a code of /problems.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("rule", "Which rule refused it; a limit is named like the setting of the store.", rules_or_null()),
-            FieldDoc::with_schema("reason", "Why it was not sent, in a sentence for operators.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("details", "What the rule saw.", details()),
-            FieldDoc::read_only::<Option<Instant>>("used_at", "When the code in it was used."),
+            FieldDoc::read_only::<Reference<StoreId>>("store", "The store that the text is from."),
+            FieldDoc::with_schema(
+                "number",
+                "The phone number; null if it was invalid or has been erased.",
+                json!({ "type": ["string", "null"] }),
+            ),
+            FieldDoc::with_schema("number_range", "The phone number without its last four digits.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("country", "The country of the phone number (ISO 3166).", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema(
+                "status",
+                "`sent`; `given_back`: no provider accepted it; `refused`: the SMS guard refused it.",
+                json!({ "enum": STATUSES }),
+            ),
+            FieldDoc::with_schema("refusal", "Why the text was not sent, as a problem code.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema(
+                "rule",
+                "The rule that refused the text. A limit has the name of the setting of the store.",
+                rules_or_null(),
+            ),
+            FieldDoc::with_schema(
+                "reason",
+                "Why the text was not sent, as a sentence for operators.",
+                json!({ "type": ["string", "null"] }),
+            ),
+            FieldDoc::with_schema("details", "The values that the rule decided on.", details()),
+            FieldDoc::read_only::<Option<Instant>>("used_at", "When the code in the text was used."),
         ]
     }
 }
@@ -108,10 +124,10 @@ fn details() -> Value {
             "seen": { "type": "integer", "description": "The value that was counted, in the same unit." },
             "until": { "type": "string", "format": "date-time", "description": "When the limit allows another text." },
             "texted": { "type": "integer", "description": "Codes texted within the ten minutes before the guard paused the store." },
-            "used": { "type": "integer", "description": "Number of them that were used." },
+            "used": { "type": "integer", "description": "How many of these codes were used." },
             "paused_at": { "type": "string", "format": "date-time", "description": "When the store's texts were paused." },
             "paused_reason": { "type": "string", "description": "Why they are paused." },
-            "providers": { "type": "array", "items": answer, "description": "The providers that were asked, in that order." },
+            "providers": { "type": "array", "items": answer, "description": "The providers that were tried, in this order." },
         },
     })
 }
