@@ -152,7 +152,7 @@ mod tests {
         {
             assert_eq!(line(mobile), Line::Mobile, "{mobile}");
         }
-        // fixed, toll-free, premium, fixed with a leading zero, satellite, international toll-free; personal, which is as dear as premium
+        // Fixed, toll-free, premium rate, fixed with a leading zero, satellite, international toll-free, and personal (as costly as premium).
         for other in ["+442079460018", "+18002345678", "+19002345678", "+390612345678", "+881612345678", "+80012345678", "+447012345678"] {
             assert_eq!(line(other), Line::NotForTexts, "{other}");
         }

@@ -116,7 +116,7 @@ impl Gateways {
         Self { pool, clock, key, throttle, cache: accounts::GatewayCache::new(), recording, notifier }
     }
 
-    /// Forgets the callers whose minute is over. To be called every minute or so.
+    /// Removes the callers without requests in the last minute. A periodic task calls it about once a minute.
     pub fn sweep(&self) {
         self.throttle.sweep();
     }

@@ -1,8 +1,8 @@
 //! Texts: the configured SMS providers, tried in order.
 //!
-//! A provider that is unavailable, over its rate limit or refuses the credentials *did not take* a text: the next one is tried.
-//! If a provider knows that the number receives no texts, no other provider is tried, because no other could know better. A
-//! provider that does not respond in time may have taken the text, which therefore counts as sent.
+//! A provider that is unavailable, over its rate limit or refuses the credentials *did not accept* a text: the next one is tried.
+//! If a provider reports that the number cannot receive texts, no other provider is tried, because none could reach it. A provider
+//! that does not respond in time may have accepted the text, which therefore counts as sent.
 //!
 //! Each provider has a circuit breaker ([`breaker`]): after several consecutive failures it is skipped for a while.
 //!
@@ -99,7 +99,7 @@ impl Sms {
         }
         if answers.is_empty() {
             let first = self.providers.iter().min_by_key(|provider| provider.next_trial());
-            let first = first.expect("a text is handed over only where there are providers");
+            let first = first.expect("a text is only sent if there is a provider");
             let Err(error) = first.send(text).await else { return Ok(()) };
             answers.push(ProviderAnswer::new(first.name(), error));
         }

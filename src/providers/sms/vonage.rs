@@ -117,8 +117,8 @@ fn judge(answer: &Answer) -> Result<(), SendTextError> {
     }
 }
 
-/// What an error code means: throttled, bad secrets and signatures, an internal error, a barred number, a number out of service. An
-/// "invalid message" (6) is not about the number: it may come of a prefix unknown to this service, and another one may know it.
+/// The meaning of an error code: throttled, wrong secrets and signatures, an internal error, a barred number, a number out of service.
+/// "Invalid message" (6) is not about the number: the prefix may be unknown to this provider only.
 fn kind(code: u64) -> SendTextErrorKind {
     match code {
         1 | 10 => SendTextErrorKind::RateLimited,

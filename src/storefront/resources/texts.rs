@@ -18,8 +18,8 @@ use crate::storefront::messaging::sms_guard;
 /// The period that the conversion covers.
 const CONVERSION_WINDOW: TimeDelta = TimeDelta::days(1);
 
-/// The states of a text: counted before it is handed to a provider, not counted any more because no provider took it, or refused
-/// by the guard before any provider was called.
+/// The states of a text: counted as sent before a provider is called, no longer counted because no provider accepted it, or refused
+/// by the SMS guard before any provider was called.
 const STATUSES: &[&str] = &["sent", "given_back", "refused"];
 
 crate::columns! {
@@ -112,9 +112,9 @@ fn details() -> Value {
     let answer = json!({
         "type": "object",
         "properties": {
-            "provider": { "type": "string", "description": "The provider, as sms.providers names it." },
+            "provider": { "type": "string", "description": "The name of the provider in sms.providers." },
             "answer": { "enum": SendTextErrorKind::ALL.map(SendTextErrorKind::as_str) },
-            "detail": { "type": "string", "description": "The status and the error code of its response." },
+            "detail": { "type": "string", "description": "The status code and the error code of the response." },
         },
     });
     json!({
