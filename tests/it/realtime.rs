@@ -103,7 +103,7 @@ async fn a_driver_and_a_vehicle_are_followed_while_they_serve_an_own_active_orde
             }
         };
         let _of_somebody_else = world.order(json!({ "driver": id(&driver), "vehicle": vehicle })).await;
-        follows(false, "serving somebody else").await;
+        follows(false, "serving another customer").await;
         let order = world.order(json!({ "customer": customer(&login), "driver": id(&driver), "vehicle": vehicle })).await;
         follows(true, "created").await;
         to(&world, &order, "dispatched").await.ok(200);

@@ -53,7 +53,7 @@ async fn customer_export_prints_everything_that_is_kept_of_one_customer() {
     world.register("bob@example.com").await;
     let own = world.order(json!({ "customer": login["customer"]["id"] })).await;
     world.order(json!({})).await;
-    // A number of another company's order is a number, and no order of hers.
+    // An order of another company that names the same customer id is not exported.
     let (_, other) = world.another_company(&[Scope::Write]).await;
     let body = json!({ "customer": login["customer"]["id"] });
     world.request(Method::POST, "/fleet/int/v1/orders").key(&other).json(&body).send().await.ok(201);
@@ -201,7 +201,7 @@ async fn a_flood_of_sign_ins_costs_no_memory_and_keeps_nobody_else_waiting() {
             flood_is_over.store(true, Ordering::SeqCst);
             answers
         };
-        // Every thread hashes by then, and 64 passwords wait for one: long enough to answer somebody who wants something else.
+        // By then all hashing threads are busy and 64 passwords are queued, which leaves enough time to serve other requests.
         let others = async {
             queue_is_full.notified().await;
             let statuses = [me().await, me().await];
@@ -209,20 +209,20 @@ async fn a_flood_of_sign_ins_costs_no_memory_and_keeps_nobody_else_waiting() {
         };
         let (sign_ins, (statuses, came_too_late)) = tokio::join!(sign_ins, others);
         assert_eq!(statuses, [200, 200]);
-        assert!(!came_too_late, "the others are answered while the passwords are hashed");
+        assert!(!came_too_late, "other requests are served while passwords are hashed");
         for _ in 0..20 {
             assert_eq!(me().await, 200);
         }
         let sign_ins: Vec<_> = sign_ins.into_iter().map(Result::unwrap).collect();
         let refused: Vec<_> = sign_ins.iter().filter(|answer| answer.status() == 503).collect();
-        assert!(!refused.is_empty(), "the queue has an end");
+        assert!(!refused.is_empty(), "the queue is bounded");
         assert!(refused.iter().all(|answer| answer.headers()["retry-after"] == "1"));
         let compared = sign_ins.iter().filter(|answer| answer.status() == 401).count();
         assert_eq!(compared + refused.len(), 400);
         assert!(compared >= 64);
         service.memory()
     };
-    // The name of a thread has 15 characters here.
+    // Linux truncates thread names to 15 characters.
     assert_eq!(service.threads_named("password-hashin"), std::thread::available_parallelism().unwrap().get());
     let first = flood().await;
     let second = flood().await;

@@ -38,7 +38,11 @@ impl Listening {
     }
 
     async fn line(&mut self) -> String {
-        timeout(TIMEOUT, self.lines.next_line()).await.expect("the program goes on").unwrap().expect("the program says something")
+        timeout(TIMEOUT, self.lines.next_line())
+            .await
+            .expect("the program prints a line in time")
+            .unwrap()
+            .expect("the program is still running")
     }
 }
 

@@ -136,11 +136,11 @@ async fn what_is_told_of_every_record_is_what_is_shown_of_it() {
             let shown = resource.world.api(Method::GET, &path).send().await.ok(200);
             let shown = shown.as_object().unwrap().values().next().unwrap();
             let members = schema["properties"].as_object().unwrap();
-            let told: BTreeSet<_> = members.iter().filter(|(_, form)| form["writeOnly"] != true).map(|(name, _)| name).collect();
-            let missing: Vec<_> = shown.as_object().unwrap().keys().filter(|name| !told.contains(name)).collect();
+            let declared: BTreeSet<_> = members.iter().filter(|(_, form)| form["writeOnly"] != true).map(|(name, _)| name).collect();
+            let missing: Vec<_> = shown.as_object().unwrap().keys().filter(|name| !declared.contains(name)).collect();
             assert!(missing.is_empty(), "{missing:?}");
             // Only declared fields may be missing from a record.
-            let left_out: Vec<_> = told.into_iter().filter(|name| shown.get(name).is_none()).collect();
+            let left_out: Vec<_> = declared.into_iter().filter(|name| shown.get(name).is_none()).collect();
             assert!(left_out.is_empty() || ["inventory", "support"].contains(&resource.namespace), "{left_out:?}");
             assert!(jsonschema::draft202012::new(&schema).unwrap().is_valid(shown), "{shown}");
             if resource.kind != Kind::Log {

@@ -72,7 +72,7 @@ async fn an_empty_database_becomes_a_shop_whose_keys_work() {
     };
     assert_eq!(ask("fleet/int/v1/orders", &api_key).await, StatusCode::OK);
     assert_eq!(ask("ledger/int/v1/gateways", &store_key).await, StatusCode::UNAUTHORIZED);
-    // A store key is believed, and a customer's token is missing.
+    // The store key is accepted; the customer's token is missing.
     let me = http.get(format!("http://{}/storefront/v1/customers/me", service.address)).bearer_auth(store_key["key"].as_str().unwrap());
     assert!(me.send().await.unwrap().text().await.unwrap().contains("customer_token_invalid"));
 

@@ -1,4 +1,4 @@
-//! The transport below requests: slow request heads, idle connections, endless bodies.
+//! The transport below requests: slow request heads, idle connections, limits of connections and open files, endless bodies.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -49,7 +49,7 @@ async fn who_speaks_http_2_is_hung_up_on_at_once() {
     }
 }
 
-/// Connections that have sent this and no more.
+/// Opens 2,000 connections that send only `beginning`.
 async fn crowd(address: SocketAddr, beginning: &str) -> Vec<TcpStream> {
     let mut crowd = Vec::new();
     for _ in 0..2_000 {
@@ -70,7 +70,7 @@ async fn two_thousand_idle_connections_keep_nobody_waiting() {
     }
 }
 
-/// What a crowd costs that has begun a request and does not go on: as little as one that says nothing, whatever the machine.
+/// Connections with an incomplete request use as little processor time as silent ones. The comparison is independent of the machine.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn connections_that_have_only_begun_cost_no_processor_time() {
@@ -79,18 +79,18 @@ async fn connections_that_have_only_begun_cost_no_processor_time() {
     let mut costs = Vec::new();
     for beginning in ["", "P", "PRI"] {
         let idle = crowd(service.address, beginning).await;
-        // Once it answers somebody who came after the crowd, it has accepted the crowd.
+        // Connections are accepted in order: when this later one gets a response, all of the crowd are accepted.
         let mut last = TcpStream::connect(service.address).await.unwrap();
         last.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
         last.read_to_end(&mut Vec::new()).await.unwrap();
         let before = service.processor_time();
-        // Time has to pass for it to be spent.
+        // The measurement needs a period of time.
         tokio::time::sleep(Duration::from_secs(1)).await;
         costs.push(service.processor_time() - before);
         drop(idle);
     }
     let (silent, begun) = (costs[0], costs[1].max(costs[2]));
-    assert!(begun <= 2 * silent + Duration::from_millis(50), "{silent:?} for a silent crowd, {begun:?} for one that has begun");
+    assert!(begun <= 2 * silent + Duration::from_millis(50), "{silent:?} for silent connections, {begun:?} for incomplete requests");
 }
 
 #[cfg(target_os = "linux")]
@@ -120,9 +120,9 @@ async fn the_program_takes_the_open_files_it_may_have_and_says_when_there_are_no
             tokio::task::yield_now().await;
         }
     };
-    timeout(Duration::from_secs(20), complaining).await.expect("it says that there are no more");
+    timeout(Duration::from_secs(20), complaining).await.expect("the service logs that no connection could be accepted");
     drop(idle);
-    assert!(answers(&service).await, "it goes on when there are some again");
+    assert!(answers(&service).await, "it accepts connections again when files are available");
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn beyond_the_limit_connections_wait_until_another_one_ends() {
         first.write_all(request).await.unwrap();
         let length = first.read(&mut answer).await.unwrap();
         assert!(answer[..length].starts_with(b"HTTP/1.1 200"));
-        assert_eq!(second.try_read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::WouldBlock, "nobody has answered the second");
+        assert_eq!(second.try_read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::WouldBlock, "the second connection has no response yet");
     }
     drop(first);
     let length = second.read(&mut answer).await.unwrap();

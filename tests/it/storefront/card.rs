@@ -174,7 +174,7 @@ async fn a_provider_that_is_too_slow_or_away_is_502() {
     let ada = ada(&world).await;
     provider.answer_next([ResponseTemplate::new(200).set_delay(Duration::from_secs(20))]);
     failed(ask(&world, KEY, &ada).await);
-    assert_eq!(provider.requests("/v1/customers").await.len(), 1, "who waited once is not made to wait again");
+    assert_eq!(provider.requests("/v1/customers").await.len(), 1, "a request that timed out is not retried");
     ask(&world, KEY, &ada).await.ok(200);
     drop(provider);
 

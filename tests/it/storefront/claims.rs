@@ -1,5 +1,5 @@
-//! Unverified identities: a customer who proves an identity takes it over from one who merely typed it, and typing it gives no
-//! access (decisions, section 3, Proof).
+//! Unverified identities: a customer that proves an identity takes it over from an account that merely lists it, and listing it gives
+//! no access (decisions, section 3, Proof).
 
 use chrono::TimeDelta;
 use futures::future::join;

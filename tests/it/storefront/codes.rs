@@ -185,7 +185,7 @@ async fn a_right_guess_in_a_crowd_of_wrong_ones_signs_in_once_or_comes_too_late(
         let signed_in = answers.iter().filter(|answer| answer.status == 200).count();
         assert!(signed_in <= 1, "{signed_in}");
         assert_eq!(world.count("select count(*) from customer_tokens").await, tokens + i64::try_from(signed_in).unwrap());
-        // Five guesses are compared at most, and the last of them is told that the code is locked.
+        // At most five guesses are compared, and the last of them gets `code_locked`.
         let told_what_is_left = answers.iter().filter(|answer| answer.body["attempts_left"].is_number()).count();
         assert!(told_what_is_left <= 4, "{told_what_is_left}");
         if signed_in == 0 {

@@ -24,7 +24,7 @@ struct Contact {
     old: &'static str,
     new: &'static str,
     other: &'static str,
-    /// The new contact in the spellings that people type.
+    /// The new contact in spellings that people use.
     spellings: [&'static str; 3],
 }
 
@@ -80,7 +80,7 @@ impl Contact {
     }
 }
 
-/// Runs a story for both kinds, each in a world of its own.
+/// Runs a test for both kinds, each in its own world.
 async fn of_both(story: impl AsyncFn(&World, Contact)) {
     for contact in [NUMBER, ADDRESS] {
         #[expect(clippy::print_stdout, reason = "if a test fails, the last line that it printed names the kind")]
@@ -185,7 +185,7 @@ async fn every_spelling_is_one_and_the_plain_one_is_sent_to_and_saved() {
         for spelling in contact.spellings.into_iter().rev() {
             contact.ask(world, &ada, spelling).await.ok(200);
         }
-        assert_eq!(world.messages().len(), 2, "one message a minute, beside that of the registration");
+        assert_eq!(world.messages().len(), 2, "one message per minute, in addition to that of the registration");
         assert_eq!(world.messages()[0].to, contact.new);
         let saved = contact.confirm(world, &ada, world.last_code()).await.ok(200);
         contact.is_proven(&saved["customer"], contact.new);
@@ -430,7 +430,7 @@ async fn an_address_below_a_domain_of_other_letters_is_the_one_below_its_plain_n
     for spelling in ["Ada@BÜCHER.example", "ada@xn--bcher-kva.example", " ADA@bücher.example "] {
         ADDRESS.ask(&world, &ada, spelling).await.ok(200);
     }
-    assert_eq!(world.messages().len(), 2, "one message a minute, beside that of the registration");
+    assert_eq!(world.messages().len(), 2, "one message per minute, in addition to that of the registration");
     assert_eq!(world.messages()[0].to, "ada@xn--bcher-kva.example");
     let saved = ADDRESS.confirm(&world, &ada, world.last_code()).await.ok(200);
     assert_eq!(saved["customer"]["email"], "ada@xn--bcher-kva.example");
@@ -452,7 +452,7 @@ async fn a_code_asked_for_by_number_and_mailed_to_the_address_being_left_lets_no
     assert_eq!(world.count("select count(*) from customer_tokens where revoked_at is null").await, 1);
 }
 
-/// The mails that tell of a change, newest first: to whom, and their words.
+/// The notices of changes, newest first: recipient and body.
 fn notices(world: &World) -> Vec<(String, String)> {
     let notices = world.messages().into_iter().filter(|message| message.code.is_none());
     notices.map(|message| (message.to, message.text)).collect()
@@ -471,12 +471,12 @@ async fn the_address_that_was_proven_before_is_told_of_a_change() {
     ADDRESS.change(&world, &ada, ADDRESS.new).await;
     assert_eq!((notices(&world).len(), notices(&world)[0].0.as_str()), (3, EMAIL));
     assert!(notices(&world)[0].1.contains("This one no longer belongs to it."));
-    // Proving once more what is proven changes nothing.
+    // Verifying the current contact again changes nothing and sends no notice.
     world.pass(TimeDelta::minutes(2));
     ADDRESS.change(&world, &ada, ADDRESS.new).await;
     NUMBER.change(&world, &ada, NUMBER.new).await;
     assert_eq!(notices(&world).len(), 3);
-    // In the words of whoever changes it.
+    // The notice is in the language of the request that makes the change.
     world.pass(TimeDelta::minutes(2));
     ADDRESS.ask(&world, &ada, ADDRESS.other).await.ok(200);
     let code = json!({ "code": world.last_code() });

@@ -170,12 +170,8 @@ async fn whoever_came_in_with_a_provider_is_put_out_by_a_new_password() {
     let code = code(&world, EMAIL).await;
     reset(&world, EMAIL, code, NEW).await.ok(200);
     assert_eq!(world.count("select count(*) from provider_links").await, 0);
-    assert_ne!(
-        login_with_b(&world).await.ok(200)["customer"]["id"],
-        ada,
-        "the provider's word for nothing but a subject opens another account"
-    );
-    // Whose address it is comes back with a provider that says so.
+    assert_ne!(login_with_b(&world).await.ok(200)["customer"]["id"], ada, "a subject without a vouched address opens another account");
+    // A provider that vouches for the address opens the account again.
     let claims = with(&claims_of_a(&world, "8"), json!({ "email": EMAIL, "email_verified": true }));
     let body = json!({ "identityToken": rsa().sign(&claims) });
     assert_eq!(world.storefront("customers/login-with-idp-a").json(&body).send().await.ok(200)["customer"]["id"], ada);

@@ -70,7 +70,7 @@ async fn a_code_that_was_mailed_is_limited_like_any_other() {
     ask(&world, json!({ "identity": EMAIL })).await.ok(200);
     world.pass(TimeDelta::seconds(59));
     ask(&world, json!({ "identity": EMAIL })).await.ok(200);
-    assert_eq!(mails(), 2, "one message a minute");
+    assert_eq!(mails(), 2, "one message per minute");
     let code = world.last_code();
     for _ in 0..9 {
         world.verify(EMAIL, wrong(&code)).await;

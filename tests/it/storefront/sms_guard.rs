@@ -54,7 +54,7 @@ async fn numbers_that_cannot_receive_a_text_are_refused() {
         verification(number).await.refused(422, "number_unreachable");
         sign_in(number).await.refused(422, "customer_not_found");
     }
-    assert_eq!(world.messages().len(), 1, "the one Ada registered with");
+    assert_eq!(world.messages().len(), 1, "only the message of the registration");
     ask(&world, "+225 07 01 23 45 67").await.ok(200);
     assert_eq!(world.messages()[0].to, "+2250701234567");
 }
@@ -208,7 +208,7 @@ async fn a_burst_over_the_edge_of_a_minute_gains_nothing() {
     world.pass(TimeDelta::seconds(59));
     assert_eq!(burst(0).await, 5);
     world.pass(TimeDelta::seconds(2));
-    assert_eq!(burst(10).await, 0, "another minute of the clock is not another minute of the limit");
+    assert_eq!(burst(10).await, 0, "the window of the limit slides");
     world.pass(TimeDelta::seconds(57));
     assert_eq!(burst(20).await, 0);
     world.pass(TimeDelta::seconds(1));

@@ -25,7 +25,7 @@ async fn ask(world: &World, number: &str) -> Answer {
     world.storefront("customers/request-creation-code").json(&body).send().await
 }
 
-/// The number of texts that a provider was asked to send.
+/// The number of requests that a provider received.
 async fn asked(provider: &MockServer) -> usize {
     provider.received_requests().await.unwrap().len()
 }
@@ -94,7 +94,7 @@ async fn providers_are_asked_in_the_configured_order() {
     let forwards = world("twilio,vonage,http", &settings, &[]).await;
     ask(&forwards, PHONE).await.ok(200);
     assert_eq!((asked(&first).await, asked(&second).await, asked(&third).await), (1, 1, 1));
-    assert_eq!(forwards.messages().len(), 1, "one text was sent, however many were asked");
+    assert_eq!(forwards.messages().len(), 1, "one text was sent, regardless of the number of providers tried");
 
     let backwards = world("http,vonage,twilio", &settings, &[]).await;
     ask(&backwards, PHONE).await.ok(200);
@@ -170,7 +170,7 @@ async fn when_every_provider_fails_it_is_502_and_each_further_text_asks_one_of_t
     let world = world("twilio,vonage", &[twilio, vonage], &[("sms.breaker.opens_after", "1")]).await;
     for expected in [(1, 1), (2, 1), (2, 2), (3, 2)] {
         let refusal = ask(&world, PHONE).await.refused(502, "message_not_sent");
-        assert!(!refusal.to_string().contains("oops"), "nothing of a provider's answer leaks");
+        assert!(!refusal.to_string().contains("oops"), "the provider's response does not leak");
         assert_eq!((asked(&first).await, asked(&second).await), expected);
         world.pass(TimeDelta::seconds(1));
     }

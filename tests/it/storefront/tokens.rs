@@ -70,7 +70,7 @@ async fn every_route_refuses_without_its_store_key() {
 async fn unknown_store_keys_are_limited_for_each_client_and_known_ones_are_not_held_up() {
     let world = World::with(&[("storefront.requests_per_minute", "20")]).await;
     let ask = |key: &str, address: &str| world.request(Method::GET, "/storefront/v1/customers/me").key(key).from(address).send();
-    // What is looked up anew each time, because the second that it is remembered is over, is not counted when it is found.
+    // Valid keys whose cache entry has expired are looked up again, and do not count.
     let mut keys = Vec::new();
     for _ in 0..3 {
         keys.push(world.another_store().await.1);
@@ -85,7 +85,7 @@ async fn unknown_store_keys_are_limited_for_each_client_and_known_ones_are_not_h
     let guesses: Vec<_> = (0..200).map(|n| format!("store_{n:032x}")).collect();
     let answers = join_all(guesses.iter().map(|key| ask(key, "203.0.113.9"))).await;
     let unknown = answers.iter().filter(|answer| answer.body["code"] == "store_key_invalid").count();
-    // One in three seconds is given back meanwhile.
+    // One request is regained every three seconds.
     assert!((20..=21 + began.elapsed().as_secs() / 3).contains(&(unknown as u64)), "{unknown}");
     for answer in answers {
         assert_eq!(answer.header("ratelimit-limit"), Some("20"));
@@ -93,7 +93,7 @@ async fn unknown_store_keys_are_limited_for_each_client_and_known_ones_are_not_h
             answer.refused(429, "rate_limited");
         }
     }
-    // Whoever is remembered, or comes from elsewhere, is not affected.
+    // Cached keys and clients in other networks are not affected.
     ask(&keys[0], "203.0.113.9").await.refused(401, "customer_token_invalid");
     ask(&guesses[0], "203.0.113.10").await.refused(401, "store_key_invalid");
 }

@@ -84,7 +84,7 @@ async fn an_address_in_the_body_opens_nothing() {
     for (provider, body) in [("idp-a", json!({ "identityToken": a })), ("idp-b", json!({ "idToken": b, "clientId": APP }))] {
         let stranger = login(&world, provider, with(&body, extra.clone())).await.ok(200);
         assert_ne!(stranger["customer"]["id"], victim);
-        assert_eq!(stranger["customer"]["email"], json!(null), "the address of {provider} comes from the token alone");
+        assert_eq!(stranger["customer"]["email"], json!(null), "the address of {provider} comes from the token only");
     }
 }
 
