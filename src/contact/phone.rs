@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_refused() {
+    fn invalid_numbers_are_refused() {
         for text in [
             "",
             "+",

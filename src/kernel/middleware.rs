@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_a_problem_and_says_nothing_of_itself() {
+    async fn a_panic_is_a_problem_without_details() {
         async fn panics() {
             panic!("at the disco")
         }
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_takes_longer_than_the_limit_is_given_up() {
+    async fn a_request_beyond_the_time_limit_is_aborted() {
         let (answer, body) = answer(Router::new().route("/", get(std::future::pending::<()>))).await;
         assert_eq!((answer.status().as_u16(), &body["code"]), (503, &Value::from("overloaded")));
         assert_eq!(answer.headers()["retry-after"], "1");

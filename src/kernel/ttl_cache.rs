@@ -90,7 +90,7 @@ mod tests {
     const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
     #[test]
-    fn a_row_is_believed_for_a_second() {
+    fn a_row_is_cached_for_a_second() {
         let cache = TtlCache::new(10);
         cache.insert_if_current(cache.generation(), 7, &Arc::new("Acme"), NOW);
         assert_eq!(cache.get(&7, NOW + TimeDelta::milliseconds(999)).as_deref(), Some(&"Acme"));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_change_is_not_remembered_after_it() {
+    fn a_value_read_before_a_change_is_not_cached_after_it() {
         let cache = TtlCache::new(10);
         for change in [TtlCache::invalidate_all, |cache: &TtlCache<i32, &str>| cache.invalidate(&8)] {
             let generation = cache.generation();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_changed_is_forgotten_at_once() {
+    fn a_changed_row_is_evicted_at_once() {
         let cache = TtlCache::new(10);
         for (key, row) in [(7, "Acme"), (8, "Best")] {
             cache.insert_if_current(cache.generation(), key, &Arc::new(row), NOW);

@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_http_goes_no_further_than_this_machine() {
+    fn plain_http_is_allowed_to_this_machine_only() {
         let is_good = |text: &str| is_secure(&text.parse().unwrap());
         for good in ["https://idp.example/keys", "http://127.0.0.1:8090/keys", "http://[::1]/keys", "http://localhost/keys"] {
             assert!(is_good(good), "{good}");

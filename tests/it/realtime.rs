@@ -23,7 +23,7 @@ fn customer(login: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_socket_token_says_for_fifteen_minutes_who_somebody_is() {
+async fn a_socket_token_identifies_a_customer_for_fifteen_minutes() {
     let world = World::with_socket(&[]).await;
     let login = world.register(EMAIL).await;
     let ask = || world.storefront("customers/socket-token").token(&token(&login)).send();
@@ -44,7 +44,7 @@ async fn a_socket_token_says_for_fifteen_minutes_who_somebody_is() {
 }
 
 #[tokio::test]
-async fn without_socket_authentication_the_app_is_told_to_connect_without_a_token() {
+async fn without_socket_authentication_the_response_is_404() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
     world.storefront("customers/socket-token").token(&token(&login)).send().await.refused(404, "socket_not_configured");
@@ -70,7 +70,7 @@ async fn a_customer_follows_their_own_order_in_any_status() {
 }
 
 #[tokio::test]
-async fn nobody_follows_the_order_of_somebody_else() {
+async fn a_customer_cannot_follow_the_order_of_another() {
     let (world, login, ada) = ada(&[]).await;
     world.pass(TimeDelta::minutes(1));
     let bob = world.register("bob@example.com").await;

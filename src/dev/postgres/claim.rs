@@ -47,7 +47,7 @@ mod tests {
     use crate::dev::temporary::TemporaryDirectory;
 
     #[test]
-    fn a_second_program_is_told_that_the_data_are_in_use_until_the_first_one_ends() {
+    fn a_second_process_cannot_use_the_data_until_the_first_one_ends() {
         let directory = TemporaryDirectory::make("portico-claim").unwrap();
         let take = || Claim::take(directory.path(), Duration::ZERO);
         let first = take().unwrap();

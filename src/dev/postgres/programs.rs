@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_its_initdb_is_no_installation() {
+    fn a_server_without_initdb_is_not_an_installation() {
         let temporary = TemporaryDirectory::make("portico-programs").unwrap();
         install(temporary.path(), &["postgres"]);
         assert_eq!(Programs::in_directory(temporary.path()), None);

@@ -19,7 +19,7 @@ async fn ask(postgres: &PrivatePostgres, sql: &'static str) -> String {
 }
 
 #[tokio::test]
-async fn what_was_written_is_there_after_the_next_start() {
+async fn written_data_survives_a_restart() {
     let directory = TemporaryDirectory::make("portico-postgres").unwrap();
     let first = PrivatePostgres::start(&settings(&directory)).unwrap();
     sqlx::raw_sql("create table notes as select 'kept' as note").execute(&mut connect(&first).await).await.unwrap();

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_succeeds_is_not_counted() {
+    fn successes_are_not_counted() {
         let limiter = limiter();
         for _ in 0..100 {
             assert!(limiter.hit("ada").allowed);

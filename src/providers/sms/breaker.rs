@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn after_the_cool_down_one_text_is_the_trial() {
         let mut breaker = open();
-        assert!(breaker.admits(at(32)) && !breaker.admits(at(32)), "nobody gets in beside the trial");
+        assert!(breaker.admits(at(32)) && !breaker.admits(at(32)), "only one trial is admitted");
         breaker.note_health();
         assert!(breaker.admits(at(33)) && breaker.next_trial().is_none());
     }

@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_tells_what_went_wrong() {
+    fn a_status_code_has_an_error_kind() {
         for (status, kind) in [
             (401, SendTextErrorKind::BadCredentials),
             (403, SendTextErrorKind::BadCredentials),

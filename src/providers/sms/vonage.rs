@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_zero_says_that_the_text_was_taken() {
+    fn only_a_zero_means_that_the_text_was_accepted() {
         assert!(judged(200, r#"{"message-count":"1","messages":[{"to":"12015550123","status":"0"}]}"#).is_ok());
         assert!(judged(200, r#"{"messages":[{"status":0}]}"#).is_ok());
         for (status, body, kind) in [

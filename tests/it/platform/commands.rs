@@ -75,7 +75,7 @@ async fn customer_export_prints_everything_that_is_kept_of_one_customer() {
 }
 
 #[tokio::test]
-async fn the_start_warns_of_ids_that_are_taken_as_they_come() {
+async fn the_start_warns_of_unverified_ids() {
     let world = World::new().await;
     let warning = "anyone who knows a person's id can sign in as that person";
     let database = ("database.url", world.database.as_str());
@@ -86,7 +86,7 @@ async fn the_start_warns_of_ids_that_are_taken_as_they_come() {
 }
 
 #[tokio::test]
-async fn a_setting_that_would_stand_still_is_refused_by_name() {
+async fn a_setting_of_zero_is_refused_by_name() {
     for (key, nothing) in [("webhooks.concurrency", "0"), ("webhooks.poll_interval", "0s"), ("database.max_connections", "0")] {
         let refused = portico(&["doctor"], &[(key, nothing)]).output().await.unwrap();
         assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains(key), "{refused:?}");
@@ -99,7 +99,7 @@ fn line<'a>(report: &'a str, what: &str) -> &'a str {
 }
 
 #[tokio::test]
-async fn the_doctor_says_of_each_outside_service_whether_it_is_configured_and_answers() {
+async fn the_doctor_checks_configuration_and_connectivity_of_each_external_service() {
     let world = World::new().await;
     let database = ("database.url", world.database.as_str());
     let report = printed(&["doctor"], &[database]).await;
@@ -171,7 +171,7 @@ async fn the_doctor_says_of_each_outside_service_whether_it_is_configured_and_an
 /// served.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_flood_of_sign_ins_costs_no_memory_and_keeps_nobody_else_waiting() {
+async fn a_flood_of_sign_ins_does_not_grow_memory_or_delay_other_requests() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
     // The service uses the system clock, so tokens made in the world's time must be valid in it.

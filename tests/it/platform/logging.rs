@@ -20,7 +20,7 @@ async fn texted_code(provider: &wiremock::MockServer) -> String {
 }
 
 #[tokio::test]
-async fn no_line_of_the_log_holds_a_code_a_token_a_password_a_number_or_an_address() {
+async fn the_log_contains_no_credentials_and_no_personal_data() {
     let world = World::new().await;
     let mails = SmtpSink::start(false).await;
     let (provider, mut settings) = twilio::provider(twilio::accepted()).await;

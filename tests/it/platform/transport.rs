@@ -15,7 +15,7 @@ use crate::support::customers::{EMAIL, token};
 use crate::support::program::Service;
 
 #[tokio::test]
-async fn who_does_not_finish_the_head_of_a_request_is_hung_up_on() {
+async fn an_incomplete_request_head_closes_the_connection() {
     let world = World::with(&[("http.header_timeout", "200ms")]).await;
     let mut slow = TcpStream::connect(world.address).await.unwrap();
     slow.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ").await.unwrap();
@@ -27,7 +27,7 @@ async fn who_does_not_finish_the_head_of_a_request_is_hung_up_on() {
 }
 
 #[tokio::test]
-async fn who_says_nothing_at_all_is_hung_up_on() {
+async fn a_silent_connection_is_closed() {
     let world = World::with(&[("http.header_timeout", "200ms")]).await;
     for beginning in ["", "P", "PRI", "GET /healthz HTTP/1.1\r\n"] {
         let mut silent = TcpStream::connect(world.address).await.unwrap();
@@ -38,7 +38,7 @@ async fn who_says_nothing_at_all_is_hung_up_on() {
 }
 
 #[tokio::test]
-async fn who_speaks_http_2_is_hung_up_on_at_once() {
+async fn an_http_2_connection_is_closed_at_once() {
     let world = World::new().await;
     for preface in ["PRI * HTTP/2.0\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
         let mut modern = TcpStream::connect(world.address).await.unwrap();
@@ -61,7 +61,7 @@ async fn crowd(address: SocketAddr, beginning: &str) -> Vec<TcpStream> {
 }
 
 #[tokio::test]
-async fn two_thousand_idle_connections_keep_nobody_waiting() {
+async fn two_thousand_idle_connections_do_not_delay_requests() {
     let world = World::new().await;
     for beginning in ["", "P", "PRI", "POST /storefront/v1/customers/login HTTP/1.1\r\n"] {
         let idle = crowd(world.address, beginning).await;
@@ -73,7 +73,7 @@ async fn two_thousand_idle_connections_keep_nobody_waiting() {
 /// Connections with an incomplete request use as little processor time as silent ones. The comparison is independent of the machine.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn connections_that_have_only_begun_cost_no_processor_time() {
+async fn incomplete_requests_use_no_processor_time() {
     let world = World::new().await;
     let service = Service::start(&[("database.url", world.database.as_str())]).await;
     let mut costs = Vec::new();
@@ -95,7 +95,7 @@ async fn connections_that_have_only_begun_cost_no_processor_time() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_program_takes_the_open_files_it_may_have_and_says_when_there_are_no_more() {
+async fn the_limit_of_open_files_is_raised_and_its_exhaustion_is_logged() {
     let world = World::new().await;
     let settings = [("database.url", world.database.as_str())];
     let complaint = "a connection could not be accepted";
@@ -166,7 +166,7 @@ async fn a_body_without_end_is_cut_off_at_the_limit() {
 }
 
 #[tokio::test]
-async fn a_key_or_a_token_that_stands_there_twice_is_none() {
+async fn a_duplicate_key_or_token_header_is_refused() {
     let world = World::new().await;
     let (key, good) = (world.store_key.clone(), token(&world.register(EMAIL).await));
     let status = async |headers: &[(&str, &str)]| {

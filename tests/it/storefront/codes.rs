@@ -171,7 +171,7 @@ async fn fifty_right_guesses_at_once_make_one_token() {
 }
 
 #[tokio::test]
-async fn a_right_guess_in_a_crowd_of_wrong_ones_signs_in_once_or_comes_too_late() {
+async fn a_right_guess_among_parallel_wrong_ones_signs_in_at_most_once() {
     for wrong_ones in [5, 100] {
         let world = registered().await;
         let tokens = world.count("select count(*) from customer_tokens").await;
@@ -243,7 +243,7 @@ async fn a_new_code_replaces_the_older_one() {
 }
 
 #[tokio::test]
-async fn a_code_works_for_its_purpose_alone() {
+async fn a_code_works_for_its_purpose_only() {
     let world = World::new().await;
     let code = world.creation_code(PHONE).await;
     world.verify(PHONE, code.clone()).await.refused(422, "code_invalid");
@@ -257,7 +257,7 @@ async fn a_code_works_for_its_purpose_alone() {
 }
 
 #[tokio::test]
-async fn a_code_works_in_its_store_alone() {
+async fn a_code_works_in_its_store_only() {
     let world = World::new().await;
     let code = world.creation_code(EMAIL).await;
     let (_, other) = world.another_store().await;
@@ -267,7 +267,7 @@ async fn a_code_works_in_its_store_alone() {
 }
 
 #[tokio::test]
-async fn a_code_works_for_its_identity_alone() {
+async fn a_code_works_for_its_identity_only() {
     let world = World::new().await;
     let code = world.creation_code(EMAIL).await;
     let body = json!({ "name": "Eve", "identity": "victim@example.com", "code": code });

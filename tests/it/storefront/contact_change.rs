@@ -105,7 +105,7 @@ async fn reset_password(world: &World, identity: &str, code: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn the_code_goes_to_what_the_request_names_and_only_then_it_is_saved() {
+async fn the_code_goes_to_the_requested_contact_which_is_saved_once_verified() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         let answer = contact.ask(world, &ada, contact.new).await.ok(200);
@@ -126,7 +126,7 @@ async fn the_code_goes_to_what_the_request_names_and_only_then_it_is_saved() {
 }
 
 #[tokio::test]
-async fn the_new_one_signs_in_and_the_old_one_is_nobodys() {
+async fn the_new_contact_signs_in_and_the_old_one_belongs_to_no_account() {
     of_both(async |world, contact| {
         let login = world.register(contact.old).await;
         contact.change(world, &token(&login), contact.new).await;
@@ -140,7 +140,7 @@ async fn the_new_one_signs_in_and_the_old_one_is_nobodys() {
 }
 
 #[tokio::test]
-async fn who_has_none_gains_one_and_keeps_what_is_of_the_other_kind() {
+async fn a_customer_without_the_contact_gains_it_and_keeps_the_other_kind() {
     of_both(async |world, contact| {
         let kept = contact.other_kind();
         let ada = token(&world.register(kept.old).await);
@@ -156,7 +156,7 @@ async fn who_has_none_gains_one_and_keeps_what_is_of_the_other_kind() {
 }
 
 #[tokio::test]
-async fn what_was_merely_typed_is_verified_by_whoever_typed_it() {
+async fn a_customer_verifies_an_unverified_contact_of_the_account() {
     of_both(async |world, contact| {
         let login = world.register_with(contact.other_kind().old, json!({ contact.member: contact.new })).await;
         assert_eq!(login["customer"][format!("{}_verified", contact.member)], false);
@@ -166,7 +166,7 @@ async fn what_was_merely_typed_is_verified_by_whoever_typed_it() {
 }
 
 #[tokio::test]
-async fn what_is_of_another_account_is_refused_however_it_is_typed() {
+async fn a_contact_of_another_account_is_refused_in_every_spelling() {
     of_both(async |world, contact| {
         world.register(contact.new).await;
         let bob = token(&world.register(BOB).await);
@@ -194,7 +194,7 @@ async fn every_spelling_is_one_and_the_plain_one_is_sent_to_and_saved() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_name_it_is_refused() {
+async fn a_body_without_the_contact_is_refused() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         for body in [json!({}), json!({ contact.member: null }), json!({ contact.member: 7 }), json!({ contact.member: [contact.new] })] {
@@ -235,7 +235,7 @@ async fn a_code_for_one_kind_verifies_nothing_of_the_other() {
 }
 
 #[tokio::test]
-async fn a_code_verifies_for_the_customer_who_asked_alone() {
+async fn a_code_verifies_only_for_the_customer_that_requested_it() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         let bob = token(&world.register(BOB).await);
@@ -269,7 +269,7 @@ async fn two_customers_verify_one_at_once_and_it_belongs_to_one() {
 }
 
 #[tokio::test]
-async fn two_customers_who_prove_what_the_other_one_typed_do_not_wait_in_a_circle() {
+async fn two_customers_that_prove_each_others_unproven_contacts_do_not_deadlock() {
     for _ in 0..5 {
         of_both(async |world, contact| {
             let registered = contact.other_kind();
@@ -288,7 +288,7 @@ async fn two_customers_who_prove_what_the_other_one_typed_do_not_wait_in_a_circl
 }
 
 #[tokio::test]
-async fn whoever_merely_typed_it_loses_it() {
+async fn an_account_that_merely_lists_a_contact_loses_it() {
     of_both(async |world, contact| {
         let eve = token(&world.register_with(contact.other_kind().old, json!({ contact.member: contact.new })).await);
         let ada = token(&world.register(contact.old).await);
@@ -300,7 +300,7 @@ async fn whoever_merely_typed_it_loses_it() {
 }
 
 #[tokio::test]
-async fn a_code_on_its_way_to_what_is_being_left_lets_nobody_in() {
+async fn a_code_sent_to_a_replaced_contact_is_refused() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         world.pass(TimeDelta::minutes(1));
@@ -320,7 +320,7 @@ async fn change_while_codes_are_under_way(world: &World, token: &str, contact: C
 }
 
 #[tokio::test]
-async fn nor_does_one_that_was_asked_for_before_the_change_and_written_after_it() {
+async fn a_code_requested_before_a_change_and_stored_after_it_is_refused() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         world.pass(TimeDelta::minutes(1));
@@ -335,7 +335,7 @@ async fn nor_does_one_that_was_asked_for_before_the_change_and_written_after_it(
 }
 
 #[tokio::test]
-async fn who_closes_the_account_verifies_nothing_with_a_code_asked_for_before() {
+async fn a_closed_account_cannot_verify_a_contact_with_an_earlier_code() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         world.pass(TimeDelta::minutes(1));
@@ -383,7 +383,7 @@ async fn without_any_code_a_guess_is_wrong() {
 }
 
 #[tokio::test]
-async fn ten_wrong_codes_lock_it_out_for_everybody_who_asks_about_it() {
+async fn ten_wrong_codes_lock_the_contact_out_for_every_customer() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         let bob = token(&world.register(BOB).await);
@@ -406,7 +406,7 @@ async fn ten_wrong_codes_lock_it_out_for_everybody_who_asks_about_it() {
 }
 
 #[tokio::test]
-async fn what_is_no_number_or_takes_no_text_is_refused() {
+async fn invalid_numbers_and_numbers_that_cannot_receive_texts_are_refused() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
     NUMBER.ask(&world, &ada, "+442079460018").await.refused(422, "number_unreachable");
@@ -414,7 +414,7 @@ async fn what_is_no_number_or_takes_no_text_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_is_refused() {
+async fn an_invalid_address_is_refused() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
     for text in ["", "ada", "ada@localhost", PHONE] {
@@ -438,7 +438,7 @@ async fn an_address_below_a_domain_of_other_letters_is_the_one_below_its_plain_n
 }
 
 #[tokio::test]
-async fn a_code_asked_for_by_number_and_mailed_to_the_address_being_left_lets_nobody_in() {
+async fn a_code_requested_by_number_and_mailed_to_a_replaced_address_is_refused() {
     let world = World::new().await;
     let ada = token(&world.register(PHONE).await);
     ADDRESS.change(&world, &ada, EMAIL).await;
@@ -459,7 +459,7 @@ fn notices(world: &World) -> Vec<(String, String)> {
 }
 
 #[tokio::test]
-async fn the_address_that_was_proven_before_is_told_of_a_change() {
+async fn the_previously_verified_address_gets_a_notice_of_a_change() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
     NUMBER.change(&world, &ada, NUMBER.old).await;
@@ -486,7 +486,7 @@ async fn the_address_that_was_proven_before_is_told_of_a_change() {
 }
 
 #[tokio::test]
-async fn an_address_that_nobody_has_proven_is_told_of_nothing() {
+async fn an_unverified_address_gets_no_notice() {
     let world = World::new().await;
     let ada = token(&world.register_with(PHONE, json!({ "email": EMAIL })).await);
     NUMBER.change(&world, &ada, NUMBER.new).await;
@@ -495,7 +495,7 @@ async fn an_address_that_nobody_has_proven_is_told_of_nothing() {
 }
 
 #[tokio::test]
-async fn a_change_stands_even_if_nobody_can_be_told() {
+async fn a_change_is_kept_even_if_the_notice_cannot_be_sent() {
     let world = World::with(&[("mail.smtp_url", "smtp://127.0.0.1:1")]).await;
     let ada = token(&world.register(PHONE).await);
     sqlx::query("update customers set email = $1, email_verified_at = now()").bind(EMAIL).execute(&world.pool).await.unwrap();

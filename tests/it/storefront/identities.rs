@@ -78,7 +78,7 @@ async fn every_spelling_of_a_mailbox_is_one_identity_and_one_limit() {
 }
 
 #[tokio::test]
-async fn what_is_no_mailbox_is_refused() {
+async fn an_invalid_mailbox_is_refused() {
     let world = World::new().await;
     for text in [
         "ada@example.com.",

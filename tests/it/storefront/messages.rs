@@ -30,7 +30,7 @@ async fn text(world: &World, languages: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_text_is_in_the_language_the_client_likes_best() {
+async fn a_text_is_in_the_preferred_language_of_the_client() {
     let world = World::new().await;
     for (languages, expected) in [
         ("de", "ist Ihr Code"),

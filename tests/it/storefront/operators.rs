@@ -15,7 +15,7 @@ async fn list(world: &World, path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn texts_are_shown_as_long_as_the_audit_and_changed_by_nobody() {
+async fn texts_are_read_only_and_kept_as_long_as_the_audit() {
     let world = World::new().await;
     world.register(PHONE).await;
     world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.refused(429, "number_cooldown");
@@ -31,7 +31,7 @@ async fn texts_are_shown_as_long_as_the_audit_and_changed_by_nobody() {
 }
 
 #[tokio::test]
-async fn a_limit_of_none_lets_no_text_through() {
+async fn a_limit_of_zero_allows_no_text() {
     for (limit, code) in [
         ("texts_per_number_and_hour", "number_cooldown"),
         ("texts_per_number_and_day", "number_cooldown"),
@@ -48,7 +48,7 @@ async fn a_limit_of_none_lets_no_text_through() {
 }
 
 #[tokio::test]
-async fn a_store_deleted_while_its_apps_ask_is_closed_at_once() {
+async fn a_store_deleted_during_requests_is_closed_at_once() {
     for _ in 0..5 {
         let world = World::new().await;
         let ada = token(&world.register(EMAIL).await);
@@ -63,7 +63,7 @@ async fn a_store_deleted_while_its_apps_ask_is_closed_at_once() {
 }
 
 #[tokio::test]
-async fn the_guard_pauses_a_store_whose_codes_nobody_uses_and_an_operator_lifts_the_pause() {
+async fn the_guard_pauses_a_store_with_unused_codes_and_an_operator_ends_the_pause() {
     let world = World::new().await;
     let ask = |number: u32| {
         // Different ranges, because the guard's third rule is not tested here.
@@ -170,7 +170,7 @@ async fn the_conversion_of_each_range_is_known() {
 }
 
 #[tokio::test]
-async fn the_audit_tells_who_signed_in_how_and_what_was_refused_and_holds_no_secret() {
+async fn the_audit_has_successes_and_refusals_and_no_secrets() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let login = |password: &str| {
@@ -294,7 +294,7 @@ async fn customers_are_found_by_who_looks_after_them() {
 }
 
 #[tokio::test]
-async fn an_export_tells_everything_and_lets_nobody_in() {
+async fn an_export_is_complete_and_contains_no_credentials() {
     let world = World::new().await;
     let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let ada = token(&login);

@@ -13,7 +13,7 @@ async fn put(world: &World, token: &str, id: &str, body: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn a_customer_changes_what_is_theirs_to_change() {
+async fn a_customer_changes_the_editable_fields() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
     let (ada, id) = (token(&login), login["customer"]["id"].as_str().unwrap());
@@ -35,7 +35,7 @@ async fn a_customer_changes_what_is_theirs_to_change() {
 }
 
 #[tokio::test]
-async fn never_the_address_or_the_number_and_nothing_odd() {
+async fn the_address_the_number_and_invalid_values_cannot_be_changed() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
     let (ada, id) = (token(&login), login["customer"]["id"].as_str().unwrap());
@@ -97,7 +97,7 @@ async fn a_customer_sees_and_ends_their_sign_ins() {
 }
 
 #[tokio::test]
-async fn a_sign_in_tells_how_and_from_where_it_was_made_as_long_as_the_audit_does() {
+async fn a_session_has_method_and_origin_as_long_as_the_audit_keeps_them() {
     let world = World::new().await;
     let first = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
     let login = json!({ "identity": EMAIL, "password": PASSWORD });

@@ -75,7 +75,7 @@ async fn a_customer_with_a_proven_address_gets_a_mail_when_the_text_fails() {
 }
 
 #[tokio::test]
-async fn a_store_without_a_provider_of_texts_mails_its_codes() {
+async fn a_store_without_an_sms_provider_mails_its_codes() {
     let sink = SmtpSink::start(false).await;
     let world = World::with(&[("environment", "production"), ("mail.smtp_url", &sink.url())]).await;
     ask(&world, "email", EMAIL).await.ok(200);
@@ -91,7 +91,7 @@ async fn a_store_without_a_provider_of_texts_mails_its_codes() {
 }
 
 #[tokio::test]
-async fn a_provider_that_falls_silent_has_perhaps_sent_the_text() {
+async fn a_provider_that_does_not_respond_may_have_sent_the_text() {
     // This test waits in real time, because the timeout is that of the HTTP client.
     let silent = twilio::accepted().set_delay(Duration::from_secs(60));
     let (_provider, mut settings) = twilio::provider(silent).await;
@@ -124,7 +124,7 @@ async fn a_mail_server_that_refuses_or_is_away_is_502_and_the_next_request_need_
 }
 
 #[tokio::test]
-async fn a_mail_server_that_falls_silent_has_perhaps_taken_the_mail() {
+async fn a_mail_server_that_does_not_respond_may_have_accepted_the_mail() {
     // This test waits in real time too.
     let sink = SmtpSink::start(false).await;
     sink.fall_silent();

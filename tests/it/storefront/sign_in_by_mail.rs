@@ -11,7 +11,7 @@ async fn ask(world: &World, body: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn who_registered_by_mail_alone_signs_in_again_by_a_code_that_is_mailed() {
+async fn a_customer_registered_by_mail_only_signs_in_with_a_mailed_code() {
     let world = World::new().await;
     let registered = world.register(EMAIL).await;
     for spelling in [EMAIL, " ADA@Example.com "] {

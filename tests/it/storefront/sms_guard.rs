@@ -167,7 +167,7 @@ async fn a_pause_is_423_where_there_is_no_mail() {
 }
 
 #[tokio::test]
-async fn a_pause_comes_before_whatever_is_wrong_with_a_number() {
+async fn a_pause_takes_precedence_over_an_invalid_number() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
     world.register_with("bob@example.com", json!({ "phone": PHONE })).await;

@@ -67,7 +67,7 @@ async fn every_route_refuses_without_its_store_key() {
 }
 
 #[tokio::test]
-async fn unknown_store_keys_are_limited_for_each_client_and_known_ones_are_not_held_up() {
+async fn unknown_store_keys_are_limited_per_client_and_known_ones_are_not_affected() {
     let world = World::with(&[("storefront.requests_per_minute", "20")]).await;
     let ask = |key: &str, address: &str| world.request(Method::GET, "/storefront/v1/customers/me").key(key).from(address).send();
     // Valid keys whose cache entry has expired are looked up again, and do not count.
@@ -108,7 +108,7 @@ async fn every_signed_in_route_refuses_without_a_token() {
 }
 
 #[tokio::test]
-async fn nobody_on_its_way_may_keep_an_answer() {
+async fn responses_must_not_be_cached() {
     let world = World::new().await;
     let code = world.creation_code(EMAIL).await;
     let login = world.open_account(EMAIL, &code).await;
@@ -269,7 +269,7 @@ async fn a_sign_in_revoked_while_it_is_in_use_ends_at_once() {
 }
 
 #[tokio::test]
-async fn a_token_of_a_megabyte_is_hung_up_on() {
+async fn a_token_of_one_megabyte_closes_the_connection() {
     let world = World::new().await;
     let (answers, mut questions) = TcpStream::connect(world.address).await.unwrap().into_split();
     let head = format!("GET /storefront/v1/customers/me HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n", world.store_key);

@@ -23,8 +23,8 @@ pub async fn check(client: &Client, method: &Method, url: &Url, answer: &Answer)
     let response = &operation["responses"][answer.status.to_string()];
     if answer.status >= 400 {
         let code = answer.body["code"].as_str().unwrap();
-        let is_told = response["description"].as_str().is_some_and(|sentences| sentences.contains(&format!("`{code}`: ")));
-        assert!(is_told || ANYWHERE.contains(&code), "{method} {url} is not said to refuse with {code}");
+        let is_documented = response["description"].as_str().is_some_and(|sentences| sentences.contains(&format!("`{code}`: ")));
+        assert!(is_documented || ANYWHERE.contains(&code), "{code} is not documented for {method} {url}");
         return;
     }
     let mut schema = closed(&response["content"]["application/json"]["schema"]);

@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_none_lets_none_through() {
+    fn a_limit_of_zero_allows_nothing() {
         let none = History::default();
         for (limits, refused) in [
             (Limits { per_number_and_hour: 0, ..limits() }, reached(Limit::PerNumberAndHour, 0, 0, 3_600)),
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_tells_what_it_allows_what_it_saw_and_when_there_is_room_again() {
+    fn a_reached_limit_has_its_value_the_count_and_the_end() {
         let history = History { to_number: vec![NOW - TimeDelta::seconds(12)], ..History::default() };
         let refused = judge(&limits(), &history, &to(MOBILE), true, NOW);
         assert_eq!(refused, Err(reached(Limit::BetweenTexts, 30, 12, 18)));

@@ -129,7 +129,7 @@ async fn a_provider_that_is_down_or_slow_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_asks_and_leaves_does_not_take_the_answer_along() {
+async fn a_fetch_continues_when_its_client_disconnects() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let keys = json!({ "keys": [rsa().jwk()] });

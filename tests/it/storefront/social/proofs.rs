@@ -176,7 +176,7 @@ async fn a_graph_that_does_not_answer_is_unavailable() {
 }
 
 #[tokio::test]
-async fn an_id_taken_as_it_comes_opens_only_what_it_opened_before() {
+async fn an_unverified_id_opens_only_the_account_it_opened_before() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[("providers.idp_c.verification", "none")]).await;
     let victim = world.register(EMAIL).await;

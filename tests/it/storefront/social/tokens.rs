@@ -87,7 +87,7 @@ async fn a_header_chooses_no_key_and_no_algorithm() {
 }
 
 #[tokio::test]
-async fn what_is_no_token_is_refused() {
+async fn malformed_tokens_are_refused() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let good = rsa().sign(&claims_of_a(&world, "7"));
@@ -114,7 +114,7 @@ async fn what_is_no_token_is_refused() {
 }
 
 #[tokio::test]
-async fn a_token_that_says_something_else_is_refused() {
+async fn a_token_with_other_claims_is_refused() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let (good, now) = (claims_of_a(&world, "7"), world.clock.now().timestamp());
@@ -145,7 +145,7 @@ async fn a_token_that_says_something_else_is_refused() {
 }
 
 #[tokio::test]
-async fn a_token_can_be_used_for_ten_minutes_whatever_its_own_end() {
+async fn a_token_can_be_used_for_ten_minutes_regardless_of_its_expiry() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     // The token itself expires a day later.
@@ -157,7 +157,7 @@ async fn a_token_can_be_used_for_ten_minutes_whatever_its_own_end() {
 }
 
 #[tokio::test]
-async fn a_token_signs_in_once_as_long_as_it_is_good() {
+async fn a_token_signs_in_once_during_its_validity() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     // The provider's clock is ahead of ours by the tolerated maximum.
@@ -189,7 +189,7 @@ async fn a_token_signs_in_once_as_long_as_it_is_good() {
 }
 
 #[tokio::test]
-async fn a_token_presented_many_times_at_once_signs_in_once() {
+async fn a_token_presented_in_parallel_requests_signs_in_once() {
     let idp = IdentityProvider::start().await;
     for known in [false, true] {
         let world = idp.world(&[]).await;
@@ -209,7 +209,7 @@ async fn a_token_presented_many_times_at_once_signs_in_once() {
 }
 
 #[tokio::test]
-async fn a_sign_in_that_comes_to_nothing_uses_no_token_up() {
+async fn a_failed_sign_in_does_not_use_the_token() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let token = rsa().sign(&claims_of_a(&world, "7"));
@@ -236,7 +236,7 @@ fn with_the_other_signature(token: &str) -> String {
 }
 
 #[tokio::test]
-async fn whom_the_app_believes_to_be_signed_in_must_be_the_one() {
+async fn the_user_id_sent_by_the_app_must_match_the_token() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     for (id, status) in [(json!("7"), 200), (json!(null), 200), (json!("8"), 401), (json!(""), 401), (json!("07"), 401)] {
