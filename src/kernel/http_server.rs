@@ -25,7 +25,7 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
 /// The maximum size of a request head, in bytes. Legitimate heads have a few hundred bytes, and any client can make the server
 /// buffer one.
 const MAX_HEAD_LEN: usize = 64 * 1024;
-/// The pause after a failed accept: what was exhausted, such as open files, is not available again at once.
+/// The pause after a failed accept, because an exhausted resource, such as open files, is not available again at once.
 const ACCEPT_AGAIN: Duration = Duration::from_secs(1);
 
 /// The limits of connections.

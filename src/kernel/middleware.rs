@@ -47,7 +47,7 @@ async fn request_context(State(trusted_proxies): State<TrustedProxies>, mut requ
     let span = tracing::info_span!("request", id = %id.0, method = %request.method(), path = %request.uri().path());
     let answer = async {
         let response = next.run(request).await;
-        tracing::debug!(status = response.status().as_u16(), "answered");
+        tracing::debug!(status = response.status().as_u16(), "request completed");
         response
     };
     finish_response(answer.instrument(span).await, &id)
@@ -188,7 +188,7 @@ mod tests {
         let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
         let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let messages: Vec<_> = lines.iter().map(|line| line["fields"]["message"].as_str().unwrap()).collect();
-        assert!(["before it waits", "afterwards", "answered"].iter().all(|message| messages.contains(message)), "{messages:?}");
+        assert!(["before it waits", "afterwards", "request completed"].iter().all(|message| messages.contains(message)), "{messages:?}");
         for line in &lines {
             assert_eq!(line["span"]["id"], answer.headers()["x-request-id"].to_str().unwrap(), "{line}");
         }

@@ -4,7 +4,7 @@
 //! made by another instance applies within [`TTL`].
 //!
 //! A row that was read before a change must not be cached after it. A caller therefore takes the [`Generation`] before it reads, every
-//! change starts a new epoch, and only rows read in the current epoch are cached.
+//! change starts a new generation, and only rows read in the current generation are cached.
 
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -41,7 +41,7 @@ impl<K: Eq + Hash, V> TtlCache<K, V> {
         Self(Arc::new(Rows { generation: RwLock::new(Generation(0)), rows: Cache::new(rows) }))
     }
 
-    /// The current epoch. Must be taken before reading a row that will be cached.
+    /// The current generation. Must be taken before reading a row that will be cached.
     pub fn generation(&self) -> Generation {
         *self.0.generation.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -51,7 +51,7 @@ impl<K: Eq + Hash, V> TtlCache<K, V> {
         self.0.rows.get(key).filter(|(since, _)| *since <= now && now - *since < TTL).map(|(_, row)| row)
     }
 
-    /// Caches a row that was read in `generation`, unless a newer epoch has started.
+    /// Caches a row that was read in `generation`, unless a newer generation has started.
     pub fn insert_if_current(&self, generation: Generation, key: K, row: &Arc<V>, now: DateTime<Utc>) {
         let present = self.0.generation.read().unwrap_or_else(PoisonError::into_inner);
         if *present == generation {

@@ -19,7 +19,7 @@ impl Claim {
     pub(super) fn take(data_dir: &Path, patience: Duration) -> Result<Self, PostgresError> {
         let lock = File::open(data_dir).doing("open", data_dir)?;
         let deadline = Instant::now() + patience;
-        let mut told = false;
+        let mut is_logged = false;
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(Self { _lock: lock }),
@@ -29,12 +29,12 @@ impl Claim {
                 }
                 Err(TryLockError::WouldBlock) => {}
             }
-            if !told {
+            if !is_logged {
                 tracing::info!(
                     data_dir = %data_dir.display(),
                     "waiting for another Portico process on this data directory to stop"
                 );
-                told = true;
+                is_logged = true;
             }
             thread::sleep(POLL_INTERVAL);
         }

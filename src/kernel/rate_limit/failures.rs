@@ -1,4 +1,4 @@
-//! Limits of failures per minute, counted in memory by each instance, so that one caller cannot try without end.
+//! Limits of failures per minute, counted in memory by each instance, so that one caller cannot guess indefinitely.
 //!
 //! An attempt is counted before it is made, so that parallel attempts cannot exceed the limit together, and refunded when it succeeds:
 //! successful callers are never limited by their own attempts.

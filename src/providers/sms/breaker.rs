@@ -63,7 +63,7 @@ impl Breaker {
         self.state = State::Closed { failures: 0 };
     }
 
-    /// Records that the provider did not take a text. Returns whether this opened the breaker.
+    /// Records that the provider did not accept a text. Returns whether this opened the breaker.
     pub(super) fn note_failure(&mut self, now: DateTime<Utc>) -> bool {
         match self.state {
             State::Closed { failures } if failures + 1 < self.settings.opens_after.get() => {

@@ -7,7 +7,7 @@
 //! Each provider has a circuit breaker ([`breaker`]): after several consecutive failures it is skipped for a while.
 //!
 //! Guaranteed: a breaker only decides which provider is tried first. If all breakers are open, the provider with the earliest
-//! trial is tried nevertheless: an attempt serves a customer who waits for a code better than a certain refusal.
+//! trial is tried nevertheless: for a customer that waits for a code, an attempt is better than a refusal.
 //!
 //! Not guaranteed: breakers are in memory, per instance. Every instance detects a failing provider by itself, at the cost of a
 //! few texts, which needs no coordination.
@@ -75,7 +75,7 @@ impl Sms {
         self.providers.iter().map(|provider| (provider.name(), provider.address()))
     }
 
-    /// Sends the text to the first provider that takes it.
+    /// Sends the text to the first provider that accepts it.
     pub async fn send(&self, text: Text<'_>) -> Result<(), TextNotSent> {
         if !self.providers.is_empty() {
             self.hand_over(&text).await?;

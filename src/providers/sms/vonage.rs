@@ -16,7 +16,7 @@ use crate::providers::sms::segment::Alphabet;
 use crate::providers::sms::settings::{address, required};
 use crate::providers::sms::{SettingsError, Text};
 
-/// The status of a text that was taken.
+/// The status of a text that was accepted.
 const TAKEN: u64 = 0;
 
 /// `[sms.vonage]`
