@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_gone_with_its_handle() {
+    fn a_directory_is_removed_with_its_handle() {
         let directory = TemporaryDirectory::make("portico-temporary").unwrap();
         let path = directory.path().to_owned();
         fs::write(path.join("file"), "content").unwrap();

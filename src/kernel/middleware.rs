@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_body_that_trickles_in_is_given_up() {
+    async fn a_slow_body_times_out() {
         async fn listens(_: Bytes) {}
         let router = layer_with_time_limit(Duration::from_millis(50), Router::new().route("/", post(listens)), TrustedProxies::default());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -247,7 +247,7 @@ async fn only_a_question_signed_just_now_is_answered() {
 }
 
 #[tokio::test]
-async fn a_socket_token_opens_nothing_but_the_socket() {
+async fn a_socket_token_is_accepted_by_the_socket_server_only() {
     let (world, _, ada) = ada(&[]).await;
     world.storefront_get("customers/me").token(&ada).send().await.refused(401, "customer_token_invalid");
     world.storefront_get("customers/me").key(&ada).send().await.refused(401, "store_key_invalid");

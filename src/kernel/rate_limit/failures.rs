@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_are_dropped_once_their_failures_are_forgotten() {
+    fn callers_are_removed_once_their_failures_have_expired() {
         let limiter = limiter();
         limiter.hit("ada");
         limiter.hit("bob");

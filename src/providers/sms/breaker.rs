@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn three_failures_in_a_row_open_it() {
+    fn three_consecutive_failures_open_the_breaker() {
         let mut broken = open();
         assert!(!broken.admits(at(2)) && !broken.admits(at(31)));
         assert_eq!(broken.next_trial(), Some(at(32)));
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trial_that_fails_or_is_never_heard_of_again_leaves_it_open() {
+    fn a_trial_that_fails_or_is_never_reported_keeps_the_breaker_open() {
         let mut breaker = open();
         assert!(breaker.admits(at(32)));
         assert!(!breaker.note_failure(at(33)), "it was open before");

@@ -134,7 +134,7 @@ async fn a_cached_session_changes_nothing_for_a_closed_account() {
 }
 
 #[tokio::test]
-async fn no_device_survives_a_closure_it_was_registered_beside() {
+async fn no_device_survives_a_parallel_closure() {
     let here = World::new().await;
     let there = here.another_instance();
     for _ in 0..5 {

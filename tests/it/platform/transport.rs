@@ -145,7 +145,7 @@ async fn beyond_the_limit_connections_wait_until_another_one_ends() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_cut_off_at_the_limit() {
+async fn a_body_beyond_the_limit_is_refused() {
     let world = World::new().await;
     let (mut answers, mut endless) = TcpStream::connect(world.address).await.unwrap().into_split();
     let head = format!(

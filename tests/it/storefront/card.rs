@@ -168,7 +168,7 @@ async fn an_answer_without_an_end_is_502() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_too_slow_or_away_is_502() {
+async fn a_slow_or_unreachable_provider_is_502() {
     let provider = CardProvider::start().await;
     let world = provider.world(&[("providers.card.timeout", "400ms")]).await;
     let ada = ada(&world).await;

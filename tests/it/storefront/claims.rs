@@ -39,7 +39,7 @@ async fn a_lost_claim_is_removed_at_once_and_published_as_an_update() {
 }
 
 #[tokio::test]
-async fn a_right_code_for_a_claim_does_not_forgive_the_wrong_ones_for_the_number() {
+async fn a_right_code_for_a_claim_does_not_reset_the_count_of_the_number() {
     let world = World::new().await;
     let eve = world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
     world.pass(TimeDelta::minutes(2));
@@ -62,7 +62,7 @@ async fn a_right_code_for_a_claim_does_not_forgive_the_wrong_ones_for_the_number
 }
 
 #[tokio::test]
-async fn a_right_code_of_the_owner_forgives_them_however_it_travelled() {
+async fn a_right_code_of_the_owner_resets_the_count_on_every_channel() {
     let world = World::new().await;
     world.register(PHONE).await;
     world.pass(TimeDelta::minutes(2));
@@ -79,7 +79,7 @@ async fn a_right_code_of_the_owner_forgives_them_however_it_travelled() {
 }
 
 #[tokio::test]
-async fn a_right_code_for_a_claim_at_the_edge_of_the_lock_out_counts_for_nothing() {
+async fn a_right_code_for_a_claim_before_a_lock_out_is_not_counted() {
     let world = World::new().await;
     world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
     world.pass(TimeDelta::minutes(2));

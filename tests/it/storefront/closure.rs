@@ -161,7 +161,7 @@ async fn erasing_a_customer_keeps_the_entries_of_the_next_owner_of_the_number() 
 }
 
 #[tokio::test]
-async fn orders_stay_when_their_customer_has_gone() {
+async fn orders_are_kept_when_their_customer_is_erased() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
     let order = world.order(json!({ "customer": login["customer"]["id"] })).await;

@@ -148,7 +148,7 @@ async fn guesses_in_another_store_reach_no_code_of_this_one() {
 }
 
 #[tokio::test]
-async fn two_hundred_wrong_guesses_at_once_are_all_counted_and_five_compared() {
+async fn two_hundred_parallel_wrong_guesses_are_counted_and_five_compared() {
     let world = registered().await;
     let code = world.sign_in_code(PHONE).await;
     let guesses = join_all((0..200).map(|_| world.verify(PHONE, wrong(&code)))).await;

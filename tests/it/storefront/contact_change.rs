@@ -223,7 +223,7 @@ async fn a_code_for_one_does_not_verify_another() {
 }
 
 #[tokio::test]
-async fn a_code_for_one_kind_verifies_nothing_of_the_other() {
+async fn a_code_for_one_kind_does_not_verify_the_other() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         contact.ask(world, &ada, contact.new).await.ok(200);
@@ -247,7 +247,7 @@ async fn a_code_verifies_only_for_the_customer_that_requested_it() {
 }
 
 #[tokio::test]
-async fn two_customers_verify_one_at_once_and_it_belongs_to_one() {
+async fn parallel_verifications_of_one_contact_give_it_to_one_customer() {
     for _ in 0..5 {
         of_both(async |world, contact| {
             let ada = token(&world.register(contact.old).await);

@@ -100,7 +100,7 @@ async fn rows(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn generated_bodies_are_never_our_fault_and_leave_nothing_behind_when_refused() {
+async fn generated_bodies_cause_no_internal_error_and_refused_ones_store_nothing() {
     let idp = IdentityProvider::start().await;
     let world = idp
         .world(&[

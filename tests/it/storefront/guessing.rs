@@ -33,7 +33,7 @@ async fn a_right_code_entered_during_a_lock_out_works_afterwards() {
 }
 
 #[tokio::test]
-async fn guesses_during_a_lock_out_do_not_make_it_longer() {
+async fn guesses_during_a_lock_out_do_not_extend_it() {
     let world = registered().await;
     for _ in 0..10 {
         world.verify(PHONE, "123456").await;

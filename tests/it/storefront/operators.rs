@@ -258,7 +258,7 @@ async fn an_operator_sees_how_a_sign_in_was_made_until_the_customer_is_erased() 
 }
 
 #[tokio::test]
-async fn a_sign_in_that_ended_is_shown_as_long_as_the_audit_and_then_forgotten() {
+async fn an_ended_session_is_shown_as_long_as_the_audit_and_then_deleted() {
     let world = World::new().await;
     let first = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
     let body = json!({ "identity": EMAIL, "password": PASSWORD });
@@ -280,7 +280,7 @@ async fn a_sign_in_that_ended_is_shown_as_long_as_the_audit_and_then_forgotten()
 }
 
 #[tokio::test]
-async fn customers_are_found_by_who_looks_after_them() {
+async fn operators_find_customers() {
     let world = World::new().await;
     let ada = world.register(EMAIL).await;
     world.register("bob@example.com").await;

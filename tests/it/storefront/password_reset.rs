@@ -138,7 +138,7 @@ async fn a_code_used_many_times_at_once_sets_one_password() {
 }
 
 #[tokio::test]
-async fn no_sign_in_by_the_old_password_survives_a_reset_it_runs_beside() {
+async fn no_sign_in_by_the_old_password_survives_a_parallel_reset() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let code = code(&world, EMAIL).await;
@@ -178,7 +178,7 @@ async fn a_new_password_removes_provider_links() {
 }
 
 #[tokio::test]
-async fn no_sign_in_with_a_provider_survives_a_reset_it_runs_beside() {
+async fn no_sign_in_with_a_provider_survives_a_parallel_reset() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     for _ in 0..5 {

@@ -73,7 +73,7 @@ async fn ten_wrong_passwords_within_fifteen_minutes_block_until_the_window_passe
 }
 
 #[tokio::test]
-async fn forty_wrong_passwords_at_once_are_ten_comparisons() {
+async fn forty_parallel_wrong_passwords_are_ten_comparisons() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let answers = join_all((0..40).map(|_| login(&world, EMAIL, "wrong password"))).await;
@@ -145,7 +145,7 @@ async fn a_sign_in_fails_if_the_password_or_the_account_changes_meanwhile() {
 }
 
 #[tokio::test]
-async fn a_change_of_something_else_during_a_sign_in_is_no_refusal() {
+async fn an_unrelated_change_during_a_sign_in_does_not_refuse_it() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     sign_in_during(&world, "update customers set name = 'Ada Lovelace'").await.ok(200);

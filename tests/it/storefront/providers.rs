@@ -113,7 +113,7 @@ async fn a_mail_goes_to_the_server() {
 }
 
 #[tokio::test]
-async fn a_mail_server_that_refuses_or_is_away_is_502_and_the_next_request_need_not_wait() {
+async fn a_failing_mail_server_is_502_and_the_next_request_is_not_delayed() {
     let sink = SmtpSink::start(true).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
     ask(&world, "email", EMAIL).await.refused(502, "message_not_sent");

@@ -196,7 +196,7 @@ async fn a_pause_takes_precedence_over_an_invalid_number() {
 }
 
 #[tokio::test]
-async fn a_burst_over_the_edge_of_a_minute_gains_nothing() {
+async fn a_burst_across_the_boundary_of_a_minute_is_limited() {
     let world = World::new().await;
     let burst = async |first: u32| {
         let requests = (first..first + 10).map(|number| {

@@ -180,7 +180,7 @@ async fn if_every_provider_fails_the_response_is_502_and_each_further_text_tries
 }
 
 #[tokio::test]
-async fn credentials_numbers_and_codes_do_not_travel_where_others_listen() {
+async fn credentials_numbers_and_codes_are_sent_encrypted_only() {
     let body = r#"{"to":"{to}","text":"{text}"}"#;
     for (provider, key) in [("twilio", "sms.twilio.base_url"), ("vonage", "sms.vonage.base_url"), ("http", "sms.http.url")] {
         let refused = |url: &str| {

@@ -136,7 +136,7 @@ async fn open_routes_ignore_a_bad_token() {
 }
 
 #[tokio::test]
-async fn bad_forms_of_a_good_token_are_refused() {
+async fn malformed_variants_of_a_valid_token_are_refused() {
     let world = World::new().await;
     let good = token(&world.register(EMAIL).await);
     let other = token(&world.register("bob@example.com").await);

@@ -75,7 +75,7 @@ async fn an_address_that_is_not_vouched_for_opens_no_account() {
 }
 
 #[tokio::test]
-async fn an_address_in_the_body_opens_nothing() {
+async fn an_address_in_the_body_opens_no_account() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let victim = world.register(EMAIL).await["customer"]["id"].clone();

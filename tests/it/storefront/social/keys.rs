@@ -69,7 +69,7 @@ async fn a_flood_of_unknown_keys_fetches_once_a_minute() {
 }
 
 #[tokio::test]
-async fn known_keys_stay_good_while_the_provider_is_away() {
+async fn cached_keys_stay_valid_while_the_provider_is_unavailable() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     login_with(&world, rsa()).await.ok(200);
@@ -116,7 +116,7 @@ async fn without_any_keys_the_sign_in_is_unavailable_until_the_provider_answers(
 }
 
 #[tokio::test]
-async fn a_provider_that_is_down_or_slow_is_given_up() {
+async fn a_request_to_a_slow_or_unreachable_provider_fails() {
     let idp = IdentityProvider::start().await;
     // This test waits in real time, because the timeout is that of the HTTP client.
     let slow = idp.world(&[("providers.idp_a.timeout", "200ms")]).await;
@@ -145,7 +145,7 @@ async fn a_fetch_continues_when_its_client_disconnects() {
 }
 
 #[tokio::test]
-async fn a_provider_that_hangs_while_keys_are_stale_keeps_one_sign_in_waiting_and_no_more() {
+async fn a_hanging_provider_with_stale_keys_delays_one_sign_in_only() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[("providers.idp_a.timeout", "2s")]).await;
     login_with(&world, rsa()).await.ok(200);

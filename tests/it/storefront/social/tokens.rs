@@ -247,7 +247,7 @@ async fn the_user_id_sent_by_the_app_must_match_the_token() {
 }
 
 #[tokio::test]
-async fn a_nonce_that_is_sent_must_be_the_tokens() {
+async fn a_nonce_in_the_request_must_match_the_token() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     // SHA-256 of "nonce"
@@ -272,7 +272,7 @@ async fn a_nonce_that_is_sent_must_be_the_tokens() {
 }
 
 #[tokio::test]
-async fn a_token_of_b_is_for_the_app_that_sends_it() {
+async fn a_token_of_b_must_be_for_the_app_in_the_request() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     for (client_id, audience, party, status) in [
