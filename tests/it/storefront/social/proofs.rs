@@ -67,7 +67,7 @@ async fn a_code_refused_by_the_provider_is_refused() {
 }
 
 #[tokio::test]
-async fn a_provider_without_code_exchange_is_unavailable() {
+async fn a_failed_code_exchange_is_unavailable() {
     let idp = IdentityProvider::start().await;
     let world = exchanging(&idp).await;
     for answer in [
