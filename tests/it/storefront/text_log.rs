@@ -196,8 +196,8 @@ async fn the_log_has_the_error_of_each_provider() {
     ask(&world, PHONE).await.refused(502, "message_not_sent");
     let text = list(&world, "status=given_back").await[0].clone();
     assert_eq!((&text["number"], &text["used_at"]), (&json!(PHONE), &Value::Null));
-    let reason = "No SMS provider accepted the text: twilio returned bad_credentials (status 401, error 20003), vonage returned rate_limited \
-                  (error 1), http returned outage (status 503).";
+    let reason = "No SMS provider accepted the text: twilio returned bad_credentials (status 401, error 20003), vonage returned \
+                  rate_limited (error 1), http returned outage (status 503).";
     let details = explained(&text, ("message_not_sent", "provider_answers", reason));
     let answers = [
         said("twilio", "bad_credentials", "status 401, error 20003"),
