@@ -1,13 +1,13 @@
--- What operators are to be told by mail: kept until the mail server has taken it.
+-- Mails to operators, stored until a mail server has accepted them.
 create table operator_letters (
     id uuid not null,
     subscription_id uuid not null,
     address text not null,
     subject text not null,
     body text not null,
-    -- tries that failed
+    -- failed attempts
     failures smallint not null default 0,
-    -- when it is tried next; of one that is being tried, when it may be tried by somebody else
+    -- the time of the next attempt; during an attempt, the time when its lease expires and another worker may retry
     due_at timestamptz not null,
     constraint operator_letters_pkey primary key (id),
     constraint operator_letters_latest unique (subscription_id, address),

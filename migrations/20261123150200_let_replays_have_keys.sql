@@ -1,12 +1,12 @@
--- What was repeated under which idempotency key, so that a repeated request repeats nothing twice.
+-- The idempotency keys of replay requests, so that a retried request does not replay twice.
 create table replay_keys (
     company_id uuid not null,
     key text not null,
-    -- SHA-256 of what was asked for under it: the same key with anything else is a mistake
+    -- SHA-256 of the request: the same key with another request is an error
     digest bytea not null,
-    -- the replay or the delivery that was made, or the event whose deliveries were
+    -- the id of the replay or the delivery that was created, or of the event whose deliveries were created
     made uuid not null,
-    -- how many deliveries of the event
+    -- the number of deliveries of the event that were created
     count bigint not null default 0,
     created_at timestamptz not null,
     constraint replay_keys_pkey primary key (company_id, key),

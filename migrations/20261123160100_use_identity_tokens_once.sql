@@ -1,11 +1,11 @@
--- An identity token signs in once, so that a stolen one cannot be replayed.
+-- An identity token can be used for one sign-in only, so that a stolen token cannot be replayed.
 create table used_identity_tokens (
     store_id uuid not null,
-    -- SHA-256 of what the provider signed; not of the signature: an ECDSA signature has a second valid form
+    -- SHA-256 of the signed part of the token, without the signature: every ECDSA signature has a second valid form
     digest bytea not null,
-    -- from then on the token is too old anyway
+    -- the instant from which the token is too old to be accepted
     expires_at timestamptz not null,
-    -- of parallel requests with one token, one signs in
+    -- only one of several parallel requests with the same token can sign in
     constraint used_identity_tokens_pkey primary key (store_id, digest),
     constraint used_identity_tokens_store_id_fkey foreign key (store_id) references stores (id)
 );

@@ -1,4 +1,4 @@
--- Why a text was not sent, told by the log alone: the rule that refused it and what it saw, and what the providers answered.
+-- The reason why a text was not sent: the rule that refused it and the values it decided on, or the errors of the providers.
 alter table texts add column rule text;
 alter table texts add column reason text;
 alter table texts add column details jsonb;
@@ -7,7 +7,7 @@ comment on column texts.rule is 'Which rule refused the text; a limit has the na
 comment on column texts.reason is 'The same in a sentence for operators.';
 comment on column texts.details is 'What the rule saw: limit, seen and until of a limit; texted and used of a pause by the guard; paused_at and paused_reason; providers and their answers.';
 
--- A text that the providers gave back says why, too; those that were given back before this version do not.
+-- Texts that no provider accepted have a reason too. Rows from before this version have none.
 alter table texts drop constraint texts_refusal_explained;
 alter table texts add constraint texts_refusal_explained check (
     case status when 'sent' then refusal is null when 'refused' then refusal is not null else true end
@@ -18,7 +18,7 @@ alter table texts add constraint texts_rule_known check (rule in (
 ));
 alter table texts add constraint texts_rule_explained check (rule is null or (refusal is not null and reason is not null));
 
--- What cannot be read as a number is refused, too, and has no range.
+-- A text to an invalid number is refused too, and has no range.
 alter table texts alter column number_range drop not null;
 comment on column texts.number is 'E.164; null where no number could be read, and once the account it belonged to is erased. The range stays, for the conversion of ranges.';
 

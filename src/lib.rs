@@ -1,7 +1,7 @@
 //! Portico: storefront sign-in and a webhook hub in one binary on one Postgres database.
 //!
 //! ```text
-//!  8   cli  serve  app  config  dev                                the composition root: depends on everything
+//!  8   cli  serve  bootstrap  app  config  dev                     the composition root: depends on everything
 //!  6   realtime                                                    socket tokens, channel authorization
 //!  5   storefront   fleet   gateways   developers   declared       the public APIs
 //!  4   webhooks                                                    the delivery hub

@@ -35,7 +35,7 @@ pub struct Arguments {
     /// Apply pending migrations first (development always does)
     #[arg(long)]
     migrate: bool,
-    /// Serve requests only; events wait for an instance that delivers them
+    /// Serve requests only; another instance must deliver events
     #[arg(long)]
     no_worker: bool,
 }
@@ -142,15 +142,15 @@ fn sweep(state: &AppState, lifecycle: &Lifecycle) {
 /// A token that is cancelled by SIGINT (Ctrl-C) or SIGTERM. A second signal ends the program immediately.
 pub fn shutdown_signal() -> CancellationToken {
     let token = CancellationToken::new();
-    let asked = token.clone();
+    let shutdown = token.clone();
     let listening = async move {
         let (Ok(mut interrupt), Ok(mut terminate)) = (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) else { return };
         loop {
             tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
-            if asked.is_cancelled() {
+            if shutdown.is_cancelled() {
                 std::process::exit(130);
             }
-            asked.cancel();
+            shutdown.cancel();
         }
     };
     #[expect(clippy::disallowed_methods, reason = "it must outlive all stoppable tasks to receive the second signal")]

@@ -1,4 +1,4 @@
-//! `portico customer export`: the data kept of one customer.
+//! `portico customer export`: prints the stored data of one customer.
 
 use clap::Subcommand;
 

@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_listens_everywhere_is_called_on_loopback() {
+    fn a_service_on_all_addresses_is_checked_on_loopback() {
         let cases = [("0.0.0.0:8080", "127.0.0.1:8080"), ("[::]:8080", "[::1]:8080"), ("10.0.0.7:80", "10.0.0.7:80")];
         for (listen, destination) in cases {
             assert_eq!(as_destination(listen.parse().unwrap()).to_string(), destination);
@@ -46,7 +46,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_who_says_so_is_alive() {
+    async fn only_a_success_response_is_healthy() {
         let service = MockServer::start().await;
         let config = Config::with(&[("http.listen", &service.address().to_string())]).unwrap();
         assert!(run(&config).await.is_err());

@@ -107,7 +107,7 @@ fn start(arguments: Arguments) -> Result<ExitCode, Failure> {
     let config = Config::load(arguments.config.as_deref())?;
     logging::start(&config.log)?;
     if let Err(error) = open_files::raise_limit() {
-        tracing::warn!(error = chain(&error), "the limit of open files stays as it is");
+        tracing::warn!(error = chain(&error), "the limit of open files could not be raised");
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(command(arguments.command.unwrap_or(Command::Serve(serve::Arguments::default())), config))

@@ -7,7 +7,7 @@ use crate::bootstrap::Database;
 use crate::cli::{Failure, say};
 use crate::config::Config;
 
-/// Runs `work` on the database and prints the record it answers, `{"<singular>": {…}}`: as JSON, or one line for each field.
+/// Runs `work` on the database and prints the record that it returns, `{"<singular>": {…}}`: as JSON, or one line per field.
 pub(super) async fn print_one(
     config: &Config,
     json: bool,
@@ -18,7 +18,7 @@ pub(super) async fn print_one(
     Ok(())
 }
 
-/// Runs `work` on the database and prints the records it answers: as JSON, or one block of lines for each.
+/// Runs `work` on the database and prints the records that it returns: as JSON, or one block of lines per record.
 pub(super) async fn print_list(
     config: &Config,
     json: bool,

@@ -1,4 +1,4 @@
-//! Secrets come from standard input, so that no process list and no shell history shows them.
+//! Reads secrets from standard input, so that they do not appear in process lists and shell histories.
 
 use std::io::{IsTerminal, Read, stdin};
 
@@ -7,10 +7,10 @@ use secrecy::SecretString;
 use crate::cli::Failure;
 use crate::cli::output::complain;
 
-/// The longest secret and its line end; more than that is a wrong file piped in.
+/// The maximum length of a secret with its line end, in bytes. Longer input is probably the wrong file.
 const LIMIT: u64 = 1024;
 
-/// Reads standard input to its end; on a terminal it asks for `what` first. Line ends behind the secret do not belong to it.
+/// Reads standard input to its end. On a terminal, prints a prompt for `what` first. Trailing line ends are not part of the secret.
 pub(super) fn read_secret(what: &str) -> Result<SecretString, Failure> {
     if stdin().is_terminal() {
         complain(&format!("{what}, then Enter and Ctrl-D:"));

@@ -21,7 +21,7 @@ pub(super) struct RevokeTarget {
     /// One session, by the id shown by storefront/int/v1/tokens
     #[arg(long)]
     session: Option<SessionId>,
-    /// Every sign-in of a customer, by the customer's id (customer_…) or UUID
+    /// Every session of a customer, by the customer's id (customer_…) or UUID
     #[arg(long)]
     customer: Option<CustomerId>,
 }

@@ -103,7 +103,7 @@ impl Companies {
             return Err(Problem::new(ProblemCode::RateLimited).retry_after(standing.retry_after()));
         }
         let found = async { queries::find_api_key(&mut *self.pool.acquire().await?, &digest, now).await }.await;
-        // Only a key that is unknown counts, and not a database that does not answer.
+        // Only unknown keys count, not database errors.
         if !matches!(found, Ok(None)) {
             self.unknown_keys.refund(&network);
         }

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_lets_everybody_in_and_any_other_nobody_else() {
+    fn an_empty_list_allows_all_addresses_and_any_other_only_its_own() {
         let address = |text: &str| text.parse().unwrap();
         assert!(networks(&[]).admit(address("203.0.113.9")));
         let office = networks(&["203.0.113.7/24", "2001:db8::1"]);
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_is_within_another_when_it_lets_nobody_else_in() {
+    fn a_list_is_within_another_if_it_allows_no_other_address() {
         let (anywhere, office, desk) = (networks(&[]), networks(&["203.0.113.0/24"]), networks(&["203.0.113.9"]));
         for (narrow, wide) in [(&desk, &office), (&desk, &anywhere), (&office, &office), (&anywhere, &anywhere)] {
             assert!(narrow.are_within(wide), "{narrow:?} within {wide:?}");
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_refused() {
+    fn an_invalid_network_is_refused() {
         for text in ["", "office", "203.0.113.0/33", "203.0.113"] {
             assert!(AllowedNetworks::try_from(vec![text.to_owned()]).is_err(), "{text:?}");
         }

@@ -35,7 +35,7 @@ pub use scopes::{InvalidScope, Scope, Scopes};
 
 /// The maximum number of cached API keys.
 const MAX_CACHED_KEYS: usize = 2_000;
-/// Requests with unknown API keys that one network may send in a minute.
+/// The maximum number of requests with unknown API keys per minute and client network.
 const UNKNOWN_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("600 is not zero");
 
 /// The state that the extractor needs.
@@ -47,7 +47,7 @@ pub struct Companies {
     lifecycle: Lifecycle,
     /// The cache of live keys, by digest.
     keys: TtlCache<[u8; 32], KnownKey>,
-    /// Requests with unknown API keys, by the network they come from.
+    /// Limits requests with unknown API keys, per client network.
     unknown_keys: FailureLimiter<IpNet>,
 }
 
@@ -62,7 +62,7 @@ impl Companies {
         self.keys.invalidate_all();
     }
 
-    /// Forgets the networks that have sent no unknown API key for a while. To be called every minute or so.
+    /// Removes the networks that have sent no unknown API key in the last minute. A periodic task calls it about once a minute.
     pub fn sweep(&self) {
         self.unknown_keys.sweep();
     }

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_address_is_refused() {
+    fn invalid_addresses_are_refused() {
         let long = format!("{}@example.com", "a".repeat(250));
         for text in [
             "",

@@ -17,8 +17,8 @@ pub struct InvalidPhoneNumber;
 pub enum Line {
     /// The line can receive texts.
     Mobile,
-    /// A fixed, toll-free, premium, personal (+44 70…), pager, voicemail, satellite or other line that receives no texts or costs too much
-    /// to text.
+    /// A fixed, toll-free, premium, personal (+44 70…), pager, voicemail, satellite or other line that cannot receive texts, or where
+    /// texts cost too much.
     NotForTexts,
 }
 
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_a_number_is_refused() {
+    fn invalid_numbers_are_refused() {
         for text in [
             "",
             "+",
@@ -152,7 +152,8 @@ mod tests {
         {
             assert_eq!(line(mobile), Line::Mobile, "{mobile}");
         }
-        // fixed, toll-free, premium, fixed with a leading zero, satellite, international toll-free; personal, which is as dear as premium
+        // Fixed, toll-free, premium rate, fixed with a leading zero, satellite, international toll-free, and personal (as costly as
+        // premium).
         for other in ["+442079460018", "+18002345678", "+19002345678", "+390612345678", "+881612345678", "+80012345678", "+447012345678"] {
             assert_eq!(line(other), Line::NotForTexts, "{other}");
         }

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_directory_is_gone_with_its_handle() {
+    fn a_directory_is_removed_with_its_handle() {
         let directory = TemporaryDirectory::make("portico-temporary").unwrap();
         let path = directory.path().to_owned();
         fs::write(path.join("file"), "content").unwrap();
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_process_left_behind_is_removed_and_what_a_living_one_uses_is_not() {
+    fn directories_of_killed_processes_are_removed_and_those_of_running_ones_are_not() {
         let playground = TemporaryDirectory::make("portico-playground").unwrap();
         let mut ended = process::Command::new("true").spawn().unwrap();
         ended.wait().unwrap();

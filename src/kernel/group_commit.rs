@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_comes_meanwhile_is_written_together_and_everybody_gets_their_own_answer() {
+    async fn items_that_arrive_during_a_write_form_one_batch_with_individual_results() {
         let groups = Arc::default();
         let squares = squares(&groups);
         let written = join_all((100..125).map(|number| squares.write(number))).await;
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_that_cannot_be_written_takes_no_other_with_it() {
+    async fn an_item_that_cannot_be_written_does_not_affect_others() {
         let squares = squares(&Arc::default());
         let written = join_all((5..10).map(|number| squares.write(number))).await;
         let written: Vec<_> = written.into_iter().map(Result::ok).collect();
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_a_panic_whoever_comes_next_is_written() {
+    async fn after_a_panic_later_items_are_written() {
         let numbers = GroupCommit::new(Lifecycle::default(), 10, |items: Vec<i32>| async move {
             assert!(!items.contains(&7), "a seven");
             Ok(items)
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn after_a_panic_over_a_single_item_whoever_comes_next_is_written() {
+    async fn after_a_panic_over_a_single_item_the_next_items_are_written() {
         let numbers = GroupCommit::new(Lifecycle::default(), 10, |items: Vec<i32>| async move {
             tokio::task::yield_now().await;
             assert!(items != [7], "a seven");
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_given_is_written_even_if_nobody_waits() {
+    async fn an_item_is_written_even_if_its_caller_is_cancelled() {
         let (groups, lifecycle) = (Arc::new(AtomicUsize::new(0)), Lifecycle::default());
         let counted = Arc::clone(&groups);
         let numbers = GroupCommit::new(lifecycle.clone(), 10, move |items: Vec<i32>| {

@@ -25,7 +25,7 @@ const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
 /// The maximum size of a request head, in bytes. Legitimate heads have a few hundred bytes, and any client can make the server
 /// buffer one.
 const MAX_HEAD_LEN: usize = 64 * 1024;
-/// The pause after a failed accept: what was exhausted, such as open files, is not available again at once.
+/// The pause after a failed accept, because an exhausted resource, such as open files, is not available again at once.
 const ACCEPT_AGAIN: Duration = Duration::from_secs(1);
 
 /// The limits of connections.
@@ -72,12 +72,12 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stoppi
     Ok(())
 }
 
-/// The next connection, once there is room for it.
+/// Accepts the next connection, once the number of open connections is below the limit.
 async fn accept(listener: &tokio::net::TcpListener, room: &Arc<Semaphore>) -> (TcpStream, SocketAddr, OwnedSemaphorePermit) {
-    let place = Arc::clone(room).acquire_owned().await.expect("nobody closes the semaphore");
+    let place = Arc::clone(room).acquire_owned().await.expect("the semaphore is never closed");
     loop {
         match listener.accept().await {
-            // A connection that is gone already is found out by whoever answers it.
+            // If the client has disconnected, setting the option fails. The first read detects it.
             Ok((stream, client)) => {
                 _ = stream.set_nodelay(true);
                 return (stream, client, place);
@@ -91,7 +91,7 @@ async fn accept(listener: &tokio::net::TcpListener, room: &Arc<Semaphore>) -> (T
     }
 }
 
-/// Whether the client went away before it was accepted; the next one may be accepted at once.
+/// Whether the error concerns one connection only (the client disconnected before the accept). The next one can be accepted at once.
 fn is_of_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn null_for_a_word_is_a_wrong_member_and_no_broken_json() {
+    fn null_for_an_enum_value_is_a_wrong_field_and_not_a_syntax_error() {
         #[derive(Debug, serde::Deserialize)]
         #[serde(rename_all = "snake_case")]
         enum Colour {

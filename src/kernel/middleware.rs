@@ -49,7 +49,7 @@ async fn request_context(State(trusted_proxies): State<TrustedProxies>, mut requ
     let span = tracing::info_span!("request", id = %id.0, method = %request.method(), path = %request.uri().path());
     let answer = async {
         let response = next.run(request).await;
-        tracing::debug!(status = response.status().as_u16(), "answered");
+        tracing::debug!(status = response.status().as_u16(), "request completed");
         response
     };
     finish_response(answer.instrument(span).await, &id)
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_is_a_problem_and_says_nothing_of_itself() {
+    async fn a_panic_is_a_problem_without_details() {
         async fn panics() {
             panic!("at the disco")
         }
@@ -138,14 +138,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_takes_longer_than_the_limit_is_given_up() {
+    async fn a_request_beyond_the_time_limit_is_aborted() {
         let (answer, body) = answer(Router::new().route("/", get(std::future::pending::<()>))).await;
         assert_eq!((answer.status().as_u16(), &body["code"]), (503, &Value::from("overloaded")));
         assert_eq!(answer.headers()["retry-after"], "1");
     }
 
     #[tokio::test]
-    async fn a_body_that_trickles_in_is_given_up() {
+    async fn a_slow_body_times_out() {
         async fn listens(_: Bytes) {}
         let router = layer_with_time_limit(Duration::from_millis(50), Router::new().route("/", post(listens)), TrustedProxies::default());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -190,7 +190,7 @@ mod tests {
         let log = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
         let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let messages: Vec<_> = lines.iter().map(|line| line["fields"]["message"].as_str().unwrap()).collect();
-        assert!(["before it waits", "afterwards", "answered"].iter().all(|message| messages.contains(message)), "{messages:?}");
+        assert!(["before it waits", "afterwards", "request completed"].iter().all(|message| messages.contains(message)), "{messages:?}");
         for line in &lines {
             assert_eq!(line["span"]["id"], answer.headers()["x-request-id"].to_str().unwrap(), "{line}");
         }

@@ -1,11 +1,11 @@
-//! The system's limit of open files; every connection is one.
+//! The limit of open files of the process. Every connection counts against it.
 
 use std::io;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
-/// Raises the limit of this process as far as the system allows. The usual one, 1,024, is for programs that ask which of their files are
-/// ready by numbers below it.
+/// Raises the soft limit of this process to the hard limit. The usual soft limit of 1,024 only exists for programs that use `select`,
+/// which cannot handle larger descriptors.
 pub fn raise_limit() -> io::Result<()> {
     let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
     if soft < hard {

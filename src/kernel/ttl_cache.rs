@@ -4,7 +4,7 @@
 //! made by another instance applies within [`TTL`].
 //!
 //! A row that was read before a change must not be cached after it. A caller therefore takes the [`Generation`] before it reads, every
-//! change starts a new epoch, and only rows read in the current epoch are cached.
+//! change starts a new generation, and only rows read in the current generation are cached.
 
 use std::hash::Hash;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -41,7 +41,7 @@ impl<K: Eq + Hash, V> TtlCache<K, V> {
         Self(Arc::new(Rows { generation: RwLock::new(Generation(0)), rows: Cache::new(rows) }))
     }
 
-    /// The current epoch. Must be taken before reading a row that will be cached.
+    /// The current generation. Must be taken before reading a row that will be cached.
     pub fn generation(&self) -> Generation {
         *self.0.generation.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -51,7 +51,7 @@ impl<K: Eq + Hash, V> TtlCache<K, V> {
         self.0.rows.get(key).filter(|(since, _)| *since <= now && now - *since < TTL).map(|(_, row)| row)
     }
 
-    /// Caches a row that was read in `generation`, unless a newer epoch has started.
+    /// Caches a row that was read in `generation`, unless a newer generation has started.
     pub fn insert_if_current(&self, generation: Generation, key: K, row: &Arc<V>, now: DateTime<Utc>) {
         let present = self.0.generation.read().unwrap_or_else(PoisonError::into_inner);
         if *present == generation {
@@ -90,7 +90,7 @@ mod tests {
     const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
     #[test]
-    fn a_row_is_believed_for_a_second() {
+    fn a_row_is_cached_for_a_second() {
         let cache = TtlCache::new(10);
         cache.insert_if_current(cache.generation(), 7, &Arc::new("Acme"), NOW);
         assert_eq!(cache.get(&7, NOW + TimeDelta::milliseconds(999)).as_deref(), Some(&"Acme"));
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_a_change_is_not_remembered_after_it() {
+    fn a_value_read_before_a_change_is_not_cached_after_it() {
         let cache = TtlCache::new(10);
         for change in [TtlCache::invalidate_all, |cache: &TtlCache<i32, &str>| cache.invalidate(&8)] {
             let generation = cache.generation();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_changed_is_forgotten_at_once() {
+    fn a_changed_row_is_evicted_at_once() {
         let cache = TtlCache::new(10);
         for (key, row) in [(7, "Acme"), (8, "Best")] {
             cache.insert_if_current(cache.generation(), key, &Arc::new(row), NOW);

@@ -1,8 +1,8 @@
-//! Which addresses secrets may be sent to.
+//! The check that a URL is secure enough to send secrets to.
 
 use url::{Host, Url};
 
-/// Whether what is sent to this address is protected on its way: HTTPS, or plain HTTP on this machine.
+/// Whether requests to this URL are protected in transit: HTTPS, or plain HTTP to this machine.
 pub(super) fn is_secure(url: &Url) -> bool {
     let is_this_machine = match url.host() {
         Some(Host::Domain(name)) => name == "localhost",
@@ -13,7 +13,7 @@ pub(super) fn is_secure(url: &Url) -> bool {
     url.scheme() == "https" || url.scheme() == "http" && is_this_machine
 }
 
-/// The reason to refuse any other address.
+/// The reason why any other URL is refused.
 pub(super) const NOT_SECURE: &str = "is not an https:// URL";
 
 #[cfg(test)]
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_http_goes_no_further_than_this_machine() {
+    fn plain_http_is_allowed_to_this_machine_only() {
         let is_good = |text: &str| is_secure(&text.parse().unwrap());
         for good in ["https://idp.example/keys", "http://127.0.0.1:8090/keys", "http://[::1]/keys", "http://localhost/keys"] {
             assert!(is_good(good), "{good}");

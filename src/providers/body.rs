@@ -1,11 +1,11 @@
-//! Reading the body of a provider's answer up to a limit.
+//! Reads the body of a provider's response, up to a limit.
 
 use reqwest::Response;
 
 /// The maximum size of a response, in bytes, far above every legitimate one.
 pub(super) const LIMIT: usize = 256 * 1024;
 
-/// Why a body was not read.
+/// The reason why a body could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
     #[error("the response is incomplete")]

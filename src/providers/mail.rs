@@ -1,7 +1,7 @@
 //! Mail over SMTP.
 //!
 //! A mail is refused, cannot be handed over, or times out: a server that does not respond in time may have accepted the mail. Each mail has
-//! a connection of its own, which is closed after a timeout, so that no later mail reads a late response.
+//! its own connection, which is closed after a timeout, so that no later mail reads a late response.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::contact::EmailAddress;
 use crate::kernel::settings;
 use crate::providers::mailbox::{CapturedMessage, Channel, Mailbox};
 
-/// A server that cannot be reached by then is not there.
+/// The maximum time to connect.
 const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
 
 /// `[mail]`
@@ -27,7 +27,7 @@ pub struct Settings {
     pub smtp_url: SecretString,
     /// The sender of every mail, `Name <address>`.
     pub from: String,
-    /// How long the server is waited for.
+    /// The timeout of requests to the server.
     #[serde(deserialize_with = "settings::time")]
     pub timeout: Duration,
 }
@@ -59,10 +59,10 @@ pub struct Letter<'a> {
     pub at: DateTime<Utc>,
 }
 
-/// The reason why it is not known that a mail was sent.
+/// The reason why a mail was not sent, or may not have been sent.
 #[derive(Debug, thiserror::Error)]
 pub enum SendMailError {
-    /// The mail server did not take it.
+    /// The mail server did not accept the mail.
     #[error("the mail was not sent")]
     NotTaken(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The mail server did not respond in time, and may have accepted the mail.
@@ -135,12 +135,12 @@ impl Mail {
         }
     }
 
-    /// What the server answers, if it does in time.
-    async fn answer_to<T>(&self, asked: impl Future<Output = Result<T, smtp::Error>>) -> Result<T, SendMailError> {
-        let answer = timeout(self.timeout, asked).await.map_err(|_| SendMailError::Silence)?;
+    /// Returns the response of the server, or an error if it does not respond in time.
+    async fn answer_to<T>(&self, exchange: impl Future<Output = Result<T, smtp::Error>>) -> Result<T, SendMailError> {
+        let answer = timeout(self.timeout, exchange).await.map_err(|_| SendMailError::Silence)?;
         answer.map_err(|error| {
-            // Its own words may hold the address; its status does not.
-            tracing::warn!(status = ?error.status(), "the mail server did not take a mail");
+            // The text of the response may contain the address, so only its status is logged.
+            tracing::warn!(status = ?error.status(), "the mail server did not accept a mail");
             SendMailError::not_taken(error)
         })
     }

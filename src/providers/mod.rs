@@ -10,7 +10,7 @@ mod reach;
 mod route_name;
 pub mod sms;
 
-pub use reach::{NobodyThere, reach};
+pub use reach::{NoResponse, reach};
 pub use route_name::{InvalidRouteName, RouteName};
 
 /// `[providers]`

@@ -11,18 +11,18 @@ const TIME_LIMIT: Duration = Duration::from_secs(5);
 /// The service did not respond.
 #[derive(Debug, thiserror::Error)]
 #[error("no response from {origin}")]
-pub struct NobodyThere {
+pub struct NoResponse {
     origin: String,
     source: reqwest::Error,
 }
 
 /// Sends a `GET` request to the root of the URL's origin, without credentials. Every response is a success, regardless of its
 /// status code.
-pub async fn reach(address: &Url) -> Result<(), NobodyThere> {
+pub async fn reach(address: &Url) -> Result<(), NoResponse> {
     let origin = address.origin().ascii_serialization();
     // The path and the query of the URL may contain secrets.
-    let nobody = |error: reqwest::Error| NobodyThere { origin: origin.clone(), source: error.without_url() };
-    let client = Client::builder().timeout(TIME_LIMIT).redirect(Policy::none()).build().map_err(nobody)?;
-    client.get(&origin).send().await.map_err(nobody)?;
+    let failed = |error: reqwest::Error| NoResponse { origin: origin.clone(), source: error.without_url() };
+    let client = Client::builder().timeout(TIME_LIMIT).redirect(Policy::none()).build().map_err(failed)?;
+    client.get(&origin).send().await.map_err(failed)?;
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// The word that stands for the provider in routes such as `…/customers/card-setup-intent`: the neutral `card`, or the name that
+/// The name of the provider in routes such as `…/customers/card-setup-intent`: the neutral `card`, or the name that
 /// the deployment's apps use.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(try_from = "String")]

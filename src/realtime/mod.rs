@@ -71,7 +71,7 @@ impl Realtime {
         Ok(Self { pool, clock, key: SocketKey::parse(&settings.key)?, settings })
     }
 
-    /// Returns the key, or the refusal that tells an app to connect without a token.
+    /// Returns the key, or the problem that makes an app connect without a token.
     fn key(&self) -> Result<&SocketKey, Problem> {
         self.key.as_ref().ok_or_else(|| ProblemCode::SocketNotConfigured.into())
     }

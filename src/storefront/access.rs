@@ -65,15 +65,15 @@ async fn find(
     if let Some(store) = storefront.caches.stores.get(&digest, storefront.clock.now()) {
         return Ok(store);
     }
-    // Keys that nobody was given are not looked up faster than one that is known may be used.
+    // One network may look up unknown keys only as often as it may use a valid key.
     let network = client.network();
     let status = storefront.unknown_keys.hit(network);
     if !status.allowed {
         return Err((Problem::new(ProblemCode::RateLimited).retry_after(status.retry_after()), Some(status)));
     }
-    // Boxed: what a statement needs would else be copied about with every request.
+    // Boxed, because otherwise every request would copy the large future of the query.
     let found = Box::pin(look_up(storefront, digest)).await;
-    // Only a key that is unknown counts, and not a database that does not answer.
+    // Only unknown keys count, not database errors.
     if !matches!(found, Ok(None)) {
         storefront.unknown_keys.refund(&network);
     }

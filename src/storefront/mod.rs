@@ -8,8 +8,8 @@
 //! * [`codes`] issues verification codes and judges guesses. It is the only writer of `verification_codes` and `wrong_codes`. A
 //!   guess is counted in a committed statement before it is compared. Parallel guesses therefore never get more than five
 //!   comparisons out of one code.
-//! * [`sms_guard`] is the SMS guard that every text passes. It is the only writer of `texts`, which serves both as the log and as the
-//!   counters.
+//! * [`messaging::sms_guard`] is the SMS guard that every text passes. It is the only writer of `texts`, which serves both as the log
+//!   and as the counters.
 //! * [`messaging::mail_limit`] limits the number of mails to one mailbox.
 //! * [`messaging::messages`] holds the wording of texts and mails, per language and per store.
 //! * [`customers`] holds accounts. An identity *belongs* to an account only once it is proven, by a code sent to it or by an
@@ -123,7 +123,7 @@ pub struct Shared {
     settings: Settings,
     /// Limits the requests per minute for one store key and client network.
     throttle: LocalRateLimiter<(KeyId, IpNet)>,
-    /// As many unknown store keys a minute from one network.
+    /// Limits the requests per minute with unknown store keys, per client network.
     unknown_keys: FailureLimiter<IpNet>,
     caches: caches::Caches,
 }
@@ -147,7 +147,7 @@ pub struct Parts {
     pub mail: Mail,
     /// The wording of texts and mails.
     pub messages: Messages,
-    /// Verify identities.
+    /// Verifies the identities of customers.
     pub identity_providers: IdentityProviders,
     /// Saves cards.
     pub card: Card,

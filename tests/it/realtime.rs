@@ -23,7 +23,7 @@ fn customer(login: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_socket_token_says_for_fifteen_minutes_who_somebody_is() {
+async fn a_socket_token_identifies_a_customer_for_fifteen_minutes() {
     let world = World::with_socket(&[]).await;
     let login = world.register(EMAIL).await;
     let ask = || world.storefront("customers/socket-token").token(&token(&login)).send();
@@ -44,7 +44,7 @@ async fn a_socket_token_says_for_fifteen_minutes_who_somebody_is() {
 }
 
 #[tokio::test]
-async fn without_socket_authentication_the_app_is_told_to_connect_without_a_token() {
+async fn without_socket_authentication_the_response_is_404() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
     world.storefront("customers/socket-token").token(&token(&login)).send().await.refused(404, "socket_not_configured");
@@ -70,7 +70,7 @@ async fn a_customer_follows_their_own_order_in_any_status() {
 }
 
 #[tokio::test]
-async fn nobody_follows_the_order_of_somebody_else() {
+async fn a_customer_cannot_follow_the_order_of_another() {
     let (world, login, ada) = ada(&[]).await;
     world.pass(TimeDelta::minutes(1));
     let bob = world.register("bob@example.com").await;
@@ -103,7 +103,7 @@ async fn a_driver_and_a_vehicle_are_followed_while_they_serve_an_own_active_orde
             }
         };
         let _of_somebody_else = world.order(json!({ "driver": id(&driver), "vehicle": vehicle })).await;
-        follows(false, "serving somebody else").await;
+        follows(false, "serving another customer").await;
         let order = world.order(json!({ "customer": customer(&login), "driver": id(&driver), "vehicle": vehicle })).await;
         follows(true, "created").await;
         to(&world, &order, "dispatched").await.ok(200);
@@ -247,7 +247,7 @@ async fn only_a_question_signed_just_now_is_answered() {
 }
 
 #[tokio::test]
-async fn a_socket_token_opens_nothing_but_the_socket() {
+async fn a_socket_token_is_accepted_by_the_socket_server_only() {
     let (world, _, ada) = ada(&[]).await;
     world.storefront_get("customers/me").token(&ada).send().await.refused(401, "customer_token_invalid");
     world.storefront_get("customers/me").key(&ada).send().await.refused(401, "store_key_invalid");

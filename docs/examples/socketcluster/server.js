@@ -23,6 +23,6 @@ export async function publish(agServer, kind, record, message) {
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   const { PORT, PORTICO_URL, PORTICO_SOCKET_KEY } = process.env;
-  if (!PORTICO_SOCKET_KEY) console.warn('PORTICO_SOCKET_KEY is not set: everybody may listen to everything');
+  if (!PORTICO_SOCKET_KEY) console.warn('PORTICO_SOCKET_KEY is not set: every client may subscribe to every channel');
   await start({ port: PORT ?? 8000, portico: PORTICO_URL, key: PORTICO_SOCKET_KEY });
 }

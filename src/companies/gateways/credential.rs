@@ -91,7 +91,7 @@ mod tests {
     use uuid::Uuid;
 
     #[test]
-    fn a_credential_is_one_word_and_opens_as_itself_in_its_own_row_only() {
+    fn a_credential_decrypts_only_as_its_own_kind_and_in_its_own_row() {
         for bad in ["", "short", "two words here", "kurz\u{fc}berlang", &"x".repeat(256)] {
             assert!(SecretKey::parse(&bad.into()).is_err(), "{bad:?}");
         }

@@ -29,7 +29,7 @@ fn noon() -> DateTime<Utc> {
 }
 
 #[test]
-fn whoever_trusts_the_authority_trusts_what_it_issued_on_an_earlier_start() {
+fn the_authority_is_the_same_after_a_restart() {
     let directory = TemporaryDirectory::make("portico-authority").unwrap();
     let first = Authority::open(directory.path()).unwrap();
     let issued = first.issue(&["localhost", "127.0.0.1", "::1"], noon()).unwrap();
@@ -42,7 +42,7 @@ fn whoever_trusts_the_authority_trusts_what_it_issued_on_an_earlier_start() {
 }
 
 #[test]
-fn a_leaked_key_is_good_for_no_name_on_the_internet() {
+fn a_leaked_key_cannot_issue_for_public_names() {
     let directory = TemporaryDirectory::make("portico-authority").unwrap();
     let authority = Authority::open(directory.path()).unwrap();
     let issued = authority.issue(&["bank.example", "192.0.2.1"], noon()).unwrap();

@@ -19,7 +19,7 @@ impl Claim {
     pub(super) fn take(data_dir: &Path, patience: Duration) -> Result<Self, PostgresError> {
         let lock = File::open(data_dir).doing("open", data_dir)?;
         let deadline = Instant::now() + patience;
-        let mut told = false;
+        let mut is_logged = false;
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(Self { _lock: lock }),
@@ -29,12 +29,12 @@ impl Claim {
                 }
                 Err(TryLockError::WouldBlock) => {}
             }
-            if !told {
+            if !is_logged {
                 tracing::info!(
                     data_dir = %data_dir.display(),
                     "waiting for another Portico process on this data directory to stop"
                 );
-                told = true;
+                is_logged = true;
             }
             thread::sleep(POLL_INTERVAL);
         }
@@ -47,7 +47,7 @@ mod tests {
     use crate::dev::temporary::TemporaryDirectory;
 
     #[test]
-    fn a_second_program_is_told_that_the_data_are_in_use_until_the_first_one_ends() {
+    fn a_second_process_cannot_use_the_data_until_the_first_one_ends() {
         let directory = TemporaryDirectory::make("portico-claim").unwrap();
         let take = || Claim::take(directory.path(), Duration::ZERO);
         let first = take().unwrap();

@@ -119,7 +119,7 @@ mod tests {
     const LINES: &str = "4711\n/data/postgres\n1763715600\n5432\n/data/socket\n\n  4294967 3\n";
 
     #[test]
-    fn the_postmaster_is_ready_when_it_says_so_and_not_before() {
+    fn the_postmaster_is_ready_only_when_it_reports_so() {
         let process = Pid::from_raw(4711);
         let cases = [("", false), ("starting\n", false), ("ready   \n", true), ("stopping\n", false)];
         for (state, is_ready) in cases {

@@ -11,7 +11,7 @@ use super::account::Account;
 /// - The environment contains only language and time zone: `PGPORT` and similar variables would change the server's behaviour, and
 ///   the server must not see our secrets.
 /// - It leads its own process group: Ctrl-C only reaches this process, which stops PostgreSQL after all its users.
-/// - On Linux it is told to stop when the *thread* that spawned it ends.
+/// - On Linux it receives a signal to stop when the *thread* that spawned it ends.
 pub(super) fn command(program: &Path, account: &Account, directory: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear().env("LC_ALL", "C").env("TZ", "UTC").current_dir(directory).stdin(Stdio::null()).process_group(0);

@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_is_that_of_the_system_or_of_its_kin() {
+    fn the_command_is_that_of_the_system_or_a_related_one() {
         let cases = [
             ("NAME=\"Debian GNU/Linux\"\nID=debian\n", "`apt-get install postgresql`"),
             ("ID=linuxmint\nID_LIKE=\"ubuntu debian\"\n", "`apt-get install postgresql`"),

@@ -76,7 +76,7 @@ impl PrivatePostgres {
     /// Blocks its thread; async code calls it through `spawn_blocking`.
     ///
     /// # Errors
-    /// Returns a [`PostgresError`] that tells apart missing programs, a conflicting process, and errors of PostgreSQL itself.
+    /// Returns a [`PostgresError`] that distinguishes missing programs, a conflicting process, and errors of PostgreSQL itself.
     pub fn start(settings: &Settings) -> Result<Self, PostgresError> {
         Self::start_on(settings, &settings.data_dir.join("npm"), None)
     }
@@ -142,7 +142,7 @@ fn open_log(log: &Path) -> Result<File, PostgresError> {
 fn await_predecessor(cluster: &Cluster, socket: &SocketDirectory) {
     let deadline = Instant::now() + WAIT_TIMEOUT;
     while let Some(predecessor) = cluster.postmaster()
-        // Also true if another process got the same id after a power failure; PostgreSQL itself tells the two apart.
+        // Also true if another process got the same id after a power failure; PostgreSQL itself distinguishes the two cases.
         && kill(predecessor.process, None).is_ok()
         && Instant::now() < deadline
     {

@@ -14,9 +14,9 @@ use super::fetch;
 /// Directories with one subdirectory per version, and the prefix before the version in its name.
 const VERSIONED: [(&str, &str); 5] = [
     ("/usr/lib/postgresql", ""),          // Debian, Ubuntu
-    ("/usr", "pgsql-"),                   // PostgreSQL's own packages for Fedora and its kin
-    ("/opt/homebrew/opt", "postgresql@"), // Homebrew on Apple's processors
-    ("/usr/local/opt", "postgresql@"),    // Homebrew on Intel's
+    ("/usr", "pgsql-"),                   // PostgreSQL's own packages for Fedora and related systems
+    ("/opt/homebrew/opt", "postgresql@"), // Homebrew on Apple silicon
+    ("/usr/local/opt", "postgresql@"),    // Homebrew on Intel
     ("/Applications/Postgres.app/Contents/Versions", ""),
 ];
 
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_without_its_initdb_is_no_installation() {
+    fn a_server_without_initdb_is_not_an_installation() {
         let temporary = TemporaryDirectory::make("portico-programs").unwrap();
         install(temporary.path(), &["postgres"]);
         assert_eq!(Programs::in_directory(temporary.path()), None);

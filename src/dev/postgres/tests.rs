@@ -19,7 +19,7 @@ async fn ask(postgres: &PrivatePostgres, sql: &'static str) -> String {
 }
 
 #[tokio::test]
-async fn what_was_written_is_there_after_the_next_start() {
+async fn written_data_survives_a_restart() {
     let directory = TemporaryDirectory::make("portico-postgres").unwrap();
     let first = PrivatePostgres::start(&settings(&directory)).unwrap();
     sqlx::raw_sql("create table notes as select 'kept' as note").execute(&mut connect(&first).await).await.unwrap();
@@ -31,7 +31,7 @@ async fn what_was_written_is_there_after_the_next_start() {
 }
 
 #[tokio::test]
-async fn a_temporary_server_has_the_role_the_database_and_the_settings_and_leaves_nothing() {
+async fn a_temporary_server_is_set_up_and_leaves_no_files() {
     let postgres = PrivatePostgres::start_temporary(17).unwrap();
     let facts = "select concat_ws(' ', current_user, current_database(),
                  current_setting('timezone'), current_setting('server_encoding'),
@@ -54,7 +54,7 @@ fn a_server_that_does_not_come_up_says_why() {
 }
 
 #[test]
-fn data_of_a_version_that_has_gone_are_not_touched() {
+fn data_of_a_missing_version_are_not_changed() {
     let directory = TemporaryDirectory::make("portico-postgres").unwrap();
     let settings = settings(&directory);
     fs::create_dir_all(settings.data_dir.join("postgres")).unwrap();

@@ -71,7 +71,7 @@ async fn a_receiver_that_was_stopped_before_it_ran_ends_at_once() {
 }
 
 #[test]
-fn the_answer_is_a_status_that_ends_an_exchange() {
+fn the_response_status_must_be_final() {
     assert_eq!(final_status("503"), Ok(StatusCode::SERVICE_UNAVAILABLE));
     for text in ["100", "600", "ok", ""] {
         assert!(final_status(text).is_err(), "{text}");

@@ -53,7 +53,7 @@ pub async fn is_served_by(
     .await
 }
 
-/// Every order of the customer, also one that was deleted since, as JSON, for the customer.
+/// Returns every order of the customer as JSON, including deleted ones, for the export.
 pub async fn export_orders(conn: &mut PgConnection, company: CompanyId, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select coalesce(jsonb_agg(to_jsonb(orders) - 'version' order by created_at, id), '[]') as "orders!"

@@ -43,7 +43,7 @@ pub(super) async fn list_history(conn: &mut PgConnection, payment: PaymentId) ->
     .await
 }
 
-/// Every payment of the customer, as JSON, for the customer.
+/// Returns every payment of the customer as JSON, for the export.
 pub async fn export_payments(conn: &mut PgConnection, company: CompanyId, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select coalesce(jsonb_agg(to_jsonb(payments) - 'version' order by created_at, id), '[]') as "payments!"

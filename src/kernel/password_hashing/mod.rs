@@ -174,7 +174,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_password_is_told_from_another_and_from_none() {
+    async fn a_password_differs_from_another_and_from_none() {
         let hashing = PasswordHashing::start();
         let hash = hashing.hash("correct horse".into()).await.unwrap();
         assert!(hash.expose().starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_are_told_apart_and_fail() {
+    fn codes_are_unique_and_have_an_error_status() {
         let mut names: Vec<_> = ProblemCode::ALL.iter().map(|code| code.as_str()).collect();
         names.sort_unstable();
         names.dedup();

@@ -1,4 +1,4 @@
-//! Limits of failures per minute, counted in memory by each instance, so that one caller cannot try without end.
+//! Limits of failures per minute, counted in memory by each instance, so that one caller cannot guess indefinitely.
 //!
 //! An attempt is counted before it is made, so that parallel attempts cannot exceed the limit together, and refunded when it succeeds:
 //! successful callers are never limited by their own attempts.
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn what_succeeds_is_not_counted() {
+    fn successes_are_not_counted() {
         let limiter = limiter();
         for _ in 0..100 {
             assert!(limiter.hit("ada").allowed);
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn callers_are_dropped_once_their_failures_are_forgotten() {
+    fn callers_are_removed_once_their_failures_have_expired() {
         let limiter = limiter();
         limiter.hit("ada");
         limiter.hit("bob");

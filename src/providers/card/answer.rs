@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_are_told_apart_and_their_words_forgotten() {
+    fn refusals_have_kinds_and_their_texts_are_dropped() {
         let missing =
             r#"{"error":{"type":"invalid_request_error","code":"resource_missing","param":"customer","message":"No such customer"}}"#;
         assert_eq!(judge(404, missing), CardError::CustomerUnknown.to_string());
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_that_could_not_be_one_is_not_believed() {
+    fn an_implausible_id_is_refused() {
         for text in ["", "cus 1", "cus_\u{0}", &"x".repeat(256)] {
             assert!(CardCustomerId::try_from(text.to_owned()).is_err());
         }

@@ -16,7 +16,7 @@ use crate::providers::card::{ApiVersion, CardError, Settings, SettingsError};
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// The backoff before the first retry. The backoff before the n-th retry is n times as long.
 const RETRY_DELAY: Duration = Duration::from_millis(250);
-const NOT_UNDERSTOOD: &str = "an answer nobody understands";
+const NOT_UNDERSTOOD: &str = "invalid response";
 
 /// A client of the card provider.
 #[derive(Clone, Debug)]

@@ -100,7 +100,7 @@ impl IdpC {
         }
     }
 
-    /// Verifies the proof and returns the identity. The provider does not tell who owns an address, so the identity has none.
+    /// Verifies the proof and returns the identity. The provider does not vouch for addresses, so the identity has none.
     pub async fn verify(&self, proof: IdpCProof<'_>) -> Result<VerifiedIdentity, VerifyError> {
         let subject = Subject::parse(proof.user_id)?;
         let provider = match &self.graph {

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_vouched_for_only_in_plain_words() {
+    fn an_address_is_vouched_for_only_by_an_explicit_claim() {
         for (value, is_verified) in [
             (json!(true), true),
             (json!("true"), true),

@@ -115,7 +115,7 @@ mod tests {
     use serde_json::{Value, json};
 
     #[test]
-    fn a_token_counts_for_its_own_app_and_person_until_it_ends() {
+    fn a_token_is_valid_for_its_app_and_person_until_it_expires() {
         let good = json!({ "is_valid": true, "app_id": "app", "user_id": "7", "type": "USER", "expires_at": 1001 });
         let now = DateTime::from_timestamp(1000, 0).unwrap();
         let counts = |member: &str, value: Value| {

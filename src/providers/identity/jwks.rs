@@ -61,7 +61,7 @@ impl Jwks {
             Some(key) if is_fresh => Ok(key),
             Some(key) if is_unanswered => {
                 if let Ok(flight) = self.flight.clone().try_lock_owned() {
-                    self.ask(flight);
+                    self.start_fetch(flight);
                 }
                 Ok(key)
             }
@@ -75,20 +75,20 @@ impl Jwks {
     /// Fetches the keys, or waits for a fetch in progress. Does nothing if the last request was less than one minute ago.
     async fn refresh(&self) {
         let flight = self.flight.clone().lock_owned().await;
-        if let Some(landing) = self.ask(flight) {
-            // Either it has landed, or it broke off; what is kept tells which.
-            landing.await.ok();
+        if let Some(finished) = self.start_fetch(flight) {
+            // An error means that the fetch was aborted. The cache shows whether it succeeded.
+            finished.await.ok();
         }
     }
 
-    /// Starts to ask the provider in the background, unless it was asked a moment ago; the receiver is told when that has ended.
-    fn ask(&self, flight: OwnedMutexGuard<()>) -> Option<oneshot::Receiver<()>> {
+    /// Starts a fetch in the background, unless the last request was less than one minute ago. The receiver resolves when it has ended.
+    fn start_fetch(&self, flight: OwnedMutexGuard<()>) -> Option<oneshot::Receiver<()>> {
         let now = self.clock.now();
         if !self.cached().is_due(now) {
             return None;
         }
         self.cached().asked_at = Some(now);
-        let (landed, landing) = oneshot::channel();
+        let (finish, finished) = oneshot::channel();
         let this = self.clone();
         self.lifecycle.spawn(async move {
             match this.fetch().await {
@@ -96,9 +96,9 @@ impl Jwks {
                 Err(error) => tracing::warn!(url = %this.url, error = chain(&error), "an identity provider's keys could not be fetched"),
             }
             drop(flight);
-            landed.send(()).ok();
+            finish.send(()).ok();
         });
-        Some(landing)
+        Some(finished)
     }
 
     /// Fetches the keys and returns how many of them can be used.

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_has_one_algorithm_and_what_has_none_of_ours_is_passed_over() {
+    fn a_key_has_one_algorithm_and_unsupported_keys_are_skipped() {
         let rsa = json!({ "kty": "RSA", "kid": "1", "use": "sig", "alg": "RS256", "n": "AQAB", "e": "AQAB" });
         let ec = json!({ "kty": "EC", "kid": "2", "crv": "P-256", "x": "AQAB", "y": "AQAB" });
         let with = |key: &Value, member: &str, value: Value| {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_set_has_no_keys() {
+    fn an_invalid_key_set_has_no_keys() {
         for document in ["", "<html>", "[]", "{}", r#"{"keys":{}}"#, r#"{"keys":[]}"#] {
             assert!(read_keys(document.as_bytes()).is_none(), "{document}");
         }

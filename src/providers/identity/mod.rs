@@ -81,16 +81,16 @@ pub struct VerifiedIdentity {
     pub email_is_vouched_for: bool,
     /// The name of the person.
     pub name: Option<String>,
-    /// The identity token that was presented; `None` for an access token, which may be used many times.
+    /// The identity token, which may be used once. `None` for an access token, which may be used several times.
     pub token: Option<PresentedToken>,
 }
 
-/// An identity token that was presented. It may be used once.
+/// An identity token that a client has presented. It may be used once.
 #[derive(Clone, Copy, Debug)]
 pub struct PresentedToken {
     /// SHA-256 of the signed part of the token.
     pub digest: [u8; 32],
-    /// From this instant on the token is too old anyway.
+    /// The instant from which the token is too old to be accepted.
     pub expires_at: DateTime<Utc>,
 }
 

@@ -54,7 +54,7 @@ impl IdentityTokens {
 
     /// The identity that the claims of this token describe.
     pub(super) fn identity(&self, provider: Provider, token: &SecretString, claims: Claims) -> Result<VerifiedIdentity, Flaw> {
-        // Without the signature: ECDSA signatures are malleable, so a token has two valid ones.
+        // Without the signature: ECDSA signatures are malleable, so a token has two valid signatures.
         let (signed, _) = token.expose_secret().rsplit_once('.').ok_or(Flaw::Malformed)?;
         Ok(VerifiedIdentity {
             provider,

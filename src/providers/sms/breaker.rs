@@ -63,7 +63,7 @@ impl Breaker {
         self.state = State::Closed { failures: 0 };
     }
 
-    /// Records that the provider did not take a text. Returns whether this opened the breaker.
+    /// Records that the provider did not accept a text. Returns whether this opened the breaker.
     pub(super) fn note_failure(&mut self, now: DateTime<Utc>) -> bool {
         match self.state {
             State::Closed { failures } if failures + 1 < self.settings.opens_after.get() => {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn three_failures_in_a_row_open_it() {
+    fn three_consecutive_failures_open_the_breaker() {
         let mut broken = open();
         assert!(!broken.admits(at(2)) && !broken.admits(at(31)));
         assert_eq!(broken.next_trial(), Some(at(32)));
@@ -121,13 +121,13 @@ mod tests {
     #[test]
     fn after_the_cool_down_one_text_is_the_trial() {
         let mut breaker = open();
-        assert!(breaker.admits(at(32)) && !breaker.admits(at(32)), "nobody gets in beside the trial");
+        assert!(breaker.admits(at(32)) && !breaker.admits(at(32)), "only one trial is admitted");
         breaker.note_health();
         assert!(breaker.admits(at(33)) && breaker.next_trial().is_none());
     }
 
     #[test]
-    fn a_trial_that_fails_or_is_never_heard_of_again_leaves_it_open() {
+    fn a_trial_that_fails_or_is_never_reported_keeps_the_breaker_open() {
         let mut breaker = open();
         assert!(breaker.admits(at(32)));
         assert!(!breaker.note_failure(at(33)), "it was open before");

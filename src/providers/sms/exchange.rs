@@ -22,9 +22,9 @@ pub(super) struct Answer {
 /// The outcome of a text that was not refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Receipt {
-    /// The provider confirmed that it took the text.
+    /// The provider confirmed that it accepted the text.
     Taken,
-    /// The provider did not respond in time and may have taken the text. A second text would be worse than none.
+    /// The provider did not respond in time and may have accepted the text. A second text would be worse than none.
     Silence,
 }
 
@@ -46,7 +46,7 @@ pub(super) async fn hand_over(
     }
 }
 
-/// Returns the response, or `None` if the provider timed out after it may have taken the text.
+/// Returns the response, or `None` if the provider timed out after it may have accepted the text.
 async fn ask(request: RequestBuilder) -> Result<Option<Answer>, SendTextError> {
     let mut response = match request.send().await {
         Ok(response) => response,

@@ -1,36 +1,36 @@
-//! Why a text was not sent: what each provider that was asked answered.
+//! The errors of SMS providers, and the outcome of a text that no provider accepted.
 
 use reqwest::StatusCode;
 use serde::Serialize;
 
 use crate::providers::sms::ProviderName;
 
-/// What a provider's answer means.
+/// The meaning of a provider's error response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SendTextErrorKind {
-    /// No text arrives at the number: it is unknown, not in service or of a kind that takes none.
+    /// The number cannot receive texts: it is unknown, out of service or of an unsuitable kind.
     Unreachable,
     /// The number's owner or network refuses texts.
     Blocked,
     /// The number is a fixed line.
     Landline,
-    /// The provider was asked to send too many texts.
+    /// The provider's rate limit is exceeded.
     RateLimited,
-    /// The provider does not accept our credentials.
+    /// The provider does not accept the configured credentials.
     BadCredentials,
-    /// The provider is out of service or cannot be connected to.
+    /// The provider is unavailable or cannot be connected to.
     Outage,
-    /// The provider refused the text for another reason, which its error code tells.
+    /// The provider refused the text for another reason. Its error code is in the details.
     Rejected,
 }
 
 impl SendTextErrorKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 7] =
         [Self::Unreachable, Self::Blocked, Self::Landline, Self::RateLimited, Self::BadCredentials, Self::Outage, Self::Rejected];
 
-    /// What a failing status means where no error code says more.
+    /// The meaning of a failing status code, for responses without an error code.
     pub(super) fn of_status(status: StatusCode) -> Self {
         match status {
             StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Self::BadCredentials,
@@ -40,12 +40,12 @@ impl SendTextErrorKind {
         }
     }
 
-    /// Whether the number is to blame: another provider could not reach it either.
+    /// Whether the number is the cause, so that another provider could not reach it either.
     pub(super) fn is_about_the_number(self) -> bool {
         matches!(self, Self::Unreachable | Self::Blocked | Self::Landline)
     }
 
-    /// The word, as the log of texts writes it.
+    /// The name of the kind in the log of texts.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Unreachable => "unreachable",
@@ -59,12 +59,12 @@ impl SendTextErrorKind {
     }
 }
 
-/// A provider did not take a text.
+/// A provider did not accept a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} ({detail})", kind.as_str())]
 pub(super) struct SendTextError {
     pub(super) kind: SendTextErrorKind,
-    /// The status and the error code of the answer; never what else a provider writes.
+    /// The status code and the error code of the response. Nothing else from the response is kept.
     pub(super) detail: String,
 }
 
@@ -74,14 +74,14 @@ impl SendTextError {
     }
 }
 
-/// A provider that was asked to send a text, and what it answered.
+/// A provider that was tried, and its error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ProviderAnswer {
-    /// The provider, as `sms.providers` names it.
+    /// The name of the provider in `sms.providers`.
     pub provider: &'static str,
-    /// What it answered.
+    /// The meaning of the response.
     pub answer: SendTextErrorKind,
-    /// The status and the error code of the answer.
+    /// The status code and the error code of the response.
     pub detail: String,
 }
 
@@ -91,16 +91,16 @@ impl ProviderAnswer {
     }
 }
 
-/// No provider took a text.
+/// No provider accepted a text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no provider took the text")]
+#[error("no provider accepted the text")]
 pub struct TextNotSent {
-    /// The providers that were asked, in that order.
+    /// The providers that were tried, in this order.
     pub answers: Vec<ProviderAnswer>,
 }
 
 impl TextNotSent {
-    /// Whether a provider knows that no text arrives at the number.
+    /// Whether a provider reported that the number cannot receive texts.
     pub fn is_about_the_number(&self) -> bool {
         self.answers.iter().any(|answer| answer.answer.is_about_the_number())
     }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_status_tells_what_went_wrong() {
+    fn a_status_code_has_an_error_kind() {
         for (status, kind) in [
             (401, SendTextErrorKind::BadCredentials),
             (403, SendTextErrorKind::BadCredentials),

@@ -1,13 +1,13 @@
 //! Texts: the configured SMS providers, tried in order.
 //!
-//! A provider that is unavailable, over its rate limit or refuses the credentials *did not take* a text: the next one is tried.
-//! If a provider knows that the number receives no texts, no other provider is tried, because no other could know better. A
-//! provider that does not respond in time may have taken the text, which therefore counts as sent.
+//! A provider that is unavailable, over its rate limit or refuses the credentials *did not accept* a text: the next one is tried.
+//! If a provider reports that the number cannot receive texts, no other provider is tried, because none could reach it. A provider
+//! that does not respond in time may have accepted the text, which therefore counts as sent.
 //!
 //! Each provider has a circuit breaker ([`breaker`]): after several consecutive failures it is skipped for a while.
 //!
 //! Guaranteed: a breaker only decides which provider is tried first. If all breakers are open, the provider with the earliest
-//! trial is tried nevertheless: an attempt serves a customer who waits for a code better than a certain refusal.
+//! trial is tried nevertheless: for a customer that waits for a code, an attempt is better than a refusal.
 //!
 //! Not guaranteed: breakers are in memory, per instance. Every instance detects a failing provider by itself, at the cost of a
 //! few texts, which needs no coordination.
@@ -75,7 +75,7 @@ impl Sms {
         self.providers.iter().map(|provider| (provider.name(), provider.address()))
     }
 
-    /// Sends the text to the first provider that takes it.
+    /// Sends the text to the first provider that accepts it.
     pub async fn send(&self, text: Text<'_>) -> Result<(), TextNotSent> {
         if !self.providers.is_empty() {
             self.hand_over(&text).await?;
@@ -99,7 +99,7 @@ impl Sms {
         }
         if answers.is_empty() {
             let first = self.providers.iter().min_by_key(|provider| provider.next_trial());
-            let first = first.expect("a text is handed over only where there are providers");
+            let first = first.expect("a text is only sent if there is a provider");
             let Err(error) = first.send(text).await else { return Ok(()) };
             answers.push(ProviderAnswer::new(first.name(), error));
         }

@@ -16,7 +16,7 @@ use crate::providers::sms::segment::Alphabet;
 use crate::providers::sms::settings::{address, required};
 use crate::providers::sms::{SettingsError, Text};
 
-/// The status of a text that was taken.
+/// The status of a text that was accepted.
 const TAKEN: u64 = 0;
 
 /// `[sms.vonage]`
@@ -117,8 +117,8 @@ fn judge(answer: &Answer) -> Result<(), SendTextError> {
     }
 }
 
-/// What an error code means: throttled, bad secrets and signatures, an internal error, a barred number, a number out of service. An
-/// "invalid message" (6) is not about the number: it may come of a prefix unknown to this service, and another one may know it.
+/// The meaning of an error code: throttled, wrong secrets and signatures, an internal error, a barred number, a number out of service.
+/// "Invalid message" (6) is not about the number: the prefix may be unknown to this provider only.
 fn kind(code: u64) -> SendTextErrorKind {
     match code {
         1 | 10 => SendTextErrorKind::RateLimited,
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_zero_says_that_the_text_was_taken() {
+    fn only_a_zero_means_that_the_text_was_accepted() {
         assert!(judged(200, r#"{"message-count":"1","messages":[{"to":"12015550123","status":"0"}]}"#).is_ok());
         assert!(judged(200, r#"{"messages":[{"status":0}]}"#).is_ok());
         for (status, body, kind) in [

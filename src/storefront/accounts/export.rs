@@ -1,4 +1,4 @@
-//! The export of what the storefront stores about one customer, as JSON, for the customer.
+//! The export of the data that the storefront stores about one customer, as JSON.
 
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -12,7 +12,7 @@ use crate::storefront::accounts::devices;
 pub struct Exported {
     /// The company of the customer's store.
     pub company: CompanyId,
-    /// A JSON object.
+    /// The data, as a JSON object.
     pub document: Value,
 }
 

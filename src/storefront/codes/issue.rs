@@ -47,7 +47,7 @@ impl IssueRequest<'_> {
     }
 }
 
-/// The recipient or the address that `identity` itself stands for.
+/// The recipient of a text or the address of a mail that `identity` denotes.
 pub(in crate::storefront) fn channels_for(identity: &Identity) -> (Option<Recipient>, Option<EmailAddress>) {
     match identity {
         Identity::Phone(number) => (Some(Recipient::of(number.clone())), None),
@@ -79,9 +79,9 @@ pub(in crate::storefront) enum IssueError {
     Refused(#[source] TextRefusal),
     #[error("the mail was refused")]
     CoolingDown(#[source] mail_limit::CoolingDown),
-    #[error("no server took the mail, or there is nobody to send to")]
+    #[error("no mail server accepted the mail, or there is no recipient")]
     NotSent,
-    #[error("whoever asks has closed their account")]
+    #[error("the account of the caller is closed")]
     Closed,
     #[error("the code could not be stored")]
     Database(#[from] sqlx::Error),

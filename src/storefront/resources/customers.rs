@@ -52,15 +52,15 @@ impl Resource for CustomerRecord {
 
     fn read_only_fields() -> Vec<FieldDoc> {
         vec![
-            FieldDoc::read_only::<Reference<StoreId>>("store", "Whose customer."),
-            FieldDoc::with_schema("name", "What they are called.", json!({ "type": "string" })),
-            FieldDoc::with_schema("email", "Where mail reaches them.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("phone", "Where texts reach them.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("email_verified", "They have shown that the address is theirs.", json!({ "type": "boolean" })),
-            FieldDoc::with_schema("phone_verified", "They have shown that the number is theirs.", json!({ "type": "boolean" })),
-            FieldDoc::with_schema("title", "How they are addressed.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("photo_url", "Their photo.", json!({ "type": ["string", "null"] })),
-            FieldDoc::read_only::<Option<Instant>>("closed_at", "When they closed their account."),
+            FieldDoc::read_only::<Reference<StoreId>>("store", "The store of the customer."),
+            FieldDoc::with_schema("name", "The name.", json!({ "type": "string" })),
+            FieldDoc::with_schema("email", "The email address.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("phone", "The phone number.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("email_verified", "Whether the customer has verified the email address.", json!({ "type": "boolean" })),
+            FieldDoc::with_schema("phone_verified", "Whether the customer has verified the phone number.", json!({ "type": "boolean" })),
+            FieldDoc::with_schema("title", "The form of address.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("photo_url", "The URL of the photo.", json!({ "type": ["string", "null"] })),
+            FieldDoc::read_only::<Option<Instant>>("closed_at", "When the account was closed."),
         ]
     }
 }

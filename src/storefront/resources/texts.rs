@@ -18,8 +18,8 @@ use crate::storefront::messaging::sms_guard;
 /// The period that the conversion covers.
 const CONVERSION_WINDOW: TimeDelta = TimeDelta::days(1);
 
-/// The states of a text: counted before it is handed to a provider, not counted any more because no provider took it, or refused
-/// by the guard before any provider was called.
+/// The states of a text: counted as sent before a provider is called, no longer counted because no provider accepted it, or refused
+/// by the SMS guard before any provider was called.
 const STATUSES: &[&str] = &["sent", "given_back", "refused"];
 
 crate::columns! {
@@ -72,16 +72,32 @@ impl Resource for TextRecord {
 
     fn read_only_fields() -> Vec<FieldDoc> {
         vec![
-            FieldDoc::read_only::<Reference<StoreId>>("store", "Whose text."),
-            FieldDoc::with_schema("number", "Where to; null if it was no number, or is erased.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("number_range", "All but the last four digits.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("country", "The number's country.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("status", "What became of it.", json!({ "enum": STATUSES })),
-            FieldDoc::with_schema("refusal", "Why it was not sent, as a code of /problems.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("rule", "Which rule refused it; a limit is named like the setting of the store.", rules_or_null()),
-            FieldDoc::with_schema("reason", "Why it was not sent, in a sentence for operators.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("details", "What the rule saw.", details()),
-            FieldDoc::read_only::<Option<Instant>>("used_at", "When the code in it was used."),
+            FieldDoc::read_only::<Reference<StoreId>>("store", "The store that the text is from."),
+            FieldDoc::with_schema(
+                "number",
+                "The phone number; null if it was invalid or has been erased.",
+                json!({ "type": ["string", "null"] }),
+            ),
+            FieldDoc::with_schema("number_range", "The phone number without its last four digits.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema("country", "The country of the phone number (ISO 3166).", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema(
+                "status",
+                "`sent`; `given_back`: no provider accepted it; `refused`: the SMS guard refused it.",
+                json!({ "enum": STATUSES }),
+            ),
+            FieldDoc::with_schema("refusal", "Why the text was not sent, as a problem code.", json!({ "type": ["string", "null"] })),
+            FieldDoc::with_schema(
+                "rule",
+                "The rule that refused the text. A limit has the name of the setting of the store.",
+                rules_or_null(),
+            ),
+            FieldDoc::with_schema(
+                "reason",
+                "Why the text was not sent, as a sentence for operators.",
+                json!({ "type": ["string", "null"] }),
+            ),
+            FieldDoc::with_schema("details", "The values that the rule decided on.", details()),
+            FieldDoc::read_only::<Option<Instant>>("used_at", "When the code in the text was used."),
         ]
     }
 }
@@ -96,9 +112,9 @@ fn details() -> Value {
     let answer = json!({
         "type": "object",
         "properties": {
-            "provider": { "type": "string", "description": "The provider, as sms.providers names it." },
+            "provider": { "type": "string", "description": "The name of the provider in sms.providers." },
             "answer": { "enum": SendTextErrorKind::ALL.map(SendTextErrorKind::as_str) },
-            "detail": { "type": "string", "description": "The status and the error code of its response." },
+            "detail": { "type": "string", "description": "The status code and the error code of the response." },
         },
     });
     json!({
@@ -108,10 +124,10 @@ fn details() -> Value {
             "seen": { "type": "integer", "description": "The value that was counted, in the same unit." },
             "until": { "type": "string", "format": "date-time", "description": "When the limit allows another text." },
             "texted": { "type": "integer", "description": "Codes texted within the ten minutes before the guard paused the store." },
-            "used": { "type": "integer", "description": "Number of them that were used." },
+            "used": { "type": "integer", "description": "How many of these codes were used." },
             "paused_at": { "type": "string", "format": "date-time", "description": "When the store's texts were paused." },
             "paused_reason": { "type": "string", "description": "Why they are paused." },
-            "providers": { "type": "array", "items": answer, "description": "The providers that were asked, in that order." },
+            "providers": { "type": "array", "items": answer, "description": "The providers that were tried, in this order." },
         },
     })
 }

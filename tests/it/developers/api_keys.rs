@@ -34,7 +34,7 @@ async fn unknown_keys_are_limited_for_each_client_and_known_ones_are_not_held_up
     let world = World::new().await;
     let ask = |key: &str, address: &str| world.request(Method::GET, "/fleet/int/v1/orders").key(key).from(address).send();
     let guess = |n: usize| format!("key_{n:040}");
-    // What is looked up anew each time, because the second that it is remembered is over, is not counted when it is found.
+    // Valid keys whose cache entry has expired are looked up again, and do not count.
     for _ in 0..20 {
         world.pass(chrono::TimeDelta::seconds(2));
         ask(&world.api_key, "203.0.113.9").await.ok(200);
@@ -51,7 +51,7 @@ async fn unknown_keys_are_limited_for_each_client_and_known_ones_are_not_held_up
         }
     }
     refused.expect("there is a limit").refused(429, "rate_limited");
-    // Whoever is remembered, or comes from elsewhere, is not affected.
+    // Cached keys and clients in other networks are not affected.
     ask(&world.api_key, "203.0.113.9").await.ok(200);
     ask(&guess(0), "203.0.113.10").await.refused(401, "api_key_invalid");
 }

@@ -21,13 +21,13 @@ async fn an_instance_without_a_worker_forgets_its_callers_too() {
     world.request(Method::POST, path).from("203.0.113.77").json(&json!({})).send().await.refused(400, "callback_not_genuine");
     let remembered = || format!("{:?}", world.state.gateways).contains("203.0.113.77");
     assert!(remembered());
-    // A caller is forgotten as soon as there is room for all its callbacks again, which is a millisecond for one of 60,000 a minute.
+    // A caller is removed once its limit has fully recovered. At 60,000 per minute, one callback takes one millisecond.
     let forgetting = async {
         while remembered() {
             world.state.sweep().await.unwrap();
         }
     };
-    timeout(Duration::from_secs(20), forgetting).await.expect("the caller is forgotten");
+    timeout(Duration::from_secs(20), forgetting).await.expect("the caller is removed");
 }
 
 #[tokio::test]

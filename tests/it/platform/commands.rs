@@ -53,7 +53,7 @@ async fn customer_export_prints_everything_that_is_kept_of_one_customer() {
     world.register("bob@example.com").await;
     let own = world.order(json!({ "customer": login["customer"]["id"] })).await;
     world.order(json!({})).await;
-    // A number of another company's order is a number, and no order of hers.
+    // An order of another company that names the same customer id is not exported.
     let (_, other) = world.another_company(&[Scope::Write]).await;
     let body = json!({ "customer": login["customer"]["id"] });
     world.request(Method::POST, "/fleet/int/v1/orders").key(&other).json(&body).send().await.ok(201);
@@ -75,7 +75,7 @@ async fn customer_export_prints_everything_that_is_kept_of_one_customer() {
 }
 
 #[tokio::test]
-async fn the_start_warns_of_ids_that_are_taken_as_they_come() {
+async fn the_start_warns_of_unverified_ids() {
     let world = World::new().await;
     let warning = "anyone who knows a person's id can sign in as that person";
     let database = ("database.url", world.database.as_str());
@@ -86,7 +86,7 @@ async fn the_start_warns_of_ids_that_are_taken_as_they_come() {
 }
 
 #[tokio::test]
-async fn a_setting_that_would_stand_still_is_refused_by_name() {
+async fn a_setting_of_zero_is_refused_by_name() {
     for (key, nothing) in [("webhooks.concurrency", "0"), ("webhooks.poll_interval", "0s"), ("database.max_connections", "0")] {
         let refused = portico(&["doctor"], &[(key, nothing)]).output().await.unwrap();
         assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains(key), "{refused:?}");
@@ -99,7 +99,7 @@ fn line<'a>(report: &'a str, what: &str) -> &'a str {
 }
 
 #[tokio::test]
-async fn the_doctor_says_of_each_outside_service_whether_it_is_configured_and_answers() {
+async fn the_doctor_checks_configuration_and_connectivity_of_each_external_service() {
     let world = World::new().await;
     let database = ("database.url", world.database.as_str());
     let report = printed(&["doctor"], &[database]).await;
@@ -171,7 +171,7 @@ async fn the_doctor_says_of_each_outside_service_whether_it_is_configured_and_an
 /// served.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_flood_of_sign_ins_costs_no_memory_and_keeps_nobody_else_waiting() {
+async fn a_flood_of_sign_ins_does_not_grow_memory_or_delay_other_requests() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
     // The service uses the system clock, so tokens made in the world's time must be valid in it.
@@ -201,7 +201,7 @@ async fn a_flood_of_sign_ins_costs_no_memory_and_keeps_nobody_else_waiting() {
             flood_is_over.store(true, Ordering::SeqCst);
             answers
         };
-        // Every thread hashes by then, and 64 passwords wait for one: long enough to answer somebody who wants something else.
+        // By then all hashing threads are busy and 64 passwords are queued, which leaves enough time to serve other requests.
         let others = async {
             queue_is_full.notified().await;
             let statuses = [me().await, me().await];
@@ -209,20 +209,20 @@ async fn a_flood_of_sign_ins_costs_no_memory_and_keeps_nobody_else_waiting() {
         };
         let (sign_ins, (statuses, came_too_late)) = tokio::join!(sign_ins, others);
         assert_eq!(statuses, [200, 200]);
-        assert!(!came_too_late, "the others are answered while the passwords are hashed");
+        assert!(!came_too_late, "other requests are served while passwords are hashed");
         for _ in 0..20 {
             assert_eq!(me().await, 200);
         }
         let sign_ins: Vec<_> = sign_ins.into_iter().map(Result::unwrap).collect();
         let refused: Vec<_> = sign_ins.iter().filter(|answer| answer.status() == 503).collect();
-        assert!(!refused.is_empty(), "the queue has an end");
+        assert!(!refused.is_empty(), "the queue is bounded");
         assert!(refused.iter().all(|answer| answer.headers()["retry-after"] == "1"));
         let compared = sign_ins.iter().filter(|answer| answer.status() == 401).count();
         assert_eq!(compared + refused.len(), 400);
         assert!(compared >= 64);
         service.memory()
     };
-    // The name of a thread has 15 characters here.
+    // Linux truncates thread names to 15 characters.
     assert_eq!(service.threads_named("password-hashin"), std::thread::available_parallelism().unwrap().get());
     let first = flood().await;
     let second = flood().await;

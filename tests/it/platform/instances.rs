@@ -73,7 +73,7 @@ async fn limits_hold_for_all_instances_together() {
 }
 
 #[tokio::test]
-async fn what_one_instance_ends_is_over_at_the_others_within_a_second() {
+async fn a_session_ended_at_one_instance_ends_at_the_others_within_a_second() {
     let here = World::new().await;
     let login = here.register(EMAIL).await;
     let there = here.another_instance();
@@ -109,7 +109,7 @@ async fn parallel_requests_do_not_pass_the_guard_together() {
 }
 
 #[tokio::test]
-async fn a_sign_in_that_an_instance_still_remembers_does_nothing_for_a_closed_account() {
+async fn a_cached_session_changes_nothing_for_a_closed_account() {
     let here = World::new().await;
     let ada = token(&here.register(EMAIL).await);
     let there = here.another_instance();
@@ -134,7 +134,7 @@ async fn a_sign_in_that_an_instance_still_remembers_does_nothing_for_a_closed_ac
 }
 
 #[tokio::test]
-async fn no_device_survives_a_closure_it_was_registered_beside() {
+async fn no_device_survives_a_parallel_closure() {
     let here = World::new().await;
     let there = here.another_instance();
     for _ in 0..5 {

@@ -38,7 +38,11 @@ impl Listening {
     }
 
     async fn line(&mut self) -> String {
-        timeout(TIMEOUT, self.lines.next_line()).await.expect("the program goes on").unwrap().expect("the program says something")
+        timeout(TIMEOUT, self.lines.next_line())
+            .await
+            .expect("the program prints a line in time")
+            .unwrap()
+            .expect("the program is still running")
     }
 }
 
@@ -97,7 +101,7 @@ async fn way_to(service: SocketAddr) -> (SocketAddr, Arc<Notify>) {
 }
 
 #[tokio::test]
-async fn portico_listen_comes_back_where_it_was() {
+async fn portico_listen_resumes_at_its_position() {
     let world = World::new().await;
     let start = world.publish("driver.online").await.to_string();
     let (way, cut) = way_to(world.address).await;

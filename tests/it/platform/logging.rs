@@ -1,4 +1,4 @@
-//! What a running service logs, even where every line is asked for: nothing that lets somebody in, and nothing that tells who a customer is.
+//! The log of a running service: even at level debug, it contains no credentials and no personal data.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use crate::support::program::Service;
 use crate::support::sms::twilio;
 use crate::support::smtp::{SmtpSink, code_in};
 
-/// The code in the last text that the provider was asked to send.
+/// The code in the last text that the provider received.
 async fn texted_code(provider: &wiremock::MockServer) -> String {
     let requests = provider.received_requests().await.unwrap();
     let form = url::form_urlencoded::parse(&requests.last().unwrap().body);
@@ -20,7 +20,7 @@ async fn texted_code(provider: &wiremock::MockServer) -> String {
 }
 
 #[tokio::test]
-async fn no_line_of_the_log_holds_a_code_a_token_a_password_a_number_or_an_address() {
+async fn the_log_contains_no_credentials_and_no_personal_data() {
     let world = World::new().await;
     let mails = SmtpSink::start(false).await;
     let (provider, mut settings) = twilio::provider(twilio::accepted()).await;
@@ -38,7 +38,7 @@ async fn no_line_of_the_log_holds_a_code_a_token_a_password_a_number_or_an_addre
     let mut codes = Vec::new();
     let secret_of = |login: &Value| token(login).split_once('|').unwrap().1.to_owned();
 
-    // Registrations by mail and by text, sign-ins by password and by code, a wrong password, a wrong number, a number to be proven.
+    // A registration by mail, sign-ins by password and by code, a wrong password, an invalid number, and the verification of a number.
     post("/request-creation-code", json!({ "mode": "email", "identity": EMAIL })).await;
     let code = code_in(&mails.mails()[0]);
     let ada = post("", json!({ "name": "Ada Byron", "identity": EMAIL, "code": code, "password": PASSWORD })).await;
@@ -60,13 +60,13 @@ async fn no_line_of_the_log_holds_a_code_a_token_a_password_a_number_or_an_addre
     assert_eq!(me["email"], EMAIL);
 
     let log = service.log();
-    assert!(log.contains("answered"), "it logs: {log}");
-    let told = [EMAIL, PHONE, &PHONE[1..], "Ada Byron"];
-    for secret in secrets.iter().map(String::as_str).chain(told) {
+    assert!(log.contains("request completed"), "the log has no requests: {log}");
+    let personal = [EMAIL, PHONE, &PHONE[1..], "Ada Byron"];
+    for secret in secrets.iter().map(String::as_str).chain(personal) {
         let line = log.lines().find(|line| line.contains(secret));
         assert_eq!(line, None, "{secret:?} is in the log");
     }
-    // Six digits may be a part of an id or of a time.
+    // Six digits may be part of an id or a timestamp, so only whole words are compared.
     let words: HashSet<_> = log.split(|character: char| !character.is_ascii_alphanumeric()).collect();
     for code in codes {
         assert!(!words.contains(code.as_str()), "{code} is in the log");

@@ -27,7 +27,7 @@ pub fn documented_routes(document: &Value) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn the_document_tells_of_the_routes_that_are_served_and_of_no_others() {
+async fn the_document_has_exactly_the_routes_that_are_served() {
     let world = World::new().await;
     // The tables in `api_keys.rs` and `tokens.rs` contain every route; tests there verify that each is served.
     let mut served: BTreeSet<_> = all_routes("{uuid}").into_iter().map(|(method, path)| format!("{method} {path}")).collect();
@@ -50,7 +50,7 @@ async fn mounted(world: &World, changes: &[(&str, &str)]) -> BTreeSet<String> {
 }
 
 #[tokio::test]
-async fn nothing_is_mounted_that_the_document_does_not_tell_of() {
+async fn every_mounted_route_is_documented() {
     let names = [
         ("providers.idp_a.name", "acme-id"),
         ("providers.idp_b.name", "beta"),
@@ -64,7 +64,7 @@ async fn nothing_is_mounted_that_the_document_does_not_tell_of() {
 }
 
 #[tokio::test]
-async fn the_document_tells_of_a_provider_under_its_own_name_too() {
+async fn the_document_has_a_provider_under_its_own_name_too() {
     let world = World::with(&[("providers.idp_a.name", "acme-id"), ("providers.card.name", "acme")]).await;
     let document = document(&world).await;
     let body = |path: &str| &document["paths"][format!("/storefront/v1/customers/{path}")]["post"]["requestBody"];
@@ -77,7 +77,7 @@ async fn the_document_tells_of_a_provider_under_its_own_name_too() {
 }
 
 #[tokio::test]
-async fn a_storefront_route_is_told_to_take_a_token_where_it_does_and_a_body_without_what_it_needs_is_refused() {
+async fn documented_tokens_and_required_fields_match_the_storefront_routes() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
     let document = document(&world).await;
@@ -126,7 +126,7 @@ fn schemas(document: &Value, namespace: &str, plural: &str) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn what_is_told_of_every_record_is_what_is_shown_of_it() {
+async fn the_documented_fields_of_every_record_are_its_actual_fields() {
     of_every_resource(|resource| {
         Box::pin(async move {
             let document = document(resource.world).await;
@@ -136,11 +136,11 @@ async fn what_is_told_of_every_record_is_what_is_shown_of_it() {
             let shown = resource.world.api(Method::GET, &path).send().await.ok(200);
             let shown = shown.as_object().unwrap().values().next().unwrap();
             let members = schema["properties"].as_object().unwrap();
-            let told: BTreeSet<_> = members.iter().filter(|(_, form)| form["writeOnly"] != true).map(|(name, _)| name).collect();
-            let missing: Vec<_> = shown.as_object().unwrap().keys().filter(|name| !told.contains(name)).collect();
+            let declared: BTreeSet<_> = members.iter().filter(|(_, form)| form["writeOnly"] != true).map(|(name, _)| name).collect();
+            let missing: Vec<_> = shown.as_object().unwrap().keys().filter(|name| !declared.contains(name)).collect();
             assert!(missing.is_empty(), "{missing:?}");
             // Only declared fields may be missing from a record.
-            let left_out: Vec<_> = told.into_iter().filter(|name| shown.get(name).is_none()).collect();
+            let left_out: Vec<_> = declared.into_iter().filter(|name| shown.get(name).is_none()).collect();
             assert!(left_out.is_empty() || ["inventory", "support"].contains(&resource.namespace), "{left_out:?}");
             assert!(jsonschema::draft202012::new(&schema).unwrap().is_valid(shown), "{shown}");
             if resource.kind != Kind::Log {

@@ -72,7 +72,7 @@ async fn an_empty_database_becomes_a_shop_whose_keys_work() {
     };
     assert_eq!(ask("fleet/int/v1/orders", &api_key).await, StatusCode::OK);
     assert_eq!(ask("ledger/int/v1/gateways", &store_key).await, StatusCode::UNAUTHORIZED);
-    // A store key is believed, and a customer's token is missing.
+    // The store key is accepted; the customer's token is missing.
     let me = http.get(format!("http://{}/storefront/v1/customers/me", service.address)).bearer_auth(store_key["key"].as_str().unwrap());
     assert!(me.send().await.unwrap().text().await.unwrap().contains("customer_token_invalid"));
 
@@ -92,7 +92,7 @@ fn empty_beside(url: &str) -> (String, String) {
 }
 
 #[tokio::test]
-async fn what_cannot_be_made_is_refused_and_nothing_is_stored() {
+async fn invalid_arguments_are_refused_and_nothing_is_stored() {
     let world = World::new().await;
     let database = [("database.url", world.database.as_str())];
     let (company, nobody) = (world.company.to_string(), "company_01h455vb4pex5vsknk084sn02q");
@@ -159,7 +159,7 @@ async fn a_gateways_secret_key_is_read_from_standard_input() {
 }
 
 #[tokio::test]
-async fn the_demonstration_company_is_for_development_and_says_where_the_service_answers() {
+async fn the_demonstration_company_is_for_development_and_has_the_address_of_the_service() {
     let world = World::new().await;
     let database = ("database.url", world.database.as_str());
     let companies = async || sqlx::query_scalar::<_, i64>("select count(*) from companies").fetch_one(&world.pool).await.unwrap();

@@ -147,7 +147,7 @@ async fn a_dump_of_the_database_holds_no_code_token_password_secret_or_key_in_cl
 }
 
 #[tokio::test]
-async fn what_is_written_for_debugging_holds_no_secret() {
+async fn debug_output_contains_no_secret() {
     let (world, secrets) = eventful().await;
     let login = json!({ "identity": PHONE, "password": NEW_PASSWORD });
     let ada = token(&world.storefront("customers/login").json(&login).send().await.ok(200));

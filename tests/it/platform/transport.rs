@@ -1,4 +1,4 @@
-//! The transport below requests: slow request heads, idle connections, endless bodies.
+//! The transport below requests: slow request heads, idle connections, limits of connections and open files, endless bodies.
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use crate::support::customers::{EMAIL, token};
 use crate::support::program::Service;
 
 #[tokio::test]
-async fn who_does_not_finish_the_head_of_a_request_is_hung_up_on() {
+async fn an_incomplete_request_head_closes_the_connection() {
     let world = World::with(&[("http.header_timeout", "200ms")]).await;
     let mut slow = TcpStream::connect(world.address).await.unwrap();
     slow.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ").await.unwrap();
@@ -27,7 +27,7 @@ async fn who_does_not_finish_the_head_of_a_request_is_hung_up_on() {
 }
 
 #[tokio::test]
-async fn who_says_nothing_at_all_is_hung_up_on() {
+async fn a_silent_connection_is_closed() {
     let world = World::with(&[("http.header_timeout", "200ms")]).await;
     for beginning in ["", "P", "PRI", "GET /healthz HTTP/1.1\r\n"] {
         let mut silent = TcpStream::connect(world.address).await.unwrap();
@@ -38,7 +38,7 @@ async fn who_says_nothing_at_all_is_hung_up_on() {
 }
 
 #[tokio::test]
-async fn who_speaks_http_2_is_hung_up_on_at_once() {
+async fn an_http_2_connection_is_closed_at_once() {
     let world = World::new().await;
     for preface in ["PRI * HTTP/2.0\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"] {
         let mut modern = TcpStream::connect(world.address).await.unwrap();
@@ -49,7 +49,7 @@ async fn who_speaks_http_2_is_hung_up_on_at_once() {
     }
 }
 
-/// Connections that have sent this and no more.
+/// Opens 2,000 connections that send only `beginning`.
 async fn crowd(address: SocketAddr, beginning: &str) -> Vec<TcpStream> {
     let mut crowd = Vec::new();
     for _ in 0..2_000 {
@@ -61,7 +61,7 @@ async fn crowd(address: SocketAddr, beginning: &str) -> Vec<TcpStream> {
 }
 
 #[tokio::test]
-async fn two_thousand_idle_connections_keep_nobody_waiting() {
+async fn two_thousand_idle_connections_do_not_delay_requests() {
     let world = World::new().await;
     for beginning in ["", "P", "PRI", "POST /storefront/v1/customers/login HTTP/1.1\r\n"] {
         let idle = crowd(world.address, beginning).await;
@@ -70,32 +70,32 @@ async fn two_thousand_idle_connections_keep_nobody_waiting() {
     }
 }
 
-/// What a crowd costs that has begun a request and does not go on: as little as one that says nothing, whatever the machine.
+/// Connections with an incomplete request use as little processor time as silent ones. The comparison is independent of the machine.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn connections_that_have_only_begun_cost_no_processor_time() {
+async fn incomplete_requests_use_no_processor_time() {
     let world = World::new().await;
     let service = Service::start(&[("database.url", world.database.as_str())]).await;
     let mut costs = Vec::new();
     for beginning in ["", "P", "PRI"] {
         let idle = crowd(service.address, beginning).await;
-        // Once it answers somebody who came after the crowd, it has accepted the crowd.
+        // Connections are accepted in order: when this later one gets a response, all of the crowd are accepted.
         let mut last = TcpStream::connect(service.address).await.unwrap();
         last.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
         last.read_to_end(&mut Vec::new()).await.unwrap();
         let before = service.processor_time();
-        // Time has to pass for it to be spent.
+        // The measurement needs a period of time.
         tokio::time::sleep(Duration::from_secs(1)).await;
         costs.push(service.processor_time() - before);
         drop(idle);
     }
     let (silent, begun) = (costs[0], costs[1].max(costs[2]));
-    assert!(begun <= 2 * silent + Duration::from_millis(50), "{silent:?} for a silent crowd, {begun:?} for one that has begun");
+    assert!(begun <= 2 * silent + Duration::from_millis(50), "{silent:?} for silent connections, {begun:?} for incomplete requests");
 }
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn the_program_takes_the_open_files_it_may_have_and_says_when_there_are_no_more() {
+async fn the_limit_of_open_files_is_raised_and_its_exhaustion_is_logged() {
     let world = World::new().await;
     let settings = [("database.url", world.database.as_str())];
     let complaint = "a connection could not be accepted";
@@ -120,9 +120,9 @@ async fn the_program_takes_the_open_files_it_may_have_and_says_when_there_are_no
             tokio::task::yield_now().await;
         }
     };
-    timeout(Duration::from_secs(20), complaining).await.expect("it says that there are no more");
+    timeout(Duration::from_secs(20), complaining).await.expect("the service logs that no connection could be accepted");
     drop(idle);
-    assert!(answers(&service).await, "it goes on when there are some again");
+    assert!(answers(&service).await, "it accepts connections again when files are available");
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn beyond_the_limit_connections_wait_until_another_one_ends() {
         first.write_all(request).await.unwrap();
         let length = first.read(&mut answer).await.unwrap();
         assert!(answer[..length].starts_with(b"HTTP/1.1 200"));
-        assert_eq!(second.try_read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::WouldBlock, "nobody has answered the second");
+        assert_eq!(second.try_read(&mut [0; 1]).unwrap_err().kind(), ErrorKind::WouldBlock, "the second connection has no response yet");
     }
     drop(first);
     let length = second.read(&mut answer).await.unwrap();
@@ -145,7 +145,7 @@ async fn beyond_the_limit_connections_wait_until_another_one_ends() {
 }
 
 #[tokio::test]
-async fn a_body_without_end_is_cut_off_at_the_limit() {
+async fn a_body_beyond_the_limit_is_refused() {
     let world = World::new().await;
     let (mut answers, mut endless) = TcpStream::connect(world.address).await.unwrap().into_split();
     let head = format!(
@@ -166,7 +166,7 @@ async fn a_body_without_end_is_cut_off_at_the_limit() {
 }
 
 #[tokio::test]
-async fn a_key_or_a_token_that_stands_there_twice_is_none() {
+async fn a_duplicate_key_or_token_header_is_refused() {
     let world = World::new().await;
     let (key, good) = (world.store_key.clone(), token(&world.register(EMAIL).await));
     let status = async |headers: &[(&str, &str)]| {

@@ -34,7 +34,7 @@ async fn every_way(world: &World) -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn nobody_is_signed_in_of_whom_the_audit_cannot_tell() {
+async fn a_sign_in_without_an_audit_entry_fails() {
     let world = IdentityProvider::start().await.world(&[]).await;
     let ways = every_way(&world).await;
     let at_first = world.count(TOKENS).await;
@@ -46,7 +46,7 @@ async fn nobody_is_signed_in_of_whom_the_audit_cannot_tell() {
         world.storefront(path).json(body).send().await.refused(500, "internal_error");
     }
     assert_eq!(world.count(TOKENS).await, at_first);
-    assert_eq!(world.count(GUESSES).await, 1, "the password was right, but signed nobody in");
+    assert_eq!(world.count(GUESSES).await, 1, "the password was right, but the sign-in failed");
     assert_eq!(world.count("select count(*) from sign_ins where outcome = 'internal_error'").await, 6);
 
     // The failed attempts consumed nothing.
@@ -62,7 +62,7 @@ async fn nobody_is_signed_in_of_whom_the_audit_cannot_tell() {
 }
 
 #[tokio::test]
-async fn the_audit_tells_of_nobody_who_got_no_token() {
+async fn the_audit_has_no_success_without_a_token() {
     let world = IdentityProvider::start().await.world(&[]).await;
     let ways = every_way(&world).await;
     let at_first = world.count(SIGNED_IN).await;

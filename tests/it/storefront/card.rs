@@ -92,7 +92,7 @@ async fn parallel_calls_make_one_customer() {
 }
 
 #[tokio::test]
-async fn a_busy_or_stumbling_provider_is_asked_a_second_time() {
+async fn a_request_to_a_busy_or_failing_provider_is_retried() {
     let provider = CardProvider::start().await;
     let world = provider.world(&[]).await;
     let ada = ada(&world).await;
@@ -109,7 +109,7 @@ async fn a_busy_or_stumbling_provider_is_asked_a_second_time() {
 }
 
 #[tokio::test]
-async fn a_failing_provider_is_502_and_nothing_of_its_text_leaks() {
+async fn a_failing_provider_is_502_and_its_text_does_not_leak() {
     let provider = CardProvider::start().await;
     let world = provider.world(&[]).await;
     let ada = ada(&world).await;
@@ -168,13 +168,13 @@ async fn an_answer_without_an_end_is_502() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_too_slow_or_away_is_502() {
+async fn a_slow_or_unreachable_provider_is_502() {
     let provider = CardProvider::start().await;
     let world = provider.world(&[("providers.card.timeout", "400ms")]).await;
     let ada = ada(&world).await;
     provider.answer_next([ResponseTemplate::new(200).set_delay(Duration::from_secs(20))]);
     failed(ask(&world, KEY, &ada).await);
-    assert_eq!(provider.requests("/v1/customers").await.len(), 1, "who waited once is not made to wait again");
+    assert_eq!(provider.requests("/v1/customers").await.len(), 1, "a request that timed out is not retried");
     ask(&world, KEY, &ada).await.ok(200);
     drop(provider);
 
@@ -205,7 +205,7 @@ async fn without_an_active_gateway_of_the_company_cards_are_404() {
 }
 
 #[tokio::test]
-async fn a_customer_the_provider_has_lost_is_created_anew() {
+async fn a_customer_missing_at_the_provider_is_created_again() {
     let provider = CardProvider::start().await;
     let world = provider.world(&[]).await;
     let ada = ada(&world).await;
@@ -218,7 +218,7 @@ async fn a_customer_the_provider_has_lost_is_created_anew() {
 }
 
 #[tokio::test]
-async fn a_creation_whose_answer_was_lost_does_not_stand_in_the_way_of_a_new_name() {
+async fn a_creation_with_a_lost_response_does_not_block_a_new_name() {
     let provider = CardProvider::start().await;
     let world = provider.world(&[("providers.card.timeout", "200ms")]).await;
     let ada = ada(&world).await;

@@ -1,5 +1,5 @@
-//! Unverified identities: a customer who proves an identity takes it over from one who merely typed it, and typing it gives no
-//! access (decisions, section 3, Proof).
+//! Unverified identities: a customer that proves an identity takes it over from an account that merely lists it, and listing it gives
+//! no access (decisions, section 3, Proof).
 
 use chrono::TimeDelta;
 use futures::future::join;
@@ -16,7 +16,7 @@ async fn me(world: &World, login: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn whoever_loses_a_claim_is_shown_without_it_at_once_and_told_of_as_updated() {
+async fn a_lost_claim_is_removed_at_once_and_published_as_an_update() {
     let world = World::new().await;
     let updated =
         "select count(*) from events where name = 'customer.updated' and convert_from(body, 'UTF8')::jsonb -> 'data' -> 'phone' = 'null'";
@@ -39,7 +39,7 @@ async fn whoever_loses_a_claim_is_shown_without_it_at_once_and_told_of_as_update
 }
 
 #[tokio::test]
-async fn a_right_code_for_a_claim_does_not_forgive_the_wrong_ones_for_the_number() {
+async fn a_right_code_for_a_claim_does_not_reset_the_count_of_the_number() {
     let world = World::new().await;
     let eve = world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
     world.pass(TimeDelta::minutes(2));
@@ -62,7 +62,7 @@ async fn a_right_code_for_a_claim_does_not_forgive_the_wrong_ones_for_the_number
 }
 
 #[tokio::test]
-async fn a_right_code_of_the_owner_forgives_them_however_it_travelled() {
+async fn a_right_code_of_the_owner_resets_the_count_on_every_channel() {
     let world = World::new().await;
     world.register(PHONE).await;
     world.pass(TimeDelta::minutes(2));
@@ -79,7 +79,7 @@ async fn a_right_code_of_the_owner_forgives_them_however_it_travelled() {
 }
 
 #[tokio::test]
-async fn a_right_code_for_a_claim_at_the_edge_of_the_lock_out_counts_for_nothing() {
+async fn a_right_code_for_a_claim_before_a_lock_out_is_not_counted() {
     let world = World::new().await;
     world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
     world.pass(TimeDelta::minutes(2));
@@ -99,7 +99,7 @@ async fn a_right_code_for_a_claim_at_the_edge_of_the_lock_out_counts_for_nothing
 }
 
 #[tokio::test]
-async fn two_customers_who_prove_what_the_other_one_typed_do_not_wait_in_a_circle() {
+async fn two_customers_that_prove_each_others_unproven_contacts_do_not_deadlock() {
     for _ in 0..5 {
         let world = World::new().await;
         let ada = token(&world.register_with(EMAIL, json!({ "phone": PHONE })).await);
@@ -117,7 +117,7 @@ async fn two_customers_who_prove_what_the_other_one_typed_do_not_wait_in_a_circl
 }
 
 #[tokio::test]
-async fn who_registers_with_a_number_and_who_verifies_it_do_not_wait_in_a_circle() {
+async fn a_registration_and_a_verification_of_one_number_do_not_deadlock() {
     for _ in 0..10 {
         let world = World::new().await;
         world.register_with("eve@example.com", json!({ "phone": PHONE })).await;
@@ -140,7 +140,7 @@ async fn who_registers_with_a_number_and_who_verifies_it_do_not_wait_in_a_circle
 }
 
 #[tokio::test]
-async fn who_registers_with_an_address_and_who_is_vouched_for_do_not_wait_in_a_circle() {
+async fn a_registration_and_a_provider_sign_in_with_one_address_do_not_deadlock() {
     let idp = IdentityProvider::start().await;
     for _ in 0..10 {
         let world = idp.world(&[]).await;
@@ -160,7 +160,7 @@ async fn who_registers_with_an_address_and_who_is_vouched_for_do_not_wait_in_a_c
 }
 
 #[tokio::test]
-async fn a_customer_who_asks_for_two_numbers_at_once_does_not_wait_in_a_circle() {
+async fn parallel_requests_for_two_numbers_of_one_customer_do_not_deadlock() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
     let ask = |phone: &str| world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": phone })).send();
@@ -175,7 +175,7 @@ async fn a_customer_who_asks_for_two_numbers_at_once_does_not_wait_in_a_circle()
 }
 
 #[tokio::test]
-async fn a_code_on_its_way_to_a_number_the_customer_has_left_lets_nobody_in() {
+async fn a_code_sent_to_a_replaced_number_is_refused() {
     let world = World::new().await;
     let ada = token(&world.register(PHONE).await);
     world.pass(TimeDelta::minutes(2));

@@ -8,7 +8,7 @@ use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, token, wrong};
 
 #[tokio::test]
-async fn a_closed_account_lets_nobody_in_and_its_identity_may_register_again() {
+async fn a_closed_account_refuses_sign_ins_and_its_identity_may_register_again() {
     let world = World::new().await;
     let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let ada = token(&login);
@@ -80,7 +80,7 @@ async fn a_closed_account_is_erased_thirty_days_later() {
 }
 
 #[tokio::test]
-async fn nothing_tells_who_an_erased_customer_was() {
+async fn no_personal_data_of_an_erased_customer_remains() {
     let world = World::new().await;
     let login = world.register_with(PHONE, json!({ "email": EMAIL, "name": "Ada Lovelace", "password": PASSWORD })).await;
     let (ada, id) = (token(&login), login["customer"]["id"].as_str().unwrap());
@@ -143,7 +143,7 @@ async fn nothing_tells_who_an_erased_customer_was() {
 }
 
 #[tokio::test]
-async fn the_number_of_somebody_who_left_keeps_what_its_next_owner_did() {
+async fn erasing_a_customer_keeps_the_entries_of_the_next_owner_of_the_number() {
     let world = World::with(&[("storefront.erase_after", "0s")]).await;
     let first = token(&world.register(PHONE).await);
     world.pass(TimeDelta::minutes(2));
@@ -161,7 +161,7 @@ async fn the_number_of_somebody_who_left_keeps_what_its_next_owner_did() {
 }
 
 #[tokio::test]
-async fn orders_stay_when_their_customer_has_gone() {
+async fn orders_are_kept_when_their_customer_is_erased() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
     let order = world.order(json!({ "customer": login["customer"]["id"] })).await;
@@ -174,7 +174,7 @@ async fn orders_stay_when_their_customer_has_gone() {
 }
 
 #[tokio::test]
-async fn a_code_on_its_way_when_the_account_closes_lets_nobody_in() {
+async fn a_code_sent_before_the_closure_is_refused() {
     let world = World::new().await;
     let ada = token(&world.register(PHONE).await);
     world.pass(TimeDelta::minutes(2));

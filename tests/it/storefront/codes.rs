@@ -148,7 +148,7 @@ async fn guesses_in_another_store_reach_no_code_of_this_one() {
 }
 
 #[tokio::test]
-async fn two_hundred_wrong_guesses_at_once_are_all_counted_and_five_compared() {
+async fn two_hundred_parallel_wrong_guesses_are_counted_and_five_compared() {
     let world = registered().await;
     let code = world.sign_in_code(PHONE).await;
     let guesses = join_all((0..200).map(|_| world.verify(PHONE, wrong(&code)))).await;
@@ -171,7 +171,7 @@ async fn fifty_right_guesses_at_once_make_one_token() {
 }
 
 #[tokio::test]
-async fn a_right_guess_in_a_crowd_of_wrong_ones_signs_in_once_or_comes_too_late() {
+async fn a_right_guess_among_parallel_wrong_ones_signs_in_at_most_once() {
     for wrong_ones in [5, 100] {
         let world = registered().await;
         let tokens = world.count("select count(*) from customer_tokens").await;
@@ -185,7 +185,7 @@ async fn a_right_guess_in_a_crowd_of_wrong_ones_signs_in_once_or_comes_too_late(
         let signed_in = answers.iter().filter(|answer| answer.status == 200).count();
         assert!(signed_in <= 1, "{signed_in}");
         assert_eq!(world.count("select count(*) from customer_tokens").await, tokens + i64::try_from(signed_in).unwrap());
-        // Five guesses are compared at most, and the last of them is told that the code is locked.
+        // At most five guesses are compared, and the last of them gets `code_locked`.
         let told_what_is_left = answers.iter().filter(|answer| answer.body["attempts_left"].is_number()).count();
         assert!(told_what_is_left <= 4, "{told_what_is_left}");
         if signed_in == 0 {
@@ -243,7 +243,7 @@ async fn a_new_code_replaces_the_older_one() {
 }
 
 #[tokio::test]
-async fn a_code_works_for_its_purpose_alone() {
+async fn a_code_works_for_its_purpose_only() {
     let world = World::new().await;
     let code = world.creation_code(PHONE).await;
     world.verify(PHONE, code.clone()).await.refused(422, "code_invalid");
@@ -257,7 +257,7 @@ async fn a_code_works_for_its_purpose_alone() {
 }
 
 #[tokio::test]
-async fn a_code_works_in_its_store_alone() {
+async fn a_code_works_in_its_store_only() {
     let world = World::new().await;
     let code = world.creation_code(EMAIL).await;
     let (_, other) = world.another_store().await;
@@ -267,7 +267,7 @@ async fn a_code_works_in_its_store_alone() {
 }
 
 #[tokio::test]
-async fn a_code_works_for_its_identity_alone() {
+async fn a_code_works_for_its_identity_only() {
     let world = World::new().await;
     let code = world.creation_code(EMAIL).await;
     let body = json!({ "name": "Eve", "identity": "victim@example.com", "code": code });

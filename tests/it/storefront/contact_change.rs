@@ -24,7 +24,7 @@ struct Contact {
     old: &'static str,
     new: &'static str,
     other: &'static str,
-    /// The new contact in the spellings that people type.
+    /// The new contact in spellings that people use.
     spellings: [&'static str; 3],
 }
 
@@ -80,7 +80,7 @@ impl Contact {
     }
 }
 
-/// Runs a story for both kinds, each in a world of its own.
+/// Runs a test for both kinds, each in its own world.
 async fn of_both(story: impl AsyncFn(&World, Contact)) {
     for contact in [NUMBER, ADDRESS] {
         #[expect(clippy::print_stdout, reason = "if a test fails, the last line that it printed names the kind")]
@@ -105,7 +105,7 @@ async fn reset_password(world: &World, identity: &str, code: &str) -> Answer {
 }
 
 #[tokio::test]
-async fn the_code_goes_to_what_the_request_names_and_only_then_it_is_saved() {
+async fn the_code_goes_to_the_requested_contact_which_is_saved_once_verified() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         let answer = contact.ask(world, &ada, contact.new).await.ok(200);
@@ -126,7 +126,7 @@ async fn the_code_goes_to_what_the_request_names_and_only_then_it_is_saved() {
 }
 
 #[tokio::test]
-async fn the_new_one_signs_in_and_the_old_one_is_nobodys() {
+async fn the_new_contact_signs_in_and_the_old_one_belongs_to_no_account() {
     of_both(async |world, contact| {
         let login = world.register(contact.old).await;
         contact.change(world, &token(&login), contact.new).await;
@@ -140,7 +140,7 @@ async fn the_new_one_signs_in_and_the_old_one_is_nobodys() {
 }
 
 #[tokio::test]
-async fn who_has_none_gains_one_and_keeps_what_is_of_the_other_kind() {
+async fn a_customer_without_the_contact_gains_it_and_keeps_the_other_kind() {
     of_both(async |world, contact| {
         let kept = contact.other_kind();
         let ada = token(&world.register(kept.old).await);
@@ -156,7 +156,7 @@ async fn who_has_none_gains_one_and_keeps_what_is_of_the_other_kind() {
 }
 
 #[tokio::test]
-async fn what_was_merely_typed_is_verified_by_whoever_typed_it() {
+async fn a_customer_verifies_an_unverified_contact_of_the_account() {
     of_both(async |world, contact| {
         let login = world.register_with(contact.other_kind().old, json!({ contact.member: contact.new })).await;
         assert_eq!(login["customer"][format!("{}_verified", contact.member)], false);
@@ -166,7 +166,7 @@ async fn what_was_merely_typed_is_verified_by_whoever_typed_it() {
 }
 
 #[tokio::test]
-async fn what_is_of_another_account_is_refused_however_it_is_typed() {
+async fn a_contact_of_another_account_is_refused_in_every_spelling() {
     of_both(async |world, contact| {
         world.register(contact.new).await;
         let bob = token(&world.register(BOB).await);
@@ -185,7 +185,7 @@ async fn every_spelling_is_one_and_the_plain_one_is_sent_to_and_saved() {
         for spelling in contact.spellings.into_iter().rev() {
             contact.ask(world, &ada, spelling).await.ok(200);
         }
-        assert_eq!(world.messages().len(), 2, "one message a minute, beside that of the registration");
+        assert_eq!(world.messages().len(), 2, "one message per minute, in addition to that of the registration");
         assert_eq!(world.messages()[0].to, contact.new);
         let saved = contact.confirm(world, &ada, world.last_code()).await.ok(200);
         contact.is_proven(&saved["customer"], contact.new);
@@ -194,7 +194,7 @@ async fn every_spelling_is_one_and_the_plain_one_is_sent_to_and_saved() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_name_it_is_refused() {
+async fn a_body_without_the_contact_is_refused() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         for body in [json!({}), json!({ contact.member: null }), json!({ contact.member: 7 }), json!({ contact.member: [contact.new] })] {
@@ -223,7 +223,7 @@ async fn a_code_for_one_does_not_verify_another() {
 }
 
 #[tokio::test]
-async fn a_code_for_one_kind_verifies_nothing_of_the_other() {
+async fn a_code_for_one_kind_does_not_verify_the_other() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         contact.ask(world, &ada, contact.new).await.ok(200);
@@ -235,7 +235,7 @@ async fn a_code_for_one_kind_verifies_nothing_of_the_other() {
 }
 
 #[tokio::test]
-async fn a_code_verifies_for_the_customer_who_asked_alone() {
+async fn a_code_verifies_only_for_the_customer_that_requested_it() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         let bob = token(&world.register(BOB).await);
@@ -247,7 +247,7 @@ async fn a_code_verifies_for_the_customer_who_asked_alone() {
 }
 
 #[tokio::test]
-async fn two_customers_verify_one_at_once_and_it_belongs_to_one() {
+async fn parallel_verifications_of_one_contact_give_it_to_one_customer() {
     for _ in 0..5 {
         of_both(async |world, contact| {
             let ada = token(&world.register(contact.old).await);
@@ -269,7 +269,7 @@ async fn two_customers_verify_one_at_once_and_it_belongs_to_one() {
 }
 
 #[tokio::test]
-async fn two_customers_who_prove_what_the_other_one_typed_do_not_wait_in_a_circle() {
+async fn two_customers_that_prove_each_others_unproven_contacts_do_not_deadlock() {
     for _ in 0..5 {
         of_both(async |world, contact| {
             let registered = contact.other_kind();
@@ -288,7 +288,7 @@ async fn two_customers_who_prove_what_the_other_one_typed_do_not_wait_in_a_circl
 }
 
 #[tokio::test]
-async fn whoever_merely_typed_it_loses_it() {
+async fn an_account_that_merely_lists_a_contact_loses_it() {
     of_both(async |world, contact| {
         let eve = token(&world.register_with(contact.other_kind().old, json!({ contact.member: contact.new })).await);
         let ada = token(&world.register(contact.old).await);
@@ -300,7 +300,7 @@ async fn whoever_merely_typed_it_loses_it() {
 }
 
 #[tokio::test]
-async fn a_code_on_its_way_to_what_is_being_left_lets_nobody_in() {
+async fn a_code_sent_to_a_replaced_contact_is_refused() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         world.pass(TimeDelta::minutes(1));
@@ -320,7 +320,7 @@ async fn change_while_codes_are_under_way(world: &World, token: &str, contact: C
 }
 
 #[tokio::test]
-async fn nor_does_one_that_was_asked_for_before_the_change_and_written_after_it() {
+async fn a_code_requested_before_a_change_and_stored_after_it_is_refused() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         world.pass(TimeDelta::minutes(1));
@@ -335,7 +335,7 @@ async fn nor_does_one_that_was_asked_for_before_the_change_and_written_after_it(
 }
 
 #[tokio::test]
-async fn who_closes_the_account_verifies_nothing_with_a_code_asked_for_before() {
+async fn a_closed_account_cannot_verify_a_contact_with_an_earlier_code() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         world.pass(TimeDelta::minutes(1));
@@ -383,7 +383,7 @@ async fn without_any_code_a_guess_is_wrong() {
 }
 
 #[tokio::test]
-async fn ten_wrong_codes_lock_it_out_for_everybody_who_asks_about_it() {
+async fn ten_wrong_codes_lock_the_contact_out_for_every_customer() {
     of_both(async |world, contact| {
         let ada = token(&world.register(contact.old).await);
         let bob = token(&world.register(BOB).await);
@@ -406,7 +406,7 @@ async fn ten_wrong_codes_lock_it_out_for_everybody_who_asks_about_it() {
 }
 
 #[tokio::test]
-async fn what_is_no_number_or_takes_no_text_is_refused() {
+async fn invalid_numbers_and_numbers_that_cannot_receive_texts_are_refused() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
     NUMBER.ask(&world, &ada, "+442079460018").await.refused(422, "number_unreachable");
@@ -414,7 +414,7 @@ async fn what_is_no_number_or_takes_no_text_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_no_address_is_refused() {
+async fn an_invalid_address_is_refused() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
     for text in ["", "ada", "ada@localhost", PHONE] {
@@ -430,7 +430,7 @@ async fn an_address_below_a_domain_of_other_letters_is_the_one_below_its_plain_n
     for spelling in ["Ada@BÜCHER.example", "ada@xn--bcher-kva.example", " ADA@bücher.example "] {
         ADDRESS.ask(&world, &ada, spelling).await.ok(200);
     }
-    assert_eq!(world.messages().len(), 2, "one message a minute, beside that of the registration");
+    assert_eq!(world.messages().len(), 2, "one message per minute, in addition to that of the registration");
     assert_eq!(world.messages()[0].to, "ada@xn--bcher-kva.example");
     let saved = ADDRESS.confirm(&world, &ada, world.last_code()).await.ok(200);
     assert_eq!(saved["customer"]["email"], "ada@xn--bcher-kva.example");
@@ -438,7 +438,7 @@ async fn an_address_below_a_domain_of_other_letters_is_the_one_below_its_plain_n
 }
 
 #[tokio::test]
-async fn a_code_asked_for_by_number_and_mailed_to_the_address_being_left_lets_nobody_in() {
+async fn a_code_requested_by_number_and_mailed_to_a_replaced_address_is_refused() {
     let world = World::new().await;
     let ada = token(&world.register(PHONE).await);
     ADDRESS.change(&world, &ada, EMAIL).await;
@@ -452,14 +452,14 @@ async fn a_code_asked_for_by_number_and_mailed_to_the_address_being_left_lets_no
     assert_eq!(world.count("select count(*) from customer_tokens where revoked_at is null").await, 1);
 }
 
-/// The mails that tell of a change, newest first: to whom, and their words.
+/// The notices of changes, newest first: recipient and body.
 fn notices(world: &World) -> Vec<(String, String)> {
     let notices = world.messages().into_iter().filter(|message| message.code.is_none());
     notices.map(|message| (message.to, message.text)).collect()
 }
 
 #[tokio::test]
-async fn the_address_that_was_proven_before_is_told_of_a_change() {
+async fn the_previously_verified_address_gets_a_notice_of_a_change() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
     NUMBER.change(&world, &ada, NUMBER.old).await;
@@ -471,12 +471,12 @@ async fn the_address_that_was_proven_before_is_told_of_a_change() {
     ADDRESS.change(&world, &ada, ADDRESS.new).await;
     assert_eq!((notices(&world).len(), notices(&world)[0].0.as_str()), (3, EMAIL));
     assert!(notices(&world)[0].1.contains("This one no longer belongs to it."));
-    // Proving once more what is proven changes nothing.
+    // Verifying the current contact again changes nothing and sends no notice.
     world.pass(TimeDelta::minutes(2));
     ADDRESS.change(&world, &ada, ADDRESS.new).await;
     NUMBER.change(&world, &ada, NUMBER.new).await;
     assert_eq!(notices(&world).len(), 3);
-    // In the words of whoever changes it.
+    // The notice is in the language of the request that makes the change.
     world.pass(TimeDelta::minutes(2));
     ADDRESS.ask(&world, &ada, ADDRESS.other).await.ok(200);
     let code = json!({ "code": world.last_code() });
@@ -486,7 +486,7 @@ async fn the_address_that_was_proven_before_is_told_of_a_change() {
 }
 
 #[tokio::test]
-async fn an_address_that_nobody_has_proven_is_told_of_nothing() {
+async fn an_unverified_address_gets_no_notice() {
     let world = World::new().await;
     let ada = token(&world.register_with(PHONE, json!({ "email": EMAIL })).await);
     NUMBER.change(&world, &ada, NUMBER.new).await;
@@ -495,7 +495,7 @@ async fn an_address_that_nobody_has_proven_is_told_of_nothing() {
 }
 
 #[tokio::test]
-async fn a_change_stands_even_if_nobody_can_be_told() {
+async fn a_change_is_kept_even_if_the_notice_cannot_be_sent() {
     let world = World::with(&[("mail.smtp_url", "smtp://127.0.0.1:1")]).await;
     let ada = token(&world.register(PHONE).await);
     sqlx::query("update customers set email = $1, email_verified_at = now()").bind(EMAIL).execute(&world.pool).await.unwrap();

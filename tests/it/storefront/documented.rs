@@ -40,12 +40,12 @@ fn members(value: &Value) -> BTreeSet<&String> {
 }
 
 #[tokio::test]
-async fn the_page_tells_of_the_routes_that_openapi_json_tells_of() {
+async fn the_page_has_the_routes_of_openapi_json() {
     let world = World::new().await;
     let document = world.request(Method::GET, "/openapi.json").send().await.ok(200);
     let documented: BTreeSet<_> = rows().iter().map(|row| format!("{} /storefront/v1{}", row.method, row.path)).collect();
-    let told = documented_routes(&document).into_iter().filter(|route| route.contains(" /storefront/v1/"));
-    assert_eq!(documented, told.collect());
+    let described = documented_routes(&document).into_iter().filter(|route| route.contains(" /storefront/v1/"));
+    assert_eq!(documented, described.collect());
 }
 
 #[tokio::test]

@@ -22,8 +22,8 @@ const OTHERS: [&str; 2] = ["os", "purpose"];
 /// The documented body fields of a route.
 fn members(document: &Value, method: &Method, path: &str) -> Vec<String> {
     let operation = &document["paths"][format!("/storefront/v1/{path}")][method.as_str().to_lowercase()];
-    let told = operation["requestBody"]["content"]["application/json"]["schema"]["properties"].as_object();
-    told.into_iter().flatten().map(|(name, _)| name.clone()).chain(OTHERS.map(str::to_owned)).collect()
+    let properties = operation["requestBody"]["content"]["application/json"]["schema"]["properties"].as_object();
+    properties.into_iter().flatten().map(|(name, _)| name.clone()).chain(OTHERS.map(str::to_owned)).collect()
 }
 
 fn any_text() -> impl Strategy<Value = String> {
@@ -100,7 +100,7 @@ async fn rows(world: &World) -> String {
 }
 
 #[tokio::test]
-async fn generated_bodies_are_never_our_fault_and_leave_nothing_behind_when_refused() {
+async fn generated_bodies_cause_no_internal_error_and_refused_ones_store_nothing() {
     let idp = IdentityProvider::start().await;
     let world = idp
         .world(&[

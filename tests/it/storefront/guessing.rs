@@ -17,7 +17,7 @@ const OTHER: &str = "+12015550199";
 const GUESSES: &str = "select guesses::bigint from verification_codes where purpose = 'sign_in'";
 
 #[tokio::test]
-async fn a_right_code_that_came_during_a_lock_out_works_when_it_is_over() {
+async fn a_right_code_entered_during_a_lock_out_works_afterwards() {
     let world = registered().await;
     for _ in 0..10 {
         world.verify(PHONE, "123456").await;
@@ -33,7 +33,7 @@ async fn a_right_code_that_came_during_a_lock_out_works_when_it_is_over() {
 }
 
 #[tokio::test]
-async fn guesses_during_a_lock_out_do_not_make_it_longer() {
+async fn guesses_during_a_lock_out_do_not_extend_it() {
     let world = registered().await;
     for _ in 0..10 {
         world.verify(PHONE, "123456").await;
@@ -48,7 +48,7 @@ async fn guesses_during_a_lock_out_do_not_make_it_longer() {
 }
 
 #[tokio::test]
-async fn whoever_guesses_and_hangs_up_has_guessed() {
+async fn a_guess_counts_even_if_the_client_disconnects() {
     let world = registered().await;
     let code = world.sign_in_code(PHONE).await;
     // The store is cached by now, so the request first waits for the guess.
@@ -91,7 +91,7 @@ async fn two_codes_in_one_body_are_no_guess_at_all() {
 }
 
 #[tokio::test]
-async fn what_is_kept_of_a_code_is_worth_nothing_under_another_key_or_for_another_code() {
+async fn the_digest_of_a_code_is_useless_with_another_key_or_for_another_code() {
     let world = registered().await;
     world.register(OTHER).await;
     world.pass(TimeDelta::minutes(2));
@@ -119,7 +119,7 @@ async fn what_is_kept_of_a_code_is_worth_nothing_under_another_key_or_for_anothe
 }
 
 #[tokio::test]
-async fn whoever_finds_the_queue_of_passwords_full_has_neither_guessed_nor_used_a_code() {
+async fn a_full_password_queue_counts_no_guess_and_uses_no_code() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let code = world.creation_code(PHONE).await;

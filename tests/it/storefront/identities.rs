@@ -32,7 +32,7 @@ async fn every_spelling_of_a_number_is_one_identity_and_one_limit() {
     for spelling in NUMBERS {
         ask(&world, "sms", spelling).await.ok(200);
     }
-    assert_eq!(world.messages().len(), 1, "one message a minute");
+    assert_eq!(world.messages().len(), 1, "one message per minute");
     let code = world.last_code();
     for (spelling, left) in NUMBERS.iter().zip([4, 3, 2, 1]) {
         assert_eq!(world.open_account(spelling, &wrong(&code)).await.refused(422, "code_invalid")["attempts_left"], left);
@@ -78,7 +78,7 @@ async fn every_spelling_of_a_mailbox_is_one_identity_and_one_limit() {
 }
 
 #[tokio::test]
-async fn what_is_no_mailbox_is_refused() {
+async fn an_invalid_mailbox_is_refused() {
     let world = World::new().await;
     for text in [
         "ada@example.com.",
@@ -141,7 +141,7 @@ async fn line_ends_and_templates_in_any_field_change_no_message() {
                 .all(|name| ["from", "to", "subject", "date", "mime-version", "content-type", "content-transfer-encoding"].contains(name)),
             "{headers}"
         );
-        assert!(!mail.contains("7*7 %>") && !mail.contains("<script>"), "a name stands in no mail: {mail}");
+        assert!(!mail.contains("7*7 %>") && !mail.contains("<script>"), "no mail contains a name: {mail}");
     }
     for message in world.messages() {
         assert!(!message.text.contains("{code}") && !message.text.contains("eve@"), "{}", message.text);

@@ -44,7 +44,7 @@ async fn a_mailbox_gets_twenty_mails_in_any_day() {
 }
 
 #[tokio::test]
-async fn every_mail_counts_whoever_names_the_address_and_whatever_for() {
+async fn every_mail_counts_regardless_of_client_and_purpose() {
     let world = with_limit("3").await;
     let ada = token(&world.register(PHONE).await);
     let bob = token(&world.register("bob@example.com").await);
@@ -62,7 +62,7 @@ async fn every_mail_counts_whoever_names_the_address_and_whatever_for() {
 }
 
 #[tokio::test]
-async fn nobody_is_kept_out_of_their_account_by_others_who_name_its_address() {
+async fn requests_of_others_do_not_lock_customers_out_of_their_accounts() {
     let world = with_limit("1").await;
     let ada = token(&world.register(EMAIL).await);
     world.pass(TimeDelta::minutes(1));
@@ -104,7 +104,7 @@ async fn requests_at_once_at_two_instances_do_not_pass_the_limit_together() {
 }
 
 #[tokio::test]
-async fn the_limit_tells_nobody_more_than_they_were_told_before() {
+async fn the_limit_does_not_reveal_whether_an_account_exists() {
     let world = with_limit("1").await;
     world.register(EMAIL).await;
     let bob = token(&world.register(PHONE).await);
@@ -127,7 +127,7 @@ async fn a_mail_the_server_does_not_take_counts_not() {
 }
 
 #[tokio::test]
-async fn each_store_has_a_limit_of_its_own_and_remembers_no_address() {
+async fn each_store_has_its_own_limit_and_stores_no_address() {
     let world = with_limit("1").await;
     let (_, another) = world.another_store().await;
     ask_to_register(&world, EMAIL).await.ok(200);

@@ -30,7 +30,7 @@ async fn text(world: &World, languages: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_text_is_in_the_language_the_client_likes_best() {
+async fn a_text_is_in_the_preferred_language_of_the_client() {
     let world = World::new().await;
     for (languages, expected) in [
         ("de", "ist Ihr Code"),
@@ -157,7 +157,7 @@ async fn a_directory_adds_languages_and_changes_words_for_all_stores_or_for_one(
 
     assert_eq!(text(&world, "fr-CA").await, format!("{} : votre code Acme Shop, valable 10 minutes.", world.last_code()));
     assert_eq!(text(&world, "en").await, format!("{} for all", world.last_code()));
-    assert!(text(&world, "de").await.contains("ist Ihr Code"), "what nobody overrides stays");
+    assert!(text(&world, "de").await.contains("ist Ihr Code"), "entries that are not overridden stay");
 
     let of_the_other_store = async |identity: &str, languages: &str| {
         let body = json!({ "identity": identity, "mode": if identity.contains('@') { "email" } else { "sms" } });

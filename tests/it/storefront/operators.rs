@@ -15,7 +15,7 @@ async fn list(world: &World, path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn texts_are_shown_as_long_as_the_audit_and_changed_by_nobody() {
+async fn texts_are_read_only_and_kept_as_long_as_the_audit() {
     let world = World::new().await;
     world.register(PHONE).await;
     world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.refused(429, "number_cooldown");
@@ -31,7 +31,7 @@ async fn texts_are_shown_as_long_as_the_audit_and_changed_by_nobody() {
 }
 
 #[tokio::test]
-async fn a_limit_of_none_lets_no_text_through() {
+async fn a_limit_of_zero_allows_no_text() {
     for (limit, code) in [
         ("texts_per_number_and_hour", "number_cooldown"),
         ("texts_per_number_and_day", "number_cooldown"),
@@ -48,7 +48,7 @@ async fn a_limit_of_none_lets_no_text_through() {
 }
 
 #[tokio::test]
-async fn a_store_deleted_while_its_apps_ask_is_closed_at_once() {
+async fn a_store_deleted_during_requests_is_closed_at_once() {
     for _ in 0..5 {
         let world = World::new().await;
         let ada = token(&world.register(EMAIL).await);
@@ -63,7 +63,7 @@ async fn a_store_deleted_while_its_apps_ask_is_closed_at_once() {
 }
 
 #[tokio::test]
-async fn the_guard_pauses_a_store_whose_codes_nobody_uses_and_an_operator_lifts_the_pause() {
+async fn the_guard_pauses_a_store_with_unused_codes_and_an_operator_ends_the_pause() {
     let world = World::new().await;
     let ask = |number: u32| {
         // Different ranges, because the guard's third rule is not tested here.
@@ -87,7 +87,7 @@ async fn the_guard_pauses_a_store_whose_codes_nobody_uses_and_an_operator_lifts_
         ask(number).await.ok(200);
     }
     ask(101).await.refused(423, "texts_paused");
-    // The pause stays after the ten minutes, until it is lifted.
+    // The pause stays after the ten minutes, until an operator ends it.
     world.pass(TimeDelta::minutes(11));
     ask(102).await.refused(423, "texts_paused");
     lift().await.ok(200);
@@ -170,7 +170,7 @@ async fn the_conversion_of_each_range_is_known() {
 }
 
 #[tokio::test]
-async fn the_audit_tells_who_signed_in_how_and_what_was_refused_and_holds_no_secret() {
+async fn the_audit_has_successes_and_refusals_and_no_secrets() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let login = |password: &str| {
@@ -181,12 +181,12 @@ async fn the_audit_tells_who_signed_in_how_and_what_was_refused_and_holds_no_sec
     login("wrong password").await.refused(401, "credentials_invalid");
     world.verify(EMAIL, "123456").await.refused(422, "code_invalid");
     let entries = list(&world, "sign-ins?sort=created_at").await["sign_ins"].clone();
-    let told: Vec<_> =
+    let entries: Vec<_> =
         entries.as_array().unwrap().iter().map(|entry| (entry["method"].as_str().unwrap(), entry["outcome"].as_str().unwrap())).collect();
-    let mut told_sorted = told.clone();
-    told_sorted.sort_unstable();
+    let mut entries_sorted = entries.clone();
+    entries_sorted.sort_unstable();
     assert_eq!(
-        told_sorted,
+        entries_sorted,
         [("code", "code_invalid"), ("password", "credentials_invalid"), ("password", "signed_in"), ("registration", "signed_in")]
     );
     let refused = list(&world, "sign-ins?outcome=credentials_invalid").await["sign_ins"][0].clone();
@@ -242,9 +242,9 @@ async fn an_operator_sees_how_a_sign_in_was_made_until_the_customer_is_erased() 
     let body = json!({ "name": "Ada", "identity": EMAIL, "code": code });
     let registration = world.storefront("customers").json(&body).from("203.0.113.9").header("user-agent", "Shop/1.0");
     let ada = token(&registration.send().await.ok(201));
-    let told = |session: &Value| json!([session["method"], session["address"], session["user_agent"]]);
+    let origin_of = |session: &Value| json!([session["method"], session["address"], session["user_agent"]]);
     let session = list(&world, "tokens").await["tokens"][0].clone();
-    assert_eq!(told(&session), json!(["registration", "203.0.113.9", "Shop/1.0"]));
+    assert_eq!(origin_of(&session), json!(["registration", "203.0.113.9", "Shop/1.0"]));
     // The audit entry is found by the UUID of the sign-in.
     let entry = list(&world, &format!("sign-ins/{}", session["uuid"].as_str().unwrap())).await["sign_in"].clone();
     assert_eq!((&entry["customer"], &entry["outcome"]), (&session["customer"], &json!("signed_in")));
@@ -254,11 +254,11 @@ async fn an_operator_sees_how_a_sign_in_was_made_until_the_customer_is_erased() 
     world.storefront("customers/confirm-account-closure").token(&ada).json(&code).send().await.ok(200);
     world.pass(TimeDelta::days(30));
     world.state.storefront.sweep().await.unwrap();
-    assert_eq!(told(&list(&world, "tokens").await["tokens"][0]), json!(["registration", null, null]));
+    assert_eq!(origin_of(&list(&world, "tokens").await["tokens"][0]), json!(["registration", null, null]));
 }
 
 #[tokio::test]
-async fn a_sign_in_that_ended_is_shown_as_long_as_the_audit_and_then_forgotten() {
+async fn an_ended_session_is_shown_as_long_as_the_audit_and_then_deleted() {
     let world = World::new().await;
     let first = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
     let body = json!({ "identity": EMAIL, "password": PASSWORD });
@@ -280,7 +280,7 @@ async fn a_sign_in_that_ended_is_shown_as_long_as_the_audit_and_then_forgotten()
 }
 
 #[tokio::test]
-async fn customers_are_found_by_who_looks_after_them() {
+async fn operators_find_customers() {
     let world = World::new().await;
     let ada = world.register(EMAIL).await;
     world.register("bob@example.com").await;
@@ -294,7 +294,7 @@ async fn customers_are_found_by_who_looks_after_them() {
 }
 
 #[tokio::test]
-async fn an_export_tells_everything_and_lets_nobody_in() {
+async fn an_export_is_complete_and_contains_no_credentials() {
     let world = World::new().await;
     let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let ada = token(&login);
@@ -303,7 +303,7 @@ async fn an_export_tells_everything_and_lets_nobody_in() {
     world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": PHONE })).send().await.ok(200);
     let code = json!({ "code": world.last_code() });
     world.storefront("customers/verify-phone-number").token(&ada).json(&code).send().await.ok(200);
-    // Somebody was refused with her address, and somebody with what is not hers yet.
+    // One refused attempt with her address, and one with an address that is not hers.
     for identity in [EMAIL, "bob@example.com"] {
         let body = json!({ "identity": identity, "password": "wrong password" });
         world.storefront("customers/login").json(&body).send().await.refused(401, "credentials_invalid");

@@ -41,7 +41,7 @@ async fn code(world: &World, identity: &str) -> String {
 }
 
 #[tokio::test]
-async fn who_forgot_a_password_sets_another_by_a_code_and_every_other_sign_in_ends() {
+async fn a_code_sets_a_new_password_and_ends_every_other_session() {
     let world = World::new().await;
     let stolen = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
     world.storefront_get("customers/me").token(&stolen).send().await.ok(200);
@@ -67,7 +67,7 @@ async fn who_forgot_a_password_sets_another_by_a_code_and_every_other_sign_in_en
 }
 
 #[tokio::test]
-async fn who_never_had_a_password_gets_one() {
+async fn a_customer_without_a_password_gets_one() {
     let world = World::new().await;
     world.register(PHONE).await;
     world.pass(TimeDelta::minutes(2));
@@ -77,7 +77,7 @@ async fn who_never_had_a_password_gets_one() {
 }
 
 #[tokio::test]
-async fn guesses_at_the_code_count_like_any_others_and_a_bad_password_is_none() {
+async fn guesses_at_the_code_count_and_an_invalid_password_does_not() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let code = code(&world, EMAIL).await;
@@ -101,7 +101,7 @@ async fn guesses_at_the_code_count_like_any_others_and_a_bad_password_is_none() 
 }
 
 #[tokio::test]
-async fn no_other_code_sets_a_password_and_nobody_elses() {
+async fn no_code_of_another_purpose_or_customer_sets_a_password() {
     let world = World::new().await;
     let ada = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
     world.register_with(PHONE, json!({ "password": PASSWORD })).await;
@@ -138,7 +138,7 @@ async fn a_code_used_many_times_at_once_sets_one_password() {
 }
 
 #[tokio::test]
-async fn no_sign_in_by_the_old_password_survives_a_reset_it_runs_beside() {
+async fn no_sign_in_by_the_old_password_survives_a_parallel_reset() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let code = code(&world, EMAIL).await;
@@ -161,7 +161,7 @@ async fn no_sign_in_by_the_old_password_survives_a_reset_it_runs_beside() {
 }
 
 #[tokio::test]
-async fn whoever_came_in_with_a_provider_is_put_out_by_a_new_password() {
+async fn a_new_password_removes_provider_links() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let ada = world.register(EMAIL).await["customer"]["id"].clone();
@@ -170,19 +170,15 @@ async fn whoever_came_in_with_a_provider_is_put_out_by_a_new_password() {
     let code = code(&world, EMAIL).await;
     reset(&world, EMAIL, code, NEW).await.ok(200);
     assert_eq!(world.count("select count(*) from provider_links").await, 0);
-    assert_ne!(
-        login_with_b(&world).await.ok(200)["customer"]["id"],
-        ada,
-        "the provider's word for nothing but a subject opens another account"
-    );
-    // Whose address it is comes back with a provider that says so.
+    assert_ne!(login_with_b(&world).await.ok(200)["customer"]["id"], ada, "a subject without a vouched address opens another account");
+    // A provider that vouches for the address opens the account again.
     let claims = with(&claims_of_a(&world, "8"), json!({ "email": EMAIL, "email_verified": true }));
     let body = json!({ "identityToken": rsa().sign(&claims) });
     assert_eq!(world.storefront("customers/login-with-idp-a").json(&body).send().await.ok(200)["customer"]["id"], ada);
 }
 
 #[tokio::test]
-async fn no_sign_in_with_a_provider_survives_a_reset_it_runs_beside() {
+async fn no_sign_in_with_a_provider_survives_a_parallel_reset() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     for _ in 0..5 {

@@ -46,7 +46,7 @@ async fn every_failure_is_the_same_answer() {
 }
 
 #[tokio::test]
-async fn a_number_listed_by_two_accounts_signs_nobody_in() {
+async fn a_number_listed_by_two_accounts_cannot_sign_in() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "phone": PHONE, "password": PASSWORD })).await;
     world.register_with("eve@example.com", json!({ "phone": PHONE, "password": PASSWORD })).await;
@@ -55,7 +55,7 @@ async fn a_number_listed_by_two_accounts_signs_nobody_in() {
 }
 
 #[tokio::test]
-async fn ten_wrong_passwords_within_fifteen_minutes_close_the_door_until_the_window_passes() {
+async fn ten_wrong_passwords_within_fifteen_minutes_block_until_the_window_passes() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     for _ in 0..10 {
@@ -73,7 +73,7 @@ async fn ten_wrong_passwords_within_fifteen_minutes_close_the_door_until_the_win
 }
 
 #[tokio::test]
-async fn forty_wrong_passwords_at_once_are_ten_comparisons() {
+async fn forty_parallel_wrong_passwords_are_ten_comparisons() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let answers = join_all((0..40).map(|_| login(&world, EMAIL, "wrong password"))).await;
@@ -93,7 +93,7 @@ async fn bring_along_an_older_hash(world: &World) {
 }
 
 #[tokio::test]
-async fn an_older_hash_is_made_anew_at_sign_in() {
+async fn an_older_hash_is_replaced_at_sign_in() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     bring_along_an_older_hash(&world).await;
@@ -104,7 +104,7 @@ async fn an_older_hash_is_made_anew_at_sign_in() {
 }
 
 #[tokio::test]
-async fn sign_ins_that_make_an_older_hash_anew_at_once_all_succeed() {
+async fn parallel_sign_ins_that_replace_an_older_hash_all_succeed() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     bring_along_an_older_hash(&world).await;
@@ -127,7 +127,7 @@ async fn sign_in_during(world: &World, change: &'static str) -> Answer {
 }
 
 #[tokio::test]
-async fn a_password_that_is_replaced_or_an_account_that_is_closed_during_a_sign_in_lets_nobody_in() {
+async fn a_sign_in_fails_if_the_password_or_the_account_changes_meanwhile() {
     for change in ["update customers set password_hash = 'another'", "update customers set closed_at = now()"] {
         let world = World::new().await;
         world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
@@ -145,7 +145,7 @@ async fn a_password_that_is_replaced_or_an_account_that_is_closed_during_a_sign_
 }
 
 #[tokio::test]
-async fn a_change_of_something_else_during_a_sign_in_is_no_refusal() {
+async fn an_unrelated_change_during_a_sign_in_does_not_refuse_it() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     sign_in_during(&world, "update customers set name = 'Ada Lovelace'").await.ok(200);

@@ -13,7 +13,7 @@ async fn put(world: &World, token: &str, id: &str, body: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn a_customer_changes_what_is_theirs_to_change() {
+async fn a_customer_changes_the_editable_fields() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
     let (ada, id) = (token(&login), login["customer"]["id"].as_str().unwrap());
@@ -35,7 +35,7 @@ async fn a_customer_changes_what_is_theirs_to_change() {
 }
 
 #[tokio::test]
-async fn never_the_address_or_the_number_and_nothing_odd() {
+async fn the_address_the_number_and_invalid_values_cannot_be_changed() {
     let world = World::new().await;
     let login = world.register(EMAIL).await;
     let (ada, id) = (token(&login), login["customer"]["id"].as_str().unwrap());
@@ -97,18 +97,18 @@ async fn a_customer_sees_and_ends_their_sign_ins() {
 }
 
 #[tokio::test]
-async fn a_sign_in_tells_how_and_from_where_it_was_made_as_long_as_the_audit_does() {
+async fn a_session_has_method_and_origin_as_long_as_the_audit_keeps_them() {
     let world = World::new().await;
     let first = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
     let login = json!({ "identity": EMAIL, "password": PASSWORD });
     let login = world.storefront("customers/login").json(&login).from("203.0.113.9").header("user-agent", "Shop/1.0");
     let second = token(&login.send().await.ok(200));
     let sessions = async || world.storefront_get("customers/sessions").token(&second).send().await.ok(200)["sessions"].clone();
-    let told = |session: &Value| json!([session["current"], session["method"], session["address"], session["user_agent"]]);
+    let origin_of = |session: &Value| json!([session["current"], session["method"], session["address"], session["user_agent"]]);
 
     // Both were last used at the same time, so the later one comes first.
     let shown = sessions().await;
-    assert_eq!(told(&shown[0]), json!([true, "password", "203.0.113.9", "Shop/1.0"]));
+    assert_eq!(origin_of(&shown[0]), json!([true, "password", "203.0.113.9", "Shop/1.0"]));
     assert_eq!((&shown[1]["method"], &shown[1]["user_agent"]), (&json!("registration"), &Value::Null));
     // A token issued before audit entries and tokens shared an id.
     sqlx::query("update customer_tokens set uuid = gen_random_uuid() where id = $1::bigint")
@@ -116,10 +116,10 @@ async fn a_sign_in_tells_how_and_from_where_it_was_made_as_long_as_the_audit_doe
         .execute(&world.pool)
         .await
         .unwrap();
-    assert_eq!(told(&sessions().await[1]), json!([false, null, null, null]));
+    assert_eq!(origin_of(&sessions().await[1]), json!([false, null, null, null]));
 
     world.pass(TimeDelta::days(90) + TimeDelta::seconds(1));
     world.state.storefront.sweep().await.unwrap();
     let shown = sessions().await;
-    assert_eq!((told(&shown[0]), told(&shown[1])), (json!([true, null, null, null]), json!([false, null, null, null])));
+    assert_eq!((origin_of(&shown[0]), origin_of(&shown[1])), (json!([true, null, null, null]), json!([false, null, null, null])));
 }

@@ -53,7 +53,7 @@ async fn a_provider_that_fails_is_502_and_gives_the_text_back() {
         let (_provider, settings) = twilio::provider(answer).await;
         let world = world_with(&settings).await;
         let refusal = ask(&world, "sms", PHONE).await.refused(502, "message_not_sent");
-        assert!(!refusal.to_string().contains("oops"), "nothing of the provider's text leaks");
+        assert!(!refusal.to_string().contains("oops"), "the provider's text does not leak");
         assert_eq!(world.count("select count(*) from texts where status = 'sent'").await, 0);
     }
 }
@@ -75,7 +75,7 @@ async fn a_customer_with_a_proven_address_gets_a_mail_when_the_text_fails() {
 }
 
 #[tokio::test]
-async fn a_store_without_a_provider_of_texts_mails_its_codes() {
+async fn a_store_without_an_sms_provider_mails_its_codes() {
     let sink = SmtpSink::start(false).await;
     let world = World::with(&[("environment", "production"), ("mail.smtp_url", &sink.url())]).await;
     ask(&world, "email", EMAIL).await.ok(200);
@@ -91,8 +91,8 @@ async fn a_store_without_a_provider_of_texts_mails_its_codes() {
 }
 
 #[tokio::test]
-async fn a_provider_that_falls_silent_has_perhaps_sent_the_text() {
-    // This story waits: the provider's time limit is the client's, not the clock's.
+async fn a_provider_that_does_not_respond_may_have_sent_the_text() {
+    // This test waits in real time, because the timeout is that of the HTTP client.
     let silent = twilio::accepted().set_delay(Duration::from_secs(60));
     let (_provider, mut settings) = twilio::provider(silent).await;
     settings.push(("sms.twilio.timeout", "200ms".to_owned()));
@@ -113,7 +113,7 @@ async fn a_mail_goes_to_the_server() {
 }
 
 #[tokio::test]
-async fn a_mail_server_that_refuses_or_is_away_is_502_and_the_next_request_need_not_wait() {
+async fn a_failing_mail_server_is_502_and_the_next_request_is_not_delayed() {
     let sink = SmtpSink::start(true).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
     ask(&world, "email", EMAIL).await.refused(502, "message_not_sent");
@@ -124,8 +124,8 @@ async fn a_mail_server_that_refuses_or_is_away_is_502_and_the_next_request_need_
 }
 
 #[tokio::test]
-async fn a_mail_server_that_falls_silent_has_perhaps_taken_the_mail() {
-    // This story waits, too.
+async fn a_mail_server_that_does_not_respond_may_have_accepted_the_mail() {
+    // This test waits in real time too.
     let sink = SmtpSink::start(false).await;
     sink.fall_silent();
     let limits = [("mail.timeout", "1s"), ("storefront.daily_mails_per_mailbox", "1")];

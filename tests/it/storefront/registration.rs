@@ -131,7 +131,7 @@ async fn an_unproven_claim_never_gets_the_owner_in() {
 }
 
 #[tokio::test]
-async fn an_unproven_number_without_a_proven_address_gets_nothing() {
+async fn an_unproven_number_without_a_proven_address_gets_no_code() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "phone": PHONE })).await;
     sqlx::query("update customers set email_verified_at = null").execute(&world.pool).await.unwrap();

@@ -11,7 +11,7 @@ async fn ask(world: &World, body: Value) -> Answer {
 }
 
 #[tokio::test]
-async fn who_registered_by_mail_alone_signs_in_again_by_a_code_that_is_mailed() {
+async fn a_customer_registered_by_mail_only_signs_in_with_a_mailed_code() {
     let world = World::new().await;
     let registered = world.register(EMAIL).await;
     for spelling in [EMAIL, " ADA@Example.com "] {
@@ -70,7 +70,7 @@ async fn a_code_that_was_mailed_is_limited_like_any_other() {
     ask(&world, json!({ "identity": EMAIL })).await.ok(200);
     world.pass(TimeDelta::seconds(59));
     ask(&world, json!({ "identity": EMAIL })).await.ok(200);
-    assert_eq!(mails(), 2, "one message a minute");
+    assert_eq!(mails(), 2, "one message per minute");
     let code = world.last_code();
     for _ in 0..9 {
         world.verify(EMAIL, wrong(&code)).await;

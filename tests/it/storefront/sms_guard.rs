@@ -54,7 +54,7 @@ async fn numbers_that_cannot_receive_a_text_are_refused() {
         verification(number).await.refused(422, "number_unreachable");
         sign_in(number).await.refused(422, "customer_not_found");
     }
-    assert_eq!(world.messages().len(), 1, "the one Ada registered with");
+    assert_eq!(world.messages().len(), 1, "only the message of the registration");
     ask(&world, "+225 07 01 23 45 67").await.ok(200);
     assert_eq!(world.messages()[0].to, "+2250701234567");
 }
@@ -167,7 +167,7 @@ async fn a_pause_is_423_where_there_is_no_mail() {
 }
 
 #[tokio::test]
-async fn a_pause_comes_before_whatever_is_wrong_with_a_number() {
+async fn a_pause_takes_precedence_over_an_invalid_number() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);
     world.register_with("bob@example.com", json!({ "phone": PHONE })).await;
@@ -196,7 +196,7 @@ async fn a_pause_comes_before_whatever_is_wrong_with_a_number() {
 }
 
 #[tokio::test]
-async fn a_burst_over_the_edge_of_a_minute_gains_nothing() {
+async fn a_burst_across_the_boundary_of_a_minute_is_limited() {
     let world = World::new().await;
     let burst = async |first: u32| {
         let requests = (first..first + 10).map(|number| {
@@ -208,7 +208,7 @@ async fn a_burst_over_the_edge_of_a_minute_gains_nothing() {
     world.pass(TimeDelta::seconds(59));
     assert_eq!(burst(0).await, 5);
     world.pass(TimeDelta::seconds(2));
-    assert_eq!(burst(10).await, 0, "another minute of the clock is not another minute of the limit");
+    assert_eq!(burst(10).await, 0, "the window of the limit slides");
     world.pass(TimeDelta::seconds(57));
     assert_eq!(burst(20).await, 0);
     world.pass(TimeDelta::seconds(1));

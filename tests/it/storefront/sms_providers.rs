@@ -25,7 +25,7 @@ async fn ask(world: &World, number: &str) -> Answer {
     world.storefront("customers/request-creation-code").json(&body).send().await
 }
 
-/// The number of texts that a provider was asked to send.
+/// The number of requests that a provider received.
 async fn asked(provider: &MockServer) -> usize {
     provider.received_requests().await.unwrap().len()
 }
@@ -47,7 +47,7 @@ async fn vonage_gets_a_form() {
 }
 
 #[tokio::test]
-async fn vonage_says_what_is_wrong_inside_of_a_200() {
+async fn vonage_reports_errors_with_status_200() {
     for code in [7, 33] {
         let (_provider, settings) = vonage::provider(vonage::refused(code)).await;
         ask(&world("vonage", &[settings], &[]).await, PHONE).await.refused(422, "number_unreachable");
@@ -72,7 +72,7 @@ async fn any_service_gets_the_request_of_the_settings() {
 }
 
 #[tokio::test]
-async fn any_service_says_by_the_signs_of_the_settings_what_is_wrong() {
+async fn any_service_reports_errors_by_the_signs_in_the_settings() {
     for code in ["landline", "blocked"] {
         let (_provider, settings) = http::provider(http::refused(400, code)).await;
         ask(&world("http", &[settings], &[]).await, PHONE).await.refused(422, "number_unreachable");
@@ -94,7 +94,7 @@ async fn providers_are_asked_in_the_configured_order() {
     let forwards = world("twilio,vonage,http", &settings, &[]).await;
     ask(&forwards, PHONE).await.ok(200);
     assert_eq!((asked(&first).await, asked(&second).await, asked(&third).await), (1, 1, 1));
-    assert_eq!(forwards.messages().len(), 1, "one text was sent, however many were asked");
+    assert_eq!(forwards.messages().len(), 1, "one text was sent, regardless of the number of providers tried");
 
     let backwards = world("http,vonage,twilio", &settings, &[]).await;
     ask(&backwards, PHONE).await.ok(200);
@@ -102,7 +102,7 @@ async fn providers_are_asked_in_the_configured_order() {
 }
 
 #[tokio::test]
-async fn a_number_nobody_can_reach_is_not_tried_elsewhere() {
+async fn an_unreachable_number_is_not_tried_at_other_providers() {
     let (_first, twilio) = twilio::provider(twilio::refused(400, 21610)).await;
     let (second, vonage) = vonage::provider(vonage::accepted()).await;
     let world = world("twilio,vonage", &[twilio, vonage], &[]).await;
@@ -124,7 +124,7 @@ async fn a_provider_that_is_not_there_is_passed_over() {
 }
 
 #[tokio::test]
-async fn a_text_lost_in_silence_is_not_sent_again_but_the_next_one_goes_elsewhere() {
+async fn a_text_without_a_response_is_not_retried_but_the_next_one_uses_another_provider() {
     let (first, twilio) = twilio::provider(twilio::accepted().set_delay(std::time::Duration::from_secs(60))).await;
     let (second, vonage) = vonage::provider(vonage::accepted()).await;
     let quick = [("sms.twilio.timeout", "200ms"), ("sms.breaker.opens_after", "1")];
@@ -137,7 +137,7 @@ async fn a_text_lost_in_silence_is_not_sent_again_but_the_next_one_goes_elsewher
 }
 
 #[tokio::test]
-async fn a_provider_that_keeps_failing_is_passed_over_until_it_takes_a_trial() {
+async fn a_failing_provider_is_skipped_until_a_trial_succeeds() {
     let (first, twilio) = twilio::provider(out_of_service()).await;
     let (second, vonage) = vonage::provider(vonage::accepted()).await;
     let world = world("twilio,vonage", &[twilio, vonage], &[("sms.breaker.opens_after", "2"), ("sms.breaker.cool_down", "30s")]).await;
@@ -164,13 +164,13 @@ async fn a_provider_that_keeps_failing_is_passed_over_until_it_takes_a_trial() {
 }
 
 #[tokio::test]
-async fn when_every_provider_fails_it_is_502_and_each_further_text_asks_one_of_them() {
+async fn if_every_provider_fails_the_response_is_502_and_each_further_text_tries_one() {
     let (first, twilio) = twilio::provider(out_of_service()).await;
     let (second, vonage) = vonage::provider(out_of_service()).await;
     let world = world("twilio,vonage", &[twilio, vonage], &[("sms.breaker.opens_after", "1")]).await;
     for expected in [(1, 1), (2, 1), (2, 2), (3, 2)] {
         let refusal = ask(&world, PHONE).await.refused(502, "message_not_sent");
-        assert!(!refusal.to_string().contains("oops"), "nothing of a provider's answer leaks");
+        assert!(!refusal.to_string().contains("oops"), "the provider's response does not leak");
         assert_eq!((asked(&first).await, asked(&second).await), expected);
         world.pass(TimeDelta::seconds(1));
     }
@@ -180,7 +180,7 @@ async fn when_every_provider_fails_it_is_502_and_each_further_text_asks_one_of_t
 }
 
 #[tokio::test]
-async fn credentials_numbers_and_codes_do_not_travel_where_others_listen() {
+async fn credentials_numbers_and_codes_are_sent_encrypted_only() {
     let body = r#"{"to":"{to}","text":"{text}"}"#;
     for (provider, key) in [("twilio", "sms.twilio.base_url"), ("vonage", "sms.vonage.base_url"), ("http", "sms.http.url")] {
         let refused = |url: &str| {

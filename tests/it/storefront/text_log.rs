@@ -1,4 +1,4 @@
-//! The log of texts: an operator understands from `storefront/int/v1/texts` alone why a text was not sent (decisions, section 5).
+//! The log of texts: `storefront/int/v1/texts` explains to operators why a text was not sent (decisions, section 5).
 
 use chrono::TimeDelta;
 use reqwest::Method;
@@ -25,15 +25,15 @@ async fn set(world: &World, settings: Value) {
     world.api(Method::PUT, &path).json(&settings).send().await.ok(200);
 }
 
-/// The text is told to have been refused by this rule, for this reason; gives its details.
+/// Asserts the refusal, the rule and the reason of a text and returns its details.
 #[track_caller]
-fn told(text: &Value, (refusal, rule, reason): (&str, &str, &str)) -> Value {
+fn explained(text: &Value, (refusal, rule, reason): (&str, &str, &str)) -> Value {
     assert_eq!((&text["refusal"], &text["rule"], &text["reason"]), (&json!(refusal), &json!(rule), &json!(reason)), "{text}");
     text["details"].clone()
 }
 
 #[tokio::test]
-async fn every_limit_tells_what_it_allows_what_it_saw_and_when_there_is_room_again() {
+async fn a_refusal_has_the_limit_the_count_and_the_end() {
     let details = |limit: u32, seen: u32, until: &str| json!({ "limit": limit, "seen": seen, "until": until });
     for (settings, pause, status, expected, limit) in [
         (
@@ -43,8 +43,8 @@ async fn every_limit_tells_what_it_allows_what_it_saw_and_when_there_is_room_aga
             (
                 "number_cooldown",
                 "seconds_between_texts",
-                "The last text to the number was sent 12 seconds before, and 30 have to pass; there is room again at \
-                 2026-05-21T10:15:30.000+00:00.",
+                "The last text to the number was sent 12 seconds earlier; the minimum interval is 30 seconds. The next text is allowed \
+                 at 2026-05-21T10:15:30.000+00:00.",
             ),
             details(30, 12, "2026-05-21T10:15:30.000+00:00"),
         ),
@@ -55,7 +55,7 @@ async fn every_limit_tells_what_it_allows_what_it_saw_and_when_there_is_room_aga
             (
                 "number_cooldown",
                 "texts_per_number_and_hour",
-                "1 texts were sent to the number within an hour, and 1 are allowed; there is room again at 2026-05-21T11:15:00.000+00:00.",
+                "Texts sent to the number within one hour: 1; the limit is 1. The next text is allowed at 2026-05-21T11:15:00.000+00:00.",
             ),
             details(1, 1, "2026-05-21T11:15:00.000+00:00"),
         ),
@@ -66,7 +66,7 @@ async fn every_limit_tells_what_it_allows_what_it_saw_and_when_there_is_room_aga
             (
                 "number_cooldown",
                 "texts_per_number_and_day",
-                "1 texts were sent to the number within a day, and 1 are allowed; there is room again at 2026-05-22T10:15:00.000+00:00.",
+                "Texts sent to the number within 24 hours: 1; the limit is 1. The next text is allowed at 2026-05-22T10:15:00.000+00:00.",
             ),
             details(1, 1, "2026-05-22T10:15:00.000+00:00"),
         ),
@@ -77,7 +77,7 @@ async fn every_limit_tells_what_it_allows_what_it_saw_and_when_there_is_room_aga
             (
                 "text_budget_used",
                 "texts_per_day",
-                "The store sent 1 texts within a day, and 1 are allowed; there is room again at 2026-05-22T10:15:00.000+00:00.",
+                "Texts sent by the store within 24 hours: 1; the limit is 1. The next text is allowed at 2026-05-22T10:15:00.000+00:00.",
             ),
             details(1, 1, "2026-05-22T10:15:00.000+00:00"),
         ),
@@ -86,11 +86,11 @@ async fn every_limit_tells_what_it_allows_what_it_saw_and_when_there_is_room_aga
         set(&world, settings).await;
         world.register(PHONE).await;
         world.pass(pause);
-        // Another purpose than that of the first code, so that it is not the minute that answers.
+        // A code for another purpose, so that the request is not refused by the limit of one code per minute.
         world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.refused(status, expected.0);
         let texts = list(&world, "status=refused").await;
         assert_eq!((texts.len(), &texts[0]["number"], &texts[0]["country"]), (1, &json!(PHONE), &json!("US")));
-        assert_eq!(told(&texts[0], expected), limit);
+        assert_eq!(explained(&texts[0], expected), limit);
         assert_eq!(list(&world, &format!("rule={}", expected.1)).await, texts);
     }
 
@@ -103,47 +103,47 @@ async fn every_limit_tells_what_it_allows_what_it_saw_and_when_there_is_room_aga
     let expected = (
         "range_cooldown",
         "numbers_per_range",
-        "2 other numbers of the range were texted within ten minutes, and 2 are allowed; there is room again at \
+        "Other numbers of the range texted within ten minutes: 2; the limit is 2. The next text is allowed at \
          2026-05-21T10:25:00.000+00:00.",
     );
-    assert_eq!(told(&list(&world, "status=refused").await[0], expected), details(2, 2, "2026-05-21T10:25:00.000+00:00"));
+    assert_eq!(explained(&list(&world, "status=refused").await[0], expected), details(2, 2, "2026-05-21T10:25:00.000+00:00"));
 }
 
 #[tokio::test]
-async fn the_log_tells_what_was_wrong_with_a_number() {
+async fn the_log_explains_why_a_number_was_refused() {
     let world = World::new().await;
     set(&world, json!({ "text_countries": ["GB", "DE"] })).await;
     ask(&world, "+442079460018").await.refused(422, "number_unreachable");
-    let line = "The number is a fixed line, a premium-rate number or of another kind that takes no texts.";
-    assert_eq!(told(&list(&world, "rule=line_type").await[0], ("number_unreachable", "line_type", line)), Value::Null);
+    let line = "The number is a fixed line, a premium-rate number or of another kind that cannot receive texts.";
+    assert_eq!(explained(&list(&world, "rule=line_type").await[0], ("number_unreachable", "line_type", line)), Value::Null);
     ask(&world, PHONE).await.refused(422, "number_unreachable");
-    let country = "The number's country is not one of those that the store sends texts to.";
-    told(&list(&world, "rule=text_countries").await[0], ("number_unreachable", "text_countries", country));
+    let country = "The store does not send texts to the country of the number.";
+    explained(&list(&world, "rule=text_countries").await[0], ("number_unreachable", "text_countries", country));
 
-    // A number that an account merely lists; a mail takes the text's place.
+    // An account lists the number without having verified it: the code is sent by mail instead.
     set(&world, json!({ "text_countries": [] })).await;
     world.register_with(EMAIL, json!({ "phone": PHONE })).await;
     world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
-    let unproven = "Nobody has proven to own the number; an account merely lists it.";
-    told(&list(&world, "rule=unproven_number").await[0], ("number_unproven", "unproven_number", unproven));
+    let unproven = "The account has not verified the number.";
+    explained(&list(&world, "rule=unproven_number").await[0], ("number_unproven", "unproven_number", unproven));
 
     ask(&world, "hello").await.refused(422, "number_invalid");
     let text = list(&world, "refusal=number_invalid").await[0].clone();
-    told(&text, ("number_invalid", "number_format", "What was typed is not a phone number."));
+    explained(&text, ("number_invalid", "number_format", "The entered text is not a phone number."));
     assert_eq!((&text["number"], &text["number_range"], &text["country"]), (&Value::Null, &Value::Null, &Value::Null));
     let refusal = world.api(Method::GET, "/storefront/int/v1/texts?rule=mood").send().await.refused(422, "parameter_invalid");
     assert!(refusal["detail"].as_str().unwrap().contains("seconds_between_texts"), "{refusal}");
 }
 
 #[tokio::test]
-async fn what_is_no_number_is_written_down_sixty_times_an_hour_at_most() {
+async fn invalid_numbers_are_logged_at_most_sixty_times_an_hour() {
     let world = World::new().await;
     let refused = async || world.count("select count(*) from texts where refusal = 'number_invalid'").await;
     for _ in 0..70 {
         ask(&world, "hello").await.refused(422, "number_invalid");
     }
     assert_eq!(refused().await, 60);
-    // Numbers that can be read are told of all the same.
+    // Refusals of valid numbers are still logged.
     ask(&world, "+442079460018").await.refused(422, "number_unreachable");
     assert_eq!(list(&world, "rule=line_type").await.len(), 1);
     world.pass(TimeDelta::hours(1));
@@ -152,15 +152,15 @@ async fn what_is_no_number_is_written_down_sixty_times_an_hour_at_most() {
 }
 
 #[tokio::test]
-async fn a_pause_tells_the_counts_that_led_to_it() {
+async fn a_pause_is_logged_with_its_counts() {
     let world = World::new().await;
     for number in 0..50 {
         ask(&world, &format!("+1201{}0123", 200 + number)).await.ok(200);
     }
     ask(&world, "+12013000123").await.refused(423, "texts_paused");
-    let reason = "50 codes were texted within ten minutes and only 0 of them used, which looks like SMS pumping: the guard paused the \
-                  store's texts.";
-    let details = told(&list(&world, "rule=pumping").await[0], ("texts_paused", "pumping", reason));
+    let reason = "50 codes were texted within ten minutes, and only 0 of them were used. This indicates SMS pumping, so the SMS guard \
+                  paused the store's texts.";
+    let details = explained(&list(&world, "rule=pumping").await[0], ("texts_paused", "pumping", reason));
     assert_eq!(details, json!({ "texted": 50, "used": 0 }));
 
     world.pass(TimeDelta::minutes(5));
@@ -170,20 +170,20 @@ async fn a_pause_tells_the_counts_that_led_to_it() {
     let texts = list(&world, "rule=texts_paused").await;
     assert_eq!(texts.len(), 2);
     for text in texts {
-        let reason = "The store's texts have been paused since 2026-05-21T10:15:00.000+00:00: 50 codes were texted within ten minutes and only 0 \
-                      of them used.";
+        let reason = "The store's texts have been paused since 2026-05-21T10:15:00.000+00:00: 50 codes were texted within ten minutes, and \
+                      only 0 of them were used.";
         assert_eq!(
-            told(&text, ("texts_paused", "texts_paused", reason)),
+            explained(&text, ("texts_paused", "texts_paused", reason)),
             json!({
                 "paused_at": "2026-05-21T10:15:00.000+00:00",
-                "paused_reason": "50 codes were texted within ten minutes and only 0 of them used",
+                "paused_reason": "50 codes were texted within ten minutes, and only 0 of them were used",
             })
         );
     }
 }
 
 #[tokio::test]
-async fn the_log_tells_which_providers_were_asked_and_what_each_answered() {
+async fn the_log_has_the_error_of_each_provider() {
     let outage = || ResponseTemplate::new(503).set_body_string("<html>oops</html>");
     let said = |provider: &str, answer: &str, detail: &str| json!({ "provider": provider, "answer": answer, "detail": detail });
     let (_first, twilio) = twilio::provider(twilio::refused(401, 20003)).await;
@@ -196,16 +196,16 @@ async fn the_log_tells_which_providers_were_asked_and_what_each_answered() {
     ask(&world, PHONE).await.refused(502, "message_not_sent");
     let text = list(&world, "status=given_back").await[0].clone();
     assert_eq!((&text["number"], &text["used_at"]), (&json!(PHONE), &Value::Null));
-    let reason = "No provider took the text: twilio answered bad_credentials (status 401, error 20003), vonage answered rate_limited \
-                  (error 1), http answered outage (status 503).";
-    let details = told(&text, ("message_not_sent", "provider_answers", reason));
+    let reason = "No SMS provider accepted the text: twilio returned bad_credentials (status 401, error 20003), vonage returned \
+                  rate_limited (error 1), http returned outage (status 503).";
+    let details = explained(&text, ("message_not_sent", "provider_answers", reason));
     let answers = [
         said("twilio", "bad_credentials", "status 401, error 20003"),
         said("vonage", "rate_limited", "error 1"),
         said("http", "outage", "status 503"),
     ];
     assert_eq!(details, json!({ "providers": answers }));
-    // One that was sent has nothing to tell.
+    // A text that was sent has no reason.
     let world = World::new().await;
     ask(&world, PHONE).await.ok(200);
     let text = list(&world, "status=sent").await[0].clone();
@@ -213,17 +213,17 @@ async fn the_log_tells_which_providers_were_asked_and_what_each_answered() {
 }
 
 #[tokio::test]
-async fn the_log_tells_what_a_provider_knows_of_a_number() {
+async fn the_log_has_what_a_provider_reports_about_a_number() {
     for (code, answer) in [(21610, "blocked"), (21614, "landline"), (21211, "unreachable")] {
         let (_provider, settings) = twilio::provider(twilio::refused(400, code)).await;
         let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let world = World::with(&settings).await;
         ask(&world, PHONE).await.refused(422, "number_unreachable");
-        let reason = format!("No provider took the text: twilio answered {answer} (status 400, error {code}).");
-        let details = told(&list(&world, "").await[0], ("number_unreachable", "provider_answers", &reason));
+        let reason = format!("No SMS provider accepted the text: twilio returned {answer} (status 400, error {code}).");
+        let details = explained(&list(&world, "").await[0], ("number_unreachable", "provider_answers", &reason));
         assert_eq!(details["providers"][0]["answer"], answer);
     }
-    // A service of the settings answers in words of its own.
+    // The generic HTTP provider, whose settings define its error codes.
     let (_provider, mut settings) = http::provider(http::refused(400, "landline")).await;
     settings.push(("sms.providers", "http".to_owned()));
     let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
@@ -231,8 +231,8 @@ async fn the_log_tells_what_a_provider_knows_of_a_number() {
     ask(&world, PHONE).await.refused(422, "number_unreachable");
     let answer = list(&world, "rule=provider_answers").await[0]["details"]["providers"][0].clone();
     assert_eq!(answer, json!({ "provider": "http", "answer": "unreachable", "detail": "status 400, landline" }));
-    // Without any provider.
+    // No provider is configured.
     let world = World::with(&[("environment", "production")]).await;
     ask(&world, PHONE).await.refused(422, "texts_unavailable");
-    told(&list(&world, "").await[0], ("texts_unavailable", "no_provider", "No provider of texts is configured."));
+    explained(&list(&world, "").await[0], ("texts_unavailable", "no_provider", "No SMS provider is configured."));
 }

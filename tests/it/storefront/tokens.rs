@@ -67,10 +67,10 @@ async fn every_route_refuses_without_its_store_key() {
 }
 
 #[tokio::test]
-async fn unknown_store_keys_are_limited_for_each_client_and_known_ones_are_not_held_up() {
+async fn unknown_store_keys_are_limited_per_client_and_known_ones_are_not_affected() {
     let world = World::with(&[("storefront.requests_per_minute", "20")]).await;
     let ask = |key: &str, address: &str| world.request(Method::GET, "/storefront/v1/customers/me").key(key).from(address).send();
-    // What is looked up anew each time, because the second that it is remembered is over, is not counted when it is found.
+    // Valid keys whose cache entry has expired are looked up again, and do not count.
     let mut keys = Vec::new();
     for _ in 0..3 {
         keys.push(world.another_store().await.1);
@@ -85,7 +85,7 @@ async fn unknown_store_keys_are_limited_for_each_client_and_known_ones_are_not_h
     let guesses: Vec<_> = (0..200).map(|n| format!("store_{n:032x}")).collect();
     let answers = join_all(guesses.iter().map(|key| ask(key, "203.0.113.9"))).await;
     let unknown = answers.iter().filter(|answer| answer.body["code"] == "store_key_invalid").count();
-    // One in three seconds is given back meanwhile.
+    // One request is regained every three seconds.
     assert!((20..=21 + began.elapsed().as_secs() / 3).contains(&(unknown as u64)), "{unknown}");
     for answer in answers {
         assert_eq!(answer.header("ratelimit-limit"), Some("20"));
@@ -93,7 +93,7 @@ async fn unknown_store_keys_are_limited_for_each_client_and_known_ones_are_not_h
             answer.refused(429, "rate_limited");
         }
     }
-    // Whoever is remembered, or comes from elsewhere, is not affected.
+    // Cached keys and clients in other networks are not affected.
     ask(&keys[0], "203.0.113.9").await.refused(401, "customer_token_invalid");
     ask(&guesses[0], "203.0.113.10").await.refused(401, "store_key_invalid");
 }
@@ -108,7 +108,7 @@ async fn every_signed_in_route_refuses_without_a_token() {
 }
 
 #[tokio::test]
-async fn nobody_on_its_way_may_keep_an_answer() {
+async fn responses_must_not_be_cached() {
     let world = World::new().await;
     let code = world.creation_code(EMAIL).await;
     let login = world.open_account(EMAIL, &code).await;
@@ -136,7 +136,7 @@ async fn open_routes_ignore_a_bad_token() {
 }
 
 #[tokio::test]
-async fn bad_forms_of_a_good_token_are_refused() {
+async fn malformed_variants_of_a_valid_token_are_refused() {
     let world = World::new().await;
     let good = token(&world.register(EMAIL).await);
     let other = token(&world.register("bob@example.com").await);
@@ -269,7 +269,7 @@ async fn a_sign_in_revoked_while_it_is_in_use_ends_at_once() {
 }
 
 #[tokio::test]
-async fn a_token_of_a_megabyte_is_hung_up_on() {
+async fn a_token_of_one_megabyte_closes_the_connection() {
     let world = World::new().await;
     let (answers, mut questions) = TcpStream::connect(world.address).await.unwrap().into_split();
     let head = format!("GET /storefront/v1/customers/me HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\n", world.store_key);

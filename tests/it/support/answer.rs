@@ -17,7 +17,7 @@ impl Answer {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let bytes = response.bytes().await.unwrap();
         let answer = Self { status, headers, body: serde_json::from_slice(&bytes).unwrap_or(Value::Null) };
-        assert_eq!(answer.headers["x-request-id"].len(), 32, "every answer has the id of its request: {answer:?}");
+        assert_eq!(answer.headers["x-request-id"].len(), 32, "every response has a request id: {answer:?}");
         if status >= 400 {
             answer.is_a_problem();
         }
@@ -32,7 +32,7 @@ impl Answer {
         assert_eq!(body["type"], format!("/problems/{}", body["code"].as_str().unwrap()));
         assert!(body["title"].is_string() && body["detail"].is_string(), "{self:?}");
         assert_eq!(body["error"], body["detail"]);
-        assert!(body.get("fields").is_none() || body["code"] == "body_invalid", "only a body has wrong members: {self:?}");
+        assert!(body.get("fields").is_none() || body["code"] == "body_invalid", "only `body_invalid` has `fields`: {self:?}");
         assert!(body["errors"].as_array().unwrap().iter().all(Value::is_string), "{self:?}");
         assert_eq!(self.headers["x-request-id"], body["request_id"].as_str().unwrap());
         let wait = self.headers.get("retry-after").map(|wait| wait.to_str().unwrap().parse::<u64>().unwrap());

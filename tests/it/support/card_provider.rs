@@ -109,8 +109,8 @@ impl Respond for Clerk {
         }
         let form: Form = form_urlencoded::parse(&request.body).into_owned().collect();
         let key = header(request, "idempotency-key").to_owned();
-        if let Some((asked, answer, from)) = desk.answered.get(&key) {
-            return match (asked == &form, *from <= Instant::now()) {
+        if let Some((known_form, answer, from)) = desk.answered.get(&key) {
+            return match (known_form == &form, *from <= Instant::now()) {
                 (false, _) => refusal(400, "idempotency_error", json!({})),
                 (true, false) => refusal(409, "idempotency_error", json!({ "code": "idempotency_key_in_use" })),
                 (true, true) => ResponseTemplate::new(200).set_body_json(answer),

@@ -179,7 +179,7 @@ pub fn claims_of_b(world: &World, subject: &str) -> Value {
     another(&json!({ "iss": "https://b.example", "aud": APP, "azp": APP, "sub": subject, "iat": now, "exp": now + 3_600 }))
 }
 
-/// The claims of another token that says the same: each token signs in once.
+/// The same claims with a new `jti`, because each token can be used for one sign-in only.
 pub fn another(claims: &Value) -> Value {
     static TOKENS: AtomicU64 = AtomicU64::new(0);
     with(claims, json!({ "jti": TOKENS.fetch_add(1, Ordering::Relaxed).to_string() }))

@@ -23,8 +23,8 @@ pub async fn check(client: &Client, method: &Method, url: &Url, answer: &Answer)
     let response = &operation["responses"][answer.status.to_string()];
     if answer.status >= 400 {
         let code = answer.body["code"].as_str().unwrap();
-        let is_told = response["description"].as_str().is_some_and(|sentences| sentences.contains(&format!("`{code}`: ")));
-        assert!(is_told || ANYWHERE.contains(&code), "{method} {url} is not said to refuse with {code}");
+        let is_documented = response["description"].as_str().is_some_and(|sentences| sentences.contains(&format!("`{code}`: ")));
+        assert!(is_documented || ANYWHERE.contains(&code), "{code} is not documented for {method} {url}");
         return;
     }
     let mut schema = closed(&response["content"]["application/json"]["schema"]);
@@ -39,9 +39,9 @@ pub async fn check(client: &Client, method: &Method, url: &Url, answer: &Answer)
 fn operation<'a>(document: &'a Value, method: &Method, path: &str) -> Option<&'a Value> {
     let paths = document["paths"].as_object().unwrap();
     let is_at = |documented: &str| {
-        let (documented, asked) = (documented.split('/'), path.split('/'));
-        documented.clone().count() == asked.clone().count()
-            && documented.zip(asked).all(|(documented, asked)| documented == asked || documented.starts_with('{'))
+        let (documented, requested) = (documented.split('/'), path.split('/'));
+        documented.clone().count() == requested.clone().count()
+            && documented.zip(requested).all(|(documented, requested)| documented == requested || documented.starts_with('{'))
     };
     let item = paths.get(path).or_else(|| paths.iter().find(|(documented, _)| is_at(documented)).map(|(_, item)| item))?;
     item.get(method.as_str().to_lowercase())

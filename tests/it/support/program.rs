@@ -47,7 +47,7 @@ impl Service {
         Self::started_by(portico(&["serve", "--no-worker"], settings)).await
     }
 
-    /// A service started with these limits of open files, soft and hard.
+    /// A service with these soft and hard limits of open files.
     #[cfg(target_os = "linux")]
     pub async fn start_with_open_files((soft, hard): (u32, u32), settings: &[(&str, &str)]) -> Self {
         let mut command = Command::new("prlimit");
@@ -70,12 +70,12 @@ impl Service {
         panic!("the service did not start: {}", log.lock().unwrap());
     }
 
-    /// What it has logged so far.
+    /// The log of the service so far.
     pub fn log(&self) -> String {
         self.log.lock().unwrap().clone()
     }
 
-    /// The processor time that all its threads have spent.
+    /// The processor time used by all threads of the service.
     #[cfg(target_os = "linux")]
     pub fn processor_time(&self) -> Duration {
         let spent = self.threads().map(|thread| {
@@ -85,7 +85,7 @@ impl Service {
         spent.sum()
     }
 
-    /// How many of its threads have a name that begins like this.
+    /// The number of threads of the service whose name starts with `beginning`.
     #[cfg(target_os = "linux")]
     pub fn threads_named(&self, beginning: &str) -> usize {
         let names = self.threads().map(|thread| std::fs::read_to_string(thread.join("comm")).unwrap_or_default());

@@ -1,4 +1,4 @@
-//! The routes below `…/int/v1`: the kinds of records that have them, and those beside.
+//! The routes below `…/int/v1`: those of the kinds of records, and all others.
 
 use reqwest::Method;
 

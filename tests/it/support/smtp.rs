@@ -1,4 +1,4 @@
-//! A mail server that keeps what it is sent, or refuses it.
+//! A mail server that stores or refuses the mails it receives.
 
 use std::future::pending;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ pub struct SmtpSink {
 }
 
 impl SmtpSink {
-    /// A server that takes every mail, or none.
+    /// A server that accepts every mail, or refuses every mail.
     pub async fn start(refuses: bool) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let sink = Self {
@@ -42,17 +42,17 @@ impl SmtpSink {
         format!("smtp://{}", self.address)
     }
 
-    /// Whether it refuses mails from now on.
+    /// Sets whether the server refuses mails.
     pub fn refuse(&self, refuses: bool) {
         self.refuses.store(refuses, Ordering::Relaxed);
     }
 
-    /// From now on it takes mails and never says so.
+    /// From now on the server receives mails but does not respond.
     pub fn fall_silent(&self) {
         self.silent.store(true, Ordering::Relaxed);
     }
 
-    /// Every mail as it came, headers first.
+    /// Every mail as received, with its headers.
     pub fn mails(&self) -> Vec<String> {
         self.mails.lock().unwrap().clone()
     }
@@ -86,10 +86,10 @@ impl SmtpSink {
     }
 }
 
-/// The code in a mail: the one word of it that is six digits.
+/// The code in a mail: the only word of six digits.
 pub fn code_in(mail: &str) -> String {
     let text = mail.split_once("\n\n").expect("a mail has a body").1;
     let words = text.split(|character: char| !character.is_ascii_alphanumeric());
     let code = words.into_iter().find(|word| word.len() == 6 && word.bytes().all(|byte| byte.is_ascii_digit()));
-    code.expect("there is a code in the mail").to_owned()
+    code.expect("the mail contains a code").to_owned()
 }

@@ -114,7 +114,7 @@ impl World {
         tenant: Tenant,
     ) -> Self {
         let application_key = ApplicationKey::parse(&application_key_setting.as_str().into()).unwrap();
-        // Both ends of every connection are in this process.
+        // Both ends of every connection are in this process, which needs two descriptors per connection.
         open_files::raise_limit().unwrap();
         let usual = [
             ("environment", "development"),

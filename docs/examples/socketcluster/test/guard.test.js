@@ -1,11 +1,11 @@
-// What the guard does between two answers, seen with a server that is played.
+// The guard between two authorization requests, tested with a mock server.
 
 import assert from 'node:assert/strict';
 import test from 'node:test';
 
 import { guard } from '../guard.js';
 
-/** Puts the guard in front of a server, and gives what hands it actions. */
+/** Adds the guard to a mock server and returns a function that passes an action to the guard. */
 function guarded() {
   const middleware = {};
   guard(
@@ -17,14 +17,14 @@ function guarded() {
     },
     { portico: 'http://portico.example', key: 'k'.repeat(32) },
   );
-  // Whether the action was allowed.
+  // Resolves to whether the guard allowed the action.
   return (kind, action) => new Promise((resolve) => {
     const verdict = { allow: () => resolve(true), block: () => resolve(false) };
     middleware[kind]([{ SUBSCRIBE: 'subscribe', PUBLISH_IN: 'publish', AUTHENTICATE: 'authenticate', ...action, ...verdict }]);
   });
 }
 
-test('what a token was allowed counts for no other token that comes meanwhile', async (context) => {
+test('a permission does not apply to a token that replaces its token during the request', async (context) => {
   let answerOld;
   const oldAnswer = new Promise((resolve) => { answerOld = resolve; });
   const asked = [];
@@ -46,7 +46,7 @@ test('what a token was allowed counts for no other token that comes meanwhile', 
   assert.deepEqual(asked, ['old', 'new']);
 });
 
-test('an answer counts for its token as long as it says', async (context) => {
+test('a permission applies to its token until its TTL has passed', async (context) => {
   const fetch = context.mock.method(globalThis, 'fetch', async () => ({ ok: true, json: async () => ({ allow: true, ttl: 60 }) }));
   const act = guarded();
   const message = { socket: { signedAuthToken: 'own' }, channel: 'order.1' };

@@ -1,4 +1,4 @@
-// What customers and the shop do before the socket server comes in.
+// The requests of customers and of the shop to Portico.
 
 async function post(url, key, body, headers = {}) {
   const answer = await fetch(url, {

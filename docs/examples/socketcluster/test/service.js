@@ -1,4 +1,4 @@
-// Portico itself, started for the test with a PostgreSQL of its own.
+// Starts Portico for the test, with its own PostgreSQL.
 
 import { spawn, execFileSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
@@ -7,17 +7,17 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
 const PROGRAM = process.env.PORTICO;
-if (!PROGRAM) throw new Error('PORTICO has to be the path of the program');
+if (!PROGRAM) throw new Error('PORTICO must be set to the path of the program');
 
-// What all instances of this test have in common.
+// The settings that all instances share.
 const dataDir = mkdtempSync(join(tmpdir(), 'portico-socketcluster-'));
-// As root the database runs as somebody else, who has to get through.
+// If the test runs as root, the database runs as another account, which needs access to the directory.
 chmodSync(dataDir, 0o755);
 const common = { ...process.env, PORTICO_ENVIRONMENT: 'development', PORTICO_DEV__DATA_DIR: dataDir, PORTICO_HTTP__LISTEN: '127.0.0.1:0' };
 
 const running = [];
 
-/** Starts an instance; the first one brings the database. Gives its address and the demonstration company's keys. */
+/** Starts an instance. The first one starts the database. Returns its address and the keys of the demonstration company. */
 export async function startPortico(settings = {}) {
   const program = spawn(PROGRAM, ['serve'], { env: { ...common, ...settings }, stdio: ['ignore', 'pipe', 'inherit'] });
   running.push(program);
@@ -31,7 +31,7 @@ export async function startPortico(settings = {}) {
   return { ...JSON.parse(execFileSync(PROGRAM, ['demo', '--json'], { env: common })), url };
 }
 
-/** Ends every instance, the one with the database last. */
+/** Stops every instance, the one with the database last. */
 export async function stopAll() {
   for (const program of running.reverse()) {
     const ended = new Promise((resolve) => program.once('exit', resolve));

@@ -10,7 +10,7 @@ import { changeOrder, createDriver, createOrder, logOut, register } from './peop
 import { startPortico, stopAll } from './service.js';
 
 const KEY = 'rPZb7eP1iXhUe1dZb3Zq5mKxkq8mCk0wB0r9G2yQz0M=';
-// Seconds a token lives, and an answer holds, in this test.
+// The validity of a token and of a decision in this test, in seconds.
 const LIFETIME = 4;
 const ANSWER_LIFETIME = 1;
 
@@ -41,7 +41,7 @@ after(async () => {
   await stopAll();
 });
 
-// Ada's app, or Bob's: it renews its token by itself.
+// The app of a customer. It renews its token automatically.
 function appOf({ customerToken }, instance = portico, at = server) {
   const address = { hostname: '127.0.0.1', port: at.httpServer.address().port, secure: false };
   const socket = connect({ portico: instance.url, storeKey: instance.store_key, customerToken, server: address });
@@ -49,7 +49,7 @@ function appOf({ customerToken }, instance = portico, at = server) {
   return socket;
 }
 
-// An app that never renews the one token it has, or has none.
+// An app with one token that it never renews, or without a token.
 async function forgetfulAppOf(customer) {
   let token = null;
   if (customer) {
@@ -63,7 +63,7 @@ async function forgetfulAppOf(customer) {
   return socket;
 }
 
-// Subscribes; gives the channel once the server has agreed, or throws its refusal.
+// Subscribes and returns the channel once the server has accepted, or throws the error of the server.
 async function follow(socket, name) {
   const channel = socket.subscribe(name);
   const agreed = channel.listener('subscribe').once();
@@ -74,13 +74,13 @@ async function follow(socket, name) {
 
 const refusedBecause = (reason) => (error) => (assert.equal(error.name, reason), true);
 
-// What waits for something that never comes has failed.
-const story = (name, told) => test(name, { timeout: 20_000 }, told);
+// A test that waits longer than the timeout has failed.
+const story = (name, run) => test(name, { timeout: 20_000 }, run);
 
 // The next message on a channel, or undefined if none comes soon.
 const next = (channel) => Promise.race([channel.once(), wait(1500, undefined, { ref: false })]);
 
-story('an own order is followed, under both spellings of its id', async () => {
+story('a customer can subscribe to an own order, under both forms of its id', async () => {
   const socket = appOf(ada);
   for (const id of [ofAda.id, ofAda.uuid]) {
     const channel = await follow(socket, `order.${id}`);
@@ -92,7 +92,7 @@ story('an own order is followed, under both spellings of its id', async () => {
   assert.equal(socket.authState, socket.AUTHENTICATED);
 });
 
-story('what is somebody else\'s is refused', async () => {
+story('a subscription to the channel of another customer is refused', async () => {
   const socket = appOf(ada);
   for (const channel of [`order.${ofBob.id}`, `order.${ofBob.uuid}`, `customer.${bob.id}`]) {
     await assert.rejects(follow(socket, channel), refusedBecause('not_own'));
@@ -100,7 +100,7 @@ story('what is somebody else\'s is refused', async () => {
   await assert.rejects(follow(socket, 'everything'), refusedBecause('channel_unknown'));
 });
 
-story('nothing is followed without a token', async () => {
+story('a subscription without a token is refused', async () => {
   const socket = await forgetfulAppOf(null);
   await assert.rejects(follow(socket, `order.${ofAda.id}`), refusedBecause('no_token'));
 });
@@ -123,14 +123,14 @@ story('an expired token\'s open subscription is dropped', async () => {
   await assert.rejects(follow(socket, `order.${ofAda.id}`), refusedBecause('no_token'));
 });
 
-story('an expired token\'s open subscription is dropped even if nothing is said on it', async () => {
+story('an expired token\'s open subscription ends even without a message', async () => {
   const socket = await forgetfulAppOf(bob);
   const channel = await follow(socket, `order.${ofBob.id}`);
   // The server notices at its next ping, every eight seconds.
   assert.deepEqual(await channel.listener('kickOut').once(), { message: 'no_token' });
 });
 
-story('an app that renews its token goes on listening', async () => {
+story('an app that renews its token keeps its subscriptions', async () => {
   const socket = appOf(ada);
   const channel = await follow(socket, `order.${ofAda.id}`);
   await wait((LIFETIME + 1) * 1000);
@@ -139,7 +139,7 @@ story('an app that renews its token goes on listening', async () => {
   assert.deepEqual(await message, { status: 'still there' });
 });
 
-story('a driver is followed until the order is over', async () => {
+story('a subscription to a driver ends with the order', async () => {
   const socket = appOf(ada);
   const channel = await follow(socket, `driver.${driver.id}`);
   await changeOrder(portico, ofAda, { status: 'cancelled' });
@@ -153,7 +153,7 @@ story('a driver is followed until the order is over', async () => {
   await follow(socket, `order.${ofAda.id}`);
 });
 
-story('a revoked sign-in listens no longer than an answer holds', async () => {
+story('a revoked session loses its subscription when the decision expires', async () => {
   const eve = await register(portico, 'eve@socket.example');
   const socket = appOf(eve);
   const channel = await follow(socket, `customer.${eve.id}`);
@@ -164,7 +164,7 @@ story('a revoked sign-in listens no longer than an answer holds', async () => {
   assert.equal((await kicked).message, 'signed_out');
 });
 
-story('while Portico is away nothing new is followed', async () => {
+story('new subscriptions are refused while Portico is unavailable', async () => {
   const lonely = await start({ port: 0, portico: 'http://127.0.0.1:9', key: KEY });
   try {
     await assert.rejects(follow(appOf(ada, portico, lonely), `order.${ofAda.id}`), refusedBecause('portico_unavailable'));
@@ -175,7 +175,7 @@ story('while Portico is away nothing new is followed', async () => {
   }
 });
 
-story('an instance without socket authentication answers 404, and the app connects without a token', async () => {
+story('without socket authentication, Portico responds with 404 and the app connects without a token', async () => {
   const socket = appOf(ada, plain, open);
   const channel = await follow(socket, `order.${ofAda.id}`);
   assert.equal(socket.authState, socket.UNAUTHENTICATED);

@@ -39,9 +39,9 @@ pub struct Settings {
     /// The value of `{from}`.
     #[serde(deserialize_with = "settings::optional")]
     pub from: Option<String>,
-    /// Responses which mean that the text was taken.
+    /// Responses that mean that the text was accepted.
     pub taken: Sign,
-    /// Responses which mean that the number receives no texts. Checked before `taken`.
+    /// Responses that mean that the number cannot receive texts. Checked before `taken`.
     pub unreachable: Sign,
     /// The timeout of a request. A text without a response counts as sent.
     #[serde(deserialize_with = "settings::time")]

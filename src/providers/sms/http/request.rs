@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_service_could_read_is_refused_at_the_start() {
+    fn invalid_request_templates_are_refused_at_startup() {
         let refused = |url: &str, body: &str| shape(url, body, Format::Json).err().unwrap();
         assert!(refused(URL, r#"{"to":"{to}","text":{text}}"#).contains("is not valid JSON"));
         assert!(refused(URL, r#"{"to":"{to}"}"#).contains("{text}"));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_header_is_named_by_its_line_alone() {
+    fn a_bad_header_is_named_by_its_line_only() {
         let read = headers(&"Authorization: Bearer s3cret: x, y\n\nX-Account: 42\n".into()).unwrap();
         assert_eq!((read["authorization"].as_bytes(), read["x-account"].as_bytes()), (&b"Bearer s3cret: x, y"[..], &b"42"[..]));
         let refused = headers(&"X-Account: 42\nBearer s3cret".into()).unwrap_err().to_string();

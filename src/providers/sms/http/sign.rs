@@ -40,7 +40,7 @@ impl Sign {
         status && value && !says_nothing
     }
 
-    /// Which of the values stands in the answer.
+    /// The configured value that the response contains, if any.
     pub(super) fn value_in(&self, answer: &Answer) -> Option<&str> {
         let found = at(self.pointer.as_ref()?, answer)?;
         self.values.iter().map(String::as_str).find(|value| *value == found)

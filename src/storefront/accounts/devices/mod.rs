@@ -58,7 +58,7 @@ async fn register(
         token: SealedToken::new(&storefront.application_key, &token),
     };
     let registered = queries::upsert_device(&mut *storefront.pool.acquire().await?, &device, storefront.clock.now()).await?;
-    // The sign-in may have come from the cache, and its account may be closed by now.
+    // The session may have come from the cache, and the account may have been closed since.
     let id = registered.ok_or(ProblemCode::CustomerTokenInvalid)?;
     Ok(Json(json!({ "status": "ok", "device": id })))
 }

@@ -7,7 +7,7 @@ use crate::kernel::crypto::{ApplicationKey, CannotOpen, sha256};
 /// SHA-256 of a token.
 pub(super) type Digest = [u8; 32];
 
-/// A token as it is stored.
+/// A token in the form in which it is stored.
 pub(super) struct SealedToken {
     pub(super) digest: Digest,
     pub(super) sealed: Vec<u8>,
@@ -26,7 +26,7 @@ pub(super) fn open(key: &ApplicationKey, digest: &[u8], sealed: &[u8]) -> Result
     String::from_utf8(opened.expose_secret().to_vec()).map_err(|_| CannotOpen)
 }
 
-/// Bound to the digest, which stays the same when the device is reassigned to another customer.
+/// The encryption context. It contains the digest, which does not change when the device is reassigned to another customer.
 fn context(digest: &[u8]) -> String {
     format!("push token {}", hex::encode(digest))
 }

@@ -64,7 +64,7 @@ pub(in crate::storefront) async fn forget_devices(conn: &mut PgConnection, custo
     Ok(())
 }
 
-/// Every device of a customer, with its token, for the customer.
+/// Returns every device of a customer with its token in plain text, for the export.
 pub(in crate::storefront) async fn list_devices(
     conn: &mut PgConnection,
     key: &ApplicationKey,

@@ -61,7 +61,7 @@ async fn try_to_sign_in(
 ) -> Result<Option<SignedIn>, Problem> {
     let (store, now) = (attempt.store, storefront.clock.now());
     let mut tx = storefront.pool.begin().await?;
-    // Before anything is locked: parallel requests with the same token wait here. It is undone when the sign-in does not succeed.
+    // Before any lock is taken: parallel requests with the same token wait here. A rollback undoes it if the sign-in fails.
     if let Some(token) = &identity.token
         && !queries::use_token(&mut tx, store.id, token).await?
     {
@@ -75,7 +75,7 @@ async fn try_to_sign_in(
         },
     };
     let Some((customer, lost)) = found else { return Ok(None) };
-    // The account is locked now, and a password reset that came first has dropped the link.
+    // The account is locked now. A password reset that committed before has deleted the link.
     if queries::find_linked(&mut tx, store.id, identity).await? != Some(customer.id) {
         return Ok(None);
     }

@@ -174,7 +174,7 @@ fn read<T: DeserializeOwned>(mut body: Map<String, Value>, name: &RouteName, neu
     if let Some(id) = body.remove(&user_id_member(&name.to_string()))
         && body.insert(neutral.to_owned(), id).is_some()
     {
-        return Err(FieldErrors::one(neutral, format!("{neutral} is given under both of its names.")));
+        return Err(FieldErrors::one(neutral, format!("{neutral} must not be sent under both of its names.")));
     }
     json::from_value(Value::Object(body))
 }

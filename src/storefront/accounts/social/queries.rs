@@ -1,4 +1,4 @@
-//! The SQL of provider links and of the tokens that were used.
+//! The SQL of provider links and used identity tokens.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::providers::identity::{PresentedToken, VerifiedIdentity};
 
-/// Uses an identity token up; `false` when it was used in this store before. A parallel use of the same token is waited for.
+/// Marks an identity token as used. Returns `false` if it was used in this store before. Waits for a parallel use of the same token.
 pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &PresentedToken) -> Result<bool, sqlx::Error> {
     let used = sqlx::query!(
         "insert into used_identity_tokens (store_id, digest, expires_at) values ($1, $2, $3)
@@ -20,7 +20,7 @@ pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &P
     Ok(used.rows_affected() == 1)
 }
 
-/// Drops the tokens that are too old to be used again.
+/// Deletes the tokens that have expired.
 pub(in crate::storefront) async fn sweep_tokens(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from used_identity_tokens where expires_at < $1", now).execute(conn).await?;
     Ok(())

@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn a_layout_without_a_place_for_the_words_is_refused() {
+    fn a_layout_without_a_placeholder_for_the_body_is_refused() {
         assert!(matches!(Layout::check("<p>{subject}</p>"), Err(Fault::Lacks("body"))));
         assert!(matches!(Layout::check("<p>{body}{code}</p>"), Err(Fault::Placeholder(_))));
     }

@@ -107,7 +107,7 @@ impl Messages {
         self.phrasebook(occasion.store.id).mail(occasion)
     }
 
-    /// What the mail says that tells of a change.
+    /// The subject and the body of the notice of a change.
     pub(in crate::storefront) fn notice(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice) -> Mail {
         self.phrasebook(store.id).notice(store, languages, notice)
     }

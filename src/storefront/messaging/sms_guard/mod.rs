@@ -1,7 +1,7 @@
 //! The SMS guard: the checks that every text passes before it causes costs (`docs/specification/decisions.md`, section 5).
 //!
-//! Each row of `texts` is a text that the guard allowed, one that no provider took, or one that was refused; the last two with the reason
-//! ([`TextRefusal`]).
+//! Each row of `texts` is a text that the guard allowed, one that no provider accepted, or one that the guard refused. The last two
+//! have a reason ([`TextRefusal`]).
 //!
 //! To allow a text, the guard locks the store's row, counts the texts of the last 24 hours, judges ([`rules`], a pure function)
 //! and inserts a row, all in the transaction that issues the code. Parallel requests therefore cannot pass the limits together,
@@ -25,9 +25,9 @@ pub(in crate::storefront) use queries::{forget_leavers, forget_texts, list_conve
 pub(in crate::storefront) use refusal::{RULES, TextRefusal};
 pub(in crate::storefront) use rules::Recipient;
 
-/// What is no number is written down so often for one store in an hour: there is nobody to be found behind more of it, and it must not fill
-/// the log.
-const UNREADABLE_NUMBERS: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
+/// Limits the log entries for invalid numbers, per store. Such an entry has no number that an operator could investigate, and many of
+/// them would fill the log.
+const INVALID_NUMBERS: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
 
 /// Parses the phone number for a text. While texts are paused, the refusal is `Paused` and not `NumberInvalid`: the first rule
 /// comes first here too.
@@ -74,7 +74,7 @@ pub(in crate::storefront) async fn note_refusal(
         tracing::warn!(%store, reason, "the SMS guard paused the texts of a store");
         queries::pause(&mut tx, store, &reason, now).await?;
     }
-    if number.is_some() || rate_limit::hit(&mut tx, &format!("unreadable numbers:{store}"), UNREADABLE_NUMBERS, now).await?.allowed {
+    if number.is_some() || rate_limit::hit(&mut tx, &format!("unreadable numbers:{store}"), INVALID_NUMBERS, now).await?.allowed {
         queries::insert_refused(&mut tx, store, number, refusal, now).await?;
     }
     tx.commit().await

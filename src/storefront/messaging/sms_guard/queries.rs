@@ -130,7 +130,7 @@ pub(super) async fn insert_refused(
     Ok(())
 }
 
-/// Takes back the count of a text that no provider took.
+/// Takes back the count of a text that no provider accepted, and stores the reason.
 pub(in crate::storefront) async fn take_back(conn: &mut PgConnection, code: Uuid, refusal: &TextRefusal) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update texts set status = 'given_back', refusal = $2, rule = $3, reason = $4, details = $5 where code_id = $1 and status = 'sent'",

@@ -1,4 +1,4 @@
-//! Why a text was not sent: what the customer is answered, and what the log of texts tells operators.
+//! The reasons why a text is not sent: the problem for the customer, and the entry in the log of texts for operators.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use crate::kernel::clock::{seconds_until, timestamp};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::sms::TextNotSent;
 
-/// How long a caller is told to wait while texts are paused; the pause itself lasts until somebody lifts it.
+/// The `Retry-After` while texts are paused. The pause itself lasts until an operator ends it.
 const PAUSE_SECONDS: u64 = 600;
 
 /// The closed list of [`TextRefusal::rule`].
@@ -29,54 +29,54 @@ pub(in crate::storefront) const RULES: &[&str] = &[
     "provider_answers",
 ];
 
-/// Why a text is not sent. Its text is the sentence for operators; customers read that of the problem.
+/// The reason why a text is not sent. Its `Display` text is the sentence for operators. Customers get the text of the problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(in crate::storefront) enum TextRefusal {
     #[error("The store's texts have been paused since {}: {}.", timestamp(.0.since), .0.reason)]
     Paused(Pause),
     #[error(
-        "{texted} codes were texted within ten minutes and only {used} of them used, which looks like SMS pumping: the guard paused the \
-         store's texts."
+        "{texted} codes were texted within ten minutes, and only {used} of them were used. This indicates SMS pumping, so the SMS guard \
+         paused the store's texts."
     )]
     Pumping { texted: i64, used: i64 },
-    #[error("What was typed is not a phone number.")]
+    #[error("The entered text is not a phone number.")]
     NumberInvalid,
-    #[error("The number is a fixed line, a premium-rate number or of another kind that takes no texts.")]
+    #[error("The number is a fixed line, a premium-rate number or of another kind that cannot receive texts.")]
     LineNotForTexts,
-    #[error("The number's country is not one of those that the store sends texts to.")]
+    #[error("The store does not send texts to the country of the number.")]
     CountryNotServed,
-    #[error("Nobody has proven to own the number; an account merely lists it.")]
+    #[error("The account has not verified the number.")]
     NumberUnproven,
     #[error("{0}")]
     LimitReached(LimitReached),
-    #[error("No provider of texts is configured.")]
+    #[error("No SMS provider is configured.")]
     Unavailable,
-    #[error("{}", of_answers(.0))]
+    #[error("{}", describe_answers(.0))]
     NotTaken(TextNotSent),
 }
 
-/// Since when a store's texts are paused, and why.
+/// The start of a pause of a store's texts, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::storefront) struct Pause {
     pub(super) since: DateTime<Utc>,
     pub(super) reason: String,
 }
 
-/// A limit of the store that has no room for another text.
+/// A limit of the store that does not allow another text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::storefront) struct LimitReached {
     pub(super) limit: Limit,
-    /// What the setting allows: seconds for [`Limit::BetweenTexts`], else a number of texts or of phone numbers.
+    /// The value of the setting: seconds for [`Limit::BetweenTexts`], otherwise a number of texts or of phone numbers.
     pub(super) allowed: i64,
-    /// What the guard counted, in the same unit.
+    /// The value that the guard counted, in the same unit.
     pub(super) seen: i64,
-    /// When there is room again.
+    /// When the limit allows another text.
     pub(super) until: DateTime<Utc>,
-    /// The same in whole seconds from the refusal.
+    /// Whole seconds from the refusal until then.
     pub(super) seconds: u64,
 }
 
-/// The limits of a store, each the setting of the same name.
+/// The limits of a store. Each corresponds to a setting ([`Limit::setting`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::storefront) enum Limit {
     BetweenTexts,
@@ -96,15 +96,17 @@ impl fmt::Display for LimitReached {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { limit, allowed, seen, until, .. } = self;
         match limit {
-            Limit::BetweenTexts => write!(f, "The last text to the number was sent {seen} seconds before, and {allowed} have to pass")?,
-            Limit::PerNumberAndHour => write!(f, "{seen} texts were sent to the number within an hour, and {allowed} are allowed")?,
-            Limit::PerNumberAndDay => write!(f, "{seen} texts were sent to the number within a day, and {allowed} are allowed")?,
-            Limit::NumbersPerRange => {
-                write!(f, "{seen} other numbers of the range were texted within ten minutes, and {allowed} are allowed")?;
+            Limit::BetweenTexts => {
+                write!(f, "The last text to the number was sent {seen} seconds earlier; the minimum interval is {allowed} seconds.")?;
             }
-            Limit::PerDay => write!(f, "The store sent {seen} texts within a day, and {allowed} are allowed")?,
+            Limit::PerNumberAndHour => write!(f, "Texts sent to the number within one hour: {seen}; the limit is {allowed}.")?,
+            Limit::PerNumberAndDay => write!(f, "Texts sent to the number within 24 hours: {seen}; the limit is {allowed}.")?,
+            Limit::NumbersPerRange => {
+                write!(f, "Other numbers of the range texted within ten minutes: {seen}; the limit is {allowed}.")?;
+            }
+            Limit::PerDay => write!(f, "Texts sent by the store within 24 hours: {seen}; the limit is {allowed}.")?,
         }
-        write!(f, "; there is room again at {}.", timestamp(*until))
+        write!(f, " The next text is allowed at {}.", timestamp(*until))
     }
 }
 
@@ -142,12 +144,12 @@ impl TextRefusal {
         }
     }
 
-    /// The problem's code, as the log keeps it.
+    /// The code of the problem, for the log.
     pub(super) fn name(&self) -> &'static str {
         self.code().as_str()
     }
 
-    /// The rule that refused, one of [`RULES`]; a limit has the name of its setting.
+    /// The rule that refused the text, one of [`RULES`]. A limit has the name of its setting.
     pub(super) fn rule(&self) -> &'static str {
         match self {
             Self::Paused(_) => "texts_paused",
@@ -162,7 +164,7 @@ impl TextRefusal {
         }
     }
 
-    /// What the rule saw, where there is more to tell than the rule itself.
+    /// The values that the rule decided on, if it has any.
     pub(super) fn details(&self) -> Option<Value> {
         match self {
             Self::Paused(Pause { since, reason }) => Some(json!({ "paused_at": timestamp(*since), "paused_reason": reason })),
@@ -192,9 +194,9 @@ impl From<TextRefusal> for Problem {
     }
 }
 
-fn of_answers(TextNotSent { answers }: &TextNotSent) -> String {
-    let providers = answers.iter().map(|answer| format!("{} answered {} ({})", answer.provider, answer.answer.as_str(), answer.detail));
-    format!("No provider took the text: {}.", providers.collect::<Vec<_>>().join(", "))
+fn describe_answers(TextNotSent { answers }: &TextNotSent) -> String {
+    let providers = answers.iter().map(|answer| format!("{} returned {} ({})", answer.provider, answer.answer.as_str(), answer.detail));
+    format!("No SMS provider accepted the text: {}.", providers.collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]
@@ -202,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_rule_is_in_the_closed_list_and_every_word_of_it_is_one() {
+    fn the_closed_list_contains_exactly_the_rules() {
         let (at, limits) = (DateTime::UNIX_EPOCH, [Limit::BetweenTexts, Limit::PerNumberAndHour, Limit::PerNumberAndDay]);
         let limits = limits.into_iter().chain([Limit::NumbersPerRange, Limit::PerDay]);
         let mut refusals = vec![

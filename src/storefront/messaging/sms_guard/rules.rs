@@ -153,7 +153,7 @@ mod tests {
         Some(Pause { since: NOW, reason: "by hand".to_owned() })
     }
 
-    /// The answer to the customer, and the rule behind it.
+    /// The code of the customer's problem, and the rule that refused the text.
     fn refusal(limits: &Limits, history: &History, number: &str) -> Option<(&'static str, &'static str)> {
         judge(limits, history, &to(number), true, NOW).err().map(|refusal| (refusal.name(), refusal.rule()))
     }
@@ -204,8 +204,8 @@ mod tests {
         ] {
             assert_eq!(refusal(limits, history, number), expected, "{what}");
         }
-        let nobody = judge(&limits(), &none, &to(MOBILE), false, NOW);
-        assert_eq!(nobody, Err(TextRefusal::Unavailable));
+        let unavailable = judge(&limits(), &none, &to(MOBILE), false, NOW);
+        assert_eq!(unavailable, Err(TextRefusal::Unavailable));
         let unproven = |limits: &Limits| judge(limits, &none, &Recipient { is_unproven: true, ..to(MOBILE) }, true, NOW);
         assert_eq!(
             (unproven(&limits()), unproven(&paused)),
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_of_none_lets_none_through() {
+    fn a_limit_of_zero_allows_nothing() {
         let none = History::default();
         for (limits, refused) in [
             (Limits { per_number_and_hour: 0, ..limits() }, reached(Limit::PerNumberAndHour, 0, 0, 3_600)),
@@ -261,17 +261,17 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_tells_what_it_allows_what_it_saw_and_when_there_is_room_again() {
+    fn a_reached_limit_has_its_value_the_count_and_the_end() {
         let history = History { to_number: vec![NOW - TimeDelta::seconds(12)], ..History::default() };
         let refused = judge(&limits(), &history, &to(MOBILE), true, NOW);
         assert_eq!(refused, Err(reached(Limit::BetweenTexts, 30, 12, 18)));
-        // Of several limits, the one that lasts longest.
+        // Of several reached limits, the one that lasts longest decides.
         let history = History { to_number: (0..6).map(|n| NOW - TimeDelta::seconds(12 + n)).collect(), ..History::default() };
         let refused = judge(&limits(), &history, &to(MOBILE), true, NOW).unwrap_err();
         assert_eq!(refused, reached(Limit::PerNumberAndHour, 6, 6, 3_583));
         assert_eq!(
             refused.to_string(),
-            "6 texts were sent to the number within an hour, and 6 are allowed; there is room again at 1970-01-01T00:59:43.000+00:00."
+            "Texts sent to the number within one hour: 6; the limit is 6. The next text is allowed at 1970-01-01T00:59:43.000+00:00."
         );
     }
 }

@@ -62,7 +62,7 @@ async fn an_address_the_provider_vouches_for_opens_the_account_it_is_proven_on()
 }
 
 #[tokio::test]
-async fn an_address_nobody_vouches_for_opens_nothing() {
+async fn an_address_that_is_not_vouched_for_opens_no_account() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let victim = world.register(EMAIL).await["customer"]["id"].clone();
@@ -75,7 +75,7 @@ async fn an_address_nobody_vouches_for_opens_nothing() {
 }
 
 #[tokio::test]
-async fn an_address_in_the_body_opens_nothing() {
+async fn an_address_in_the_body_opens_no_account() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let victim = world.register(EMAIL).await["customer"]["id"].clone();
@@ -84,12 +84,12 @@ async fn an_address_in_the_body_opens_nothing() {
     for (provider, body) in [("idp-a", json!({ "identityToken": a })), ("idp-b", json!({ "idToken": b, "clientId": APP }))] {
         let stranger = login(&world, provider, with(&body, extra.clone())).await.ok(200);
         assert_ne!(stranger["customer"]["id"], victim);
-        assert_eq!(stranger["customer"]["email"], json!(null), "the address of {provider} comes from the token alone");
+        assert_eq!(stranger["customer"]["email"], json!(null), "the address of {provider} comes from the token only");
     }
 }
 
 #[tokio::test]
-async fn an_address_that_somebody_merely_typed_goes_to_the_one_it_is_vouched_for() {
+async fn an_unverified_address_moves_to_the_customer_that_a_provider_vouches_for() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let eve = world.register_with("+12015550123", json!({ "email": EMAIL, "password": PASSWORD })).await;
@@ -102,7 +102,7 @@ async fn an_address_that_somebody_merely_typed_goes_to_the_one_it_is_vouched_for
 }
 
 #[tokio::test]
-async fn one_subject_is_somebody_else_at_another_provider_and_in_another_store() {
+async fn one_subject_is_another_customer_per_provider_and_store() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let at_a = customer(login_a(&world, &claims_of_a(&world, "7")).await);
@@ -139,7 +139,7 @@ async fn first_sign_ins_in_parallel_make_one_customer() {
 }
 
 #[tokio::test]
-async fn a_closed_account_is_opened_by_nobody() {
+async fn a_closed_account_cannot_be_opened_by_a_provider() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let claims = || with(&claims_of_a(&world, "7"), json!({ "email": EMAIL, "email_verified": true }));
@@ -159,7 +159,7 @@ async fn a_closed_account_is_opened_by_nobody() {
 }
 
 #[tokio::test]
-async fn the_audit_and_the_export_tell_of_providers() {
+async fn the_audit_and_the_export_contain_providers() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let ada = customer(login_b(&world, &claims_of_b(&world, "7")).await);
@@ -175,7 +175,7 @@ async fn the_audit_and_the_export_tell_of_providers() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_none_is_refused_by_name() {
+async fn an_invalid_name_is_refused() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let token = || rsa().sign(&claims_of_a(&world, "7"));

@@ -69,14 +69,14 @@ async fn a_flood_of_unknown_keys_fetches_once_a_minute() {
 }
 
 #[tokio::test]
-async fn known_keys_stay_good_while_the_provider_is_away() {
+async fn cached_keys_stay_valid_while_the_provider_is_unavailable() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     login_with(&world, rsa()).await.ok(200);
     idp.answer_keys(ResponseTemplate::new(503)).await;
     world.pass(TimeDelta::days(2));
     login_with(&world, rsa()).await.ok(200);
-    // The provider may have published another key meanwhile, which cannot be known.
+    // The provider may have published another key since, so the key is not known to be invalid.
     let refusal = login_with(&world, foreign()).await.refused(503, "provider_unavailable");
     assert_eq!(refusal["retry_after"], 60);
     idp.publish(&[rsa(), foreign()]).await;
@@ -102,7 +102,7 @@ async fn without_any_keys_the_sign_in_is_unavailable_until_the_provider_answers(
         let world = idp.world(&[]).await;
         idp.answer_keys(answer).await;
         let refusal = login_with(&world, rsa()).await.refused(503, "provider_unavailable");
-        assert!(!refusal.to_string().contains("oops"), "nothing of the provider's text leaks");
+        assert!(!refusal.to_string().contains("oops"), "the provider's text does not leak");
         world.pass(TimeDelta::seconds(20));
         let refusal = login_with(&world, rsa()).await.refused(503, "provider_unavailable");
         assert_eq!(refusal["retry_after"], 40);
@@ -116,9 +116,9 @@ async fn without_any_keys_the_sign_in_is_unavailable_until_the_provider_answers(
 }
 
 #[tokio::test]
-async fn a_provider_that_is_down_or_slow_is_given_up() {
+async fn a_request_to_a_slow_or_unreachable_provider_fails() {
     let idp = IdentityProvider::start().await;
-    // The only place where a story waits: the provider's timeout is the HTTP client's, not the clock's.
+    // This test waits in real time, because the timeout is that of the HTTP client.
     let slow = idp.world(&[("providers.idp_a.timeout", "200ms")]).await;
     idp.answer_keys(ResponseTemplate::new(200).set_delay(Duration::from_secs(60))).await;
     let answers = join_all((0..10).map(|_| login_with(&slow, rsa()))).await;
@@ -129,7 +129,7 @@ async fn a_provider_that_is_down_or_slow_is_given_up() {
 }
 
 #[tokio::test]
-async fn who_asks_and_leaves_does_not_take_the_answer_along() {
+async fn a_fetch_continues_when_its_client_disconnects() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let keys = json!({ "keys": [rsa().jwk()] });
@@ -137,7 +137,7 @@ async fn who_asks_and_leaves_does_not_take_the_answer_along() {
     let claims: Value = claims_of_a(&world, "7");
     // The client disconnects as soon as the provider receives the request.
     tokio::select! {
-        _ = login_a(&world, &claims) => panic!("it was answered too soon"),
+        _ = login_a(&world, &claims) => panic!("the request ended too early"),
         () = async { while idp.asked("/keys").await.is_empty() { tokio::task::yield_now().await } } => {}
     }
     login_a(&world, &claims).await.ok(200);
@@ -145,7 +145,7 @@ async fn who_asks_and_leaves_does_not_take_the_answer_along() {
 }
 
 #[tokio::test]
-async fn a_provider_that_hangs_while_keys_are_stale_keeps_one_sign_in_waiting_and_no_more() {
+async fn a_hanging_provider_with_stale_keys_delays_one_sign_in_only() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[("providers.idp_a.timeout", "2s")]).await;
     login_with(&world, rsa()).await.ok(200);
@@ -160,7 +160,7 @@ async fn a_provider_that_hangs_while_keys_are_stale_keeps_one_sign_in_waiting_an
         login_with(&world, rsa()).await.ok(200);
         Instant::now()
     };
-    // While the first one finds out that the provider hangs, and whenever that is asked again, nobody else waits.
+    // Only the first sign-in waits for the provider. Sign-ins during this fetch, and during later ones, do not wait.
     let others = async {
         asked(2).await;
         let answers = join_all((0..10).map(|_| login_with(&world, rsa()))).await;
@@ -168,14 +168,14 @@ async fn a_provider_that_hangs_while_keys_are_stale_keeps_one_sign_in_waiting_an
         Instant::now()
     };
     let (first, others) = tokio::join!(first, others);
-    assert!(others < first, "the others were served before the provider was given up");
+    assert!(others < first, "the others were served before the provider's timeout");
     world.pass(TimeDelta::minutes(1));
     let began = Instant::now();
     let answers = join_all((0..10).map(|_| login_with(&world, rsa()))).await;
     assert!(answers.iter().all(|answer| answer.status == 200));
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     asked(3).await;
-    assert_eq!(idp.asked("/keys").await.len(), 3, "one of them had it asked");
+    assert_eq!(idp.asked("/keys").await.len(), 3, "only one of them started a fetch");
     idp.publish(&[rsa(), foreign()]).await;
     world.pass(TimeDelta::minutes(1));
     login_with(&world, foreign()).await.ok(200);

@@ -46,7 +46,7 @@ async fn a_provider_answers_to_its_neutral_name_and_to_its_own() {
 }
 
 #[tokio::test]
-async fn settings_that_cannot_be_meant_are_refused_by_name() {
+async fn invalid_settings_are_refused_by_name() {
     let idp = IdentityProvider::start().await;
     let refused = |key: &str, value: &str| {
         let settings = idp.settings();
@@ -77,7 +77,7 @@ async fn settings_that_cannot_be_meant_are_refused_by_name() {
 }
 
 #[tokio::test]
-async fn a_member_that_is_given_twice_is_refused() {
+async fn a_duplicate_field_is_refused() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[("providers.idp_a.name", "acme-id")]).await;
     let (a, b) = (rsa().sign(&claims_of_a(&world, "7")), rsa().sign(&claims_of_b(&world, "7")));

@@ -51,7 +51,7 @@ async fn a_code_is_exchanged_where_there_is_a_client_secret() {
 }
 
 #[tokio::test]
-async fn a_code_the_provider_does_not_stand_by_is_refused() {
+async fn a_code_refused_by_the_provider_is_refused() {
     let idp = IdentityProvider::start().await;
     let world = exchanging(&idp).await;
     let used = ResponseTemplate::new(400).set_body_json(json!({ "error": "invalid_grant", "error_description": "oops" }));
@@ -67,7 +67,7 @@ async fn a_code_the_provider_does_not_stand_by_is_refused() {
 }
 
 #[tokio::test]
-async fn a_provider_that_exchanges_nothing_is_unavailable() {
+async fn a_failed_code_exchange_is_unavailable() {
     let idp = IdentityProvider::start().await;
     let world = exchanging(&idp).await;
     for answer in [
@@ -117,7 +117,7 @@ async fn an_access_token_is_shown_to_the_provider() {
 }
 
 #[tokio::test]
-async fn an_address_sent_with_an_id_of_c_opens_nothing() {
+async fn an_address_sent_with_an_id_of_c_opens_no_account() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let victim = world.register(EMAIL).await;
@@ -128,7 +128,7 @@ async fn an_address_sent_with_an_id_of_c_opens_nothing() {
 }
 
 #[tokio::test]
-async fn an_access_token_the_provider_does_not_stand_by_is_refused() {
+async fn an_access_token_refused_by_the_provider_is_refused() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let past = world.clock.now().timestamp() - 1;
@@ -176,7 +176,7 @@ async fn a_graph_that_does_not_answer_is_unavailable() {
 }
 
 #[tokio::test]
-async fn an_id_taken_as_it_comes_opens_only_what_it_opened_before() {
+async fn an_unverified_id_opens_only_the_account_it_opened_before() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[("providers.idp_c.verification", "none")]).await;
     let victim = world.register(EMAIL).await;

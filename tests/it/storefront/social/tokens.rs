@@ -80,14 +80,14 @@ async fn a_header_chooses_no_key_and_no_algorithm() {
         ("no kid", rsa(), json!({ "alg": "RS256" })),
         ("a path for a kid", rsa(), json!({ "alg": "RS256", "kid": "../../dev/null" })),
         ("a list for a kid", rsa(), json!({ "alg": "RS256", "kid": ["rsa-1"] })),
-        ("what must be understood", rsa(), json!({ "alg": "RS256", "kid": "rsa-1", "crit": ["exp"] })),
+        ("an unknown critical extension", rsa(), json!({ "alg": "RS256", "kid": "rsa-1", "crit": ["exp"] })),
     ] {
         nobody_is_signed_in_by(&world, &key.sign_with(&header, &claims), what).await;
     }
 }
 
 #[tokio::test]
-async fn what_is_no_token_is_refused() {
+async fn malformed_tokens_are_refused() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let good = rsa().sign(&claims_of_a(&world, "7"));
@@ -107,14 +107,14 @@ async fn what_is_no_token_is_refused() {
     ] {
         nobody_is_signed_in_by(&world, text, text).await;
     }
-    nobody_is_signed_in_by(&world, &"x.".repeat(100_000), "a long one").await;
+    nobody_is_signed_in_by(&world, &"x.".repeat(100_000), "a long token").await;
     for body in [json!({}), json!({ "identityToken": null }), json!({ "identityToken": 7 })] {
         login(&world, "idp-a", body).await.refused(422, "body_invalid");
     }
 }
 
 #[tokio::test]
-async fn a_token_that_says_something_else_is_refused() {
+async fn a_token_with_other_claims_is_refused() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let (good, now) = (claims_of_a(&world, "7"), world.clock.now().timestamp());
@@ -145,7 +145,7 @@ async fn a_token_that_says_something_else_is_refused() {
 }
 
 #[tokio::test]
-async fn a_token_can_be_used_for_ten_minutes_whatever_its_own_end() {
+async fn a_token_can_be_used_for_ten_minutes_regardless_of_its_expiry() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     // The token itself expires a day later.
@@ -157,10 +157,10 @@ async fn a_token_can_be_used_for_ten_minutes_whatever_its_own_end() {
 }
 
 #[tokio::test]
-async fn a_token_signs_in_once_as_long_as_it_is_good() {
+async fn a_token_signs_in_once_during_its_validity() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
-    // The provider's clock goes before ours as far as it may.
+    // The provider's clock is ahead of ours by the tolerated maximum.
     let issued_at = world.clock.now().timestamp() + 60;
     let of_a = json!({ "identityToken": rsa().sign(&with(&claims_of_a(&world, "7"), json!({ "iat": issued_at }))) });
     let token = ec().sign(&with(&claims_of_b(&world, "7"), json!({ "iat": issued_at })));
@@ -168,28 +168,28 @@ async fn a_token_signs_in_once_as_long_as_it_is_good() {
     for (provider, body) in [("idp-a", &of_a), ("idp-b", &of_b)] {
         login(&world, provider, body.clone()).await.ok(200);
     }
-    let used_up = async || {
+    let assert_refused = async || {
         for (provider, body) in [("idp-a", &of_a), ("idp-b", &of_b)] {
             login(&world, provider, body.clone()).await.refused(401, "identity_not_verified");
         }
     };
-    used_up().await;
-    // Nor is it another token as the provider signed it, or at another instance.
+    assert_refused().await;
+    // The original form of the signature counts as the same token, and so does a use at another instance.
     login(&world, "idp-b", with(&of_b, json!({ "idToken": token }))).await.refused(401, "identity_not_verified");
     login(&world.another_instance(), "idp-a", of_a.clone()).await.refused(401, "identity_not_verified");
-    // Until the end of the last second in which it is good.
+    // The last second in which the token is valid.
     world.pass(TimeDelta::minutes(11));
     world.state.storefront.sweep().await.unwrap();
-    used_up().await;
+    assert_refused().await;
     world.pass(TimeDelta::seconds(1));
     world.state.storefront.sweep().await.unwrap();
-    used_up().await;
-    assert_eq!(world.count("select count(*) from used_identity_tokens").await, 0, "too old by itself, it need not be remembered");
+    assert_refused().await;
+    assert_eq!(world.count("select count(*) from used_identity_tokens").await, 0, "expired tokens are deleted");
     assert_eq!(world.count("select count(*) from customer_tokens").await, 2);
 }
 
 #[tokio::test]
-async fn a_token_presented_many_times_at_once_signs_in_once() {
+async fn a_token_presented_in_parallel_requests_signs_in_once() {
     let idp = IdentityProvider::start().await;
     for known in [false, true] {
         let world = idp.world(&[]).await;
@@ -209,19 +209,19 @@ async fn a_token_presented_many_times_at_once_signs_in_once() {
 }
 
 #[tokio::test]
-async fn a_sign_in_that_comes_to_nothing_uses_no_token_up() {
+async fn a_failed_sign_in_does_not_use_the_token() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     let token = rsa().sign(&claims_of_a(&world, "7"));
     login(&world, "idp-a", json!({ "identityToken": token, "idpAUserId": "8" })).await.refused(401, "identity_not_verified");
     login(&world, "idp-a", json!({ "identityToken": token, "name": "x".repeat(256) })).await.refused(422, "body_invalid");
     login(&world, "idp-a", json!({ "identityToken": token })).await.ok(200);
-    // Another store does not know that it was used: its customers are others.
+    // The use counts per store, because each store has its own customers.
     let (_, key) = world.another_store().await;
     world.storefront("customers/login-with-idp-a").key(&key).json(&json!({ "identityToken": token })).send().await.ok(200);
 }
 
-/// The same token: of an elliptic signature (r, s) everybody can make (r, n - s), which is as good.
+/// The same token with the other valid signature: from an ECDSA signature (r, s), anyone can compute (r, n - s), which is valid too.
 fn with_the_other_signature(token: &str) -> String {
     let order = hex::decode("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551").unwrap();
     let (signed, signature) = token.rsplit_once('.').unwrap();
@@ -236,7 +236,7 @@ fn with_the_other_signature(token: &str) -> String {
 }
 
 #[tokio::test]
-async fn whom_the_app_believes_to_be_signed_in_must_be_the_one() {
+async fn the_user_id_sent_by_the_app_must_match_the_token() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     for (id, status) in [(json!("7"), 200), (json!(null), 200), (json!("8"), 401), (json!(""), 401), (json!("07"), 401)] {
@@ -247,7 +247,7 @@ async fn whom_the_app_believes_to_be_signed_in_must_be_the_one() {
 }
 
 #[tokio::test]
-async fn a_nonce_that_is_sent_must_be_the_tokens() {
+async fn a_nonce_in_the_request_must_match_the_token() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     // SHA-256 of "nonce"
@@ -272,7 +272,7 @@ async fn a_nonce_that_is_sent_must_be_the_tokens() {
 }
 
 #[tokio::test]
-async fn a_token_of_b_is_for_the_app_that_sends_it() {
+async fn a_token_of_b_must_be_for_the_app_in_the_request() {
     let idp = IdentityProvider::start().await;
     let world = idp.world(&[]).await;
     for (client_id, audience, party, status) in [
