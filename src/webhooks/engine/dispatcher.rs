@@ -1,4 +1,4 @@
-//! Rounds: fan out, claim and hand over deliveries to be sent, whenever there may be work.
+//! The dispatcher: its rounds fan out, claim, and hand over deliveries to be sent, whenever there may be work.
 //!
 //! Fan-out sends at once what an endpoint can take immediately. All other deliveries wait in lanes, which the rounds claim from
 //! while they are open. Open lanes take turns, so no lane starves another.
@@ -133,7 +133,7 @@ impl Dispatcher {
                 Ok(false) => self.next_look(),
                 Err(error) => {
                     tracing::warn!(error = chain(&error), "the webhook worker is waiting for the database");
-                    // The work that was not done is still to do.
+                    // The next round repeats the work that failed.
                     self.next_poll = Instant::now();
                     self.reclaims_from = Instant::now() + RECLAIM_DELAY;
                     Instant::now() + RETRY_DELAY

@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn when_everybody_seen_is_held_back_those_behind_them_are_looked_at_soon() {
         let mut lane = LaneState::new();
-        assert!(lane.learn(ClaimSummary { unseen: true, ..summary() }, 1, noon()), "at once while some can go");
+        assert!(lane.learn(ClaimSummary { unseen: true, ..summary() }, 1, noon()), "continues at once while deliveries can be claimed");
         assert!(!lane.learn(ClaimSummary { unseen: true, ..summary() }, 0, noon()));
         assert!(!lane.is_open(noon()) && lane.is_open(noon() + NEXT_LOOK_DELAY));
     }

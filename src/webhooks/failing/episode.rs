@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn an_episode_they_were_told_of_ends_with_a_success_or_with_a_new_beginning() {
         let over = Episode { failing_since: None, ..failing(70, 50) };
-        assert_eq!(over.due(), Some(Notice::Over), "somebody enabled it anew");
+        assert_eq!(over.due(), Some(Notice::Over), "the webhook was enabled again");
         assert_eq!(Episode { last_success_at: Some(hour(71)), ..over }.due(), Some(Notice::Recovered { since: hour(0) }));
         let again = Episode { failing_since: Some(hour(72)), last_success_at: Some(hour(71)), ..failing(80, 50) };
         assert_eq!(again.due(), Some(Notice::Recovered { since: hour(0) }));

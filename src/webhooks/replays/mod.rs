@@ -8,10 +8,10 @@
 //! progress in the same transaction. If an instance stops half-way, the next run continues there. All unfinished replays advance
 //! concurrently.
 //!
-//! Repeated are originals: of an event that failed and failed again when it was repeated, one more delivery is made and not two. An event
-//! that failed and has arrived since by a replay is not repeated again.
+//! Only originals are replayed: if a delivery failed and its replay failed too, one more delivery is created, not two. A failed
+//! delivery whose event has since been delivered by a replay is not replayed again.
 //!
-//! Whoever asks under an idempotency key ([`keys`]) may ask again without repeating twice.
+//! A request with an idempotency key ([`keys`]) can be retried without replaying twice.
 
 mod keys;
 mod queries;
@@ -36,7 +36,7 @@ use keys::{Key, Once};
 use replay::Wanted;
 
 impl Webhooks {
-    /// Counts the closed deliveries of a subscription that `wanted` describes.
+    /// Counts the closed deliveries of a subscription that match `wanted`.
     async fn count_repeated(&self, company: CompanyId, id: SubscriptionId, wanted: Wanted) -> Result<i64, Problem> {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
@@ -44,7 +44,7 @@ impl Webhooks {
         Ok(queries::count_repeated(transaction.conn(), id, wanted, now).await?)
     }
 
-    /// Has them repeated.
+    /// Creates a replay of these deliveries, which the worker carries out.
     async fn replay(
         &self,
         company: CompanyId,
@@ -65,7 +65,7 @@ impl Webhooks {
         Ok(Once::now(shown))
     }
 
-    /// Repeats a closed delivery.
+    /// Replays a closed delivery.
     async fn replay_delivery(&self, company: CompanyId, id: DeliveryId, key: Option<Key>) -> Result<Once<Shown<Delivery>>, Problem> {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         let now = transaction.now;
@@ -85,8 +85,8 @@ impl Webhooks {
         Ok(Once::now(shown))
     }
 
-    /// Makes a delivery of an event to every enabled subscription that wants it and does not wait for it already; answers how many, or
-    /// only counts them.
+    /// Creates a delivery of an event for every enabled subscription that wants it and has no open delivery of it. Returns the
+    /// number of deliveries. With `count_only`, nothing is created.
     async fn replay_event(&self, company: CompanyId, id: EventId, count_only: bool, key: Option<Key>) -> Result<Once<i64>, Problem> {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         let now = transaction.now;
