@@ -3,7 +3,7 @@
 //!
 //! # Who is who
 //!
-//! | who | does | writes |
+//! | module | does | writes |
 //! |---|---|---|
 //! | `accounts` | manages a company's accounts at gateways, as records of `ledger/int/v1` | `gateways` |
 //! | `driver`, `drivers` | define how one kind of gateway signs its callbacks and what they mean; they only verify and read | nothing |
@@ -116,7 +116,7 @@ impl Gateways {
         Self { pool, clock, key, throttle, cache: accounts::GatewayCache::new(), recording, notifier }
     }
 
-    /// Forgets the callers whose minute is over. To be called every minute or so.
+    /// Evicts the callers whose rate limit window is over. Must be called about once a minute.
     pub fn sweep(&self) {
         self.throttle.sweep();
     }
