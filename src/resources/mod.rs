@@ -16,8 +16,8 @@
 //! record starts with [`WriteRequest`]. `example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by
 //! step.
 //!
-//! One type may serve several kinds, which its state tells apart by their [`ResourceDescriptor`]. The kinds declared in files work this way.
-//! Code that learns the kind only from such a file uses a [`Referable`].
+//! One type may serve several kinds. Its state distinguishes them by their [`ResourceDescriptor`]. The kinds declared in files work
+//! this way. Code that learns the kind only from such a file uses a [`Referable`].
 //!
 //! Every table has the columns `id`, `company_id`, `version`, `created_at`, `updated_at` and `deleted_at` beside the resource's own
 //! columns, and an index on `(company_id, created_at, id)`. If several kinds share a table, the column that tells them apart
