@@ -165,7 +165,7 @@ async fn the_verifiers_of_the_document_take_what_is_genuine_and_refuse_the_rest(
     fs::write(directory.join("cases"), lines).unwrap();
 
     let rust = code_below("Rust");
-    assert_eq!(rust, include_str!("../../../docs/examples/webhooks/verify.rs").trim_end(), "the document shows what is compiled");
+    assert_eq!(rust, include_str!("../../../docs/examples/webhooks/verify.rs").trim_end(), "the document shows the compiled code");
     let now = today().timestamp().unsigned_abs();
     for Case { about, secret, id, timestamp, signatures, body, genuine } in &cases {
         assert_eq!(rust_verifier::verify(secret, id, timestamp, signatures, body, now), *genuine, "rust: {about}");
