@@ -69,7 +69,7 @@ fn a_good_file_is_understood() {
     assert_eq!(unfit(json!({ "label": "a", "size": 1, "meta": { "x": 1 } })), 0);
     let members = pots.members();
     let needed: Vec<_> = members.iter().filter(|member| member.required).map(|member| &*member.name).collect();
-    assert_eq!(needed, ["label"], "what has a default need not be sent");
+    assert_eq!(needed, ["label"], "a field with a default is not required");
     assert!(members.iter().any(|member| member.name == "label" && member.sentence == "What is written on it."));
 }
 

@@ -34,7 +34,7 @@ async fn unknown_keys_are_limited_for_each_client_and_known_ones_are_not_held_up
     let world = World::new().await;
     let ask = |key: &str, address: &str| world.request(Method::GET, "/fleet/int/v1/orders").key(key).from(address).send();
     let guess = |n: usize| format!("key_{n:040}");
-    // What is looked up anew each time, because the second that it is remembered is over, is not counted when it is found.
+    // Each request looks the key up again, because the cache TTL of one second has passed. Known keys do not count towards the limit.
     for _ in 0..20 {
         world.pass(chrono::TimeDelta::seconds(2));
         ask(&world.api_key, "203.0.113.9").await.ok(200);
@@ -51,7 +51,7 @@ async fn unknown_keys_are_limited_for_each_client_and_known_ones_are_not_held_up
         }
     }
     refused.expect("there is a limit").refused(429, "rate_limited");
-    // Whoever is remembered, or comes from elsewhere, is not affected.
+    // Cached keys, and clients at other addresses, are not affected.
     ask(&world.api_key, "203.0.113.9").await.ok(200);
     ask(&guess(0), "203.0.113.10").await.refused(401, "api_key_invalid");
 }
@@ -95,11 +95,11 @@ fn no_api_route_is_forgotten() {
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         for plural in text.split("const PLURAL: &'static str = \"").skip(1).map(|rest| rest.split('"').next().unwrap().replace('_', "-")) {
-            assert!(RESOURCES.iter().any(|(_, listed, _)| *listed == plural), "{plural} of {} stands in no table", file.display());
+            assert!(RESOURCES.iter().any(|(_, listed, _)| *listed == plural), "{plural} of {} is in no table", file.display());
             resources += 1;
         }
         for path in text.split("Method::").skip(1).map(|rest| rest.split('"').nth(1).unwrap()) {
-            assert!(OTHER_ROUTES.iter().any(|(_, _, listed)| *listed == path), "{path} of {} stands in no table", file.display());
+            assert!(OTHER_ROUTES.iter().any(|(_, _, listed)| *listed == path), "{path} of {} is in no table", file.display());
             others += 1;
         }
     }
@@ -107,7 +107,7 @@ fn no_api_route_is_forgotten() {
         let text = fs::read_to_string(file.unwrap().path()).unwrap();
         let headings = text.lines().filter_map(|line| line.strip_prefix("[resources.")?.strip_suffix(']')).filter(|key| !key.contains('.'));
         for plural in headings {
-            assert!(RESOURCES.iter().any(|(_, listed, _)| *listed == plural), "{plural} stands in no table");
+            assert!(RESOURCES.iter().any(|(_, listed, _)| *listed == plural), "{plural} is in no table");
             resources += 1;
         }
     }

@@ -64,7 +64,7 @@ impl Stream {
                     return Some(told);
                 }
             }
-            let chunk = timeout(TIMEOUT, self.response.chunk()).await.expect("the stream goes on").unwrap()?;
+            let chunk = timeout(TIMEOUT, self.response.chunk()).await.expect("the stream sends data").unwrap()?;
             self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }
@@ -116,7 +116,7 @@ async fn streams_of_many_companies_look_together_whether_there_is_anything_to_re
         world.publish_for(*company, "order.created").await;
         timeout(TIMEOUT, stream.chunk()).await.unwrap().unwrap().unwrap();
     }
-    // Each looks once more whether that was all.
+    // The stream polls once more after a commit; wait until it has.
     let quiet = "select count(*) from pg_stat_activity where datname = current_database() and query like 'with scanned%' \
                  and (state = 'active' or state_change > clock_timestamp() - interval '100 ms') and pid <> pg_backend_pid()";
     timeout(TIMEOUT, async { while world.count(quiet).await > 0 {} }).await.unwrap();

@@ -1,4 +1,4 @@
-//! Locations of drivers and vehicles: decisions, section 9 (`PUT`, the quick `POST …/track`, and batches).
+//! Locations of drivers and vehicles: decisions, section 9 (`PUT`, the fast path `POST …/track`, and batches).
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -32,7 +32,7 @@ async fn vehicles_report_like_drivers() {
     let shown = answer.ok(200)["vehicle"].take();
     assert_eq!((shown["longitude"].as_f64(), names(&events)), (Some(2.0), vec!["vehicle.location_changed"]));
     let found = world.fleet(Method::GET, &format!("vehicles/{}", id(&vehicles[0]))).send().await;
-    assert_eq!(found.header("etag"), Some(etag.as_str()), "what is answered is what is written");
+    assert_eq!(found.header("etag"), Some(etag.as_str()), "the response shows the stored version");
     assert_eq!(found.ok(200)["vehicle"], shown);
     assert_eq!((events[0].subject, &events[0].data["latitude"]), (uuid(&vehicles[0]), &json!(1.0)));
     let positions: Vec<_> =
@@ -45,7 +45,7 @@ async fn vehicles_report_like_drivers() {
     }
     let unknown = json!({ "positions": [{ "vehicle": "vehicle_01h455vb4pex5vsknk084sn02q", "latitude": 1, "longitude": 1 }] });
     assert_eq!(world.refused_members(Method::POST, "vehicles/track", &unknown).await, ["positions[0].vehicle"]);
-    // A UUID does not tell the kind of its record; the field does.
+    // A UUID does not contain the kind of its record; the field determines it.
     let misnamed = json!({ "driver": vehicles[0]["uuid"], "latitude": 1, "longitude": 1 });
     assert_eq!(world.refused_members(Method::POST, "vehicles/track", &json!({ "positions": [misnamed] })).await, ["positions[0].driver"]);
     let one = format!("vehicles/{}/track", id(&vehicles[0]));
@@ -110,7 +110,7 @@ async fn reporting_loses_no_change_that_is_made_beside_it() {
     let updated = events.iter().filter(|event| event.name == "driver.updated").count();
     assert_eq!((updated, events.len()), (20, 40));
     let found = world.fleet(Method::GET, &format!("drivers/{}", id(&driver))).send().await;
-    assert_eq!(found.header("etag"), Some("\"41\""), "every one of them counted");
+    assert_eq!(found.header("etag"), Some("\"41\""), "every position increased the version");
 }
 
 #[tokio::test]

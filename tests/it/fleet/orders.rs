@@ -53,7 +53,7 @@ async fn a_new_order_brings_its_number_and_its_first_status() {
     let [created, number, status] = events.as_slice() else { panic!("{events:?}") };
     assert_eq!(created.subject, uuid(&order));
     for (member, value) in order.as_object().unwrap() {
-        assert_eq!(&created.data[member], value, "{member}: an event shows what an answer shows");
+        assert_eq!(&created.data[member], value, "{member}: an event shows the same as a response");
     }
     assert_eq!((&created.data["public_id"], &created.data["additionalData"]), (&order["id"], &json!({})));
 

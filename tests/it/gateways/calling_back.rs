@@ -21,13 +21,13 @@ async fn an_instance_without_a_worker_forgets_its_callers_too() {
     world.request(Method::POST, path).from("203.0.113.77").json(&json!({})).send().await.refused(400, "callback_not_genuine");
     let remembered = || format!("{:?}", world.state.gateways).contains("203.0.113.77");
     assert!(remembered());
-    // A caller is forgotten as soon as there is room for all its callbacks again, which is a millisecond for one of 60,000 a minute.
+    // A caller is evicted when its whole rate limit is available again: after a millisecond for one callback of 60,000 per minute.
     let forgetting = async {
         while remembered() {
             world.state.sweep().await.unwrap();
         }
     };
-    timeout(Duration::from_secs(20), forgetting).await.expect("the caller is forgotten");
+    timeout(Duration::from_secs(20), forgetting).await.expect("the caller is evicted");
 }
 
 #[tokio::test]
@@ -60,7 +60,7 @@ async fn a_callback_becomes_a_payment_of_its_order_and_an_event() {
     assert_eq!(payment["history"][0]["fact"], "payment_succeeded");
 
     let events = world.payment_events().await;
-    let [(name, data)] = &events[..] else { panic!("one event: {events:?}") };
+    let [(name, data)] = &events[..] else { panic!("expected one event: {events:?}") };
     assert_eq!(name, "payment.succeeded");
     assert_eq!(
         data,

@@ -40,7 +40,7 @@ async fn are_told_once(world: &World, payments: usize) {
         assert_eq!(told, ["payment.failed", "payment.pending", "payment.succeeded", "refund.processed", "refund.processed"]);
     }
     assert_eq!(world.count("select count(*) from payment_facts").await, i64::try_from(5 * payments).unwrap());
-    assert_eq!(world.count("select count(*) from payment_facts where sequence > 5").await, 0, "they are numbered without a gap");
+    assert_eq!(world.count("select count(*) from payment_facts where sequence > 5").await, 0, "the facts are numbered without a gap");
 }
 
 #[tokio::test]
@@ -51,7 +51,7 @@ async fn a_crowd_of_callbacks_of_few_payments() {
     let crowd: Vec<_> = payments.iter().flat_map(|payment| [story(payment), story(payment)].concat()).collect();
     let answers = join_all(crowd.iter().map(|event| world.call_back(&gateway, event))).await;
     let new = answers.into_iter().filter(|answer| answer.body["message"] == "Webhook received.").count();
-    assert_eq!(new, 30, "each of them once");
+    assert_eq!(new, 30, "each callback is new once");
     are_told_once(&world, 6).await;
 }
 
