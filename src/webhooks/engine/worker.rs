@@ -171,6 +171,6 @@ async fn forward_notifications(webhooks: &Webhooks, wake: &Wake) -> Result<(), s
         // notification.
         wake.notified();
         // Skips notifications that this instance sent: the rounds already know of these events.
-        while listener.try_recv().await?.is_some_and(|heard| webhooks.notifier.is_own(heard.payload())) {}
+        while listener.try_recv().await?.is_some_and(|notification| webhooks.notifier.is_own(notification.payload())) {}
     }
 }

@@ -39,8 +39,8 @@ impl Episode {
     /// The notice that is due and has not been given yet.
     pub(super) fn due(&self) -> Option<Notice> {
         match self.noticed_since {
-            Some(told) if self.failing_since != Some(told) => Some(match self.last_success_at {
-                Some(success) if success >= told => Notice::Recovered { since: told },
+            Some(noticed) if self.failing_since != Some(noticed) => Some(match self.last_success_at {
+                Some(success) if success >= noticed => Notice::Recovered { since: noticed },
                 _ => Notice::Over,
             }),
             _ => {
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn at_half_seven_tenths_nine_tenths_and_the_end_of_five_days_there_is_something_to_tell() {
         let since = hour(0);
-        for (until, told, due) in [
+        for (until, noticed, due) in [
             (59, 0, None),
             (60, 0, Some(Notice::Failing { since, percent: 50 })),
             (83, 50, None),
@@ -112,7 +112,7 @@ mod tests {
             // No check happened in between.
             (110, 0, Some(Notice::Failing { since, percent: 90 })),
         ] {
-            assert_eq!(failing(until, told).due(), due, "hour {until}, after {told}");
+            assert_eq!(failing(until, noticed).due(), due, "hour {until}, after {noticed}");
         }
     }
 

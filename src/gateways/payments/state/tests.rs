@@ -28,8 +28,8 @@ fn arrive(facts: &[Fact]) -> (State, Vec<Due>) {
 fn story() -> impl Strategy<Value = Vec<Fact>> {
     use FactKind::*;
     let refunds = prop::collection::vec((1_i64..4).prop_map(|hundreds| hundreds * 100), 0..4);
-    (any::<[bool; 6]>(), refunds, prop::option::of(0..4_usize), 0..4_u8).prop_map(|(told, refunds, came_back, dispute)| {
-        let [pending, failed, succeeded, by_name, by_sum, setup] = told;
+    (any::<[bool; 6]>(), refunds, prop::option::of(0..4_usize), 0..4_u8).prop_map(|(included, refunds, came_back, dispute)| {
+        let [pending, failed, succeeded, by_name, by_sum, setup] = included;
         let mut facts = Vec::new();
         facts.extend(pending.then(|| fact(PaymentPending, "", 1000)));
         facts.extend(failed.then(|| fact(PaymentFailed, "", 1000)));
