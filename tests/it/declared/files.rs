@@ -171,6 +171,6 @@ async fn the_program_refuses_a_bad_file_at_start_and_the_doctor_finds_it() {
     let found = line(&String::from_utf8(doctor.stdout).unwrap());
     assert!(!doctor.status.success() && found.starts_with("BAD") && found.contains(reason), "{found}");
     let serve = portico(&["serve"], &settings).output().await.unwrap();
-    let said = String::from_utf8(serve.stderr).unwrap();
-    assert!(!serve.status.success() && said.contains(reason), "{said}");
+    let stderr = String::from_utf8(serve.stderr).unwrap();
+    assert!(!serve.status.success() && stderr.contains(reason), "{stderr}");
 }

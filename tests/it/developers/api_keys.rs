@@ -88,8 +88,8 @@ fn no_api_route_is_forgotten() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let src = root.join("src");
     let mut files = vec![];
-    for room in ["fleet", "gateways", "developers", "webhooks", "storefront/resources"] {
-        crate::architecture::floors::sources(&src.join(room), &mut files);
+    for folder in ["fleet", "gateways", "developers", "webhooks", "storefront/resources"] {
+        crate::architecture::floors::sources(&src.join(folder), &mut files);
     }
     let (mut resources, mut others) = (0, 0);
     for file in files {

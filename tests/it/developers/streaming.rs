@@ -59,9 +59,9 @@ impl Stream {
             while let Some((block, rest)) = self.text.split_once("\n\n").map(|(block, rest)| (block.to_owned(), rest.to_owned())) {
                 self.text = rest;
                 let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().to_owned();
-                let told = StreamedEvent { id: field("id: "), event: field("event: "), data: field("data: ") };
-                if !told.data.is_empty() {
-                    return Some(told);
+                let event = StreamedEvent { id: field("id: "), event: field("event: "), data: field("data: ") };
+                if !event.data.is_empty() {
+                    return Some(event);
                 }
             }
             let chunk = timeout(TIMEOUT, self.response.chunk()).await.expect("the stream sends data").unwrap()?;
@@ -86,10 +86,10 @@ async fn a_stream_tells_what_happens_from_now_on_as_it_is_sent_to_endpoints() {
     world.everything_is_settled().await;
     let mut stream = world.stream("", None).await;
     let event = world.publish("order.created").await;
-    let told = stream.next().await.unwrap();
-    assert_eq!((told.id, told.event), (event.to_string(), "order.created".to_owned()));
+    let streamed = stream.next().await.unwrap();
+    assert_eq!((streamed.id, streamed.event), (event.to_string(), "order.created".to_owned()));
     world.deliver().await;
-    assert!(receiver.received().iter().any(|post| post.body == told.data.as_bytes()));
+    assert!(receiver.received().iter().any(|post| post.body == streamed.data.as_bytes()));
 }
 
 #[tokio::test]
@@ -190,8 +190,8 @@ async fn an_event_that_is_committed_late_is_not_left_out() {
     publish_in(&mut late, "order.dispatched").await;
     world.publish("order.updated").await;
     // If the second event were sent now, the client would never get the first one.
-    let told = timeout(Duration::from_millis(300), stream.next()).await;
-    assert!(told.is_err(), "{told:?}");
+    let streamed = timeout(Duration::from_millis(300), stream.next()).await;
+    assert!(streamed.is_err(), "{streamed:?}");
     late.commit().await.unwrap();
     assert_eq!(stream.names(3).await, ["order.created", "order.dispatched", "order.updated"]);
 }
@@ -319,14 +319,14 @@ async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
 async fn a_stream_ends_after_a_while_however_much_there_is_to_tell() {
     let world = World::with(&[("streams.lifetime", "300ms")]).await;
     let mut stream = world.stream("", None).await;
-    let told = async { while stream.next().await.is_some() {} };
-    let telling = async {
+    let reading = async { while stream.next().await.is_some() {} };
+    let publishing = async {
         loop {
             world.publish("driver.online").await;
         }
     };
     let ended = async {
-        tokio::select! { () = told => {}, () = telling => {} }
+        tokio::select! { () = reading => {}, () = publishing => {} }
     };
     timeout(TIMEOUT, ended).await.expect("the stream ends");
 }

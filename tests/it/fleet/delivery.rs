@@ -17,8 +17,8 @@ impl Emissions<'_> {
         let (done, events) = self.world.published(doing).await;
         let mut expected = expected.to_vec();
         expected.sort_unstable();
-        let told: Vec<_> = events.iter().map(|event| event.name.as_str()).collect();
-        assert_eq!(told, expected);
+        let names: Vec<_> = events.iter().map(|event| event.name.as_str()).collect();
+        assert_eq!(names, expected);
         done
     }
 }
@@ -84,8 +84,8 @@ async fn the_nineteen_were_told(world: &World) {
     let nineteen = "order.created order.dispatched order.started order.completed order.cancelled order.updated driver.assigned \
                     driver.location_changed driver.online driver.offline driver.updated tracking_status.created tracking_number.created \
                     proof_of_delivery.created vehicle.updated vehicle.assigned issue.created issue.updated issue.resolved";
-    let told: Vec<String> = sqlx::query_scalar("select distinct name from events").fetch_all(&world.pool).await.unwrap();
-    let missing: Vec<_> = nineteen.split_whitespace().filter(|name| !told.iter().any(|told| told == name)).collect();
+    let published: Vec<String> = sqlx::query_scalar("select distinct name from events").fetch_all(&world.pool).await.unwrap();
+    let missing: Vec<_> = nineteen.split_whitespace().filter(|name| !published.iter().any(|published| published == name)).collect();
     assert_eq!((missing, nineteen.split_whitespace().count()), (vec![], 19));
 }
 

@@ -62,7 +62,7 @@ async fn a_position_that_comes_late_is_ignored() {
         let body = json!({ "latitude": latitude, "longitude": 1, "recorded_at": recorded_at });
         world.fleet(Method::POST, &format!("drivers/{}/track", id(&driver))).json(&body).send()
     };
-    for (latitude, taken_at, shown, shown_at, told) in [
+    for (latitude, taken_at, shown, shown_at, published) in [
         (1, at(18), 1.0, at(18), 1),
         (2, at(17), 1.0, at(18), 0),
         (1, at(20), 1.0, at(20), 0),
@@ -72,7 +72,7 @@ async fn a_position_that_comes_late_is_ignored() {
         let (answer, events) = world.published(track(latitude, taken_at.clone())).await;
         let driver = answer.ok(200)["driver"].take();
         assert_eq!((&driver["latitude"], &driver["location_updated_at"]), (&json!(shown), &json!(shown_at)), "{latitude} at {taken_at}");
-        assert_eq!(events.len(), told, "{latitude} at {taken_at}");
+        assert_eq!(events.len(), published, "{latitude} at {taken_at}");
     }
     // A position with a time in the future does not block later positions.
     let ahead = track(5, "2036-01-01T00:00:00Z".to_owned()).await.ok(200)["driver"].take();

@@ -32,12 +32,12 @@ async fn are_told_once(world: &World, payments: usize) {
     let list = list["payments"].as_array().unwrap();
     assert_eq!(list.len(), payments);
     for payment in list {
-        let stands = (&payment["status"], &payment["amount"], &payment["refunded_amount"]);
-        assert_eq!(stands, (&json!("partially_refunded"), &json!(1000), &json!(700)), "{payment}");
+        let state = (&payment["status"], &payment["amount"], &payment["refunded_amount"]);
+        assert_eq!(state, (&json!("partially_refunded"), &json!(1000), &json!(700)), "{payment}");
         let events = world.payment_events().await;
-        let mut told: Vec<_> = events.iter().filter(|(_, data)| data["id"] == payment["id"]).map(|(name, _)| name.as_str()).collect();
-        told.sort_unstable();
-        assert_eq!(told, ["payment.failed", "payment.pending", "payment.succeeded", "refund.processed", "refund.processed"]);
+        let mut published: Vec<_> = events.iter().filter(|(_, data)| data["id"] == payment["id"]).map(|(name, _)| name.as_str()).collect();
+        published.sort_unstable();
+        assert_eq!(published, ["payment.failed", "payment.pending", "payment.succeeded", "refund.processed", "refund.processed"]);
     }
     assert_eq!(world.count("select count(*) from payment_facts").await, i64::try_from(5 * payments).unwrap());
     assert_eq!(world.count("select count(*) from payment_facts where sequence > 5").await, 0, "the facts are numbered without a gap");

@@ -68,7 +68,7 @@ async fn the_program_sees_to_it_as_long_as_it_runs() {
     let settings = [("application_key", world.application_key_setting.as_str()), ("database.url", &world.database)];
     let mut program = portico(&["serve"], &settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let processed = async { while world.last_callback().await["status"] != "processed" {} };
-    timeout(Duration::from_secs(20), processed).await.expect("the retry is due, so the worker makes it");
+    timeout(Duration::from_secs(20), processed).await.expect("by the system clock, the retry is due");
     program.kill().await.unwrap();
     assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
 }

@@ -89,9 +89,9 @@ async fn a_full_disk_and_serialization_failures_hold_up_deliveries_and_lose_none
         receiver.waits_until(|posts| ids(posts) == published).await;
         lifecycle.stop().await;
         for table in ["outbox", "in_flight", "attempts"] {
-            let asked = AssertSqlSafe(format!("select last_value from refused_in_{table}"));
-            let asked: i64 = sqlx::query_scalar(asked).fetch_one(&world.pool).await.unwrap();
-            assert!(asked > 1, "the refused statement on {table} was retried");
+            let query = AssertSqlSafe(format!("select last_value from refused_in_{table}"));
+            let executions: i64 = sqlx::query_scalar(query).fetch_one(&world.pool).await.unwrap();
+            assert!(executions > 1, "the refused statement on {table} was retried");
         }
         sqlx::query("drop function refuse() cascade").execute(&world.pool).await.unwrap();
         // Attempts that could not be recorded before the shutdown are still leased.

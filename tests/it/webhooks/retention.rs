@@ -1,4 +1,4 @@
-//! What is deleted, and when: decisions, section 7, Retention.
+//! The retention of events, deliveries and attempts: decisions, section 7, Retention.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -140,13 +140,13 @@ async fn any_number_of_instances_keep_house_at_once_while_deliveries_go_on() {
     let (receiver, _) = world.subscriber("shop.test").await;
     world.state.webhooks.start_worker(&world.lifecycle);
     for month in 1..=3 {
-        let keeping = join_all((0..4).map(|_| world.state.webhooks.maintain_partitions()));
+        let maintaining = join_all((0..4).map(|_| world.state.webhooks.maintain_partitions()));
         let publishing = async {
             for _ in 0..10 {
                 world.publish("order.created").await;
             }
         };
-        let (kept, ()) = futures::future::join(keeping, publishing).await;
+        let (kept, ()) = futures::future::join(maintaining, publishing).await;
         kept.into_iter().for_each(|kept| kept.unwrap());
         receiver.waits_for(10 * month).await;
         world.pass(TimeDelta::days(31));

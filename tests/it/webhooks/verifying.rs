@@ -101,10 +101,10 @@ async fn cases(world: &World) -> Vec<Case> {
 /// `false` for each.
 fn check(directory: &Path, program: &str, arguments: &[&str], cases: &[Case]) {
     let output = Command::new(program).args(arguments).current_dir(directory).stdin(Stdio::null()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
+    let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
-    let verdicts: Vec<_> = said.lines().collect();
-    assert_eq!(verdicts.len(), cases.len(), "{program}: {said}");
+    let verdicts: Vec<_> = stdout.lines().collect();
+    assert_eq!(verdicts.len(), cases.len(), "{program}: {stdout}");
     for (case, verdict) in cases.iter().zip(verdicts) {
         assert_eq!(verdict, case.genuine.to_string(), "{program}: {}", case.about);
     }
