@@ -32,7 +32,7 @@ const LEASE: TimeDelta = TimeDelta::minutes(5);
 const EVERY: Duration = Duration::from_secs(10);
 
 /// Stores a mail to each address. It replaces an unsent mail to the same address about the same webhook.
-pub(super) async fn keep_letters(
+pub(super) async fn store_letters(
     conn: &mut PgConnection,
     subscription: SubscriptionId,
     addresses: &[EmailAddress],
@@ -40,7 +40,7 @@ pub(super) async fn keep_letters(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     for address in addresses {
-        queries::keep_letter(conn, subscription, address, words, now).await?;
+        queries::store_letter(conn, subscription, address, words, now).await?;
     }
     Ok(())
 }

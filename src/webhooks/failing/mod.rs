@@ -129,7 +129,7 @@ impl Webhooks {
         if self.mail.is_available() {
             let now = transaction.now;
             let addresses = operators::list_addresses(transaction.conn(), webhook.company).await?;
-            mailing::keep_letters(transaction.conn(), webhook.id, &addresses, &letter::write(notice, webhook), now).await?;
+            mailing::store_letters(transaction.conn(), webhook.id, &addresses, &letter::write(notice, webhook), now).await?;
         }
         Ok(())
     }

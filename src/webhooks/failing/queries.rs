@@ -84,7 +84,7 @@ pub(super) struct Kept {
 
 /// Stores a mail. It replaces an unsent mail to the same address about the same webhook. If that one is being sent at this moment,
 /// the new mail is still sent, because it has a new id.
-pub(super) async fn keep_letter(
+pub(super) async fn store_letter(
     conn: &mut PgConnection,
     subscription: SubscriptionId,
     address: &EmailAddress,

@@ -26,7 +26,7 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::deliveries::log::Delivery;
 use crate::webhooks::subscription::Subscription;
 
-pub(super) use keys::forget_keys;
+pub(super) use keys::delete_expired_keys;
 pub(super) use queries::stop_replays;
 pub use replay::Replay;
 pub(super) use routes::extension;
@@ -96,7 +96,7 @@ impl Webhooks {
         }
         let made = queries::repeat_event(transaction.conn(), company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
         if let Some(key) = &key {
-            queries::note_count(transaction.conn(), company, key, made).await?;
+            queries::record_count(transaction.conn(), company, key, made).await?;
         }
         transaction.commit().await?;
         Ok(Once::now(made))

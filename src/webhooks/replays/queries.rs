@@ -113,7 +113,7 @@ pub(super) async fn repeat_batch(conn: &mut PgConnection, replay: &Locked, limit
     .await
 }
 
-pub(super) async fn note_progress(
+pub(super) async fn record_progress(
     conn: &mut PgConnection,
     replay: &Locked,
     batch: &Batch,
@@ -262,7 +262,7 @@ pub(super) async fn find_key(conn: &mut PgConnection, company: CompanyId, key: &
 }
 
 /// Stores the number of deliveries that were created under a key.
-pub(super) async fn note_count(conn: &mut PgConnection, company: CompanyId, key: &Key, count: i64) -> Result<(), sqlx::Error> {
+pub(super) async fn record_count(conn: &mut PgConnection, company: CompanyId, key: &Key, count: i64) -> Result<(), sqlx::Error> {
     sqlx::query!("update replay_keys set count = $3 where company_id = $1 and key = $2", company.uuid(), key.text, count)
         .execute(conn)
         .await?;

@@ -76,8 +76,8 @@ proptest! {
 
     #[test]
     fn sums_that_do_not_say_what_was_new_end_in_the_same_state_too(totals in prop::collection::vec(1_i64..1000, 1..6)) {
-        let untold = |total: &i64| Fact { amount: None, ..fact(FactKind::RefundedInAll, &total.to_string(), 0) };
-        let facts: Vec<_> = totals.iter().map(untold).collect();
+        let without_amount = |total: &i64| Fact { amount: None, ..fact(FactKind::RefundedInAll, &total.to_string(), 0) };
+        let facts: Vec<_> = totals.iter().map(without_amount).collect();
         let backwards: Vec<_> = facts.iter().rev().cloned().collect();
         prop_assert_eq!(arrive(&facts).0, arrive(&backwards).0);
         prop_assert_eq!(arrive(&facts).0.refunded, *totals.iter().max().unwrap());
