@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn at_half_seven_tenths_nine_tenths_and_the_end_of_five_days_there_is_something_to_tell() {
+    fn notices_are_due_at_50_70_90_and_100_percent_of_five_days() {
         let since = hour(0);
         for (until, noticed, due) in [
             (59, 0, None),
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_episode_they_were_told_of_ends_with_a_success_or_with_a_new_beginning() {
+    fn an_episode_with_a_notice_ends_with_a_success_or_when_the_webhook_is_enabled() {
         let over = Episode { failing_since: None, ..failing(70, 50) };
         assert_eq!(over.due(), Some(Notice::Over), "the webhook was enabled again");
         assert_eq!(Episode { last_success_at: Some(hour(71)), ..over }.due(), Some(Notice::Recovered { since: hour(0) }));

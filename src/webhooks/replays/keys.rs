@@ -40,11 +40,11 @@ pub(super) struct Once<T> {
 }
 
 impl<T> Once<T> {
-    pub(super) fn now(made: T) -> Self {
+    pub(super) fn created(made: T) -> Self {
         Self { made, is_repeated: false }
     }
 
-    pub(super) fn before(made: T) -> Self {
+    pub(super) fn repeated(made: T) -> Self {
         Self { made, is_repeated: true }
     }
 

@@ -56,13 +56,13 @@ impl Webhooks {
         let until = transaction.now;
         let replay = ReplayId::new(until);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), replay.uuid()).await? {
-            return Ok(Once::before(transaction.show::<Replay>(before.made.into()).await?));
+            return Ok(Once::repeated(transaction.show::<Replay>(before.made.into()).await?));
         }
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         let expected = queries::count_repeated(transaction.conn(), id, wanted, until).await?;
         let shown = transaction.insert(replay, Replay::new(id, wanted, until, expected)).await?;
         transaction.commit().await?;
-        Ok(Once::now(shown))
+        Ok(Once::created(shown))
     }
 
     /// Replays a closed delivery.
@@ -71,7 +71,7 @@ impl Webhooks {
         let now = transaction.now;
         let again = DeliveryId::new(now);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), again.uuid()).await? {
-            return Ok(Once::before(transaction.show::<Delivery>(before.made.into()).await?));
+            return Ok(Once::repeated(transaction.show::<Delivery>(before.made.into()).await?));
         }
         let before = transaction.show::<Delivery>(id).await?;
         if before.record.fields.state.is_open() {
@@ -82,7 +82,7 @@ impl Webhooks {
         }
         let shown = transaction.show::<Delivery>(again).await?;
         transaction.commit().await?;
-        Ok(Once::now(shown))
+        Ok(Once::created(shown))
     }
 
     /// Creates a delivery of an event for every enabled subscription that wants it and has no open delivery of it. Returns the
@@ -92,13 +92,13 @@ impl Webhooks {
         let now = transaction.now;
         let key = key.filter(|_| !count_only);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), id.uuid()).await? {
-            return Ok(Once::before(before.count));
+            return Ok(Once::repeated(before.count));
         }
         let made = queries::repeat_event(transaction.conn(), company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
         if let Some(key) = &key {
             queries::record_count(transaction.conn(), company, key, made).await?;
         }
         transaction.commit().await?;
-        Ok(Once::now(made))
+        Ok(Once::created(made))
     }
 }
