@@ -61,7 +61,7 @@ async fn a_declared_record_lives_through_its_five_routes_and_its_events() {
 }
 
 #[tokio::test]
-async fn a_value_is_its_event_from_the_beginning_and_each_event_is_told_once() {
+async fn a_value_publishes_its_event_from_the_creation_on_and_each_event_once() {
     let directory = garden(
         r#"
         namespace = "garden"

@@ -138,7 +138,7 @@ async fn streams_of_many_companies_look_together_whether_there_is_anything_to_re
 }
 
 #[tokio::test]
-async fn a_test_of_a_webhook_is_told_to_nobody_who_reads_along() {
+async fn a_test_event_of_a_webhook_is_not_streamed() {
     let world = World::new().await;
     let (_receiver, webhook) = world.subscriber("shop.test").await;
     world.everything_is_settled().await;
@@ -197,7 +197,7 @@ async fn an_event_that_is_committed_late_is_not_left_out() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_out_and_nothing_told_twice_while_many_publish_and_the_client_comes_back_again_and_again() {
+async fn nothing_is_missed_or_repeated_while_many_publish_and_the_client_reconnects() {
     let world = World::new().await;
     let start = world.publish("driver.online").await.to_string();
     let publishing = futures::future::join_all((0..8).map(|_| async {

@@ -75,12 +75,12 @@ async fn a_delivery_from_the_order_to_the_proof() {
     let second = emissions.by(create("orders", json!({})), &placed).await;
     emissions.by(to(&world, &second, "cancelled"), &["order.cancelled", "order.updated", "tracking_status.created"]).await.ok(200);
 
-    the_nineteen_were_told(&world).await;
+    all_nineteen_were_published(&world).await;
     every_event_of_the_order_is_whole(&world, &order, &ada).await;
 }
 
 /// Asserts that all nineteen events of interface 2 were published.
-async fn the_nineteen_were_told(world: &World) {
+async fn all_nineteen_were_published(world: &World) {
     let nineteen = "order.created order.dispatched order.started order.completed order.cancelled order.updated driver.assigned \
                     driver.location_changed driver.online driver.offline driver.updated tracking_status.created tracking_number.created \
                     proof_of_delivery.created vehicle.updated vehicle.assigned issue.created issue.updated issue.resolved";

@@ -222,7 +222,7 @@ impl<'a> Story<'a> {
 }
 
 #[tokio::test]
-async fn any_sequence_of_operations_is_legal_and_told() {
+async fn any_sequence_of_operations_is_legal_and_published() {
     let world = World::new().await;
     let (drivers, vehicle) = ([world.driver("Ada").await, world.driver("Bob").await], world.vehicle("Truck 7").await);
     let (mut runner, sequences) = (chance(), vec(operation(), 1..25));

@@ -7,7 +7,7 @@ use crate::support::World;
 use crate::support::fleet::{id, to, uuid};
 
 #[tokio::test]
-async fn an_order_goes_its_way_and_every_step_is_told_once() {
+async fn every_status_of_an_order_is_published_once() {
     let world = World::new().await;
     let driver = world.driver("Ada").await;
     let order = world.order(json!({ "driver": id(&driver) })).await;

@@ -27,7 +27,7 @@ fn story(payment: &str) -> Vec<Value> {
 }
 
 /// Asserts that payments and events reflect every story exactly once.
-async fn are_told_once(world: &World, payments: usize) {
+async fn are_published_once(world: &World, payments: usize) {
     let list = world.ledger(Method::GET, "payments").send().await.ok(200);
     let list = list["payments"].as_array().unwrap();
     assert_eq!(list.len(), payments);
@@ -52,7 +52,7 @@ async fn a_crowd_of_callbacks_of_few_payments() {
     let answers = join_all(crowd.iter().map(|event| world.call_back(&gateway, event))).await;
     let new = answers.into_iter().filter(|answer| answer.body["message"] == "Webhook received.").count();
     assert_eq!(new, 30, "each callback is new once");
-    are_told_once(&world, 6).await;
+    are_published_once(&world, 6).await;
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn a_crowd_at_two_instances() {
     assert_eq!(messages.iter().filter(|message| **message == "Webhook received.").count(), 30);
     assert_eq!(messages.iter().filter(|message| **message == "Already processed.").count(), 30);
     assert_eq!(here.count("select count(*) from callbacks where status = 'processed'").await, 30);
-    are_told_once(&here, 6).await;
+    are_published_once(&here, 6).await;
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn what_is_tried_again_and_what_comes_tell_of_one_payment_at_the_same_mome
         answer.ok(200);
     }
     assert_eq!(here.count("select count(*) from callbacks where status = 'processed'").await, 5);
-    are_told_once(&here, 1).await;
+    are_published_once(&here, 1).await;
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ fn made(answer: &Value) -> (&Value, &Value) {
 }
 
 #[tokio::test]
-async fn a_replay_that_is_asked_for_again_under_its_key_is_made_once() {
+async fn a_replay_that_is_requested_again_with_its_key_is_made_once() {
     let world = World::new().await;
     let (_, routes) = failed(&world).await;
     for (index, (path, body, status)) in routes.into_iter().enumerate() {

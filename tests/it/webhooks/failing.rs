@@ -58,7 +58,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn operators_are_told_at_50_70_and_90_percent_of_five_days_and_at_the_end_the_webhook_is_disabled() {
+async fn operators_are_notified_at_50_70_and_90_percent_of_five_days_and_at_the_end_the_webhook_is_disabled() {
     let world = World::new().await;
     world.operator("ada@example.com").await;
     world.operator("grace@example.com").await;
@@ -95,7 +95,7 @@ async fn operators_are_told_at_50_70_and_90_percent_of_five_days_and_at_the_end_
 }
 
 #[tokio::test]
-async fn operators_are_told_when_a_delivery_succeeds_after_they_were_told_that_none_did() {
+async fn operators_are_notified_when_a_delivery_succeeds_after_a_notice() {
     let world = World::new().await;
     world.operator("ada@example.com").await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
@@ -199,7 +199,7 @@ async fn a_webhook_shows_how_its_endpoint_is_doing() {
 }
 
 #[tokio::test]
-async fn operators_are_told_at_once_of_an_endpoint_that_is_gone() {
+async fn operators_are_notified_at_once_of_an_endpoint_that_is_gone() {
     let world = World::new().await;
     world.operator("ada@example.com").await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
@@ -220,7 +220,7 @@ async fn operators_are_told_at_once_of_an_endpoint_that_is_gone() {
 }
 
 #[tokio::test]
-async fn a_letter_to_an_operator_is_tried_again_until_the_mail_server_takes_it_and_is_sent_once() {
+async fn a_mail_to_an_operator_is_retried_until_the_mail_server_accepts_it_and_is_sent_once() {
     let sink = SmtpSink::start(true).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
     world.operator("ada@example.com").await;
@@ -239,7 +239,7 @@ async fn a_letter_to_an_operator_is_tried_again_until_the_mail_server_takes_it_a
 }
 
 #[tokio::test]
-async fn what_an_operator_has_not_been_sent_yet_makes_way_for_what_there_is_to_tell_since() {
+async fn a_newer_mail_to_an_operator_replaces_an_unsent_one() {
     let sink = SmtpSink::start(true).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
     world.operator("ada@example.com").await;
@@ -255,7 +255,7 @@ async fn what_an_operator_has_not_been_sent_yet_makes_way_for_what_there_is_to_t
 }
 
 #[tokio::test]
-async fn a_letter_that_no_mail_server_ever_takes_is_given_up_after_five_tries() {
+async fn a_mail_that_no_mail_server_accepts_is_dropped_after_five_attempts() {
     let sink = SmtpSink::start(true).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
     world.operator("ada@example.com").await;

@@ -41,7 +41,7 @@ impl BlockedResolver {
 }
 
 #[tokio::test]
-async fn however_many_names_hang_there_are_threads_for_everybody_else() {
+async fn hanging_look_ups_leave_threads_for_other_blocking_work() {
     static RESOLVER: BlockedResolver = BlockedResolver::new();
     let names = Resolver::blocking(|_| RESOLVER.resolve());
     // More look-ups than tokio has threads. Each caller gives up at once; the look-ups that have started continue.
@@ -55,7 +55,7 @@ async fn however_many_names_hang_there_are_threads_for_everybody_else() {
 }
 
 #[tokio::test]
-async fn whoever_asks_for_a_name_that_hangs_waits_for_the_one_who_asked_before() {
+async fn concurrent_look_ups_of_a_name_share_one_call_of_the_resolver() {
     static RESOLVER: BlockedResolver = BlockedResolver::new();
     let names = Resolver::blocking(|_| RESOLVER.resolve());
     let mut look_ups: Vec<_> = (0..50).map(|_| names.look_up("shop.test").boxed()).collect();

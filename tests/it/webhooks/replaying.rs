@@ -227,7 +227,7 @@ async fn a_replay_that_cannot_go_on_holds_up_neither_other_replays_nor_events() 
     sqlx::raw_sql(AssertSqlSafe(refuse)).execute(&world.pool).await.unwrap();
     world.publish("order.updated").await;
     world.deliver().await;
-    assert_eq!((broken_receiver.count(), sound_receiver.count()), (1, 1 + 3), "the event to both, and one replay");
+    assert_eq!((broken_receiver.count(), sound_receiver.count()), (1, 1 + 3), "both receive the event, and the second one the replays");
     assert_eq!((made(&world, &broken).await, made(&world, &sound).await), ((0, false), (3, true)));
     sqlx::query("drop function refuse() cascade").execute(&world.pool).await.unwrap();
     assert_eq!(world.deliver().await, 3);
