@@ -316,7 +316,7 @@ async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_after_a_while_however_much_there_is_to_tell() {
+async fn a_stream_ends_after_its_lifetime_even_while_events_arrive() {
     let world = World::with(&[("streams.lifetime", "300ms")]).await;
     let mut stream = world.stream("", None).await;
     let reading = async { while stream.next().await.is_some() {} };
