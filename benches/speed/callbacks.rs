@@ -48,7 +48,7 @@ pub fn measure(figures: &mut Figures) {
     let mut database = Database::of(&service);
     let (payments, events) =
         (database.number("select count(*) from payments"), database.number("select count(*) from events where name = 'payment.succeeded'"));
-    assert_eq!((payments, events), (i64::try_from(number).unwrap(), payments), "each is a payment and an event");
+    assert_eq!((payments, events), (i64::try_from(number).unwrap(), payments), "each callback creates a payment and an event");
 }
 
 fn signature(body: &str) -> String {

@@ -49,8 +49,8 @@ fn sign_in_by_code(figures: &mut Figures, service: &Service) -> usize {
     }
     let of_one = |spent: Duration| millis(spent) / signed_in as f64;
     let per_second = 1000.0 / (of_one(asking) + of_one(checking));
-    let parts = format!("{CALLERS} callers; {:.2} ms to ask and {:.2} ms to check", of_one(asking), of_one(checking));
-    figures.show("codes, asked for and checked a second", per_second, Aim::AtLeast(100.0), &parts);
+    let parts = format!("{CALLERS} callers; {:.2} ms to request and {:.2} ms to check", of_one(asking), of_one(checking));
+    figures.show("codes, requested and checked per second", per_second, Aim::AtLeast(100.0), &parts);
     signed_in
 }
 

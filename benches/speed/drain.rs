@@ -58,7 +58,7 @@ pub fn drain(service: Service, sink: &Sink, deliveries: usize) -> Drained {
     sink.await_arrivals(deliveries);
     hub::await_recorded(&service);
     let ended = Instant::now();
-    assert_eq!(sink.received().arrivals.len(), deliveries, "each is sent once");
+    assert_eq!(sink.received().arrivals.len(), deliveries, "each delivery is sent once");
     let per_second = deliveries as f64 / ended.duration_since(sink.span().0).as_secs_f64();
     Drained { service, per_second }
 }

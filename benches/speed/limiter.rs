@@ -37,13 +37,13 @@ fn in_memory(figures: &mut Figures, service: &Service) {
     let before = resident_mib(service);
     let begin = Instant::now();
     let mut most: f64 = before;
-    let mut asked = 0.0;
-    while asked < keys as f64 {
+    let mut sent = 0.0;
+    while sent < keys as f64 {
         let slice = Duration::from_millis(200);
-        asked += rate(service.address, CALLERS, slice, 401, &mut next) * slice.as_secs_f64();
+        sent += rate(service.address, CALLERS, slice, 401, &mut next) * slice.as_secs_f64();
         most = most.max(resident_mib(service));
     }
-    let parts = format!("{asked:.0} addresses within {:.0} s; {before:.0} MiB before", begin.elapsed().as_secs_f64());
+    let parts = format!("{sent:.0} addresses within {:.0} s; {before:.0} MiB before", begin.elapsed().as_secs_f64());
     figures.show("limiter, most memory in MiB", most, Aim::AtMost(200.0), &parts);
     if !figures.quick {
         sleep(UNTIL_SWEPT);
@@ -83,5 +83,5 @@ fn in_postgres(figures: &mut Figures, service: &Service) {
     let last = size(&mut database);
     let parts = format!("{keys} of them; {swept:.1} s to sweep and vacuum, then {empty:.0} bytes each");
     figures.show("limiter, bytes on disk for each caller", first, Aim::AtMost(500.0), &parts);
-    figures.show("limiter, growth", last / first, Aim::AtMost(2.0), "as many again, after three sweeps ÷ the first ones");
+    figures.show("limiter, growth", last / first, Aim::AtMost(2.0), "as many callers again after three sweeps ÷ the first ones");
 }

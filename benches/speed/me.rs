@@ -40,13 +40,13 @@ pub fn measure(figures: &mut Figures) {
     let alone = load(service.address, 1, time, &[200], |_, turn| requests[turn % ACTIVE].clone());
     let parts = |rate: f64| format!("{rate:.0} requests/s ÷ {postgres:.0} transactions/s of pgbench -S -M prepared");
     figures.show("me", active / postgres, Aim::AtLeast(0.60), &parts(active));
-    figures.show("me, nobody remembered", everybody / postgres, Aim::Stated, &parts(everybody));
+    figures.show("me, uncached", everybody / postgres, Aim::Stated, &parts(everybody));
     let parts = format!("p99 {:.2} ms, one caller", millis(alone.percentile(0.99)));
     figures.show("me, p50 in ms", millis(alone.percentile(0.50)), Aim::Stated, &parts);
     figures.show(
         "me, memory in MiB",
         usage::resident_mib(&service),
         Aim::Stated,
-        "the service's process afterwards, twenty thousand sign-ins remembered",
+        "the service's process afterwards, twenty thousand sessions cached",
     );
 }

@@ -1,4 +1,4 @@
-//! The memory of the service while endpoints send response bodies longer than what is kept.
+//! The memory of the service while endpoints send response bodies that exceed the logged length.
 
 use std::thread::sleep;
 use std::time::Duration;

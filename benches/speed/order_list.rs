@@ -16,7 +16,7 @@ pub fn measure(figures: &mut Figures) {
         |parameters: &str| request("GET", &format!("/fleet/int/v1/orders?status=completed{parameters}"), &[("authorization", &key)], "");
     let half_way = "&limit=1&created_before=2026-01-01T00:00:00Z";
     let page = Caller::connect(service.address).ask(200, &get(half_way));
-    let deep = get(&format!("&limit=25&after={}", page["meta"]["next"].as_str().expect("more orders lie behind the middle")));
+    let deep = get(&format!("&limit=25&after={}", page["meta"]["next"].as_str().expect("there are more orders after the middle")));
     let first = get("&limit=25");
     let time = figures.time(5);
     let p50 = |request: &Vec<u8>| millis(load(service.address, 1, time, &[200], |_, _| request.clone()).percentile(0.50));

@@ -44,7 +44,12 @@ pub fn measure(figures: &mut Figures) {
     let arrived = sent as f64 / (published.as_secs_f64() + late);
     let parts = format!("{arrived:.0}/s arrived of {PER_SECOND}/s, the last of {sent} {late:.2} s after the last second was published");
     figures.show("pings", arrived / PER_SECOND as f64, Aim::AtLeast(0.98), &parts);
-    figures.show("pings, CPU in ms", cpu, Aim::Stated, "of the service and PostgreSQL for each, its position written, told and delivered");
+    figures.show(
+        "pings, CPU in ms",
+        cpu,
+        Aim::Stated,
+        "of the service and PostgreSQL per position, which is written, published and delivered",
+    );
     figures.show("pings, memory in MiB", resident_mib(&service), Aim::AtMost(100.0), "the service's process afterwards");
 }
 

@@ -42,7 +42,7 @@ pub fn measure(figures: &mut Figures) {
     judge(figures, "timing of login", &known, &unknown);
     let seen = deviations(&known, &later).abs();
     figures.show("timing of login, planted", seen, Aim::AtLeast(LEAK), &format!("{planted:?} longer for unknown identities"));
-    assert!(seen > LEAK, "the test sees no difference of {planted:?}");
+    assert!(seen > LEAK, "the test does not detect a difference of {planted:?}");
 
     let known = |number| verify(customers::email(number));
     let (known, unknown) = in_turns(&mut caller, known, |number| verify(format!("nobodyas{number}@example.com")));
@@ -54,7 +54,7 @@ fn judge(figures: &mut Figures, name: &str, known: &[Duration], unknown: &[Durat
     let parts =
         format!("standard deviations between {SAMPLES} known (median {:?}) and unknown ones ({:?})", median(known), median(unknown));
     figures.show(name, deviations, Aim::AtMost(LEAK), &parts);
-    assert!(deviations < LEAK, "{name} tells known identities from unknown ones");
+    assert!(deviations < LEAK, "{name} distinguishes known identities from unknown ones");
 }
 
 /// The times for known and unknown identities; the order within each pair alternates.

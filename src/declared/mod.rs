@@ -3,10 +3,10 @@
 //!
 //! A file in `extensions.directory` defines a namespace. For each resource it defines a JSON Schema, which fields can be searched
 //! and filtered, which other records it references, and which values of fields publish events of their own. `declaration` parses
-//! the files and rejects, naming the file and key, whatever could not be served. `record` makes such a kind a regular resource: its
-//! five routes, list parameters, `ETag`s, events and documentation come from [`crate::resources`]. At startup, `start` has
-//! `schemas` compare the files with the schemas that stored records were written under, and `indexes` create the indexes of the
-//! filters.
+//! the files and rejects declarations that cannot be served; the error names the file and key. `record` makes such a kind a regular
+//! resource: its five routes, list parameters, `ETag`s, events and documentation come from [`crate::resources`]. At startup,
+//! `start` has `schemas` compare the files with the schemas that stored records were written under, and `indexes` create the
+//! indexes of the filters.
 //!
 //! Writes `declared_records`, one table for all kinds, and `declared_schemas`, every schema that stored records may have been
 //! written under.

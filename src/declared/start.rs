@@ -46,7 +46,7 @@ impl Declared {
             }
         }
         if let Err(error) = self.make_indexes().await {
-            tracing::warn!(error = chain(&error), "indexes of declared extensions could not be created; the next start tries again");
+            tracing::warn!(error = chain(&error), "indexes of declared extensions could not be created; the next start retries");
         }
     }
 }

@@ -21,12 +21,12 @@ pub(super) const PARAMETERS: Parameters = &[
     ("after", "The `meta.next` of the previous page."),
 ];
 
-/// Event types a page.
+/// Maximum number of event types per page.
 const MAX_LIMIT: usize = 100;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Asked {
+pub(super) struct ListQuery {
     namespace: Option<String>,
     group: Option<String>,
     #[serde(default)]
@@ -39,18 +39,18 @@ pub(super) struct Asked {
 pub(super) async fn list(
     State(developers): State<Developers>,
     caller: CallingCompany,
-    parameters: Result<Query<Asked>, QueryRejection>,
+    parameters: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     caller.require_scope(Scope::Read)?;
-    let Query(asked) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
-    let wanted = asked.choose(&developers.catalogue)?;
-    let page = &wanted[..asked.limit.unwrap_or(wanted.len()).min(wanted.len())];
+    let Query(query) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
+    let wanted = query.choose(&developers.catalogue)?;
+    let page = &wanted[..query.limit.unwrap_or(wanted.len()).min(wanted.len())];
     let next = page.last().filter(|_| page.len() < wanted.len()).map(|last| &last.name);
     let shown: Vec<_> = page.iter().copied().map(present).collect();
-    Ok(Json(json!({ "event_types": shown, "meta": { "per_page": asked.limit, "next": next } })))
+    Ok(Json(json!({ "event_types": shown, "meta": { "per_page": query.limit, "next": next } })))
 }
 
-impl Asked {
+impl ListQuery {
     /// The matching event types after the last page.
     fn choose<'a>(&self, catalogue: &'a Catalogue) -> Result<Vec<&'a EventType>, Problem> {
         if self.namespace.as_ref().is_some_and(|namespace| !catalogue.has_namespace(namespace)) {

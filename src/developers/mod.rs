@@ -86,7 +86,7 @@ where
         .route(Method::GET, "/event-types/{name}", "Find an event type.", event_types::find)
 }
 
-/// What stands behind the `?` is understood, but cannot be.
+/// The error for an invalid query parameter.
 fn parameter_invalid(detail: impl Into<String>) -> Problem {
     Problem::new(ProblemCode::ParameterInvalid).detail(detail)
 }

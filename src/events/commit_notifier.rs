@@ -1,4 +1,4 @@
-//! News: tells waiting tasks and other instances that events were committed.
+//! Notifies waiting tasks and other instances that events were committed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +16,9 @@ use crate::kernel::error_chain::chain;
 /// urgent work.
 const NOTIFY_DELAY: Duration = Duration::from_millis(10);
 
-/// Announces events that this instance committed without a notification ([`publish_without_notify`](super::publish_without_notify)): to tasks of
-/// this instance immediately, to other instances by a notification shortly after. Clones share the channel.
+/// Announces events that this instance committed without a notification
+/// ([`publish_without_notify`](super::publish_without_notify)): to tasks of this instance immediately, to other instances by a
+/// notification shortly after. Clones share the channel.
 #[derive(Clone, Debug)]
 pub struct CommitNotifier {
     sender: watch::Sender<()>,

@@ -128,7 +128,7 @@ pub(super) async fn write(
     Ok(())
 }
 
-/// Reads and writes repeatedly until no concurrent writer was faster.
+/// Repeats reading and writing until no conflict with a concurrent writer occurs, at most [`MAX_ATTEMPTS`] times.
 pub(super) async fn retry_on_conflict<T, F>(attempt: impl Fn() -> F) -> Result<T, sqlx::Error>
 where
     F: Future<Output = Result<T, sqlx::Error>>,

@@ -3,7 +3,7 @@
 //!
 //! # Who is who
 //!
-//! | who | does | writes |
+//! | module | does | writes |
 //! |---|---|---|
 //! | `accounts` | manages a company's accounts at gateways, as records of `ledger/int/v1` | `gateways` |
 //! | `driver`, `drivers` | define how one kind of gateway signs its callbacks and what they mean; they only verify and read | nothing |

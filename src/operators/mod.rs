@@ -25,7 +25,7 @@ pub struct Operator {
     pub id: OperatorId,
     /// The address the operator signs in with and is mailed at, in lower case.
     pub email: String,
-    /// What the operator may do.
+    /// The role, which determines the operator's permissions.
     pub role: Role,
     /// When the operator was created.
     pub created_at: DateTime<Utc>,

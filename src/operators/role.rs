@@ -1,4 +1,4 @@
-//! What an operator may do in the console.
+//! The roles of operators in the console.
 
 use std::str::FromStr;
 

@@ -33,8 +33,8 @@ pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + S
     }
 }
 
-/// Declares a struct whose fields are the columns of a table, in addition to the columns that every resource has. The part behind `shows` is
-/// written by [`read_only!`](crate::read_only) and [`fields!`](crate::fields).
+/// Declares a struct whose fields are the columns of a table, in addition to the columns that every resource has. The part behind
+/// `shows` is written by [`read_only!`](crate::read_only) and [`fields!`](crate::fields).
 ///
 /// ```
 /// portico::columns! {

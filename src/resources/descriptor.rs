@@ -20,7 +20,7 @@ pub struct ResourceDescriptor {
 }
 
 impl ResourceDescriptor {
-    /// The terms of a type that serves a single kind.
+    /// The descriptor of a type that serves a single kind.
     pub const fn of<R: Resource>() -> Self {
         Self {
             singular: R::SINGULAR,

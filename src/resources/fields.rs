@@ -166,9 +166,9 @@ macro_rules! fields {
     };
 }
 
-/// Declares the struct of a resource that is read only: its fields are columns of a table, or of a view, and fields of responses. Each is
-/// given the type it is shown by ([`FieldType`](crate::resources::FieldType)) and, with `as`, another name in responses. The columns behind
-/// `hidden` are not shown.
+/// Declares the struct of a read-only resource: its fields are columns of a table or view, and fields of responses. Each has the
+/// type it is shown by ([`FieldType`](crate::resources::FieldType)). `as` gives it a different name in responses. The columns in the
+/// `hidden` block are not shown.
 ///
 /// ```
 /// use portico::kernel::ids::DriverId;

@@ -16,11 +16,11 @@
 //! record starts with [`WriteRequest`]. `example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by
 //! step.
 //!
-//! One type may serve several kinds, which its state tells apart by their [`ResourceDescriptor`]. The kinds declared in files work this way.
-//! Code that learns the kind only from such a file uses a [`Referable`].
+//! One type may serve several kinds. Its state distinguishes them by their [`ResourceDescriptor`]. The kinds declared in files work
+//! this way. Code that learns the kind only from such a file uses a [`Referable`].
 //!
 //! Every table has the columns `id`, `company_id`, `version`, `created_at`, `updated_at` and `deleted_at` beside the resource's own
-//! columns, and an index on `(company_id, created_at, id)`. If several kinds share a table, the column that tells them apart
+//! columns, and an index on `(company_id, created_at, id)`. If several kinds share a table, the column that distinguishes them
 //! precedes `created_at` in the index. Each column that a list can be filtered by has an index of its own, in which it precedes
 //! `created_at`. `tests/it/resources/lists_at_size.rs` names the exceptions with a reason. A log with a different table layout is read
 //! through a view that has these columns. Routes other than lists reject unknown query parameters in the same way as lists do.

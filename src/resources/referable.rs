@@ -21,7 +21,7 @@ pub struct Referable {
 }
 
 impl Referable {
-    /// The kind with these terms, in a namespace that offers these operations.
+    /// The kind with this descriptor, in a namespace that offers these operations.
     pub fn of<R: Resource>(namespace: &str, descriptor: &ResourceDescriptor, operations: &[Operation]) -> Self {
         Self {
             name: format!("{namespace}/{}", plural_path(descriptor.plural)),

@@ -2,7 +2,7 @@
 //!
 //! # Who is who
 //!
-//! | who | does | writes |
+//! | module | does | writes |
 //! |---|---|---|
 //! | publisher ([`crate::events`], on another floor) | writes the event, including its final bytes, in the transaction of the change it reports | `events`, `outbox` |
 //! | `subscription` | stores which events each subscription wants, the endpoint URL and the signing secret | `subscriptions` |
@@ -10,13 +10,13 @@
 //! | `engine::claim` | takes leases on due deliveries, endpoint by endpoint; reclaims the leases of crashed workers | `waiting` → `in_flight`, `endpoints` |
 //! | `sending::{endpoint, endpoint_cache}` | cache what the deliveries to an endpoint share: decrypted secrets, headers | nothing |
 //! | `sending` | makes one signed POST through a client that `sending::targets` guards | nothing; no transaction is open |
-//! | `engine::record` | logs what came of it and moves the delivery on, as `deliveries::state` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
-//! | `replays` | makes closed deliveries again, when somebody asks | `waiting`, `replays`, `replay_keys` |
-//! | `calling_off` | closes what waits, when somebody asks or its subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
-//! | `failing` | tells operators of endpoints that fail, and disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`, `operator_letters`; publishes `webhook.*` |
-//! | `health` | shows how an endpoint is doing | nothing |
+//! | `engine::record` | logs the result of an attempt and moves the delivery to its next state, as `deliveries::state` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
+//! | `replays` | creates new deliveries from closed ones, on request | `waiting`, `replays`, `replay_keys` |
+//! | `calling_off` | closes waiting deliveries as cancelled, on request or when their subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
+//! | `failing` | notifies operators of failing endpoints; disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`, `operator_letters`; publishes `webhook.*` |
+//! | `health` | shows the health of an endpoint | nothing |
 //! | `forwarding` | builds the delivery headers for an event that is forwarded outside the hub | nothing |
-//! | `deliveries` | shows deliveries and their attempts | nothing |
+//! | `deliveries::log` | shows deliveries and their attempts | nothing |
 //! | `retention` | creates the partitions of the coming days and drops expired ones | partitions |
 //! | `engine::{worker, dispatcher, lanes, permits}` | run all of this while the program runs, in any number of instances | |
 //!
@@ -112,8 +112,8 @@ use sending::Sender;
 use sending::endpoint_cache::EndpointCache;
 use sending::targets::Targets;
 
-/// Connections of the worker beside the one that moves deliveries: for housekeeping, replays, what is called off, what fails, letters, and its
-/// ear.
+/// Connections of the worker besides the dedicated one: for housekeeping, replays, cancelling, failing endpoints, mails to operators,
+/// and LISTEN.
 const WORKER_CONNECTIONS: u32 = 6;
 
 /// The hub: the state of its routes and its worker.
@@ -147,7 +147,7 @@ pub struct Parts {
     pub key: ApplicationKey,
     /// `[webhooks]`
     pub settings: Settings,
-    /// Where the names of endpoints turn into addresses: [`Resolver::system`], except in tests.
+    /// Resolves the host names of endpoints: [`Resolver::system`], except in tests.
     pub resolver: Resolver,
     /// The event types that can be subscribed to.
     pub catalogue: Catalogue,

@@ -48,8 +48,8 @@ impl Caller {
             if filled == self.buffer.len() {
                 self.buffer.resize(2 * filled, 0);
             }
-            let read = self.stream.read(&mut self.buffer[filled..]).expect("the service answers in time");
-            assert!(read > 0, "the service hung up");
+            let read = self.stream.read(&mut self.buffer[filled..]).expect("the service responds in time");
+            assert!(read > 0, "the service closed the connection");
             filled += read;
             whole = whole.or_else(|| body_of(&self.buffer[..filled]));
             if let Some((start, end)) = whole.filter(|(_, end)| filled >= *end) {
@@ -64,7 +64,7 @@ impl Caller {
 fn body_of(answer: &[u8]) -> Option<(usize, usize)> {
     let head = answer.windows(4).position(|window| window == b"\r\n\r\n")?;
     let text = std::str::from_utf8(&answer[..head]).unwrap();
-    let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("every answer has a length");
+    let length = text.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("every response has a content-length");
     Some((head + 4, head + 4 + length.parse::<usize>().unwrap()))
 }
 

@@ -86,7 +86,7 @@ pub fn await_recorded(service: &Service) {
     let pending = request("GET", "/developers/int/v1/deliveries?status=pending&limit=1", &[("authorization", &key)], "");
     let mut caller = Caller::connect(service.address);
     while !caller.ask(200, &pending)["deliveries"].as_array().unwrap().is_empty() {
-        assert!(Instant::now() < until, "some deliveries stay pending");
+        assert!(Instant::now() < until, "some deliveries are still pending");
         sleep(Duration::from_millis(20));
     }
 }

@@ -44,7 +44,7 @@ impl<'a> Pgbench<'a> {
     fn measure(&self, what: &[&str], time: Duration) -> f64 {
         let (clients, seconds) = (format!("--client={}", self.clients), format!("--time={}", time.as_secs().max(1)));
         let report = self.run(&[what, &["--protocol=prepared", "--no-vacuum", &clients, &seconds]].concat());
-        let line = report.lines().find_map(|line| line.strip_prefix("tps = ")).expect("pgbench tells its rate");
+        let line = report.lines().find_map(|line| line.strip_prefix("tps = ")).expect("pgbench prints its rate");
         line.split(' ').next().unwrap().parse().unwrap()
     }
 

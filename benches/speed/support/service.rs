@@ -77,7 +77,7 @@ impl Service {
         let demo = loop {
             match fs::read(data.path().join("demo.json")).ok().and_then(|json| serde_json::from_slice(&json).ok()) {
                 Some(demo) => break demo,
-                None => assert!(Instant::now() < until, "the service did not greet"),
+                None => assert!(Instant::now() < until, "the service did not write demo.json"),
             }
             sleep(POLL_INTERVAL);
         };

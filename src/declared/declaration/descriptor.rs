@@ -1,4 +1,5 @@
-//! The names of a declared kind. Their memory is leaked, so that they live as long as the program, like the constants of built-in kinds.
+//! The names of a declared kind. Their memory is leaked, so that they live as long as the program, like the constants of built-in
+//! kinds.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,7 @@ pub(super) fn names(namespace: &str, plural: &str, singular: &str) -> ResourceDe
 }
 
 /// Adds the filters and the search to the names.
-pub(super) fn asked(
+pub(super) fn with_list_parameters(
     names: ResourceDescriptor,
     schema: &Value,
     filters: &BTreeMap<String, FieldForm>,

@@ -65,7 +65,7 @@ impl Resource for ApiKeyRecord {
     }
 }
 
-/// Keys publish no events: subscribers need not know who has access.
+/// Keys publish no events: subscribers do not need to know about access.
 impl PublishesEvents for ApiKeyRecord {}
 
 impl ApiKeyRecord {

@@ -50,7 +50,7 @@ impl Batch {
         let members: BTreeMap<String, Box<RawValue>> = json::parse(body.get().as_bytes())?;
         let (bodies, is_single) = match members.get("events") {
             None => (vec![read_one(body, catalogue)?], true),
-            Some(_) if members.len() > 1 => return Err(FieldErrors::one("events", "No other field is allowed beside events.")),
+            Some(_) if members.len() > 1 => return Err(FieldErrors::one("events", "No other field is allowed besides events.")),
             Some(listed) => (read_many(listed, catalogue)?, false),
         };
         let (mut events, mut keys) = (Vec::with_capacity(bodies.len()), Vec::with_capacity(bodies.len()));

@@ -54,7 +54,7 @@ impl Developers {
                 Some((key, kept)) if kept.digest == key.digest => {
                     Some(Published { id: kept.event_id, name: event.name.clone(), at: kept.created_at, repeated: true })
                 }
-                Some(_) => return Err(used_otherwise(&batch.path(index, "idempotency_key"))),
+                Some(_) => return Err(key_conflict(&batch.path(index, "idempotency_key"))),
             });
         }
         let new: Vec<_> = published.iter().enumerate().filter(|(_, published)| published.is_none()).map(|(index, _)| index).collect();
@@ -77,6 +77,6 @@ impl Developers {
     }
 }
 
-fn used_otherwise(path: &str) -> Problem {
+fn key_conflict(path: &str) -> Problem {
     Problem::new(ProblemCode::IdempotencyKeyUsed).detail(format!("{path}: this key was used for another event in the last 24 hours."))
 }

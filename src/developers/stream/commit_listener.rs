@@ -1,4 +1,4 @@
-//! One task per instance listens for commits, polls once for all companies with open streams, and wakes the streams of the companies that
+//! Listens for commits. One task per instance polls for all companies with open streams and wakes the streams of the companies that
 //! have new events.
 
 use std::collections::{HashMap, HashSet};
@@ -112,7 +112,7 @@ impl CommitListener {
     }
 }
 
-/// Passes on what Postgres notifies.
+/// Forwards PostgreSQL notifications to `commits`.
 async fn forward_notifications(pool: &PgPool, commits: &watch::Sender<()>) {
     let notified = async || -> Result<(), sqlx::Error> {
         let mut listener = PgListener::connect_with(pool).await?;
@@ -144,6 +144,6 @@ mod tests {
         listening.wake(&[company(1), company(2)], &[company(1)]);
         assert_eq!([&with_news, &without, &late].map(|commits| commits.has_changed().unwrap()), [true, false, true]);
         drop(without);
-        assert!(!listening.companies().contains(&company(2)), "nobody waits for its events any more");
+        assert!(!listening.companies().contains(&company(2)), "the company has no open streams");
     }
 }

@@ -6,10 +6,10 @@
 //! oldest open transaction, so that no event can later appear at an earlier position. An event is sent when it is committed and no
 //! older transaction is open. This is immediate unless a transaction stays open for long.
 //!
-//! A stream holds no database connection while it waits, and at most one page in memory; it reads no faster than its client. One task
-//! per instance polls for all streams, once a second and after each commit, and wakes the streams of the companies that have new events;
-//! that only speeds up what their own polling would find. The number of streams is limited. A stream ends after `streams.lifetime`, and
-//! on shutdown. Clients then reconnect automatically, and their API key is verified again.
+//! A stream holds no database connection while it waits, and at most one page in memory. It reads no faster than its client. One
+//! task per instance polls for all streams, once a second and after each commit, and wakes the streams of the companies that have
+//! new events. This only speeds up what their own polling would find. The number of streams is limited. A stream ends after
+//! `streams.lifetime`, and on shutdown. Clients then reconnect automatically, and their API key is verified again.
 
 mod commit_listener;
 mod feed;

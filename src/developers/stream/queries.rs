@@ -73,7 +73,8 @@ pub(super) async fn find_last_event(conn: &mut PgConnection, company: CompanyId)
     .await
 }
 
-/// The position after an event. An event with a future transaction id was restored from another server, whose ids are meaningless here.
+/// The position after an event. An event with a future transaction id was restored from another server, whose transaction ids are
+/// meaningless here.
 pub(super) async fn find_position(conn: &mut PgConnection, company: CompanyId, event: EventId) -> Result<Option<Position>, sqlx::Error> {
     sqlx::query_as!(
         Position,

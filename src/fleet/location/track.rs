@@ -49,7 +49,7 @@ pub(in crate::fleet) struct Positions<I: TypedId> {
 
 /// The effect of a position on a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Heard {
+enum Effect {
     /// The position is late or a duplicate.
     Nothing,
     /// The record is still at the same location.
@@ -60,19 +60,19 @@ enum Heard {
 
 impl<I: TypedId> Position<I> {
     /// The id of the record, if present; an error with the field's name if the field belongs to the other kind of position.
-    fn whose(&self, singular: &str) -> Result<Option<I>, &'static str> {
-        let said = [("driver", self.driver), ("vehicle", self.vehicle)];
-        match said.iter().find(|(name, whose)| *name != singular && whose.is_some()) {
+    fn record_id(&self, singular: &str) -> Result<Option<I>, &'static str> {
+        let ids = [("driver", self.driver), ("vehicle", self.vehicle)];
+        match ids.iter().find(|(name, id)| *name != singular && id.is_some()) {
             Some((name, _)) => Err(name),
             None => Ok(self.driver.or(self.vehicle).map(|Reference(id)| id)),
         }
     }
 
     /// Applies the position to the record, unless a later one has been applied.
-    fn put_upon<R: Located>(self, record: &mut R, now: DateTime<Utc>) -> Heard {
+    fn apply_to<R: Located>(self, record: &mut R, now: DateTime<Utc>) -> Effect {
         let at = self.recorded_at.map_or(now, |at| DateTime::from(at).min(now));
         if record.located_at().is_some_and(|last| at < last) {
-            return Heard::Nothing;
+            return Effect::Nothing;
         }
         let before = (record.location(), record.located_at());
         let mut location = before.0;
@@ -82,9 +82,9 @@ impl<I: TypedId> Position<I> {
         self.altitude.put_or_clear(&mut location.altitude);
         record.put_location(location, Some(at));
         match before {
-            (place, Some(last)) if place == location && last == at => Heard::Nothing,
-            (place, _) if place == location => Heard::SamePlace,
-            _ => Heard::AnotherPlace,
+            (place, Some(last)) if place == location && last == at => Effect::Nothing,
+            (place, _) if place == location => Effect::SamePlace,
+            _ => Effect::AnotherPlace,
         }
     }
 }
@@ -94,7 +94,7 @@ pub(in crate::fleet) async fn track<R: Located>(
     WriteRequest { state: fleet, caller, id }: WriteRequest<R>,
     JsonBody(position): JsonBody<Position<R::Id>>,
 ) -> Result<Response, Problem> {
-    let named = position.whose(R::SINGULAR).map_err(|member| not_known(member, member))?;
+    let named = position.record_id(R::SINGULAR).map_err(|member| not_known(member, member))?;
     if named.is_some_and(|named| named != id) {
         return Err(FieldErrors::one(R::SINGULAR, format!("The URL names another {}.", R::SINGULAR)));
     }
@@ -119,8 +119,8 @@ pub(in crate::fleet) async fn track_many<R: Located>(
     let missing = |index| FieldErrors::one(&format!("positions[{index}].{}", R::SINGULAR), format!("There is no such {}.", R::SINGULAR));
     let mut named = Vec::with_capacity(positions.len());
     for (index, position) in positions.into_iter().enumerate() {
-        let whose = position.whose(R::SINGULAR).map_err(|member| not_known(&format!("positions[{index}].{member}"), member))?;
-        named.push((whose.ok_or_else(|| missing(index))?, position));
+        let id = position.record_id(R::SINGULAR).map_err(|member| not_known(&format!("positions[{index}].{member}"), member))?;
+        named.push((id.ok_or_else(|| missing(index))?, position));
     }
     let mut transaction = RecordTransaction::begin(&fleet, caller.company).await?;
     move_all::<R>(&mut transaction, named, missing).await?;
@@ -142,22 +142,22 @@ async fn move_all<R: Located>(
     let ids: Vec<_> = positions.iter().map(|(id, _)| *id).collect();
     let locked = transaction.lock_all::<R>(&ids).await?;
     let mut records: HashMap<_, _> = locked.into_iter().map(|record| (record.id, record)).collect();
-    let (mut heard_of, mut steps) = (HashSet::new(), Vec::new());
+    let (mut updated, mut steps) = (HashSet::new(), Vec::new());
     for (index, (id, position)) in positions.into_iter().enumerate() {
         let record = records.get_mut(&id).ok_or_else(|| missing(index))?;
-        let heard = position.put_upon(&mut record.fields, transaction.now);
-        if heard == Heard::Nothing {
+        let effect = position.apply_to(&mut record.fields, transaction.now);
+        if effect == Effect::Nothing {
             continue;
         }
-        if heard_of.insert(record.id) {
+        if updated.insert(record.id) {
             (record.version, record.updated_at) = (record.version + 1, transaction.now);
         }
-        if heard == Heard::AnotherPlace {
+        if effect == Effect::AnotherPlace {
             steps.push(record.clone());
         }
     }
-    let heard_of: Vec<_> = heard_of.iter().filter_map(|id| records.get(id)).collect();
-    queries::write_locations(transaction.conn(), &heard_of).await?;
+    let updated: Vec<_> = updated.iter().filter_map(|id| records.get(id)).collect();
+    queries::write_locations(transaction.conn(), &updated).await?;
     transaction.announce_all(steps, &R::LOCATION_CHANGED).await?;
     Ok(records.into_values().collect())
 }

@@ -1,4 +1,4 @@
-//! What a customer may follow on the socket: their own orders, and the drivers and vehicles of those that are still open.
+//! The records that a customer may subscribe to on the socket: their own orders, and the drivers and vehicles of their open orders.
 
 use serde_json::Value;
 use sqlx::PgConnection;

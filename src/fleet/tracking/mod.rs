@@ -4,7 +4,7 @@
 //! number. Between the statuses that the order itself reaches, others can be recorded manually (`at_the_depot`). They describe the
 //! journey and do not change the order.
 //!
-//! The statuses are a log of what the recipient was told: nothing of it is deleted, even with its order. An order has exactly one
+//! The statuses are a log of what the recipient could see. They are never deleted, not even with their order. An order has exactly one
 //! number, so none can be created. The corresponding routes return `method_not_allowed` (`docs/specification/decisions.md`, section 9).
 
 mod numbers;

@@ -5,7 +5,7 @@ use crate::fleet::Fleet;
 use crate::fleet::location::{self, Latitude, Longitude};
 use crate::fleet::orders::Order;
 use crate::fleet::orders::status::Status;
-use crate::fleet::tracking::word::{TrackingWord, is_said_by_orders};
+use crate::fleet::tracking::word::{TrackingWord, is_order_status};
 use crate::kernel::ids::{OrderId, TrackingStatusId};
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Change, Filter, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated};
@@ -65,8 +65,7 @@ impl Validated for TrackingStatus {
             return Err(FieldErrors::one("order", "The order of a tracking status cannot change."));
         }
         let by_hand = before.is_none_or(|before| before.status != status.status);
-        if by_hand && [Some(&status.status), before.map(|before| &before.status)].into_iter().flatten().any(|word| is_said_by_orders(word))
-        {
+        if by_hand && [Some(&status.status), before.map(|before| &before.status)].into_iter().flatten().any(|word| is_order_status(word)) {
             return Err(FieldErrors::one("status", "This status is recorded automatically when the order reaches it."));
         }
         location::check_pair(status.latitude, status.longitude)

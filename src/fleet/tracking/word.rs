@@ -36,6 +36,6 @@ impl From<TrackingWord> for String {
 crate::field_type!(TrackingWord => String, json!({ "type": "string", "pattern": format!("^[a-z0-9_]{{1,{MAX_LEN}}}$") }));
 
 /// Whether the word is a status of orders, which only the order itself can record.
-pub(super) fn is_said_by_orders(word: &str) -> bool {
+pub(super) fn is_order_status(word: &str) -> bool {
     word.parse::<Status>().is_ok()
 }

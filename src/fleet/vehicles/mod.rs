@@ -1,4 +1,4 @@
-//! Vehicles: what carries orders, their drivers and their locations.
+//! Vehicles: they carry orders, and have drivers and locations.
 //!
 //! A vehicle can be assigned to a driver, to a fleet, or to both. A changed location publishes its own event; all other fields
 //! share one event. A vehicle with an open order cannot be deleted.

@@ -1,7 +1,7 @@
 //! Gateways as records of `ledger/int/v1`: a company's accounts at payment gateways, and the secrets their callbacks are verified
 //! with.
 //!
-//! Credentials are write-only: a response only tells whether they are set. Each is encrypted for its own row: a ciphertext that is
+//! Credentials are write-only: a response only shows whether they are set. Each is encrypted for its own row: a ciphertext that is
 //! copied into another row, for example from a database dump, does not decrypt.
 
 mod body;

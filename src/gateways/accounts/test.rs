@@ -26,7 +26,7 @@ pub(super) async fn test(
     let mut transaction = RecordTransaction::by(&gateways, &caller).await?;
     let gateway = transaction.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
     let driver = drivers::named(&gateway.driver).ok_or(ProblemCode::RecordNotFound)?;
-    let (mut findings, mut told) = (Vec::new(), None);
+    let (mut findings, mut contents) = (Vec::new(), None);
     let account = match signing_secret(&gateways.key, id, gateway.signing_secret.as_deref()) {
         Ok(signing_secret) => driver.account(&gateway.settings, signing_secret).map_err(|bad| Finding::bad("settings", bad.to_string())),
         Err(error) => Err(Finding::bad("signing_secret", format!("The secret must be set again: {error}."))),
@@ -37,12 +37,12 @@ pub(super) async fn test(
             if let Some(sample) = sample {
                 let (finding, update) = read_sample(account.read(&Value::Object(sample)));
                 findings.push(finding);
-                told = update;
+                contents = update;
             }
         }
         Err(bad) => findings.push(bad),
     }
-    Ok(Json(json!({ "ok": findings.iter().all(|finding| finding.ok), "checks": findings, "told": told })))
+    Ok(Json(json!({ "ok": findings.iter().all(|finding| finding.ok), "checks": findings, "told": contents })))
 }
 
 fn read_sample(reading: Reading) -> (Finding, Option<Value>) {

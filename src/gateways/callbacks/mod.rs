@@ -142,7 +142,7 @@ where
     Extension::new("ledger").read_only::<CallbackRecord>().route(
         Method::POST,
         "/callbacks/{uuid}/process",
-        "Process a callback that was genuine, now.",
+        "Process a genuine callback now.",
         retry::process,
     )
 }

@@ -137,7 +137,7 @@ mod tests {
         assert_eq!(written(&together), one_by_one);
         assert_eq!(one_by_one.0.iter().map(|(sequence, ..)| *sequence).collect::<Vec<_>>(), [1, 2, 3, 4, 5]);
         assert_eq!(one_by_one.1, ["refund.processed 300", "payment.succeeded 1000", "refund.processed 400"]);
-        assert_eq!((together.has_moved, moved), (true, vec![true, true, false, true]), "what is told again moves nothing");
+        assert_eq!((together.has_moved, moved), (true, vec![true, true, false, true]), "a repeated report changes nothing");
         assert_eq!(Some(together.state), state);
     }
 }

@@ -74,7 +74,7 @@ where
         self.route_with_query(method, path, sentence, &[], handler)
     }
 
-    /// Like [`Extension::beside`], for a route that takes query parameters.
+    /// Like [`Extension::route`], for a route that takes query parameters.
     pub fn route_with_query<H: Handler<T, S>, T: 'static>(
         mut self,
         method: Method,

@@ -169,10 +169,10 @@ impl Kind {
 }
 
 /// The operation of a route beside the five, with the query parameters it takes.
-pub(super) fn route(namespace: &str, path: &str, sentence: &str, asked: Parameters) -> Value {
+pub(super) fn route(namespace: &str, path: &str, sentence: &str, query: Parameters) -> Value {
     let mut operation = json!({ "tags": [namespace], "summary": sentence, "responses": problems(&[ProblemCode::RecordNotFound]) });
     operation["responses"]["2XX"] = json!({ "description": "Success." });
-    let mut parameters: Vec<_> = asked.iter().map(|(name, sentence)| parameter(name, sentence, json!({ "type": "string" }))).collect();
+    let mut parameters: Vec<_> = query.iter().map(|(name, sentence)| parameter(name, sentence, json!({ "type": "string" }))).collect();
     if path.contains("{uuid}") {
         parameters.push(uuid_parameter());
     }

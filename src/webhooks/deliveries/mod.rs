@@ -1,4 +1,4 @@
-//! Deliveries: what becomes of one, and the log that shows them.
+//! Deliveries: their states and the retry schedule, and the delivery log.
 
 pub(super) mod log;
 mod queries;

@@ -30,7 +30,7 @@ impl State {
 pub(in crate::webhooks) enum Verdict {
     /// The endpoint accepted the event.
     Acknowledged,
-    /// The endpoint did not accept the event; it may have asked for a longer wait.
+    /// The endpoint did not accept the event; it may have requested a longer wait.
     Failed {
         /// The requested wait, counted from the end of the attempt.
         retry_after: Option<TimeDelta>,
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn an_endpoint_can_lengthen_a_wait_up_to_eight_hours_and_never_shorten_it() {
-        for (failures, asked, waits) in [
+        for (failures, retry_after, waits) in [
             (0, TimeDelta::seconds(1), TimeDelta::minutes(5)),
             (0, TimeDelta::minutes(20), TimeDelta::minutes(20)),
             (1, TimeDelta::minutes(20), TimeDelta::minutes(30)),
@@ -112,7 +112,7 @@ mod tests {
             (3, TimeDelta::days(30), TimeDelta::hours(8)),
             (0, TimeDelta::seconds(-1), TimeDelta::minutes(5)),
         ] {
-            assert_eq!(next(failures, Verdict::Failed { retry_after: Some(asked) }, noon()), Next::Retry(noon() + waits));
+            assert_eq!(next(failures, Verdict::Failed { retry_after: Some(retry_after) }, noon()), Next::Retry(noon() + waits));
         }
         assert_eq!(next(4, Verdict::Failed { retry_after: Some(TimeDelta::hours(1)) }, noon()), Next::Failed);
     }

@@ -1,4 +1,4 @@
-//! Rounds: fan out, claim and hand over deliveries to be sent, whenever there may be work.
+//! The dispatcher: its rounds fan out, claim, and hand over deliveries to be sent, whenever there may be work.
 //!
 //! Fan-out sends at once what an endpoint can take immediately. All other deliveries wait in lanes, which the rounds claim from
 //! while they are open. Open lanes take turns, so no lane starves another.
@@ -37,7 +37,7 @@ const BATCHING_DELAY: Duration = Duration::from_millis(2);
 const MAX_BATCHING_FACTOR: i64 = 4;
 
 /// The delay after a fan-out that took this many events.
-fn gathering_after(events: i64) -> Option<Duration> {
+fn batching_delay(events: i64) -> Option<Duration> {
     let crowds = u32::try_from((events / CROWD).min(MAX_BATCHING_FACTOR)).unwrap_or_default();
     (crowds > 0).then(|| BATCHING_DELAY * crowds)
 }
@@ -98,7 +98,7 @@ pub(in crate::webhooks) struct Dispatcher {
     /// When to check the outbox once more.
     echo: Option<Instant>,
     /// No fan-out happens before this instant, so that events gather in the outbox.
-    gathering: Option<Instant>,
+    batching_until: Option<Instant>,
 }
 
 impl Dispatcher {
@@ -122,7 +122,7 @@ impl Dispatcher {
             next_poll: Instant::now(),
             reclaims_from: Instant::now(),
             echo: None,
-            gathering: None,
+            batching_until: None,
         }
     }
 
@@ -130,10 +130,10 @@ impl Dispatcher {
         while !self.lifecycle.stopping().is_cancelled() {
             let wait_until = match self.dispatch().await {
                 Ok(true) => continue,
-                Ok(false) => self.next_look(),
+                Ok(false) => self.next_wake(),
                 Err(error) => {
                     tracing::warn!(error = chain(&error), "the webhook worker is waiting for the database");
-                    // The work that was not done is still to do.
+                    // The next round repeats the work that failed.
                     self.next_poll = Instant::now();
                     self.reclaims_from = Instant::now() + RECLAIM_DELAY;
                     Instant::now() + RETRY_DELAY
@@ -178,17 +178,17 @@ impl Dispatcher {
     }
 
     fn is_published(&mut self, now: Instant) -> bool {
-        if self.gathering.is_some_and(|until| now < until) {
+        if self.batching_until.is_some_and(|until| now < until) {
             return false;
         }
-        let gathered = self.gathering.take().is_some();
+        let was_batching = self.batching_until.take().is_some();
         if self.wake.published.swap(false, Ordering::Acquire) {
             if self.wake.notified.swap(false, Ordering::Acquire) {
                 self.echo = Some(now + RECHECK_DELAY);
             }
             return true;
         }
-        self.echo.take_if(|echo| *echo <= now).is_some() || gathered
+        self.echo.take_if(|echo| *echo <= now).is_some() || was_batching
     }
 
     async fn fan_out(&mut self) -> Result<bool, sqlx::Error> {
@@ -201,7 +201,7 @@ impl Dispatcher {
         if more {
             self.wake.published.store(true, Ordering::Release);
         }
-        self.gathering = gathering_after(fanned_out.events).filter(|_| !more).map(|time| Instant::now() + time);
+        self.batching_until = batching_delay(fanned_out.events).filter(|_| !more).map(|time| Instant::now() + time);
         self.events = fanned_out.next_batch();
         self.send_all(claimed, permits);
         Ok(more)
@@ -240,11 +240,11 @@ impl Dispatcher {
     }
 
     /// When to begin the next round if nothing wakes it.
-    fn next_look(&self) -> Instant {
+    fn next_wake(&self) -> Instant {
         let resumes = self.lanes.iter().filter_map(LaneState::resumes_at).min().map(|at| {
             let wait = (at - self.webhooks.clock.now()).to_std().unwrap_or_default();
             Instant::now() + wait.max(Duration::from_millis(1))
         });
-        self.gathering.or(self.echo).into_iter().chain(resumes).fold(self.next_poll, Instant::min)
+        self.batching_until.or(self.echo).into_iter().chain(resumes).fold(self.next_poll, Instant::min)
     }
 }

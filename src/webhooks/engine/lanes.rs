@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_held_back_goes_on_in_time_whatever_is_claimed_meanwhile() {
+    fn an_endpoint_that_is_held_back_resumes_in_time_whatever_is_claimed_meanwhile() {
         let mut lane = LaneState::new();
         let later = noon() + TimeDelta::seconds(1);
         lane.learn(ClaimSummary { resumes_at: Some(later), ..summary() }, 0, noon());
@@ -112,9 +112,9 @@ mod tests {
     }
 
     #[test]
-    fn when_everybody_seen_is_held_back_those_behind_them_are_looked_at_soon() {
+    fn when_all_examined_endpoints_are_held_back_the_next_ones_are_examined_soon() {
         let mut lane = LaneState::new();
-        assert!(lane.learn(ClaimSummary { unseen: true, ..summary() }, 1, noon()), "at once while some can go");
+        assert!(lane.learn(ClaimSummary { unseen: true, ..summary() }, 1, noon()), "continues at once while deliveries can be claimed");
         assert!(!lane.learn(ClaimSummary { unseen: true, ..summary() }, 0, noon()));
         assert!(!lane.is_open(noon()) && lane.is_open(noon() + NEXT_LOOK_DELAY));
     }

@@ -10,8 +10,8 @@
 //! outside the lanes. Triggers of `waiting` and `in_flight` put the next one into a lane, whatever ends the one before. They run at
 //! the end of the statement, where they see what other transactions did before this one had the lock.
 
-/// Builds a [`ClaimedRow`](crate::webhooks::engine::claim::ClaimedRow) from a row; `None` if the row has no delivery, as the single row of a
-/// statement that claimed none.
+/// Builds a [`ClaimedRow`](crate::webhooks::engine::claim::ClaimedRow) from a row; `None` if the row has no delivery, as the single
+/// row of a statement that claimed none.
 macro_rules! claimed_row {
     ($row:ident, $number:expr, $failures:expr, $in_order:expr, $is_replay:expr) => {
         (|| {

@@ -6,8 +6,8 @@
 //! write. A database outage therefore stops claiming by itself, and the results of attempts made meanwhile wait in memory to be
 //! recorded.
 //!
-//! The dispatcher is woken by events published in this instance ([`events::CommitNotifier`]), by a PostgreSQL notification ([`events::PUBLISHED`]),
-//! by the recorder, or by a timer. Notifications only speed up what polling would find.
+//! The dispatcher is woken by events published in this instance ([`events::CommitNotifier`]), by a PostgreSQL notification
+//! ([`events::PUBLISHED`]), by the recorder, or by a timer. Notifications only speed up what polling would find.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -118,8 +118,8 @@ async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_fl
 async fn fill_batch(ended: &mut Vec<Ended>, in_flight: &InFlight, results: &mut mpsc::Receiver<Ended>) {
     let until = Instant::now() + BATCH_WINDOW;
     while ended.len() < BATCH && ended.len() < in_flight.count() {
-        let room = BATCH - ended.len();
-        match timeout_at(until, results.recv_many(ended, room)).await {
+        let capacity = BATCH - ended.len();
+        match timeout_at(until, results.recv_many(ended, capacity)).await {
             Ok(more) if more > 0 => {}
             _ => break,
         }
@@ -134,14 +134,14 @@ async fn record_one_by_one(webhooks: &Webhooks, attempts: &[Attempt]) -> Vec<Gon
         match webhooks.record_batch(std::slice::from_ref(attempt)).await {
             Ok(one) => gone.extend(one),
             Err(error) => {
-                tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt could not be recorded and is repeated");
+                tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt could not be recorded; it is repeated");
             }
         }
     }
     gone
 }
 
-/// Turns news of this instance and PostgreSQL notifications into wake-ups.
+/// Wakes the dispatcher when this instance has committed events, or when a PostgreSQL notification arrives.
 async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
     let mut commits = webhooks.notifier.subscribe();
     let here = async {
@@ -171,6 +171,6 @@ async fn forward_notifications(webhooks: &Webhooks, wake: &Wake) -> Result<(), s
         // notification.
         wake.notified();
         // Skips notifications that this instance sent: the rounds already know of these events.
-        while listener.try_recv().await?.is_some_and(|heard| webhooks.notifier.is_own(heard.payload())) {}
+        while listener.try_recv().await?.is_some_and(|notification| webhooks.notifier.is_own(notification.payload())) {}
     }
 }

@@ -39,8 +39,8 @@ impl Episode {
     /// The notice that is due and has not been given yet.
     pub(super) fn due(&self) -> Option<Notice> {
         match self.noticed_since {
-            Some(told) if self.failing_since != Some(told) => Some(match self.last_success_at {
-                Some(success) if success >= told => Notice::Recovered { since: told },
+            Some(noticed) if self.failing_since != Some(noticed) => Some(match self.last_success_at {
+                Some(success) if success >= noticed => Notice::Recovered { since: noticed },
                 _ => Notice::Over,
             }),
             _ => {
@@ -97,9 +97,9 @@ mod tests {
     }
 
     #[test]
-    fn at_half_seven_tenths_nine_tenths_and_the_end_of_five_days_there_is_something_to_tell() {
+    fn notices_are_due_at_50_70_90_and_100_percent_of_five_days() {
         let since = hour(0);
-        for (until, told, due) in [
+        for (until, noticed, due) in [
             (59, 0, None),
             (60, 0, Some(Notice::Failing { since, percent: 50 })),
             (83, 50, None),
@@ -112,14 +112,14 @@ mod tests {
             // No check happened in between.
             (110, 0, Some(Notice::Failing { since, percent: 90 })),
         ] {
-            assert_eq!(failing(until, told).due(), due, "hour {until}, after {told}");
+            assert_eq!(failing(until, noticed).due(), due, "hour {until}, after {noticed}");
         }
     }
 
     #[test]
-    fn an_episode_they_were_told_of_ends_with_a_success_or_with_a_new_beginning() {
+    fn an_episode_with_a_notice_ends_with_a_success_or_when_the_webhook_is_enabled() {
         let over = Episode { failing_since: None, ..failing(70, 50) };
-        assert_eq!(over.due(), Some(Notice::Over), "somebody enabled it anew");
+        assert_eq!(over.due(), Some(Notice::Over), "the webhook was enabled again");
         assert_eq!(Episode { last_success_at: Some(hour(71)), ..over }.due(), Some(Notice::Recovered { since: hour(0) }));
         let again = Episode { failing_since: Some(hour(72)), last_success_at: Some(hour(71)), ..failing(80, 50) };
         assert_eq!(again.due(), Some(Notice::Recovered { since: hour(0) }));

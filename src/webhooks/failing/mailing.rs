@@ -1,11 +1,12 @@
-//! Sending letters to operators.
+//! Sends mails to operators about failing webhooks.
 //!
-//! A letter is kept in the transaction that announces what it says, and stays until the mail server has taken it, so neither a server that
-//! is away nor a restart loses it. It is tried as a delivery is: again after 5 minutes, 30 minutes, 2 hours and 8 hours, and then given up.
-//! Of each webhook an operator is sent the latest news alone: what is still unsent when there is more to tell is not worth a mail.
+//! A mail is stored in the transaction that publishes the event about the same notice. It is deleted when the mail server has
+//! accepted it, so neither an outage of the mail server nor a restart loses it. Failed mails are retried like deliveries, after
+//! 5 minutes, 30 minutes, 2 hours and 8 hours, and then dropped. An operator receives only the latest mail about each webhook: a
+//! newer mail replaces one that has not been sent yet.
 //!
-//! Whoever sends a letter has claimed it for a while, so no other instance sends it too; only one that dies between sending it and
-//! deleting it has it sent again.
+//! An instance takes a lease on a mail before it sends it, so no other instance sends the same mail. If an instance dies after
+//! sending a mail and before deleting it, the mail is sent again.
 
 use std::time::Duration;
 
@@ -23,15 +24,15 @@ use crate::webhooks::deliveries::state::{self, Next, Verdict};
 use crate::webhooks::failing::letter::Words;
 use crate::webhooks::failing::queries::{self, Kept};
 
-/// Letters sent at once: no more connections than any mail server grants.
+/// Maximum number of mails sent concurrently; few enough for the connection limit of any mail server.
 const BATCH: i64 = 5;
-/// How long a letter is claimed for, which is longer than a mail server is waited for.
+/// The duration of a lease on a mail. It is longer than the timeout of sending one.
 const LEASE: TimeDelta = TimeDelta::minutes(5);
-/// How often an instance looks.
+/// The interval at which an instance checks for due mails.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// Keeps a letter to each address, in place of what it has not been sent yet about the same webhook.
-pub(super) async fn keep_letters(
+/// Stores a mail to each address. It replaces an unsent mail to the same address about the same webhook.
+pub(super) async fn store_letters(
     conn: &mut PgConnection,
     subscription: SubscriptionId,
     addresses: &[EmailAddress],
@@ -39,17 +40,17 @@ pub(super) async fn keep_letters(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     for address in addresses {
-        queries::keep_letter(conn, subscription, address, words, now).await?;
+        queries::store_letter(conn, subscription, address, words, now).await?;
     }
     Ok(())
 }
 
 impl Webhooks {
-    /// Sends the next letters that are due; answers whether there were any.
+    /// Sends the next batch of due mails. Returns whether there were any.
     pub async fn send_letters(&self) -> Result<bool, sqlx::Error> {
         let now = self.clock.now();
         let letters = queries::claim_letters(&mut *self.worker_pool.acquire().await?, BATCH, now, now + LEASE).await?;
-        // One that cannot be noted down stops none of the others half-way.
+        // All mails are sent before the first database error is returned, so that an error does not cancel the others.
         let sent = join_all(letters.into_iter().map(|letter| self.send_letter(letter))).await;
         let sent: Vec<()> = sent.into_iter().collect::<Result<_, _>>()?;
         Ok(!sent.is_empty())
@@ -57,7 +58,7 @@ impl Webhooks {
 
     async fn send_letter(&self, Kept { id, address, words, failures }: Kept) -> Result<(), sqlx::Error> {
         let letter = Letter { to: &address, subject: &words.subject, text: &words.text, html: None, code: None, at: self.clock.now() };
-        // Whoever sends mail has logged what became of it.
+        // The sender has already logged an error.
         let is_sent = self.mail.send(letter).await.is_ok();
         let mut conn = self.worker_pool.acquire().await?;
         if is_sent {
@@ -65,18 +66,18 @@ impl Webhooks {
         }
         match state::next(failures, Verdict::Failed { retry_after: None }, self.clock.now()) {
             Next::Retry(at) => {
-                tracing::warn!(letter = %id, "an operator was not written to yet about a webhook");
+                tracing::warn!(letter = %id, "a mail to an operator about a webhook could not be sent; it will be retried");
                 queries::postpone_letter(&mut conn, id, at).await
             }
             Next::Failed | Next::Delivered => {
-                tracing::error!(letter = %id, "an operator was not written to about a webhook, and will not be");
+                tracing::error!(letter = %id, "a mail to an operator about a webhook could not be sent; no retries are left");
                 queries::delete_letter(&mut conn, id).await
             }
         }
     }
 }
 
-/// Sends letters as long as the program runs.
+/// Sends due mails as long as the program runs.
 pub(in crate::webhooks) async fn send_letters(webhooks: Webhooks, lifecycle: Lifecycle) {
     let batches = async || {
         while !lifecycle.stopping().is_cancelled() && webhooks.send_letters().await? {}
@@ -84,7 +85,7 @@ pub(in crate::webhooks) async fn send_letters(webhooks: Webhooks, lifecycle: Lif
     };
     let moment = || async {
         if let Err(error) = batches().await {
-            tracing::warn!(error = chain(&error), "letters to operators cannot be looked up; they are looked for again soon");
+            tracing::warn!(error = chain(&error), "mails to operators could not be read; retrying in ten seconds");
         }
     };
     lifecycle.every(EVERY, moment).await;

@@ -7,9 +7,9 @@
 //! notified of that too. Replays are not counted. When an endpoint responds that it is gone, its webhook is disabled at once, and
 //! operators are notified.
 //!
-//! Each of these is told once an episode, however many instances look: what was told is written to the endpoint's row under its lock, in
-//! the transaction that publishes the event and keeps the letters, which [`mailing`] sends. The events go to whoever subscribes to them,
-//! the failing endpoint included; that their deliveries fail begins no new episode, so nothing goes round in circles.
+//! Each notice is given once per episode, however many instances check: it is stored in the endpoint's row, under its lock, in the
+//! transaction that publishes the event and stores the mails, which [`mailing`] sends. All subscribers of these events receive
+//! them, including the failing endpoint. Failed deliveries of these events begin no new episode, so there is no loop.
 
 mod episode;
 mod letter;
@@ -36,7 +36,7 @@ use crate::webhooks::subscription::{DisabledReason, Status, Subscription};
 
 pub(super) use mailing::send_letters;
 
-/// How often an instance looks.
+/// The interval at which an instance checks for due notices.
 const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Checks for due notices every minute.
@@ -59,13 +59,13 @@ impl Webhooks {
             if suspect.episode.due().is_none() {
                 continue;
             }
-            // A refusal was logged, or the webhook has been deleted meanwhile; neither keeps the others waiting.
+            // Errors have been logged, or the webhook has been deleted meanwhile. Neither holds up the other webhooks.
             let _ = self.publish_notice(suspect.company, suspect.subscription).await;
         }
         Ok(())
     }
 
-    /// Publishes what is due of one webhook, unless somebody else did, or nobody has to know.
+    /// Publishes the notice that is due for one webhook, unless another instance already has or none is due.
     async fn publish_notice(&self, company: CompanyId, id: SubscriptionId) -> Result<(), Problem> {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         let webhook = transaction.lock::<Subscription>(id).await?;
@@ -81,12 +81,12 @@ impl Webhooks {
     /// Disables the webhooks whose endpoints responded with 410, and notifies operators.
     pub(super) async fn disable_gone(&self, gone: Vec<Gone>) {
         for gone in gone {
-            // A refusal was logged, or the webhook has been deleted meanwhile; the next delivery, if there is any, is answered 410 again.
+            // Errors have been logged, or the webhook has been deleted meanwhile. If there is another delivery, it gets another 410.
             let _ = self.disable_one_gone(gone).await;
         }
     }
 
-    /// Does nothing when it is disabled already, or has moved meanwhile.
+    /// Does nothing if the webhook is already disabled or its URL has changed.
     async fn disable_one_gone(&self, gone: Gone) -> Result<(), Problem> {
         let mut transaction = RecordTransaction::begin(self, gone.company).await?;
         let webhook = transaction.lock::<Subscription>(gone.subscription).await?;
@@ -101,7 +101,7 @@ impl Webhooks {
         Ok(())
     }
 
-    /// Disables the webhook, which is locked, where that is what the notice tells, publishes its event, and keeps a letter to each operator.
+    /// Disables the locked webhook if the notice requires it, publishes the event, and stores a mail to each operator.
     async fn announce(
         &self,
         transaction: &mut RecordTransaction<Webhooks>,
@@ -129,7 +129,7 @@ impl Webhooks {
         if self.mail.is_available() {
             let now = transaction.now;
             let addresses = operators::list_addresses(transaction.conn(), webhook.company).await?;
-            mailing::keep_letters(transaction.conn(), webhook.id, &addresses, &letter::write(notice, webhook), now).await?;
+            mailing::store_letters(transaction.conn(), webhook.id, &addresses, &letter::write(notice, webhook), now).await?;
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The SQL of failing endpoints and of letters about them.
+//! The SQL of failing endpoints and of the mails about them.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -72,19 +72,19 @@ pub(super) async fn record_notice(
     Ok(())
 }
 
-/// A letter that waits to be sent.
+/// A mail that waits to be sent.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) id: LetterId,
     pub(super) address: EmailAddress,
     pub(super) words: Words,
-    /// Tries that failed.
+    /// Number of failed attempts.
     pub(super) failures: i16,
 }
 
-/// Keeps a letter, in place of one to the same address about the same webhook. Should that one be on its way, this one is sent all the same:
-/// it has an id of its own.
-pub(super) async fn keep_letter(
+/// Stores a mail. It replaces an unsent mail to the same address about the same webhook. If that one is being sent at this moment,
+/// the new mail is still sent, because it has a new id.
+pub(super) async fn store_letter(
     conn: &mut PgConnection,
     subscription: SubscriptionId,
     address: &EmailAddress,
@@ -107,7 +107,7 @@ pub(super) async fn keep_letter(
     Ok(())
 }
 
-/// Takes up to `limit` letters that are due; nobody else takes them before `until`.
+/// Takes leases on up to `limit` due mails, until `until`.
 pub(super) async fn claim_letters(
     conn: &mut PgConnection,
     limit: i64,
@@ -133,13 +133,13 @@ pub(super) async fn claim_letters(
     Ok(kept.collect())
 }
 
-/// Has a letter tried again at `due_at`.
+/// Counts a failed attempt and schedules the retry of a mail for `due_at`.
 pub(super) async fn postpone_letter(conn: &mut PgConnection, id: LetterId, due_at: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("update operator_letters set failures = failures + 1, due_at = $2 where id = $1", id.uuid(), due_at).execute(conn).await?;
     Ok(())
 }
 
-/// A letter that is sent, or given up.
+/// Deletes a mail that was sent, or has no retries left.
 pub(super) async fn delete_letter(conn: &mut PgConnection, id: LetterId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from operator_letters where id = $1", id.uuid()).execute(conn).await?;
     Ok(())

@@ -1,7 +1,7 @@
-//! Idempotency keys: what is asked for again under the same key, because somebody clicked twice or no answer came, is repeated once.
+//! Idempotency keys of replays: a request that is repeated with the same key, after a double click or a lost response, replays once.
 //!
-//! A key is good for a day. It is taken in the transaction that repeats; who asks at the same moment waits for that one's end, and is then
-//! answered what it made.
+//! A key is valid for a day. It is stored in the transaction that creates the replay. A concurrent request with the same key waits
+//! for this transaction to end, and then returns its result.
 
 use axum::http::StatusCode;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -15,10 +15,10 @@ use crate::resources::{Line, RecordTransaction};
 use crate::webhooks::Webhooks;
 use crate::webhooks::replays::queries::{self, Kept};
 
-/// How long a key stands for what was asked for.
+/// How long an idempotency key is valid.
 const LIFETIME: TimeDelta = TimeDelta::hours(24);
 
-/// A key, and what is asked for under it.
+/// An idempotency key, with the digest of the request that contains it.
 #[derive(Debug)]
 pub(super) struct Key {
     pub(super) text: String,
@@ -26,35 +26,35 @@ pub(super) struct Key {
 }
 
 impl Key {
-    pub(super) fn new(text: Line<255>, asked: &Value) -> Self {
-        Self { text: text.into(), digest: sha256(asked.to_string().as_bytes()) }
+    pub(super) fn new(text: Line<255>, request: &Value) -> Self {
+        Self { text: text.into(), digest: sha256(request.to_string().as_bytes()) }
     }
 }
 
-/// What came of a request.
+/// The result of a request that may be a repetition of an earlier one.
 #[derive(Debug)]
 pub(super) struct Once<T> {
     pub(super) made: T,
-    /// An earlier request under the same key made it.
+    /// Whether an earlier request with the same key created the result.
     is_repeated: bool,
 }
 
 impl<T> Once<T> {
-    pub(super) fn now(made: T) -> Self {
+    pub(super) fn created(made: T) -> Self {
         Self { made, is_repeated: false }
     }
 
-    pub(super) fn before(made: T) -> Self {
+    pub(super) fn repeated(made: T) -> Self {
         Self { made, is_repeated: true }
     }
 
-    /// `first`, unless nothing was made by this request.
+    /// The status code: `first` if this request created the result, otherwise 200.
     pub(super) fn status(&self, first: StatusCode) -> StatusCode {
         if self.is_repeated { StatusCode::OK } else { first }
     }
 }
 
-/// Takes a key, where there is one, for what will be `made` under it; or gives what was.
+/// Stores the key, if there is one, with the id of the result that will be `made`. Returns the stored key if an earlier request used it.
 pub(super) async fn take(transaction: &mut RecordTransaction<Webhooks>, key: Option<&Key>, made: Uuid) -> Result<Option<Kept>, Problem> {
     let Some(key) = key else { return Ok(None) };
     let (company, now) = (transaction.company, transaction.now);
@@ -64,11 +64,11 @@ pub(super) async fn take(transaction: &mut RecordTransaction<Webhooks>, key: Opt
     let kept = queries::find_key(transaction.conn(), company, key).await?;
     match kept.digest == key.digest {
         true => Ok(Some(kept)),
-        false => Err(Problem::new(ProblemCode::IdempotencyKeyUsed).detail("This key stood for another replay in the last 24 hours.")),
+        false => Err(Problem::new(ProblemCode::IdempotencyKeyUsed).detail("This key was used for another replay in the last 24 hours.")),
     }
 }
 
-/// Forgets the keys of more than a day ago.
-pub(in crate::webhooks) async fn forget_keys(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+/// Deletes expired keys.
+pub(in crate::webhooks) async fn delete_expired_keys(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     queries::delete_keys_until(conn, now - LIFETIME).await
 }

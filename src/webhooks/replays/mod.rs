@@ -8,10 +8,10 @@
 //! progress in the same transaction. If an instance stops half-way, the next run continues there. All unfinished replays advance
 //! concurrently.
 //!
-//! Repeated are originals: of an event that failed and failed again when it was repeated, one more delivery is made and not two. An event
-//! that failed and has arrived since by a replay is not repeated again.
+//! Only originals are replayed: if a delivery failed and its replay failed too, one more delivery is created, not two. A failed
+//! delivery whose event has since been delivered by a replay is not replayed again.
 //!
-//! Whoever asks under an idempotency key ([`keys`]) may ask again without repeating twice.
+//! A request with an idempotency key ([`keys`]) can be retried without replaying twice.
 
 mod keys;
 mod queries;
@@ -26,7 +26,7 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::deliveries::log::Delivery;
 use crate::webhooks::subscription::Subscription;
 
-pub(super) use keys::forget_keys;
+pub(super) use keys::delete_expired_keys;
 pub(super) use queries::stop_replays;
 pub use replay::Replay;
 pub(super) use routes::extension;
@@ -36,7 +36,7 @@ use keys::{Key, Once};
 use replay::Wanted;
 
 impl Webhooks {
-    /// Counts the closed deliveries of a subscription that `wanted` describes.
+    /// Counts the closed deliveries of a subscription that match `wanted`.
     async fn count_repeated(&self, company: CompanyId, id: SubscriptionId, wanted: Wanted) -> Result<i64, Problem> {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
@@ -44,7 +44,7 @@ impl Webhooks {
         Ok(queries::count_repeated(transaction.conn(), id, wanted, now).await?)
     }
 
-    /// Has them repeated.
+    /// Creates a replay of these deliveries, which the worker carries out.
     async fn replay(
         &self,
         company: CompanyId,
@@ -56,22 +56,22 @@ impl Webhooks {
         let until = transaction.now;
         let replay = ReplayId::new(until);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), replay.uuid()).await? {
-            return Ok(Once::before(transaction.show::<Replay>(before.made.into()).await?));
+            return Ok(Once::repeated(transaction.show::<Replay>(before.made.into()).await?));
         }
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         let expected = queries::count_repeated(transaction.conn(), id, wanted, until).await?;
         let shown = transaction.insert(replay, Replay::new(id, wanted, until, expected)).await?;
         transaction.commit().await?;
-        Ok(Once::now(shown))
+        Ok(Once::created(shown))
     }
 
-    /// Repeats a closed delivery.
+    /// Replays a closed delivery.
     async fn replay_delivery(&self, company: CompanyId, id: DeliveryId, key: Option<Key>) -> Result<Once<Shown<Delivery>>, Problem> {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         let now = transaction.now;
         let again = DeliveryId::new(now);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), again.uuid()).await? {
-            return Ok(Once::before(transaction.show::<Delivery>(before.made.into()).await?));
+            return Ok(Once::repeated(transaction.show::<Delivery>(before.made.into()).await?));
         }
         let before = transaction.show::<Delivery>(id).await?;
         if before.record.fields.state.is_open() {
@@ -82,23 +82,23 @@ impl Webhooks {
         }
         let shown = transaction.show::<Delivery>(again).await?;
         transaction.commit().await?;
-        Ok(Once::now(shown))
+        Ok(Once::created(shown))
     }
 
-    /// Makes a delivery of an event to every enabled subscription that wants it and does not wait for it already; answers how many, or
-    /// only counts them.
+    /// Creates a delivery of an event for every enabled subscription that wants it and has no open delivery of it. Returns the
+    /// number of deliveries. With `count_only`, nothing is created.
     async fn replay_event(&self, company: CompanyId, id: EventId, count_only: bool, key: Option<Key>) -> Result<Once<i64>, Problem> {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         let now = transaction.now;
         let key = key.filter(|_| !count_only);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), id.uuid()).await? {
-            return Ok(Once::before(before.count));
+            return Ok(Once::repeated(before.count));
         }
         let made = queries::repeat_event(transaction.conn(), company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
         if let Some(key) = &key {
-            queries::note_count(transaction.conn(), company, key, made).await?;
+            queries::record_count(transaction.conn(), company, key, made).await?;
         }
         transaction.commit().await?;
-        Ok(Once::now(made))
+        Ok(Once::created(made))
     }
 }

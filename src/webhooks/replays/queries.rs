@@ -113,7 +113,7 @@ pub(super) async fn repeat_batch(conn: &mut PgConnection, replay: &Locked, limit
     .await
 }
 
-pub(super) async fn note_progress(
+pub(super) async fn record_progress(
     conn: &mut PgConnection,
     replay: &Locked,
     batch: &Batch,
@@ -153,7 +153,7 @@ pub(in crate::webhooks) async fn stop_replays(
     Ok(())
 }
 
-/// Makes a closed delivery again, as `again`, if its event is still kept; answers whether it is.
+/// Creates the replay `again` of a closed delivery, if its event is still kept. Returns whether it is.
 pub(super) async fn repeat_delivery(
     conn: &mut PgConnection,
     id: DeliveryId,
@@ -218,17 +218,17 @@ pub(super) async fn repeat_event(
     .await
 }
 
-/// A key that is taken.
+/// A stored idempotency key.
 #[derive(Debug)]
 pub(super) struct Kept {
     pub(super) digest: Vec<u8>,
-    /// The replay or the delivery that was made, or the event whose deliveries were.
+    /// The id of the replay or delivery that was created, or of the event that was replayed.
     pub(super) made: Uuid,
-    /// How many deliveries of the event.
+    /// Number of deliveries that were created, if an event was replayed.
     pub(super) count: i64,
 }
 
-/// Takes a key that is free, or stood for something until `cutoff`; answers whether it was. Waits for whoever is taking it.
+/// Stores a key, unless it has been used since `cutoff`. Returns whether it was stored. Waits for a concurrent request with the key.
 pub(super) async fn take_key(
     conn: &mut PgConnection,
     company: CompanyId,
@@ -254,22 +254,22 @@ pub(super) async fn take_key(
     Ok(taken.rows_affected() > 0)
 }
 
-/// What a key that is taken stands for.
+/// Finds a stored key.
 pub(super) async fn find_key(conn: &mut PgConnection, company: CompanyId, key: &Key) -> Result<Kept, sqlx::Error> {
     sqlx::query_as!(Kept, "select digest, made, count from replay_keys where company_id = $1 and key = $2", company.uuid(), key.text)
         .fetch_one(conn)
         .await
 }
 
-/// Notes how many deliveries of an event were made under a key.
-pub(super) async fn note_count(conn: &mut PgConnection, company: CompanyId, key: &Key, count: i64) -> Result<(), sqlx::Error> {
+/// Stores the number of deliveries that were created under a key.
+pub(super) async fn record_count(conn: &mut PgConnection, company: CompanyId, key: &Key, count: i64) -> Result<(), sqlx::Error> {
     sqlx::query!("update replay_keys set count = $3 where company_id = $1 and key = $2", company.uuid(), key.text, count)
         .execute(conn)
         .await?;
     Ok(())
 }
 
-/// Deletes the keys that were taken until `cutoff`.
+/// Deletes the keys stored until `cutoff`.
 pub(super) async fn delete_keys_until(conn: &mut PgConnection, cutoff: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from replay_keys where created_at <= $1", cutoff).execute(conn).await?;
     Ok(())

@@ -20,7 +20,7 @@ impl Webhooks {
         let replays = queries::find_unfinished(&mut *self.worker_pool.acquire().await?).await?;
         let mut any = false;
         for replay in replays {
-            match self.make_next(replay).await {
+            match self.create_next_batch(replay).await {
                 Ok(made) => any |= made,
                 Err(error) => tracing::warn!(%replay, error = chain(&error), "a replay could not be continued; retrying in a second"),
             }
@@ -29,12 +29,12 @@ impl Webhooks {
     }
 
     /// Creates the next batch of a replay; returns false if it is finished or another instance is working on it.
-    async fn make_next(&self, replay: ReplayId) -> Result<bool, sqlx::Error> {
+    async fn create_next_batch(&self, replay: ReplayId) -> Result<bool, sqlx::Error> {
         let now = self.clock.now();
         let mut transaction = self.worker_pool.begin().await?;
         let Some(replay) = queries::lock_replay(&mut transaction, replay).await? else { return Ok(false) };
         let batch = queries::repeat_batch(&mut transaction, &replay, BATCH, now).await?;
-        queries::note_progress(&mut transaction, &replay, &batch, batch.made < BATCH, now).await?;
+        queries::record_progress(&mut transaction, &replay, &batch, batch.made < BATCH, now).await?;
         transaction.commit().await?;
         Ok(true)
     }

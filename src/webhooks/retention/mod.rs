@@ -68,7 +68,7 @@ impl Webhooks {
             let partitions = queries::list_partitions(&mut conn, table).await?;
             for day in now.date_naive().iter_days().take(DAYS_AHEAD) {
                 if !partitions.contains(&table.partition(day)) {
-                    queries::make_partition(&mut conn, table, day).await?;
+                    queries::create_partition(&mut conn, table, day).await?;
                 }
             }
         }
@@ -84,8 +84,8 @@ impl Webhooks {
             }
         }
         queries::sweep_default(&mut conn, kept_since, failed_since).await?;
-        queries::forget_replays(&mut conn, failed_since).await?;
-        replays::forget_keys(&mut conn, now).await
+        queries::delete_replays(&mut conn, failed_since).await?;
+        replays::delete_expired_keys(&mut conn, now).await
     }
 }
 

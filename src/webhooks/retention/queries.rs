@@ -25,7 +25,7 @@ pub(super) async fn list_partitions(conn: &mut PgConnection, table: Table) -> Re
 /// including rows inserted after the check; these rows stay there.
 ///
 /// The table is created first and then attached, so reads and writes of other days do not wait.
-pub(super) async fn make_partition(conn: &mut PgConnection, table: Table, day: NaiveDate) -> Result<(), sqlx::Error> {
+pub(super) async fn create_partition(conn: &mut PgConnection, table: Table, day: NaiveDate) -> Result<(), sqlx::Error> {
     let (name, partition) = (table.name(), table.partition(day));
     let key = if table == Table::Attempts { "delivery_id" } else { "id" };
     let (from, until) = ids_of(conn, day).await?;
@@ -39,7 +39,7 @@ pub(super) async fn make_partition(conn: &mut PgConnection, table: Table, day: N
              end;
          end if;"
     );
-    in_one_message(conn, &make).await
+    run_step(conn, &make).await
 }
 
 /// Drops the partition of a day, after moving the rows that are still needed to the default partition.
@@ -65,7 +65,7 @@ pub(super) async fn drop_partition(conn: &mut PgConnection, table: Table, day: N
              drop table {partition};
          end if;"
     );
-    in_one_message(conn, &drop).await
+    run_step(conn, &drop).await
 }
 
 /// Deletes rows past their retention from the default partitions. There are few of them, because whole days are dropped.
@@ -102,7 +102,7 @@ pub(super) async fn sweep_default(
 }
 
 /// Deletes the replays that ended before `before`. There are few of them, because each was requested individually.
-pub(super) async fn forget_replays(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn delete_replays(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from replays where finished_at < $1", before).execute(conn).await?;
     Ok(())
 }
@@ -110,7 +110,7 @@ pub(super) async fn forget_replays(conn: &mut PgConnection, before: DateTime<Utc
 /// Runs one step of housekeeping under the advisory lock. The step is one message, which PostgreSQL runs as one transaction, so no
 /// table lock outlives the step even if this program dies. The lock timeout makes the step fail, to be retried later, rather than
 /// block other transactions while it waits.
-async fn in_one_message(conn: &mut PgConnection, step: &str) -> Result<(), sqlx::Error> {
+async fn run_step(conn: &mut PgConnection, step: &str) -> Result<(), sqlx::Error> {
     let message = format!(
         "set local lock_timeout = '5s';
          select pg_advisory_xact_lock({KEEPING_HOUSE});

@@ -81,10 +81,10 @@ impl Endpoint {
 /// The headers that are the same in every request: the `further` headers, whose values the log does not keep, and the service's
 /// own.
 pub(in crate::webhooks) fn beginning(further: &ExtraHeaders) -> Headers {
-    Headers::beginning_with(ours_and(further), &ours_and(&further.masked()))
+    Headers::beginning_with(with_own_headers(further), &with_own_headers(&further.masked()))
 }
 
-fn ours_and(further: &ExtraHeaders) -> HeaderMap {
+fn with_own_headers(further: &ExtraHeaders) -> HeaderMap {
     let mut headers: HeaderMap = further.iter().collect();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(header::USER_AGENT, USER_AGENT);

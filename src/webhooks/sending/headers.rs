@@ -78,12 +78,12 @@ impl Headers {
 /// Formats headers as a JSON object. The values of a repeated header are joined, as HTTP allows. Headers that exceed the limit are
 /// cut off, as the body is.
 pub(in crate::webhooks) fn as_json(headers: &HeaderMap) -> String {
-    let (mut json, mut room) = (String::from("{"), MAX_LOGGED_HEADERS_LEN);
+    let (mut json, mut budget) = (String::from("{"), MAX_LOGGED_HEADERS_LEN);
     for name in headers.keys() {
         let values: Vec<_> = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();
         let value = values.join(", ");
-        let Some(left) = room.checked_sub(name.as_str().len() + value.len()) else { break };
-        room = left;
+        let Some(left) = budget.checked_sub(name.as_str().len() + value.len()) else { break };
+        budget = left;
         if json.len() > 1 {
             json.push(',');
         }

@@ -145,8 +145,8 @@ async fn exchange(request: reqwest::RequestBuilder, answer: &mut Option<Answer>)
     while answer.body.len() < MAX_LOGGED_BODY_LEN
         && let Some(chunk) = response.chunk().await?
     {
-        let room = MAX_LOGGED_BODY_LEN - answer.body.len();
-        answer.body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        let limit = MAX_LOGGED_BODY_LEN - answer.body.len();
+        answer.body.extend_from_slice(&chunk[..chunk.len().min(limit)]);
     }
     Ok(())
 }

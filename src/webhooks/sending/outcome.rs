@@ -150,15 +150,15 @@ mod tests {
 
     #[test]
     fn only_429_and_503_ask_for_patience_in_seconds_or_as_a_date() {
-        let asked = |status, value| match verdict(status, value) {
+        let retry_after = |status, value| match verdict(status, value) {
             Verdict::Failed { retry_after } => retry_after.map(|wait| wait.num_seconds()),
             verdict => panic!("{verdict:?}"),
         };
-        assert_eq!(asked(429, "120"), Some(120));
-        assert_eq!(asked(503, "Thu, 21 May 2026 13:00:00 GMT"), Some(3600));
-        assert_eq!(asked(500, "120"), None);
+        assert_eq!(retry_after(429, "120"), Some(120));
+        assert_eq!(retry_after(503, "Thu, 21 May 2026 13:00:00 GMT"), Some(3600));
+        assert_eq!(retry_after(500, "120"), None);
         for value in ["soon", "-1", "1.5", "99999999999999999999"] {
-            assert_eq!(asked(429, value), None, "{value:?}");
+            assert_eq!(retry_after(429, value), None, "{value:?}");
         }
     }
 

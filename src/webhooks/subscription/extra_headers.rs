@@ -59,7 +59,7 @@ impl ExtraHeaders {
     }
 
     /// The same headers, with every masked value replaced by the value in `before`.
-    pub(super) fn keeping(mut self, before: &Self) -> Self {
+    pub(super) fn with_unmasked_values(mut self, before: &Self) -> Self {
         for (name, value) in &mut self.0 {
             if let Some(kept) = before.0.get(name).filter(|_| value == MASK) {
                 value.clone_from(kept);
@@ -139,7 +139,10 @@ mod tests {
         assert!(!String::from_utf8_lossy(&sealed).contains("abc"));
         assert_eq!(headers.masked(), parse(&[("authorization", MASK), ("x-shop", MASK)]).unwrap());
         let sent = parse(&[("authorization", MASK), ("x-shop", "8"), ("x-new", MASK)]).unwrap();
-        assert_eq!(sent.keeping(&headers), parse(&[("authorization", "Bearer abc"), ("x-shop", "8"), ("x-new", MASK)]).unwrap());
+        assert_eq!(
+            sent.with_unmasked_values(&headers),
+            parse(&[("authorization", "Bearer abc"), ("x-shop", "8"), ("x-new", MASK)]).unwrap()
+        );
     }
 
     #[test]

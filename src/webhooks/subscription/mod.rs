@@ -135,7 +135,7 @@ impl Subscription {
             Some(sealed) => ExtraHeaders::open(key, id, sealed)?,
             None => self.headers.0.clone(),
         };
-        let headers = headers.keeping(&before);
+        let headers = headers.with_unmasked_values(&before);
         if headers != before || self.sealed_headers.is_none() {
             (self.headers, self.sealed_headers) = (Json(headers.masked()), Some(headers.seal(key, id)));
         }

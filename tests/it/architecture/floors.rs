@@ -18,7 +18,7 @@ const FLOORS: &[&[&str]] = &[
 
 fn floor_of(folder: &str) -> usize {
     let floor = FLOORS.iter().position(|floor| floor.contains(&folder));
-    floor.unwrap_or_else(|| panic!("src/{folder} stands on no floor: give it one in {}", file!()))
+    floor.unwrap_or_else(|| panic!("src/{folder} is on no floor: add it in {}", file!()))
 }
 
 pub fn sources(folder: &Path, found: &mut Vec<PathBuf>) {

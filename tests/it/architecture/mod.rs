@@ -1,4 +1,4 @@
-//! Tests that read the sources: what the architecture promises, and no compiler checks.
+//! Tests that read the sources: rules of the architecture that the compiler does not check.
 
 pub mod floors;
 mod secret_comparison;

@@ -69,7 +69,7 @@ fn a_good_file_is_understood() {
     assert_eq!(unfit(json!({ "label": "a", "size": 1, "meta": { "x": 1 } })), 0);
     let members = pots.members();
     let needed: Vec<_> = members.iter().filter(|member| member.required).map(|member| &*member.name).collect();
-    assert_eq!(needed, ["label"], "what has a default need not be sent");
+    assert_eq!(needed, ["label"], "a field with a default is not required");
     assert!(members.iter().any(|member| member.name == "label" && member.sentence == "What is written on it."));
 }
 
@@ -171,6 +171,6 @@ async fn the_program_refuses_a_bad_file_at_start_and_the_doctor_finds_it() {
     let found = line(&String::from_utf8(doctor.stdout).unwrap());
     assert!(!doctor.status.success() && found.starts_with("BAD") && found.contains(reason), "{found}");
     let serve = portico(&["serve"], &settings).output().await.unwrap();
-    let said = String::from_utf8(serve.stderr).unwrap();
-    assert!(!serve.status.success() && said.contains(reason), "{said}");
+    let stderr = String::from_utf8(serve.stderr).unwrap();
+    assert!(!serve.status.success() && stderr.contains(reason), "{stderr}");
 }

@@ -1,5 +1,5 @@
-//! Declared extensions: decisions, section 9. What holds of every kind of record holds of those that ship, too: `every_resource/`,
-//! `api_keys.rs` and `openapi.rs` have them in their tables.
+//! Declared extensions: decisions, section 9. The rules for all kinds of records are tested for the bundled extensions too, because
+//! the tables in `tests/it/support/routes.rs` list them.
 
 mod documented;
 mod files;

@@ -44,10 +44,10 @@ async fn a_declared_record_lives_through_its_five_routes_and_its_events() {
     let (sold, events) = world.published(sell).await;
     assert_eq!(sold.header("etag"), Some("\"2\""));
     let sold = sold.ok(200)["stock_item"].take();
-    assert_eq!((&sold["sku"], &sold["quantity"]), (&json!("MUG"), &json!(0)), "only what was sent changes");
+    assert_eq!((&sold["sku"], &sold["quantity"]), (&json!("MUG"), &json!(0)), "only the sent fields change");
     assert_eq!(names(&events), ["stock_item.sold_out", "stock_item.updated"]);
     let again = ask(&world, Method::PUT, &path).json(&json!({ "state": "sold_out" })).send();
-    assert_eq!(world.published_names(again).await, [""; 0], "what ends unchanged tells nobody");
+    assert_eq!(world.published_names(again).await, [""; 0], "an update without a change publishes nothing");
     ask(&world, Method::PUT, &path).header("if-match", "\"1\"").json(&json!({ "quantity": 1 })).send().await.refused(412, "record_changed");
 
     assert_eq!(ask(&world, Method::GET, &path).send().await.ok(200)["stock_item"], sold);
@@ -61,7 +61,7 @@ async fn a_declared_record_lives_through_its_five_routes_and_its_events() {
 }
 
 #[tokio::test]
-async fn a_value_is_its_event_from_the_beginning_and_each_event_is_told_once() {
+async fn a_value_publishes_its_event_from_the_creation_on_and_each_event_once() {
     let directory = garden(
         r#"
         namespace = "garden"
@@ -157,7 +157,7 @@ async fn of_generated_bodies_what_is_refused_leaves_nothing_and_what_is_taken_fi
             before = after;
         }
     }
-    assert!(taken > 20 && refused > 100, "{taken} taken, {refused} refused");
+    assert!(taken > 20 && refused > 100, "{taken} accepted, {refused} refused");
 }
 
 #[tokio::test]

@@ -53,14 +53,14 @@ async fn what_is_referred_to_is_there_when_the_reference_is_committed() {
     let item = json!({ "sku": "MUG", "quantity": 1, "warehouse": own["id"] });
     let mut create = pin!(ask(&world, Method::POST, "inventory/int/v1/stock-items").json(&item).send());
     tokio::select! {
-        answer = &mut create => panic!("it did not wait: {answer:?}"),
+        answer = &mut create => panic!("the request did not wait for the lock: {answer:?}"),
         () = world.somebody_waits() => {}
     }
     deleting.commit().await.unwrap();
     create.await.refused(422, "body_invalid");
 }
 
-/// Every built-in kind of record can be referred to.
+/// Every built-in kind of record can be referenced.
 #[tokio::test]
 async fn every_kind_can_be_referred_to() {
     for (namespace, plural, _) in RESOURCES.iter().filter(|(namespace, ..)| !["inventory", "support"].contains(namespace)) {

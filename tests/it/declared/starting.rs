@@ -22,7 +22,7 @@ fn file(version: u32, members: &str, required: &str) -> String {
     format!("{text}\nlabel = 'Blue'\nsize = 3\nglaze = 'matt'\n")
 }
 
-/// The file with the given members; its sample, which ends it, is empty.
+/// The file with the given fields and an empty sample at its end.
 fn pots(version: u32, filters: &str, members: &str, required: &str) -> String {
     format!(
         r#"

@@ -88,18 +88,18 @@ fn no_api_route_is_forgotten() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let src = root.join("src");
     let mut files = vec![];
-    for room in ["fleet", "gateways", "developers", "webhooks", "storefront/resources"] {
-        crate::architecture::floors::sources(&src.join(room), &mut files);
+    for folder in ["fleet", "gateways", "developers", "webhooks", "storefront/resources"] {
+        crate::architecture::floors::sources(&src.join(folder), &mut files);
     }
     let (mut resources, mut others) = (0, 0);
     for file in files {
         let text = fs::read_to_string(&file).unwrap();
         for plural in text.split("const PLURAL: &'static str = \"").skip(1).map(|rest| rest.split('"').next().unwrap().replace('_', "-")) {
-            assert!(RESOURCES.iter().any(|(_, listed, _)| *listed == plural), "{plural} of {} stands in no table", file.display());
+            assert!(RESOURCES.iter().any(|(_, listed, _)| *listed == plural), "{plural} of {} is in no table", file.display());
             resources += 1;
         }
         for path in text.split("Method::").skip(1).map(|rest| rest.split('"').nth(1).unwrap()) {
-            assert!(OTHER_ROUTES.iter().any(|(_, _, listed)| *listed == path), "{path} of {} stands in no table", file.display());
+            assert!(OTHER_ROUTES.iter().any(|(_, _, listed)| *listed == path), "{path} of {} is in no table", file.display());
             others += 1;
         }
     }
@@ -107,7 +107,7 @@ fn no_api_route_is_forgotten() {
         let text = fs::read_to_string(file.unwrap().path()).unwrap();
         let headings = text.lines().filter_map(|line| line.strip_prefix("[resources.")?.strip_suffix(']')).filter(|key| !key.contains('.'));
         for plural in headings {
-            assert!(RESOURCES.iter().any(|(_, listed, _)| *listed == plural), "{plural} stands in no table");
+            assert!(RESOURCES.iter().any(|(_, listed, _)| *listed == plural), "{plural} is in no table");
             resources += 1;
         }
     }

@@ -212,7 +212,7 @@ async fn a_key_that_was_rolled_leaves_nothing_behind_that_outlives_it() {
     with(Method::POST, &format!("{short_path}/roll"), roll).await.ok(201);
     world.pass(TimeDelta::seconds(60));
     let live = "select count(*) from api_keys where expires_at is null and revoked_at is null and name <> 'test'";
-    assert_eq!(world.count(live).await, 1, "the successor alone");
+    assert_eq!(world.count(live).await, 1, "only the newest key is live");
     for key in [&leaked, &short] {
         assert_eq!(world.use_key(text(key), "203.0.113.9").await, 401);
     }
@@ -242,7 +242,7 @@ async fn the_last_use_is_written_down_every_few_minutes_at_most() {
     assert_eq!(world.use_key(text(&made), "203.0.113.9").await, 200);
     noted("2026-05-21T10:20:00.000+00:00").await;
     let seen = world.keys(Method::GET, &world.api_key, &path).send().await;
-    assert_eq!(seen.header("etag"), Some("\"1\""), "being used is no change");
+    assert_eq!(seen.header("etag"), Some("\"1\""), "using a key does not change its version");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What developers do with their company's API keys, below `developers/int/v1`.
+//! The developer API, below `developers/int/v1`.
 
 mod api_keys;
 mod event_types;

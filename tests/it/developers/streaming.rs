@@ -59,12 +59,12 @@ impl Stream {
             while let Some((block, rest)) = self.text.split_once("\n\n").map(|(block, rest)| (block.to_owned(), rest.to_owned())) {
                 self.text = rest;
                 let field = |name: &str| block.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().to_owned();
-                let told = StreamedEvent { id: field("id: "), event: field("event: "), data: field("data: ") };
-                if !told.data.is_empty() {
-                    return Some(told);
+                let event = StreamedEvent { id: field("id: "), event: field("event: "), data: field("data: ") };
+                if !event.data.is_empty() {
+                    return Some(event);
                 }
             }
-            let chunk = timeout(TIMEOUT, self.response.chunk()).await.expect("the stream goes on").unwrap()?;
+            let chunk = timeout(TIMEOUT, self.response.chunk()).await.expect("the stream sends data").unwrap()?;
             self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }
@@ -86,10 +86,10 @@ async fn a_stream_tells_what_happens_from_now_on_as_it_is_sent_to_endpoints() {
     world.everything_is_settled().await;
     let mut stream = world.stream("", None).await;
     let event = world.publish("order.created").await;
-    let told = stream.next().await.unwrap();
-    assert_eq!((told.id, told.event), (event.to_string(), "order.created".to_owned()));
+    let streamed = stream.next().await.unwrap();
+    assert_eq!((streamed.id, streamed.event), (event.to_string(), "order.created".to_owned()));
     world.deliver().await;
-    assert!(receiver.received().iter().any(|post| post.body == told.data.as_bytes()));
+    assert!(receiver.received().iter().any(|post| post.body == streamed.data.as_bytes()));
 }
 
 #[tokio::test]
@@ -116,7 +116,7 @@ async fn streams_of_many_companies_look_together_whether_there_is_anything_to_re
         world.publish_for(*company, "order.created").await;
         timeout(TIMEOUT, stream.chunk()).await.unwrap().unwrap().unwrap();
     }
-    // Each looks once more whether that was all.
+    // The stream polls once more after a commit; wait until it has.
     let quiet = "select count(*) from pg_stat_activity where datname = current_database() and query like 'with scanned%' \
                  and (state = 'active' or state_change > clock_timestamp() - interval '100 ms') and pid <> pg_backend_pid()";
     timeout(TIMEOUT, async { while world.count(quiet).await > 0 {} }).await.unwrap();
@@ -138,7 +138,7 @@ async fn streams_of_many_companies_look_together_whether_there_is_anything_to_re
 }
 
 #[tokio::test]
-async fn a_test_of_a_webhook_is_told_to_nobody_who_reads_along() {
+async fn a_test_event_of_a_webhook_is_not_streamed() {
     let world = World::new().await;
     let (_receiver, webhook) = world.subscriber("shop.test").await;
     world.everything_is_settled().await;
@@ -190,14 +190,14 @@ async fn an_event_that_is_committed_late_is_not_left_out() {
     publish_in(&mut late, "order.dispatched").await;
     world.publish("order.updated").await;
     // If the second event were sent now, the client would never get the first one.
-    let told = timeout(Duration::from_millis(300), stream.next()).await;
-    assert!(told.is_err(), "{told:?}");
+    let streamed = timeout(Duration::from_millis(300), stream.next()).await;
+    assert!(streamed.is_err(), "{streamed:?}");
     late.commit().await.unwrap();
     assert_eq!(stream.names(3).await, ["order.created", "order.dispatched", "order.updated"]);
 }
 
 #[tokio::test]
-async fn nothing_is_left_out_and_nothing_told_twice_while_many_publish_and_the_client_comes_back_again_and_again() {
+async fn nothing_is_missed_or_repeated_while_many_publish_and_the_client_reconnects() {
     let world = World::new().await;
     let start = world.publish("driver.online").await.to_string();
     let publishing = futures::future::join_all((0..8).map(|_| async {
@@ -316,17 +316,17 @@ async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_after_a_while_however_much_there_is_to_tell() {
+async fn a_stream_ends_after_its_lifetime_even_while_events_arrive() {
     let world = World::with(&[("streams.lifetime", "300ms")]).await;
     let mut stream = world.stream("", None).await;
-    let told = async { while stream.next().await.is_some() {} };
-    let telling = async {
+    let reading = async { while stream.next().await.is_some() {} };
+    let publishing = async {
         loop {
             world.publish("driver.online").await;
         }
     };
     let ended = async {
-        tokio::select! { () = told => {}, () = telling => {} }
+        tokio::select! { () = reading => {}, () = publishing => {} }
     };
     timeout(TIMEOUT, ended).await.expect("the stream ends");
 }

@@ -17,8 +17,8 @@ impl Emissions<'_> {
         let (done, events) = self.world.published(doing).await;
         let mut expected = expected.to_vec();
         expected.sort_unstable();
-        let told: Vec<_> = events.iter().map(|event| event.name.as_str()).collect();
-        assert_eq!(told, expected);
+        let names: Vec<_> = events.iter().map(|event| event.name.as_str()).collect();
+        assert_eq!(names, expected);
         done
     }
 }
@@ -75,17 +75,17 @@ async fn a_delivery_from_the_order_to_the_proof() {
     let second = emissions.by(create("orders", json!({})), &placed).await;
     emissions.by(to(&world, &second, "cancelled"), &["order.cancelled", "order.updated", "tracking_status.created"]).await.ok(200);
 
-    the_nineteen_were_told(&world).await;
+    all_nineteen_were_published(&world).await;
     every_event_of_the_order_is_whole(&world, &order, &ada).await;
 }
 
 /// Asserts that all nineteen events of interface 2 were published.
-async fn the_nineteen_were_told(world: &World) {
+async fn all_nineteen_were_published(world: &World) {
     let nineteen = "order.created order.dispatched order.started order.completed order.cancelled order.updated driver.assigned \
                     driver.location_changed driver.online driver.offline driver.updated tracking_status.created tracking_number.created \
                     proof_of_delivery.created vehicle.updated vehicle.assigned issue.created issue.updated issue.resolved";
-    let told: Vec<String> = sqlx::query_scalar("select distinct name from events").fetch_all(&world.pool).await.unwrap();
-    let missing: Vec<_> = nineteen.split_whitespace().filter(|name| !told.iter().any(|told| told == name)).collect();
+    let published: Vec<String> = sqlx::query_scalar("select distinct name from events").fetch_all(&world.pool).await.unwrap();
+    let missing: Vec<_> = nineteen.split_whitespace().filter(|name| !published.iter().any(|published| published == name)).collect();
     assert_eq!((missing, nineteen.split_whitespace().count()), (vec![], 19));
 }
 

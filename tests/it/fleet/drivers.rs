@@ -109,7 +109,7 @@ async fn a_driver_reports_where_they_are() {
     assert_eq!((&moved["latitude"], &moved["heading"]), (&json!(52.5), &json!(90.0)));
     assert_eq!(events.iter().map(|event| event.name.as_str()).collect::<Vec<_>>(), ["driver.location_changed"]);
     assert_eq!((&events[0].data["latitude"], &events[0].data["longitude"]), (&json!(52.5), &json!(13.4)));
-    assert!(world.published_names(track(&world, &driver, position)).await.is_empty(), "standing still is no change");
+    assert!(world.published_names(track(&world, &driver, position)).await.is_empty(), "a position at the same place publishes nothing");
     let (further, _) = world.published(track(&world, &driver, json!({ "latitude": 52.6, "longitude": 13.4 }))).await;
     assert_eq!(further.ok(200)["driver"]["speed"], 12.5);
 
@@ -158,7 +158,7 @@ async fn many_drivers_report_at_once() {
     let (answer, events) = world.published(track_many(&world, positions)).await;
     assert_eq!(answer.ok(200), json!({ "status": "ok" }));
     assert!(events.iter().all(|event| event.name == "driver.location_changed"));
-    assert_eq!(events.len(), 3, "one for each place that was another");
+    assert_eq!(events.len(), 3, "one event for each changed location");
     let list = world.fleet_list("drivers?sort=created_at").await;
     let latitude =
         |driver: &Value| list["drivers"].as_array().unwrap().iter().find(|shown| shown["id"] == driver["id"]).unwrap()["latitude"].clone();

@@ -12,7 +12,7 @@ async fn fleet(world: &World, name: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_fleet_is_told_of_and_counts_its_members() {
+async fn a_fleet_publishes_its_changes_and_counts_its_members() {
     let world = World::new().await;
     let (north, events) = world.published(fleet(&world, "North")).await;
     assert_eq!(names(&events), ["fleet.created"]);
@@ -74,7 +74,7 @@ async fn changes_that_are_good_one_by_one_do_not_make_a_ring_together() {
 }
 
 #[tokio::test]
-async fn two_fleets_that_would_be_parts_of_each_other_are_told_apart() {
+async fn two_fleets_cannot_become_parts_of_each_other_concurrently() {
     let world = World::new().await;
     let (a, b) = (fleet(&world, "A").await, fleet(&world, "B").await);
     let put = |part: &Value, parent: &Value| {

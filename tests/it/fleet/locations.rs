@@ -1,4 +1,4 @@
-//! Locations of drivers and vehicles: decisions, section 9 (`PUT`, the quick `POST …/track`, and batches).
+//! Locations of drivers and vehicles: decisions, section 9 (`PUT`, the fast path `POST …/track`, and batches).
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -32,7 +32,7 @@ async fn vehicles_report_like_drivers() {
     let shown = answer.ok(200)["vehicle"].take();
     assert_eq!((shown["longitude"].as_f64(), names(&events)), (Some(2.0), vec!["vehicle.location_changed"]));
     let found = world.fleet(Method::GET, &format!("vehicles/{}", id(&vehicles[0]))).send().await;
-    assert_eq!(found.header("etag"), Some(etag.as_str()), "what is answered is what is written");
+    assert_eq!(found.header("etag"), Some(etag.as_str()), "the response shows the stored version");
     assert_eq!(found.ok(200)["vehicle"], shown);
     assert_eq!((events[0].subject, &events[0].data["latitude"]), (uuid(&vehicles[0]), &json!(1.0)));
     let positions: Vec<_> =
@@ -45,7 +45,7 @@ async fn vehicles_report_like_drivers() {
     }
     let unknown = json!({ "positions": [{ "vehicle": "vehicle_01h455vb4pex5vsknk084sn02q", "latitude": 1, "longitude": 1 }] });
     assert_eq!(world.refused_members(Method::POST, "vehicles/track", &unknown).await, ["positions[0].vehicle"]);
-    // A UUID does not tell the kind of its record; the field does.
+    // A UUID does not contain the kind of its record; the field determines it.
     let misnamed = json!({ "driver": vehicles[0]["uuid"], "latitude": 1, "longitude": 1 });
     assert_eq!(world.refused_members(Method::POST, "vehicles/track", &json!({ "positions": [misnamed] })).await, ["positions[0].driver"]);
     let one = format!("vehicles/{}/track", id(&vehicles[0]));
@@ -62,7 +62,7 @@ async fn a_position_that_comes_late_is_ignored() {
         let body = json!({ "latitude": latitude, "longitude": 1, "recorded_at": recorded_at });
         world.fleet(Method::POST, &format!("drivers/{}/track", id(&driver))).json(&body).send()
     };
-    for (latitude, taken_at, shown, shown_at, told) in [
+    for (latitude, taken_at, shown, shown_at, published) in [
         (1, at(18), 1.0, at(18), 1),
         (2, at(17), 1.0, at(18), 0),
         (1, at(20), 1.0, at(20), 0),
@@ -72,7 +72,7 @@ async fn a_position_that_comes_late_is_ignored() {
         let (answer, events) = world.published(track(latitude, taken_at.clone())).await;
         let driver = answer.ok(200)["driver"].take();
         assert_eq!((&driver["latitude"], &driver["location_updated_at"]), (&json!(shown), &json!(shown_at)), "{latitude} at {taken_at}");
-        assert_eq!(events.len(), told, "{latitude} at {taken_at}");
+        assert_eq!(events.len(), published, "{latitude} at {taken_at}");
     }
     // A position with a time in the future does not block later positions.
     let ahead = track(5, "2036-01-01T00:00:00Z".to_owned()).await.ok(200)["driver"].take();
@@ -110,7 +110,7 @@ async fn reporting_loses_no_change_that_is_made_beside_it() {
     let updated = events.iter().filter(|event| event.name == "driver.updated").count();
     assert_eq!((updated, events.len()), (20, 40));
     let found = world.fleet(Method::GET, &format!("drivers/{}", id(&driver))).send().await;
-    assert_eq!(found.header("etag"), Some("\"41\""), "every one of them counted");
+    assert_eq!(found.header("etag"), Some("\"41\""), "every position increased the version");
 }
 
 #[tokio::test]

@@ -222,7 +222,7 @@ impl<'a> Story<'a> {
 }
 
 #[tokio::test]
-async fn any_sequence_of_operations_is_legal_and_told() {
+async fn any_sequence_of_operations_is_legal_and_published() {
     let world = World::new().await;
     let (drivers, vehicle) = ([world.driver("Ada").await, world.driver("Bob").await], world.vehicle("Truck 7").await);
     let (mut runner, sequences) = (chance(), vec(operation(), 1..25));
@@ -233,14 +233,14 @@ async fn any_sequence_of_operations_is_legal_and_told() {
         let mut model = Model::new();
         for (step, operation) in sequence.iter().enumerate() {
             let (answer, events) = world.published(story.ask(operation).send()).await;
-            let told: Vec<_> = events.iter().map(|event| event.name.as_str()).collect();
+            let published: Vec<_> = events.iter().map(|event| event.name.as_str()).collect();
             let Some((after, expected)) = model.after(operation) else {
-                assert_eq!((answer.status, told.len()), (422, 0), "step {step} of {sequence:?}");
+                assert_eq!((answer.status, published.len()), (422, 0), "step {step} of {sequence:?}");
                 refused += 1;
                 continue;
             };
             answer.ok(200);
-            assert_eq!(told, expected, "step {step} of {sequence:?}");
+            assert_eq!(published, expected, "step {step} of {sequence:?}");
             statuses.insert(after.status);
             model = after;
         }

@@ -7,7 +7,7 @@ use crate::support::World;
 use crate::support::fleet::{id, to, uuid};
 
 #[tokio::test]
-async fn an_order_goes_its_way_and_every_step_is_told_once() {
+async fn every_status_of_an_order_is_published_once() {
     let world = World::new().await;
     let driver = world.driver("Ada").await;
     let order = world.order(json!({ "driver": id(&driver) })).await;
@@ -20,7 +20,7 @@ async fn an_order_goes_its_way_and_every_step_is_told_once() {
         assert_eq!(names, [event, "order.updated", "tracking_status.created"]);
         assert!(events[..2].iter().all(|event| event.subject == uuid(&order) && event.data["status"] == status));
         assert_eq!(events[0].data["driver_assigned"]["name"], "Ada");
-        assert!(world.published_names(to(&world, &order, status)).await.is_empty(), "the same status again is no change");
+        assert!(world.published_names(to(&world, &order, status)).await.is_empty(), "setting the same status again publishes nothing");
     }
     let statuses = world.fleet_list(&format!("tracking-statuses?order={}&sort=created_at", id(&order))).await;
     let reached: Vec<_> =

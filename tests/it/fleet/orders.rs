@@ -53,7 +53,7 @@ async fn a_new_order_brings_its_number_and_its_first_status() {
     let [created, number, status] = events.as_slice() else { panic!("{events:?}") };
     assert_eq!(created.subject, uuid(&order));
     for (member, value) in order.as_object().unwrap() {
-        assert_eq!(&created.data[member], value, "{member}: an event shows what an answer shows");
+        assert_eq!(&created.data[member], value, "{member}: an event shows the same as a response");
     }
     assert_eq!((&created.data["public_id"], &created.data["additionalData"]), (&order["id"], &json!({})));
 
@@ -84,7 +84,7 @@ async fn a_driver_is_named_in_many_ways() {
 }
 
 #[tokio::test]
-async fn assigning_is_told_of_the_order_and_of_the_driver() {
+async fn an_assignment_is_published_for_the_order_and_for_the_driver() {
     let world = World::new().await;
     let (ada, bob) = (world.driver("Ada").await, world.driver("Bob").await);
     let (order, events) = world.published(world.order(json!({ "driver": id(&ada) }))).await;
@@ -239,7 +239,7 @@ async fn orders_are_found_by_what_they_are_known_by() {
 }
 
 #[tokio::test]
-async fn a_deleted_order_is_told_once_and_leaves_its_track() {
+async fn a_deletion_of_an_order_is_published_once_and_keeps_its_track() {
     let world = World::new().await;
     let order = world.order(json!({})).await;
     let delete = || world.fleet(Method::DELETE, &format!("orders/{}", id(&order))).send();

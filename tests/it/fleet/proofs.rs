@@ -7,7 +7,7 @@ use crate::support::World;
 use crate::support::fleet::{id, names, uuid};
 
 #[tokio::test]
-async fn a_proof_is_told_once_and_without_what_was_captured() {
+async fn a_proof_is_published_once_and_without_the_captured_data() {
     let world = World::new().await;
     let order = world.order(json!({})).await;
     let strokes = "<svg>…</svg>".repeat(5000);

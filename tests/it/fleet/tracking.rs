@@ -62,7 +62,7 @@ async fn what_happens_on_the_way_is_recorded_by_hand() {
     let (changed, events) = world.published(world.change("tracking-statuses", &status, json!({ "details": "It was sorted." }))).await;
     assert_eq!(names(&events), ["tracking_status.updated"]);
     assert_eq!((&events[0].data["details"], &changed["status"]), (&json!("It was sorted."), &json!("at_the_depot")));
-    assert_eq!(world.fleet(Method::GET, &format!("orders/{}", id(&order))).send().await.ok(200)["order"], order, "the order knows nothing");
+    assert_eq!(world.fleet(Method::GET, &format!("orders/{}", id(&order))).send().await.ok(200)["order"], order, "the order is unchanged");
     assert_eq!(world.listed("tracking-statuses?status=at_the_depot").await, [id(&status)]);
 }
 

@@ -60,7 +60,7 @@ async fn a_callback_becomes_a_payment_of_its_order_and_an_event() {
     assert_eq!(payment["history"][0]["fact"], "payment_succeeded");
 
     let events = world.payment_events().await;
-    let [(name, data)] = &events[..] else { panic!("one event: {events:?}") };
+    let [(name, data)] = &events[..] else { panic!("expected one event: {events:?}") };
     assert_eq!(name, "payment.succeeded");
     assert_eq!(
         data,
@@ -108,7 +108,7 @@ async fn two_hundred_identical_callbacks_at_once_are_one_record_one_event_and_tw
 }
 
 #[tokio::test]
-async fn the_same_payment_told_by_many_different_events_at_once_is_published_once() {
+async fn concurrent_events_about_the_same_payment_publish_it_once() {
     let world = World::new().await;
     let gateway = world.card().await;
     let events: Vec<_> = (0..50).map(|number| paid(&format!("evt_{number}"))).collect();

@@ -27,20 +27,20 @@ fn story(payment: &str) -> Vec<Value> {
 }
 
 /// Asserts that payments and events reflect every story exactly once.
-async fn are_told_once(world: &World, payments: usize) {
+async fn are_published_once(world: &World, payments: usize) {
     let list = world.ledger(Method::GET, "payments").send().await.ok(200);
     let list = list["payments"].as_array().unwrap();
     assert_eq!(list.len(), payments);
     for payment in list {
-        let stands = (&payment["status"], &payment["amount"], &payment["refunded_amount"]);
-        assert_eq!(stands, (&json!("partially_refunded"), &json!(1000), &json!(700)), "{payment}");
+        let state = (&payment["status"], &payment["amount"], &payment["refunded_amount"]);
+        assert_eq!(state, (&json!("partially_refunded"), &json!(1000), &json!(700)), "{payment}");
         let events = world.payment_events().await;
-        let mut told: Vec<_> = events.iter().filter(|(_, data)| data["id"] == payment["id"]).map(|(name, _)| name.as_str()).collect();
-        told.sort_unstable();
-        assert_eq!(told, ["payment.failed", "payment.pending", "payment.succeeded", "refund.processed", "refund.processed"]);
+        let mut published: Vec<_> = events.iter().filter(|(_, data)| data["id"] == payment["id"]).map(|(name, _)| name.as_str()).collect();
+        published.sort_unstable();
+        assert_eq!(published, ["payment.failed", "payment.pending", "payment.succeeded", "refund.processed", "refund.processed"]);
     }
     assert_eq!(world.count("select count(*) from payment_facts").await, i64::try_from(5 * payments).unwrap());
-    assert_eq!(world.count("select count(*) from payment_facts where sequence > 5").await, 0, "they are numbered without a gap");
+    assert_eq!(world.count("select count(*) from payment_facts where sequence > 5").await, 0, "the facts are numbered without a gap");
 }
 
 #[tokio::test]
@@ -51,8 +51,8 @@ async fn a_crowd_of_callbacks_of_few_payments() {
     let crowd: Vec<_> = payments.iter().flat_map(|payment| [story(payment), story(payment)].concat()).collect();
     let answers = join_all(crowd.iter().map(|event| world.call_back(&gateway, event))).await;
     let new = answers.into_iter().filter(|answer| answer.body["message"] == "Webhook received.").count();
-    assert_eq!(new, 30, "each of them once");
-    are_told_once(&world, 6).await;
+    assert_eq!(new, 30, "each callback is new once");
+    are_published_once(&world, 6).await;
 }
 
 #[tokio::test]
@@ -68,7 +68,7 @@ async fn a_crowd_at_two_instances() {
     assert_eq!(messages.iter().filter(|message| **message == "Webhook received.").count(), 30);
     assert_eq!(messages.iter().filter(|message| **message == "Already processed.").count(), 30);
     assert_eq!(here.count("select count(*) from callbacks where status = 'processed'").await, 30);
-    are_told_once(&here, 6).await;
+    are_published_once(&here, 6).await;
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn what_is_tried_again_and_what_comes_tell_of_one_payment_at_the_same_mome
         answer.ok(200);
     }
     assert_eq!(here.count("select count(*) from callbacks where status = 'processed'").await, 5);
-    are_told_once(&here, 1).await;
+    are_published_once(&here, 1).await;
 }
 
 #[tokio::test]

@@ -35,7 +35,7 @@ fn story() -> Vec<Value> {
 }
 
 /// The fields of the payment that do not depend on when its facts were recorded.
-fn told(mut payment: Value) -> Value {
+fn time_independent(mut payment: Value) -> Value {
     for member in ["id", "uuid", "gateway", "history", "created_at", "updated_at"] {
         payment.as_object_mut().unwrap().remove(member);
     }
@@ -57,7 +57,7 @@ async fn any_order_and_repetition_ends_in_one_state_and_publishes_each_event_onc
         for event in &arrivals {
             world.call_back(&gateway, event).await.ok(200);
         }
-        outcomes.push((told(world.payment().await), world.payment_event_names().await));
+        outcomes.push((time_independent(world.payment().await), world.payment_event_names().await));
     }
     let (payment, names) = &outcomes[0];
     assert_eq!((&payment["status"], &payment["refunded_amount"], &payment["dispute"]), (&json!("disputed"), &json!(300), &json!("open")));

@@ -38,7 +38,7 @@ async fn a_signature_that_is_wrong_old_or_missing() {
         world.pass(TimeDelta::milliseconds(1));
         let request = world.request(Method::POST, gateway["callback_path"].as_str().unwrap()).header("card-signature", signature);
         let refused = request.body(body.clone()).send().await.refused(400, "callback_not_genuine");
-        assert!(!refused["detail"].as_str().unwrap().contains("five minutes"), "the sender learns nothing");
+        assert!(!refused["detail"].as_str().unwrap().contains("five minutes"), "the response does not reveal the reason");
         assert_eq!(recorded(&world, reason).await["body"], body);
     }
     world.pass(TimeDelta::milliseconds(1));

@@ -43,7 +43,7 @@ async fn it_is_processed_by_itself_when_its_time_comes() {
     assert_eq!((&callback["event_id"], &callback["attempts"]), (&json!("evt_1"), &json!(1)));
     assert_eq!(callback["next_attempt_at"], "2026-05-21T10:16:00.000+00:00");
 
-    assert_eq!(world.state.gateways.run_due().await.unwrap(), 0, "it is not time yet");
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 0, "the retry is not due yet");
     world.pass(TimeDelta::minutes(1));
     assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
     let callback = world.last_callback().await;
@@ -68,7 +68,7 @@ async fn the_program_sees_to_it_as_long_as_it_runs() {
     let settings = [("application_key", world.application_key_setting.as_str()), ("database.url", &world.database)];
     let mut program = portico(&["serve"], &settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let processed = async { while world.last_callback().await["status"] != "processed" {} };
-    timeout(Duration::from_secs(20), processed).await.expect("its clock is past the time of the next try");
+    timeout(Duration::from_secs(20), processed).await.expect("by the system clock, the retry is due");
     program.kill().await.unwrap();
     assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
 }

@@ -19,7 +19,7 @@ fn names(list: &Value) -> Vec<&str> {
 #[tokio::test]
 async fn a_list_is_paged_through_without_losing_or_repeating_anything() {
     let world = World::new().await;
-    // The clock stands still, so all records of a group have the same creation time.
+    // The clock does not advance, so all records of a group have the same creation time.
     for group in 0..3 {
         for n in 0..5 {
             world.driver(&format!("Driver {group}.{n}")).await;
@@ -43,7 +43,7 @@ async fn a_list_is_paged_through_without_losing_or_repeating_anything() {
     assert_eq!((orders[0].len(), orders[1].len()), (15, 14));
     orders[1].reverse();
     assert_eq!(orders[0][1..], orders[1]);
-    assert_eq!(names(&world.fleet_list("drivers?limit=1").await)[0].split('.').next(), Some("Driver 2"), "the newest come first");
+    assert_eq!(names(&world.fleet_list("drivers?limit=1").await)[0].split('.').next(), Some("Driver 2"), "the newest record comes first");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What all records of the five routes have in common.
+//! The conventions that all extension resources share.
 
 pub mod every_resource;
 mod lists;

@@ -43,7 +43,7 @@ async fn a_record_lives_through_its_five_routes() {
     let changed = world.fleet(Method::PUT, &format!("drivers/{}", id(&driver))).json(&json!({ "name": "Ada L." })).send().await;
     assert_eq!(changed.header("etag"), Some("\"2\""));
     let changed = changed.ok(200)["driver"].take();
-    assert_eq!((&changed["name"], &changed["meta"]), (&json!("Ada L."), &json!({ "a": 1 })), "only what was sent changes");
+    assert_eq!((&changed["name"], &changed["meta"]), (&json!("Ada L."), &json!({ "a": 1 })), "only the sent fields change");
     assert_eq!(changed["updated_at"], "2026-05-21T10:15:01.000+00:00");
 
     let found = world.fleet(Method::GET, &format!("drivers/{}", id(&driver))).send().await;
@@ -57,7 +57,7 @@ async fn a_record_lives_through_its_five_routes() {
         world.fleet(method, &path).json(&body).send().await.refused(404, "record_not_found");
     }
     assert_eq!(world.fleet_list("drivers").await["drivers"], json!([]));
-    assert_eq!(world.count("select count(*) from drivers where deleted_at is not null").await, 1, "deleted is not destroyed");
+    assert_eq!(world.count("select count(*) from drivers where deleted_at is not null").await, 1, "a deleted record stays in the table");
 }
 
 #[tokio::test]

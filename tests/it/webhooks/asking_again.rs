@@ -1,4 +1,4 @@
-//! Replays under idempotency keys: a second click, or a client that got no answer, repeats nothing twice.
+//! Replays with idempotency keys: a repeated request, after a double click or a lost response, replays nothing twice.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::World;
 
-/// A failed delivery, and of each route of replays the path, a body, and the status that tells that something was made.
+/// A failed delivery, and for each replay route its path, a body, and the status code of a request that creates something.
 async fn failed(world: &World) -> (Value, Vec<(String, Value, u16)>) {
     let (receiver, webhook) = world.subscriber("shop.test").await;
     let failed = world.fail(&receiver, "order.created").await;
@@ -26,14 +26,14 @@ fn under(key: &str, body: &Value) -> Value {
     body
 }
 
-/// What was made, without how far it has come since.
+/// The identity of what a request created, without its progress.
 fn made(answer: &Value) -> (&Value, &Value) {
     let (_, made) = answer.as_object().unwrap().iter().next().unwrap();
     (&made["id"], &made["count"])
 }
 
 #[tokio::test]
-async fn a_replay_that_is_asked_for_again_under_its_key_is_made_once() {
+async fn a_replay_that_is_requested_again_with_its_key_is_made_once() {
     let world = World::new().await;
     let (_, routes) = failed(&world).await;
     for (index, (path, body, status)) in routes.into_iter().enumerate() {
@@ -69,7 +69,7 @@ async fn a_key_stands_for_one_replay_for_a_day() {
     for (path, body, _) in routes.iter().filter(|(path, ..)| *path != delivery) {
         world.developers(Method::POST, path, under("click", body)).await.refused(409, "idempotency_key_used");
     }
-    // Whoever only counts makes nothing, and needs no key.
+    // A dry run creates nothing and does not use its key.
     let (event, _, _) = &routes[2];
     world.developers(Method::POST, event, json!({ "idempotency_key": "click", "dry_run": true })).await.ok(200);
     world.deliver().await;

@@ -41,11 +41,11 @@ async fn what_waits_for_a_deleted_webhook_is_not_sent_however_much_it_is_and_who
     let world = World::new().await;
     let (receiver, webhook) = crowded(&world).await;
     world.developers(Method::DELETE, &webhook, json!({})).await.ok(200);
-    assert_eq!((cancelled(&world).await, waiting(&world).await), (1000, CROWD - 1000), "the request closes no more");
+    assert_eq!((cancelled(&world).await, waiting(&world).await), (1000, CROWD - 1000), "the request closes one batch only");
     assert!(world.state.webhooks.claim(100).await.unwrap().is_empty());
 
     assert!(world.state.webhooks.close_called_off().await.unwrap());
-    assert_eq!(waiting(&world).await, CROWD - 2000, "here the worker is stopped");
+    assert_eq!(waiting(&world).await, CROWD - 2000, "the worker stops here");
     let restarted = world.another_instance();
     assert!(restarted.state.webhooks.claim(100).await.unwrap().is_empty());
     assert_eq!(restarted.deliver().await, 0);
@@ -82,7 +82,11 @@ async fn several_workers_close_each_once_while_others_claim_and_cancel() {
     let (deleted, claimed) = join(world.developers(Method::DELETE, &webhook, json!({})), claims).await;
     deleted.ok(200);
     let in_flight: usize = claimed.into_iter().map(|claimed| claimed.unwrap().len()).sum();
-    assert_eq!(number(&world, "select count(*) from in_flight where called_off").await, in_flight, "what was claimed before");
+    assert_eq!(
+        number(&world, "select count(*) from in_flight where called_off").await,
+        in_flight,
+        "the deliveries that were claimed before"
+    );
 
     let list = world.get("deliveries?limit=100&status=pending").await;
     let one_by_one = list["deliveries"].as_array().unwrap().iter().map(async |delivery: &Value| {
@@ -110,7 +114,7 @@ async fn a_webhook_that_is_enabled_meanwhile_gets_what_is_new_and_nothing_else()
     switch("enable").await;
     world.publish("order.updated").await;
     while world.state.webhooks.fan_out().await.unwrap() > 0 {}
-    assert!(world.state.webhooks.claim(100).await.unwrap().is_empty(), "first the others are closed");
+    assert!(world.state.webhooks.claim(100).await.unwrap().is_empty(), "cancelled deliveries are closed first");
     switch("disable").await;
     switch("enable").await;
     let wanted = world.publish("order.completed").await;
@@ -134,7 +138,7 @@ async fn what_was_called_off_can_be_repeated_and_a_replay_begins_once_all_of_it_
     let called_off = world.get("deliveries?limit=1&status=pending").await["deliveries"][0]["event_id"].take();
     let path = format!("events/{}/replay", called_off.as_str().unwrap());
     let counted = world.developers(Method::POST, &path, json!({ "dry_run": true })).await.ok(200);
-    assert_eq!(counted["replay"]["count"], 1, "what is called off is not waited for");
+    assert_eq!(counted["replay"]["count"], 1, "a cancelled delivery does not count as open");
 
     let everything = json!({ "since": "2026-05-21T00:00:00Z", "status": "cancelled" });
     world.developers(Method::POST, &format!("{webhook}/replay"), everything).await.ok(202);

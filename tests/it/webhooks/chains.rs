@@ -61,7 +61,7 @@ async fn check_chains(world: &World) {
                  where lane = 2 and place >= coalesce(called_off_before, 0) and (subscription_id, chain) not in (select * from ahead)";
     let counts: (i64, i64) =
         sqlx::query_as(sqlx::AssertSqlSafe(format!("{ahead} select ({two}), ({stuck})"))).fetch_one(&world.pool).await.unwrap();
-    assert_eq!(counts, (0, 0), "chains with two ahead, deliveries behind nobody");
+    assert_eq!(counts, (0, 0), "chains with two claimable deliveries, and deliveries that wait for none");
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn a_new_record_is_found_at_once_behind_thousands_that_wait_for_a_retry() 
     assert_eq!((claimed.len(), claimed[0].number), (1, 1));
     assert_eq!(world.count("select count(*) from in_flight").await, 1);
     world.pass(TimeDelta::minutes(5));
-    assert!(claim(&world).await.iter().all(|claimed| claimed.number == 2), "in time, the heads");
+    assert!(claim(&world).await.iter().all(|claimed| claimed.number == 2), "the retries of the first deliveries of the chains");
     check_chains(&world).await;
 }
 
@@ -99,10 +99,10 @@ async fn a_head_that_is_cancelled_lets_the_next_one_go() {
     let head = claim(&world).await.pop().unwrap();
     let (first, second) = (head.delivery, "select id from waiting where sequence = 2");
     world.state.webhooks.send_and_record(vec![head]).await.unwrap();
-    assert_eq!(world.deliver().await, 0, "it waits for its retry, and they for it");
+    assert_eq!(world.deliver().await, 0, "the first one waits for its retry, and the others wait for it");
 
     let second: Uuid = sqlx::query_scalar(second).fetch_one(&world.pool).await.unwrap();
-    assert_eq!(cancel(&world, &second.to_string()).await, 200, "one of those behind it");
+    assert_eq!(cancel(&world, &second.to_string()).await, 200, "a delivery behind it");
     assert_eq!(world.deliver().await, 0);
     assert_eq!(cancel(&world, &first.to_string()).await, 200);
     check_chains(&world).await;
@@ -119,7 +119,7 @@ async fn a_head_that_is_cancelled_in_flight_lets_the_next_one_go_when_it_has_end
         publish_about(&world, &[record(&world)].repeat(2)).await;
         let head = claim(&world).await;
         assert_eq!(cancel(&world, &head[0].delivery.to_string()).await, 200);
-        assert_eq!(claim(&world).await.len(), 0, "it may still arrive, and then before the other one");
+        assert_eq!(claim(&world).await.len(), 0, "the cancelled one may still arrive, and must arrive before the next one");
         world.state.webhooks.send_and_record(head).await.unwrap();
         check_chains(&world).await;
         assert_eq!(world.deliver().await, 1);
@@ -161,8 +161,8 @@ async fn what_comes_after_a_chain_was_called_off_waits_only_for_what_is_in_fligh
     }
     publish_about(&world, &[one, other, other]).await;
     check_chains(&world).await;
-    assert_eq!(world.count("select count(*) from deliveries where state = 'cancelled'").await, 1000, "the others are still there");
-    assert_eq!(claim(&world).await.len(), 0, "first they are closed");
+    assert_eq!(world.count("select count(*) from deliveries where state = 'cancelled'").await, 1000, "the others are not closed yet");
+    assert_eq!(claim(&world).await.len(), 0, "nothing is claimed before they are closed");
     while world.state.webhooks.close_called_off().await.unwrap() {}
     check_chains(&world).await;
 
@@ -186,7 +186,7 @@ async fn a_webhook_that_wants_no_order_any_more_still_gets_in_order_what_happene
     publish_about(&world, &[subject; 3]).await;
     world.developers(Method::PUT, &webhook, json!({ "ordering": "none" })).await.ok(200);
     publish_about(&world, &[subject; 2]).await;
-    assert_eq!(claim(&world).await.len(), 3, "the first one, and what is new");
+    assert_eq!(claim(&world).await.len(), 3, "the first delivery, and the new ones");
     world.pass(TimeDelta::seconds(60));
     world.deliver().await;
     let mut arrived = sequences(&receiver);

@@ -64,7 +64,7 @@ async fn an_interrupted_attempt_costs_no_retry_but_not_for_ever() {
     assert_eq!(world.state.webhooks.claim(10).await.unwrap().len(), 1, "the first retry comes after the first wait");
     world.pass(TimeDelta::seconds(60));
     assert_eq!(world.deliver().await, 0);
-    assert_eq!(world.last_delivery().await["status"], "failed", "what brings its worker down five times is given up");
+    assert_eq!(world.last_delivery().await["status"], "failed", "a delivery whose worker died five times fails");
 }
 
 #[tokio::test]
@@ -128,9 +128,9 @@ async fn the_worker_is_woken_by_a_commit_and_finishes_what_is_in_flight_when_it_
         receiver.waits_for(count).await;
     }
     lifecycle.stop().await;
-    assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 3, "the last one was written down too");
+    assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 3, "the last attempt is recorded too");
     world.publish("order.created").await;
-    assert_eq!(world.count("select count(*) from outbox").await, 1, "nobody takes it");
+    assert_eq!(world.count("select count(*) from outbox").await, 1, "no worker takes the event");
 }
 
 /// The story's own PostgreSQL server, which can be stopped and restarted with its data.

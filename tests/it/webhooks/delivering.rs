@@ -44,7 +44,7 @@ async fn an_event_is_posted_to_who_subscribed_with_everything_the_interface_name
     assert_eq!(attempt["request_headers"]["webhook-id"], delivery["event_id"]);
     assert_eq!(attempt["response_headers"]["content-length"], "0");
     assert!(attempt["id"].as_str().unwrap().starts_with("attempt_") && attempt["duration_ms"].is_i64());
-    assert_eq!(world.deliver().await, 0, "it is done");
+    assert_eq!(world.deliver().await, 0, "the delivery is finished");
 }
 
 #[tokio::test]
@@ -178,7 +178,7 @@ async fn extra_headers_go_along() {
     let received = receiver.received().pop().unwrap();
     assert_eq!((received.header("authorization"), received.header("x-shop")), ("Bearer abc", "8"));
     let version = world.developers(Method::PUT, &path, change).await;
-    assert_eq!(version.header("etag"), Some("\"2\""), "what ends unchanged is no new version");
+    assert_eq!(version.header("etag"), Some("\"2\""), "an update without a change keeps the version");
 }
 
 #[tokio::test]
@@ -230,7 +230,7 @@ async fn a_redirect_is_not_followed() {
         world.publish("order.created").await;
     }
     world.deliver().await;
-    assert_eq!((receiver.received().len(), elsewhere.received().len()), (5, 5), "elsewhere got its own and no more");
+    assert_eq!((receiver.received().len(), elsewhere.received().len()), (5, 5), "the other webhook gets only its own deliveries");
     assert_eq!(world.count("select count(*) from delivery_log where state = 'retrying'").await, 5);
     assert_eq!(world.count("select count(*) from attempts where status between 300 and 308 and error is null").await, 5);
 }

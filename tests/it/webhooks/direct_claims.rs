@@ -28,7 +28,7 @@ async fn an_event_flies_straight_to_everybody_who_has_room() {
     assert!(claimed.iter().all(|claimed| (claimed.number, claimed.event) == (1, event)));
     assert_eq!(world.count("select sum(in_flight) from endpoints").await, 2);
     world.state.webhooks.send_and_record(claimed).await.unwrap();
-    assert_eq!(one.only().body, two.only().body, "both have its bytes");
+    assert_eq!(one.only().body, two.only().body, "both deliveries carry the bytes of the event");
     assert_eq!(world.count("select count(*) from deliveries where state = 'delivered' and attempts = 1").await, 2);
     assert_eq!(world.count("select sum(in_flight) from endpoints").await, 0);
 }
@@ -43,7 +43,7 @@ async fn no_more_fly_than_the_endpoint_may_have_or_than_are_asked_for() {
     let first = world.state.webhooks.fan_out_and_claim(1).await.unwrap();
     assert_eq!((first.len(), waiting_and_flying(&world).await), (1, (4, 1)));
     world.publish("order.updated").await;
-    assert_eq!(fan_out_and_claim(&world).await.len(), 0, "there is room, and others have waited longer for it");
+    assert_eq!(fan_out_and_claim(&world).await.len(), 0, "there is capacity, but older deliveries wait for it");
     assert_eq!(waiting_and_flying(&world).await, (5, 1));
     world.state.webhooks.send_and_record(first).await.unwrap();
     assert_eq!(world.deliver().await, 5);
@@ -90,7 +90,7 @@ async fn nothing_flies_to_an_endpoint_whose_circuit_is_open() {
     assert_eq!(world.deliver().await, 1);
     world.publish("order.created").await;
     assert_eq!(fan_out_and_claim(&world).await.len(), 0);
-    assert_eq!(waiting_and_flying(&world).await, (2, 0), "the failed one, and the new one");
+    assert_eq!(waiting_and_flying(&world).await, (2, 0), "the failed delivery and the new one");
 }
 
 #[tokio::test]

@@ -54,7 +54,7 @@ async fn the_deadline_covers_the_beginning_of_the_connection_and_the_headers() {
 async fn the_deadline_covers_the_body_too() {
     let (_, delivery) = answered_with(Reply::Trickle).await;
     assert_eq!(last_attempt(&delivery), (Some(200), Some("too_slow")));
-    assert!(delivery["attempts"][0]["response_body"].as_str().unwrap().starts_with(".."), "what there was is kept");
+    assert!(delivery["attempts"][0]["response_body"].as_str().unwrap().starts_with(".."), "the received part of the body is kept");
     assert_eq!(delivery["status"], "retrying");
 }
 
@@ -209,7 +209,7 @@ async fn an_endpoint_that_hangs_does_not_delay_another() {
     world.state.webhooks.start_worker(&world.lifecycle);
     prompt.waits_for(20).await;
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
-    assert_eq!(hanging.received().len(), 2, "it has its own two places and no more");
+    assert_eq!(hanging.received().len(), 2, "it has only its own two deliveries in flight");
 }
 
 #[tokio::test]
@@ -226,6 +226,6 @@ async fn a_crowd_at_one_endpoint_keeps_nobody_waiting() {
     world.state.webhooks.fan_out().await.unwrap();
     let claimed = world.state.webhooks.claim(3).await.unwrap();
     let of_lone = claimed.iter().filter(|claimed| lone["id"] == claimed.subscription.to_string()).count();
-    assert_eq!((claimed.len(), of_lone), (3, 1), "whoever waits alone is among the first");
-    assert_eq!(world.state.webhooks.claim(100).await.unwrap().len(), 3, "five of the crowd in flight, and the other of the lone one");
+    assert_eq!((claimed.len(), of_lone), (3, 1), "the endpoint with a single delivery is among the first");
+    assert_eq!(world.state.webhooks.claim(100).await.unwrap().len(), 3, "up to five in flight at the crowded endpoint");
 }

@@ -58,7 +58,7 @@ impl World {
 }
 
 #[tokio::test]
-async fn operators_are_told_at_50_70_and_90_percent_of_five_days_and_at_the_end_the_webhook_is_disabled() {
+async fn operators_are_notified_at_50_70_and_90_percent_of_five_days_and_at_the_end_the_webhook_is_disabled() {
     let world = World::new().await;
     world.operator("ada@example.com").await;
     world.operator("grace@example.com").await;
@@ -81,21 +81,21 @@ async fn operators_are_told_at_50_70_and_90_percent_of_five_days_and_at_the_end_
     assert_eq!((&*name, &data["status"], &data["disabled_reason"]), ("webhook.disabled", &json!("disabled"), &json!("failing")));
     let after = world.webhook(&webhook).await;
     assert_eq!((&after["status"], &after["disabled_reason"]), (&json!("disabled"), &json!("failing")));
-    assert_eq!(world.count("select count(*) from waiting").await, 0, "what waited is called off");
+    assert_eq!(world.count("select count(*) from waiting").await, 0, "waiting deliveries are cancelled");
     world.look().await;
-    assert_eq!(world.notices().await.len(), 4, "each once, whoever looked");
+    assert_eq!(world.notices().await.len(), 4, "each notice is given once, whichever instance checks");
 
     let url = receiver.url();
     let expected: Vec<_> = ["was disabled", "is failing", "is failing", "is failing"]
         .iter()
         .flat_map(|what| std::iter::repeat_n(format!("A webhook {what}: {url}"), 2))
         .collect();
-    assert_eq!(world.subjects(), expected, "both operators, each time");
+    assert_eq!(world.subjects(), expected, "both operators receive each mail");
     assert!(world.messages()[2].text.contains("90 percent"), "{}", world.messages()[2].text);
 }
 
 #[tokio::test]
-async fn operators_are_told_when_a_delivery_succeeds_after_they_were_told_that_none_did() {
+async fn operators_are_notified_when_a_delivery_succeeds_after_a_notice() {
     let world = World::new().await;
     world.operator("ada@example.com").await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
@@ -141,9 +141,13 @@ async fn a_webhook_that_is_enabled_anew_begins_anew() {
     world.developers(Method::POST, &path, json!({})).await.ok(200);
     world.look().await;
     world.fail_after(&receiver, 1).await;
-    assert_eq!((world.notices().await.len(), &world.webhook(&webhook).await["status"]), (1, &json!("enabled")), "nothing has recovered");
+    assert_eq!(
+        (world.notices().await.len(), &world.webhook(&webhook).await["status"]),
+        (1, &json!("enabled")),
+        "enabling the webhook is not a recovery"
+    );
     world.fail_after(&receiver, 60).await;
-    assert_eq!(world.notices().await.remove(0).1["additionalData"]["percent"], 50, "a new episode is told anew");
+    assert_eq!(world.notices().await.remove(0).1["additionalData"]["percent"], 50, "a new episode has its own notices");
 }
 
 #[tokio::test]
@@ -191,11 +195,11 @@ async fn a_webhook_shows_how_its_endpoint_is_doing() {
     assert_eq!(world.webhook(&webhook).await["health"]["circuit"], "open");
     world.pass(TimeDelta::hours(1));
     assert_eq!(world.webhook(&webhook).await["health"]["circuit"], "half_open");
-    assert_eq!(world.get("webhooks").await["webhooks"][0].get("health"), None, "a list says less");
+    assert_eq!(world.get("webhooks").await["webhooks"][0].get("health"), None, "lists do not contain the health");
 }
 
 #[tokio::test]
-async fn operators_are_told_at_once_of_an_endpoint_that_is_gone() {
+async fn operators_are_notified_at_once_of_an_endpoint_that_is_gone() {
     let world = World::new().await;
     world.operator("ada@example.com").await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
@@ -212,11 +216,11 @@ async fn operators_are_told_at_once_of_an_endpoint_that_is_gone() {
     world.look().await;
     assert_eq!(world.subjects(), [format!("A webhook was disabled: {}", receiver.url())]);
     world.look().await;
-    assert_eq!((world.notices().await.len(), world.messages().len()), (1, 1), "each once");
+    assert_eq!((world.notices().await.len(), world.messages().len()), (1, 1), "one notice and one mail");
 }
 
 #[tokio::test]
-async fn a_letter_to_an_operator_is_tried_again_until_the_mail_server_takes_it_and_is_sent_once() {
+async fn a_mail_to_an_operator_is_retried_until_the_mail_server_accepts_it_and_is_sent_once() {
     let sink = SmtpSink::start(true).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
     world.operator("ada@example.com").await;
@@ -226,16 +230,16 @@ async fn a_letter_to_an_operator_is_tried_again_until_the_mail_server_takes_it_a
     world.fail_after(&receiver, 60).await;
     sink.refuse(false);
     world.look().await;
-    assert_eq!((world.notices().await.len(), sink.mails().len()), (1, 0), "it is not time yet");
+    assert_eq!((world.notices().await.len(), sink.mails().len()), (1, 0), "the retry is not due yet");
     world.pass(TimeDelta::minutes(5));
     world.look().await;
     world.pass(TimeDelta::hours(9));
     world.look().await;
-    assert_eq!((world.notices().await.len(), sink.mails().len()), (1, 2), "one to each of them");
+    assert_eq!((world.notices().await.len(), sink.mails().len()), (1, 2), "one mail to each operator");
 }
 
 #[tokio::test]
-async fn what_an_operator_has_not_been_sent_yet_makes_way_for_what_there_is_to_tell_since() {
+async fn a_newer_mail_to_an_operator_replaces_an_unsent_one() {
     let sink = SmtpSink::start(true).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
     world.operator("ada@example.com").await;
@@ -251,7 +255,7 @@ async fn what_an_operator_has_not_been_sent_yet_makes_way_for_what_there_is_to_t
 }
 
 #[tokio::test]
-async fn a_letter_that_no_mail_server_ever_takes_is_given_up_after_five_tries() {
+async fn a_mail_that_no_mail_server_accepts_is_dropped_after_five_attempts() {
     let sink = SmtpSink::start(true).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
     world.operator("ada@example.com").await;

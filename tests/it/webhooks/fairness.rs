@@ -47,7 +47,7 @@ async fn the_cap_of_an_endpoint_holds_however_many_instances_claim_at_once() {
         }
         assert!(of_each.values().all(|count| *count <= 7), "round {round}: {of_each:?}");
         let distinct: BTreeSet<_> = claimed.iter().map(|claimed| claimed.delivery).collect();
-        assert_eq!(distinct.len(), claimed.len(), "nobody claims what another has");
+        assert_eq!(distinct.len(), claimed.len(), "no delivery is claimed twice");
         assert!(!claimed.is_empty());
         let counted = "select count(*) from endpoints where in_flight = (select count(*) from in_flight f where f.subscription_id = endpoints.subscription_id)";
         assert_eq!(world.count(counted).await, 2);
@@ -63,7 +63,7 @@ async fn a_rate_limit_spreads_attempts_evenly_over_the_second_whoever_claims() {
     let receiver = world.endpoint("slow.test").await;
     world.subscribe(&receiver, json!({ "rate_limit": 20 })).await;
     publish_many(&world, 100).await;
-    assert_eq!(claimed_at_once([&world, &there], 5).await.len(), 2, "a tenth of a second's share at once");
+    assert_eq!(claimed_at_once([&world, &there], 5).await.len(), 2, "at most a tenth of the limit begins at once");
     assert_eq!(claimed_at_once([&world, &there], 5).await.len(), 0);
     let mut within_a_second = 0;
     for _ in 0..20 {
@@ -72,7 +72,7 @@ async fn a_rate_limit_spreads_attempts_evenly_over_the_second_whoever_claims() {
     }
     assert_eq!(within_a_second, 20);
     world.pass(TimeDelta::minutes(1));
-    assert_eq!(claimed_at_once([&world, &there], 3).await.len(), 2, "what was not used is not saved up");
+    assert_eq!(claimed_at_once([&world, &there], 3).await.len(), 2, "unused capacity does not accumulate");
 }
 
 #[tokio::test]
@@ -85,7 +85,7 @@ async fn a_worker_keeps_to_a_rate_limit_and_needs_no_polling_for_it() {
     world.state.webhooks.start_worker(&world.lifecycle);
     prompt.waits_for(5).await;
     receiver.waits_for(1).await;
-    assert_eq!(receiver.received().len(), 1, "the clock of this world stands still");
+    assert_eq!(receiver.received().len(), 1, "the clock of the test does not advance");
     for count in 2..=5 {
         world.pass(TimeDelta::milliseconds(100));
         receiver.waits_for(count).await;
@@ -104,24 +104,24 @@ async fn an_open_circuit_costs_no_attempt_and_closes_after_one_on_trial() {
 
     world.pass(TimeDelta::seconds(1));
     publish_many(&world, 4).await;
-    assert_eq!(world.deliver().await, 0, "nothing is sent to whom nothing arrives at");
+    assert_eq!(world.deliver().await, 0, "nothing is sent while the circuit is open");
     let waiting = world.last_delivery().await;
     assert_eq!((&waiting["status"], &waiting["attempt_count"]), (&json!("pending"), &json!(0)));
     world.pass(TimeDelta::milliseconds(28_999));
     assert_eq!(world.deliver().await, 0);
     world.pass(TimeDelta::milliseconds(1));
-    assert_eq!(claimed_at_once([&world, &there], 5).await.len(), 1, "one alone is on trial, whoever claims");
+    assert_eq!(claimed_at_once([&world, &there], 5).await.len(), 1, "there is one trial attempt, whichever instance claims it");
     world.pass(TimeDelta::seconds(60));
     world.state.webhooks.reclaim().await.unwrap();
 
     receiver.will([Reply::status(500)]);
-    assert_eq!(world.deliver().await, 1, "it failed, and the circuit stays open");
+    assert_eq!(world.deliver().await, 1, "the trial attempt failed, so the circuit stays open");
     assert_eq!(world.deliver().await, 0);
     world.pass(TimeDelta::seconds(30));
-    assert_eq!(world.deliver().await, 3, "it arrived, and so does everything that is due");
+    assert_eq!(world.deliver().await, 3, "the trial attempt succeeded, so all due deliveries are sent");
     assert_eq!(health(&world).await, (0, false, false, 0));
     world.pass(TimeDelta::minutes(5));
-    assert_eq!(world.deliver().await, 4, "the schedule of those that failed goes on as it was");
+    assert_eq!(world.deliver().await, 4, "the retry schedule of the failed deliveries is unchanged");
     assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 7);
 }
 
@@ -170,7 +170,7 @@ async fn repetitions_never_take_the_places_of_first_attempts() {
         prompt.waits_for(count).await;
         in_order.waits_for(count).await;
     }
-    assert_eq!(hanging(), 3, "three of the four places, and no more");
+    assert_eq!(hanging(), 3, "three of the four permits");
 }
 
 #[tokio::test]
@@ -189,7 +189,7 @@ async fn an_endpoint_with_any_backlog_takes_no_more_of_a_claim_than_its_turn() {
     world.state.webhooks.fan_out().await.unwrap();
     let claimed = world.state.webhooks.claim(20).await.unwrap();
     let served: BTreeSet<_> = claimed.iter().map(|claimed| claimed.subscription.to_string()).collect();
-    assert_eq!((claimed.len(), served.len()), (20, 10), "everybody has one before anybody has two");
+    assert_eq!((claimed.len(), served.len()), (20, 10), "every endpoint has one delivery before any has two");
 }
 
 #[tokio::test]
@@ -204,7 +204,7 @@ async fn a_clock_that_is_set_back_holds_nobody_up() {
     // The stored instants now lie in the future.
     world.pass(TimeDelta::hours(-3));
     publish_many(&world, 1).await;
-    assert_eq!(world.deliver().await, 2, "neither the rate limit nor the circuit wait for three hours");
+    assert_eq!(world.deliver().await, 2, "neither the rate limit nor the circuit waits for three hours");
 }
 
 #[tokio::test]
@@ -214,9 +214,13 @@ async fn what_waited_or_was_in_flight_before_the_clock_was_set_back_does_not_wai
     publish_many(&world, 2).await;
     drop(world.state.webhooks.claim(1).await.unwrap());
     world.pass(TimeDelta::minutes(-5));
-    assert_eq!(world.deliver().await, 1, "the first attempt of one; the lease of the other may be of an instance whose clock is ahead");
+    assert_eq!(
+        world.deliver().await,
+        1,
+        "the first attempt of one delivery; the lease of the other may be held by an instance whose clock is ahead"
+    );
     world.pass(TimeDelta::hours(-3));
-    assert_eq!(world.deliver().await, 1, "the lease is of a worker that is not there any more");
+    assert_eq!(world.deliver().await, 1, "the worker that held the lease is gone");
     assert_eq!(receiver.received().len(), 2);
     assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 2);
 }
@@ -228,7 +232,7 @@ async fn a_clock_that_jumps_ahead_repeats_what_is_in_flight_and_loses_nothing() 
     publish_many(&world, 1).await;
     let claimed = world.state.webhooks.claim(1).await.unwrap();
     world.pass(TimeDelta::days(1));
-    assert_eq!(world.deliver().await, 1, "its lease has run out, as far as anybody can tell");
+    assert_eq!(world.deliver().await, 1, "its lease has expired according to the clock");
     world.state.webhooks.send_and_record(claimed).await.unwrap();
     assert_eq!(receiver.received().len(), 2);
     let delivery: Value = world.last_delivery().await;

@@ -50,15 +50,15 @@ async fn a_worker_killed_twenty_times_in_a_drain_delivers_everything_and_claims_
     let mut last = worker(&world);
     receiver.waits_until(|posts| posts.len() >= EVENTS && ids(posts) == published).await;
     kill(Pid::from_raw(last.id().unwrap().cast_signed()), Signal::SIGTERM).unwrap();
-    assert!(last.wait().await.unwrap().success(), "it finishes what is in flight and ends");
+    assert!(last.wait().await.unwrap().success(), "the worker finishes the deliveries in flight and exits");
 
     let delivered: Vec<uuid::Uuid> =
         sqlx::query_scalar("select event_id from deliveries where state = 'delivered'").fetch_all(&world.pool).await.unwrap();
-    assert_eq!(delivered.len(), EVENTS, "each is delivered, and is so once");
+    assert_eq!(delivered.len(), EVENTS, "each event has exactly one delivered delivery");
     let interrupted = world.count("select count(*) from attempts where error = 'interrupted'").await;
     let duplicates = receiver.count() - EVENTS;
-    assert!(interrupted > 0, "it was killed in the middle of something");
-    assert!(duplicates as i64 <= interrupted, "{duplicates} arrived twice, {interrupted} attempts were interrupted");
+    assert!(interrupted > 0, "at least one kill interrupted an attempt");
+    assert!(duplicates as i64 <= interrupted, "{duplicates} duplicates, {interrupted} interrupted attempts");
     assert_eq!(world.count("select count(*) from attempts where error is distinct from 'interrupted' and status <> 200").await, 0);
     assert_eq!(world.count("select sum(in_flight) from endpoints").await, 0);
 }
@@ -89,9 +89,9 @@ async fn a_full_disk_and_serialization_failures_hold_up_deliveries_and_lose_none
         receiver.waits_until(|posts| ids(posts) == published).await;
         lifecycle.stop().await;
         for table in ["outbox", "in_flight", "attempts"] {
-            let asked = AssertSqlSafe(format!("select last_value from refused_in_{table}"));
-            let asked: i64 = sqlx::query_scalar(asked).fetch_one(&world.pool).await.unwrap();
-            assert!(asked > 1, "what was refused in {table} was done again");
+            let query = AssertSqlSafe(format!("select last_value from refused_in_{table}"));
+            let executions: i64 = sqlx::query_scalar(query).fetch_one(&world.pool).await.unwrap();
+            assert!(executions > 1, "the refused statement on {table} was retried");
         }
         sqlx::query("drop function refuse() cascade").execute(&world.pool).await.unwrap();
         // Attempts that could not be recorded before the shutdown are still leased.

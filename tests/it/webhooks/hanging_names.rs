@@ -1,4 +1,4 @@
-//! Names whose look-up hangs: a resolver that never answers takes no thread that anybody else needs.
+//! Name look-ups that hang: a resolver that never returns does not use up the threads for blocking work.
 
 use std::io;
 use std::net::IpAddr;
@@ -14,58 +14,58 @@ use tokio::time::timeout;
 
 const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(93, 184, 216, 34));
 
-/// A resolver that answers nobody until it is told to.
-struct Mute {
-    answers: Mutex<bool>,
-    told: Condvar,
-    asked: AtomicUsize,
+/// A resolver that blocks all look-ups until [`BlockedResolver::release`] is called.
+struct BlockedResolver {
+    is_released: Mutex<bool>,
+    released: Condvar,
+    calls: AtomicUsize,
 }
 
-impl Mute {
+impl BlockedResolver {
     const fn new() -> Self {
-        Self { answers: Mutex::new(false), told: Condvar::new(), asked: AtomicUsize::new(0) }
+        Self { is_released: Mutex::new(false), released: Condvar::new(), calls: AtomicUsize::new(0) }
     }
 
     fn resolve(&self) -> io::Result<Vec<IpAddr>> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        let answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        drop(self.told.wait_while(answers, |answers| !*answers).unwrap_or_else(PoisonError::into_inner));
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let is_released = self.is_released.lock().unwrap_or_else(PoisonError::into_inner);
+        drop(self.released.wait_while(is_released, |is_released| !*is_released).unwrap_or_else(PoisonError::into_inner));
         Ok(vec![ADDRESS])
     }
 
-    /// From now on it answers everybody, those who have been waiting included.
-    fn answer(&self) {
-        *self.answers.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.told.notify_all();
+    /// Lets all look-ups return, including those that are already blocked.
+    fn release(&self) {
+        *self.is_released.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.released.notify_all();
     }
 }
 
 #[tokio::test]
-async fn however_many_names_hang_there_are_threads_for_everybody_else() {
-    static MUTE: Mute = Mute::new();
-    let names = Resolver::blocking(|_| MUTE.resolve());
-    // More than tokio has threads; whoever asks gives up at once, and the look-ups that have begun go on.
+async fn hanging_look_ups_leave_threads_for_other_blocking_work() {
+    static RESOLVER: BlockedResolver = BlockedResolver::new();
+    let names = Resolver::blocking(|_| RESOLVER.resolve());
+    // More look-ups than tokio has threads. Each caller gives up at once; the look-ups that have started continue.
     for number in 0..600 {
         assert!(names.look_up(&format!("shop-{number}.test")).now_or_never().is_none());
     }
-    timeout(Duration::from_secs(20), spawn_blocking(|| ())).await.expect("there is a thread left").unwrap();
-    MUTE.answer();
+    timeout(Duration::from_secs(20), spawn_blocking(|| ())).await.expect("a thread for blocking work is available").unwrap();
+    RESOLVER.release();
     assert_eq!(names.look_up("shop.test").await.unwrap(), [ADDRESS]);
-    assert!((1..600).contains(&MUTE.asked.load(Ordering::Relaxed)));
+    assert!((1..600).contains(&RESOLVER.calls.load(Ordering::Relaxed)));
 }
 
 #[tokio::test]
-async fn whoever_asks_for_a_name_that_hangs_waits_for_the_one_who_asked_before() {
-    static MUTE: Mute = Mute::new();
-    let names = Resolver::blocking(|_| MUTE.resolve());
-    let mut asking: Vec<_> = (0..50).map(|_| names.look_up("shop.test").boxed()).collect();
-    for look_up in &mut asking {
+async fn concurrent_look_ups_of_a_name_share_one_call_of_the_resolver() {
+    static RESOLVER: BlockedResolver = BlockedResolver::new();
+    let names = Resolver::blocking(|_| RESOLVER.resolve());
+    let mut look_ups: Vec<_> = (0..50).map(|_| names.look_up("shop.test").boxed()).collect();
+    for look_up in &mut look_ups {
         assert!(look_up.now_or_never().is_none());
     }
-    MUTE.answer();
-    assert!(join_all(asking).await.into_iter().all(|answer| answer.unwrap() == [ADDRESS]));
-    assert_eq!(MUTE.asked.load(Ordering::Relaxed), 1);
-    // An answer is for those who waited for it: the name may have moved since.
+    RESOLVER.release();
+    assert!(join_all(look_ups).await.into_iter().all(|answer| answer.unwrap() == [ADDRESS]));
+    assert_eq!(RESOLVER.calls.load(Ordering::Relaxed), 1);
+    // A result is not cached after the look-up: the address may have changed.
     names.look_up("shop.test").await.unwrap();
-    assert_eq!(MUTE.asked.load(Ordering::Relaxed), 2);
+    assert_eq!(RESOLVER.calls.load(Ordering::Relaxed), 2);
 }

@@ -45,7 +45,7 @@ async fn a_replay_that_is_answered_410_fails_and_disables_nothing() {
     let webhook = world.get(&format!("webhooks/{}", webhook["id"].as_str().unwrap())).await;
     assert_eq!(webhook["webhook"]["status"], "enabled");
     world.pass(TimeDelta::minutes(5));
-    assert_eq!(world.deliver().await, 1, "what waited still does");
+    assert_eq!(world.deliver().await, 1, "the delivery that waited is still retried");
 }
 
 #[tokio::test]
@@ -63,7 +63,7 @@ async fn replays_wait_for_no_circuit_and_keep_to_the_cap() {
     }
     assert_eq!(world.count("select count(*) from deliveries where replay_of is not null and state = 'delivered'").await, 3);
     world.pass(TimeDelta::minutes(5));
-    assert_eq!(world.deliver().await, 2, "those that failed have retries like any other");
+    assert_eq!(world.deliver().await, 2, "failed replays are retried like any other delivery");
 }
 
 #[tokio::test]
@@ -80,13 +80,13 @@ async fn replays_in_flight_take_no_place_of_the_one_on_trial_and_it_none_of_thei
     assert_eq!(claim(&world).await.len(), 0, "the circuit is open");
     world.pass(TimeDelta::seconds(30));
     let trial = claim(&world).await;
-    assert_eq!((trial.len(), trial[0].number), (1, 1), "one alone is on trial");
+    assert_eq!((trial.len(), trial[0].number), (1, 1), "there is one trial attempt");
     assert_eq!(claim(&world).await.len(), 0);
     replay(&world, &arrived, 1).await;
-    assert_eq!(claim(&world).await.len(), 1, "a replay waits for no trial");
+    assert_eq!(claim(&world).await.len(), 1, "a replay does not wait for the trial attempt");
 
     world.state.webhooks.send_and_record(hanging).await.unwrap();
-    assert_eq!(claim(&world).await.len(), 0, "that they arrived says nothing");
+    assert_eq!(claim(&world).await.len(), 0, "delivered replays do not close the circuit");
     world.state.webhooks.send_and_record(trial).await.unwrap();
-    assert_eq!(claim(&world).await.len(), 2, "that this one did closes the circuit");
+    assert_eq!(claim(&world).await.len(), 2, "the successful trial attempt closes the circuit");
 }

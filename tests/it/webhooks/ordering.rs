@@ -45,7 +45,7 @@ async fn every_event_about_a_record_carries_its_number() {
     }
     world.publish("order.created").await;
     world.deliver().await;
-    assert_eq!(receiver.received().pop().unwrap().headers.get("x-service-sequence"), None, "it is about no record");
+    assert_eq!(receiver.received().pop().unwrap().headers.get("x-service-sequence"), None, "the event is about no record");
     assert_eq!(world.last_delivery().await["sequence"], json!(null));
 }
 
@@ -63,7 +63,7 @@ async fn numbers_have_no_gaps_however_many_publish_at_once() {
     assert_eq!(world.count("select count(*) from events").await, 40);
     assert_eq!(world.count("select count(distinct sequence) from events where sequence between 1 and 40").await, 40);
     let disordered = "select count(*) from (select sequence, lag(sequence) over (order by position) as before from outbox) as entries where sequence < before";
-    assert_eq!(world.count(disordered).await, 0, "they are fanned out in their order");
+    assert_eq!(world.count(disordered).await, 0, "the events are fanned out in order");
 }
 
 #[tokio::test]
@@ -106,7 +106,7 @@ async fn a_failed_delivery_releases_its_successors_only_after_its_schedule() {
         assert_eq!(world.deliver().await, 1);
     }
     world.pass(TimeDelta::hours(8));
-    assert_eq!(world.deliver().await, 3, "the last attempt fails, and the others follow");
+    assert_eq!(world.deliver().await, 3, "the last attempt fails, and then the other deliveries are made");
     assert_eq!(sequences(&receiver), ["1", "1", "1", "1", "1", "2", "3"]);
     assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 2);
 }

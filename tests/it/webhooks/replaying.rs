@@ -38,7 +38,11 @@ async fn a_failed_delivery_is_repeated_as_a_delivery_of_its_own_signed_with_the_
     let secret = rotated["webhook"]["secret"].as_str().unwrap();
     let digest = portico::kernel::crypto::hmac_sha256(secret.as_bytes(), &[&last.body]);
     assert_eq!(last.header("x-service-signature"), hex::encode(digest));
-    assert_eq!(world.get(&format!("deliveries/{}", id(&failed))).await["delivery"]["status"], "failed", "the log stays as it was");
+    assert_eq!(
+        world.get(&format!("deliveries/{}", id(&failed))).await["delivery"]["status"],
+        "failed",
+        "the replayed delivery does not change"
+    );
 }
 
 #[tokio::test]
@@ -141,7 +145,7 @@ async fn what_failed_since_a_time_is_counted_first_and_then_repeated() {
 
     let path = format!("webhooks/{}/replay", id(&webhook));
     let counted = world.post(&path, json!({ "since": since, "dry_run": true })).await.ok(200);
-    assert_eq!(counted["replay"], json!({ "count": 1, "dry_run": true }), "the second one has arrived");
+    assert_eq!(counted["replay"], json!({ "count": 1, "dry_run": true }), "the second event has been delivered");
     assert_eq!(world.deliver().await, 0);
     let delivered = world.post(&path, json!({ "since": since, "status": "delivered", "dry_run": true })).await.ok(200);
     assert_eq!(delivered["replay"]["count"], 1);
@@ -184,14 +188,14 @@ async fn a_large_replay_goes_on_where_it_was_whoever_works_on_it() {
     many_failed(&world, 2500).await;
     let replay = replay_all(&world, &webhook).await;
     assert!(world.state.webhooks.continue_replays().await.unwrap());
-    assert_eq!(made(&world, &replay).await, (1000, false), "here the worker is stopped");
+    assert_eq!(made(&world, &replay).await, (1000, false), "the worker stops here");
     let (one, other) = (world.another_instance(), world.another_instance());
     let workers = [&one, &other, &one, &other];
     join_all(workers.map(async |worker| while worker.state.webhooks.continue_replays().await.unwrap() {})).await;
     while one.state.webhooks.continue_replays().await.unwrap() {}
     assert_eq!(made(&world, &replay).await, (2500, true));
     assert_eq!(world.count("select count(*) from waiting").await, 2500);
-    assert_eq!(world.count("select count(distinct replay_of) from waiting").await, 2500, "each once");
+    assert_eq!(world.count("select count(distinct replay_of) from waiting").await, 2500, "each delivery is replayed once");
 }
 
 #[tokio::test]
@@ -223,7 +227,7 @@ async fn a_replay_that_cannot_go_on_holds_up_neither_other_replays_nor_events() 
     sqlx::raw_sql(AssertSqlSafe(refuse)).execute(&world.pool).await.unwrap();
     world.publish("order.updated").await;
     world.deliver().await;
-    assert_eq!((broken_receiver.count(), sound_receiver.count()), (1, 1 + 3), "the event to both, and one replay");
+    assert_eq!((broken_receiver.count(), sound_receiver.count()), (1, 1 + 3), "both receive the event, and the second one the replays");
     assert_eq!((made(&world, &broken).await, made(&world, &sound).await), ((0, false), (3, true)));
     sqlx::query("drop function refuse() cascade").execute(&world.pool).await.unwrap();
     assert_eq!(world.deliver().await, 3);
@@ -260,7 +264,7 @@ async fn one_event_is_repeated_to_everybody_who_wants_it_and_does_not_wait_for_i
     assert_eq!(counted["replay"], json!({ "event_id": event, "count": 2, "dry_run": true }));
     assert_eq!(world.deliver().await, 0);
     assert_eq!(world.post(&path, json!({})).await.ok(201)["replay"]["count"], 2);
-    assert_eq!(world.post(&path, json!({})).await.ok(201)["replay"]["count"], 0, "they wait for it already");
+    assert_eq!(world.post(&path, json!({})).await.ok(201)["replay"]["count"], 0, "both subscriptions have an open delivery of it");
     assert_eq!(world.deliver().await, 2);
     let arrived = |receiver: &Receiver| receiver.received().len();
     assert_eq!((arrived(&first), arrived(&later), arrived(&other), arrived(&disabled)), (2, 1, 0, 0));
@@ -314,7 +318,7 @@ async fn a_search_goes_on_where_a_page_of_it_ended() {
     sqlx::query(many).execute(&world.pool).await.unwrap();
     let path = format!("deliveries?webhook={}&query=Ring+three", id(&webhook));
     let first = world.get(&path).await;
-    assert_eq!(first["deliveries"], json!([]), "not among the first thousands");
+    assert_eq!(first["deliveries"], json!([]), "not among the first records that the search reads");
     let next = first["meta"]["next"].as_str().unwrap();
     let second = world.get(&format!("{path}&after={next}")).await;
     assert_eq!((&second["deliveries"][0]["event_id"], &second["meta"]["next"]), (&json!(needle), &json!(null)));

@@ -1,4 +1,4 @@
-//! What is deleted, and when: decisions, section 7, Retention.
+//! The retention of events, deliveries and attempts: decisions, section 7, Retention.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -31,7 +31,7 @@ async fn days(world: &World) -> i64 {
 async fn what_is_older_than_thirty_days_is_forgotten_with_its_day() {
     let world = World::new().await;
     maintain_partitions(&world).await;
-    assert_eq!(days(&world).await, 4, "today and the days to come");
+    assert_eq!(days(&world).await, 4, "today and the next three days");
     let (_receiver, _) = world.subscriber("shop.test").await;
     world.publish("order.created").await;
     world.deliver().await;
@@ -44,7 +44,7 @@ async fn what_is_older_than_thirty_days_is_forgotten_with_its_day() {
 
     world.pass(TimeDelta::days(10));
     maintain_partitions(&world).await;
-    assert_eq!(kept(&world).await, [2, 2, 2], "its day is not quite over for thirty days");
+    assert_eq!(kept(&world).await, [2, 2, 2], "its day ended less than thirty days ago");
     world.pass(TimeDelta::days(1));
     maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [1, 1, 1]);
@@ -69,7 +69,7 @@ async fn a_failed_delivery_is_kept_for_ninety_days_with_its_event_and_attempts()
     for _ in 0..2 {
         world.pass(TimeDelta::days(40));
         maintain_partitions(&world).await;
-        assert_eq!(kept(&world).await, [1, 1, 5], "what arrived is forgotten");
+        assert_eq!(kept(&world).await, [1, 1, 5], "the delivered delivery is deleted");
         let delivery = world.last_delivery().await;
         assert_eq!((&delivery["status"], &delivery["payload"]["event"]), (&json!("failed"), &json!("order.created")));
     }
@@ -93,7 +93,7 @@ async fn a_replay_that_ended_is_forgotten_with_the_last_of_what_it_repeated() {
     assert_eq!(world.count(replays).await, 2);
     world.pass(TimeDelta::seconds(1));
     maintain_partitions(&world).await;
-    assert_eq!(world.count(replays).await, 1, "one has not even been begun");
+    assert_eq!(world.count(replays).await, 1, "one replay has not begun");
     assert!(world.state.webhooks.continue_replays().await.unwrap());
 }
 
@@ -108,7 +108,7 @@ async fn what_is_still_open_keeps_its_event_and_is_delivered() {
     world.publish("order.updated").await;
     world.pass(TimeDelta::days(40));
     maintain_partitions(&world).await;
-    assert_eq!(kept(&world).await, [2, 0, 1], "one waits for its retry, and one has not even been fanned out");
+    assert_eq!(kept(&world).await, [2, 0, 1], "one event waits for a retry, and one has not been fanned out");
     assert_eq!(world.deliver().await, 2);
     assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 2);
     maintain_partitions(&world).await;
@@ -140,13 +140,13 @@ async fn any_number_of_instances_keep_house_at_once_while_deliveries_go_on() {
     let (receiver, _) = world.subscriber("shop.test").await;
     world.state.webhooks.start_worker(&world.lifecycle);
     for month in 1..=3 {
-        let keeping = join_all((0..4).map(|_| world.state.webhooks.maintain_partitions()));
+        let maintaining = join_all((0..4).map(|_| world.state.webhooks.maintain_partitions()));
         let publishing = async {
             for _ in 0..10 {
                 world.publish("order.created").await;
             }
         };
-        let (kept, ()) = futures::future::join(keeping, publishing).await;
+        let (kept, ()) = futures::future::join(maintaining, publishing).await;
         kept.into_iter().for_each(|kept| kept.unwrap());
         receiver.waits_for(10 * month).await;
         world.pass(TimeDelta::days(31));
@@ -196,6 +196,6 @@ async fn the_events_of_a_record_are_counted_on_when_the_older_ones_are_forgotten
     assert_eq!(kept(&world).await, [0, 0, 0]);
     world.publish_about(order, "order.updated").await;
     world.deliver().await;
-    // The receiver, which has seen the second, takes this for the newer.
+    // The receiver has seen sequence number 2, so it recognises this event as newer.
     assert_eq!(receiver.received().pop().unwrap().header("x-service-sequence"), "3");
 }

@@ -18,7 +18,7 @@ async fn a_failed_delivery_is_retried_after_5_30_120_and_480_minutes_and_then_fa
     for (number, wait) in [(2, TimeDelta::minutes(5)), (3, TimeDelta::minutes(30)), (4, TimeDelta::hours(2)), (5, TimeDelta::hours(8))] {
         assert_eq!(world.last_delivery().await["status"], "retrying");
         world.pass(wait - TimeDelta::seconds(1));
-        assert_eq!(world.deliver().await, 0, "attempt {number} comes not a second earlier");
+        assert_eq!(world.deliver().await, 0, "attempt {number} is not a second early");
         world.pass(TimeDelta::seconds(1));
         assert_eq!(world.deliver().await, 1, "attempt {number}");
     }
@@ -26,7 +26,7 @@ async fn a_failed_delivery_is_retried_after_5_30_120_and_480_minutes_and_then_fa
     assert_eq!((&delivery["status"], &delivery["next_attempt_at"]), (&json!("failed"), &json!(null)));
     assert_eq!(delivery["attempts"].as_array().unwrap().len(), 5);
     world.pass(TimeDelta::days(2));
-    assert_eq!(world.deliver().await, 0, "it is kept and not tried again");
+    assert_eq!(world.deliver().await, 0, "the failed delivery is kept and not retried");
 
     let posts = receiver.received();
     let of_each = |name: &str| posts.iter().map(|post| post.header(name).to_owned()).collect::<Vec<_>>();
@@ -85,7 +85,7 @@ async fn an_endpoint_that_is_gone_is_disabled() {
     assert_eq!(now["webhook"]["disabled_at"], "2026-05-21T10:15:01.000+00:00");
     let states = world.get("deliveries?sort=created_at").await;
     let states: Vec<_> = states["deliveries"].as_array().unwrap().iter().map(|delivery| delivery["status"].clone()).collect();
-    assert_eq!(states, ["cancelled", "failed"], "what waited is called off, what was answered 410 has failed");
+    assert_eq!(states, ["cancelled", "failed"], "the waiting delivery is cancelled, the one with status 410 has failed");
     world.pass(TimeDelta::minutes(5));
     world.publish("order.completed").await;
     assert_eq!(world.deliver().await, 0);
@@ -109,7 +109,7 @@ async fn a_disabled_webhook_gets_nothing_then_or_later() {
 
     let enabled = world.developers(Method::POST, &path("enable"), json!({})).await.ok(200);
     assert_eq!((&enabled["webhook"]["status"], &enabled["webhook"]["disabled_at"]), (&json!("enabled"), &json!(null)));
-    assert_eq!(world.deliver().await, 0, "what happened meanwhile is not sent later");
+    assert_eq!(world.deliver().await, 0, "events published while the webhook was disabled are not sent later");
     world.publish("order.completed").await;
     assert_eq!(world.deliver().await, 1);
 }

@@ -34,7 +34,7 @@ async fn a_webhook_has_the_five_routes() {
     });
     let changed = world.developers(Method::PUT, &path, change).await.ok(200);
     assert_eq!((&changed["webhook"]["headers"], &changed["webhook"]["timeout"]), (&json!({ "x-shop": "********" }), &json!(30)));
-    assert_eq!(changed["webhook"]["url"], webhook["url"], "what is not sent stays");
+    assert_eq!(changed["webhook"]["url"], webhook["url"], "fields that are not sent keep their value");
     let disabled = world.developers(Method::PUT, &path, json!({ "status": "disabled" })).await.ok(200);
     assert_eq!(disabled["webhook"]["disabled_reason"], "requested");
     assert_eq!(world.get("webhooks?status=enabled").await["webhooks"], json!([]));

@@ -101,10 +101,10 @@ async fn cases(world: &World) -> Vec<Case> {
 /// `false` for each.
 fn check(directory: &Path, program: &str, arguments: &[&str], cases: &[Case]) {
     let output = Command::new(program).args(arguments).current_dir(directory).stdin(Stdio::null()).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
+    let stdout = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
-    let verdicts: Vec<_> = said.lines().collect();
-    assert_eq!(verdicts.len(), cases.len(), "{program}: {said}");
+    let verdicts: Vec<_> = stdout.lines().collect();
+    assert_eq!(verdicts.len(), cases.len(), "{program}: {stdout}");
     for (case, verdict) in cases.iter().zip(verdicts) {
         assert_eq!(verdict, case.genuine.to_string(), "{program}: {}", case.about);
     }
@@ -165,7 +165,7 @@ async fn the_verifiers_of_the_document_take_what_is_genuine_and_refuse_the_rest(
     fs::write(directory.join("cases"), lines).unwrap();
 
     let rust = code_below("Rust");
-    assert_eq!(rust, include_str!("../../../docs/examples/webhooks/verify.rs").trim_end(), "the document shows what is compiled");
+    assert_eq!(rust, include_str!("../../../docs/examples/webhooks/verify.rs").trim_end(), "the document shows the compiled code");
     let now = today().timestamp().unsigned_abs();
     for Case { about, secret, id, timestamp, signatures, body, genuine } in &cases {
         assert_eq!(rust_verifier::verify(secret, id, timestamp, signatures, body, now), *genuine, "rust: {about}");

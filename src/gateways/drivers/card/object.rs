@@ -1,4 +1,4 @@
-//! The object in an event of the card provider, and where its values are.
+//! The object in an event of the card provider, and the locations of its values.
 
 use serde_json::Value;
 

@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for HeaderSetting {
     }
 }
 
-/// Visible ASCII text that can stand in a header, at most 100 characters.
+/// Visible ASCII text that is valid in a header, at most 100 characters.
 #[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Visible(pub(super) String);

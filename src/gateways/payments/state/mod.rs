@@ -137,9 +137,9 @@ fn dispute(facts: &[Fact]) -> Option<Dispute> {
             _ => continue,
         };
         // A decision is final, whatever arrives later about the time before it.
-        let stands = disputes.entry(&fact.reference).or_insert(reported);
-        if *stands == Dispute::Open || reported == Dispute::Lost {
-            *stands = reported;
+        let current = disputes.entry(&fact.reference).or_insert(reported);
+        if *current == Dispute::Open || reported == Dispute::Lost {
+            *current = reported;
         }
     }
     disputes.into_values().max()

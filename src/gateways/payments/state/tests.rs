@@ -28,8 +28,8 @@ fn arrive(facts: &[Fact]) -> (State, Vec<Due>) {
 fn story() -> impl Strategy<Value = Vec<Fact>> {
     use FactKind::*;
     let refunds = prop::collection::vec((1_i64..4).prop_map(|hundreds| hundreds * 100), 0..4);
-    (any::<[bool; 6]>(), refunds, prop::option::of(0..4_usize), 0..4_u8).prop_map(|(told, refunds, came_back, dispute)| {
-        let [pending, failed, succeeded, by_name, by_sum, setup] = told;
+    (any::<[bool; 6]>(), refunds, prop::option::of(0..4_usize), 0..4_u8).prop_map(|(included, refunds, came_back, dispute)| {
+        let [pending, failed, succeeded, by_name, by_sum, setup] = included;
         let mut facts = Vec::new();
         facts.extend(pending.then(|| fact(PaymentPending, "", 1000)));
         facts.extend(failed.then(|| fact(PaymentFailed, "", 1000)));
@@ -76,8 +76,8 @@ proptest! {
 
     #[test]
     fn sums_that_do_not_say_what_was_new_end_in_the_same_state_too(totals in prop::collection::vec(1_i64..1000, 1..6)) {
-        let untold = |total: &i64| Fact { amount: None, ..fact(FactKind::RefundedInAll, &total.to_string(), 0) };
-        let facts: Vec<_> = totals.iter().map(untold).collect();
+        let without_amount = |total: &i64| Fact { amount: None, ..fact(FactKind::RefundedInAll, &total.to_string(), 0) };
+        let facts: Vec<_> = totals.iter().map(without_amount).collect();
         let backwards: Vec<_> = facts.iter().rev().cloned().collect();
         prop_assert_eq!(arrive(&facts).0, arrive(&backwards).0);
         prop_assert_eq!(arrive(&facts).0.refunded, *totals.iter().max().unwrap());

@@ -76,7 +76,7 @@ pub struct Claimed {
 pub(in crate::webhooks) struct ClaimSummary {
     /// The endpoint behind which the next claim begins.
     pub(in crate::webhooks) last: Option<SubscriptionId>,
-    /// Whether the claim took as many deliveries as it was asked for, so there may be more at once.
+    /// Whether the claim took as many deliveries as its limit allows, so there may be more at once.
     pub(in crate::webhooks) more: bool,
     /// The endpoints for which more deliveries may be waiting until one in flight has ended.
     pub(in crate::webhooks) crowded: Vec<SubscriptionId>,

@@ -60,13 +60,13 @@ impl AddressPolicy {
 
     /// Whether `address` may be connected to, in any notation.
     pub(super) fn allows(&self, address: IpAddr) -> bool {
-        let address = meant(address);
+        let address = canonical(address);
         self.opened.iter().any(|network| network.contains(&address)) || is_public(address)
     }
 }
 
 /// Returns the IPv4 address that a mapped or translated IPv6 address stands for, or the address itself.
-fn meant(address: IpAddr) -> IpAddr {
+fn canonical(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) if TRANSLATED_V4.contains(&v6) => {
             let [.., a, b, c, d] = v6.octets();

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused_and_told_why() {
+    fn any_other_url_is_refused_with_the_reason() {
         use InvalidEndpointUrl::*;
         for (text, reason) in [
             ("", Malformed),

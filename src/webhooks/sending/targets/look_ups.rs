@@ -64,13 +64,13 @@ impl LookUps {
             return look_up.result.clone();
         }
         let (resolver, owned_name, permit) = (self.resolver, name.to_owned(), Arc::new(permit));
-        let held = Arc::downgrade(&permit);
+        let weak_permit = Arc::downgrade(&permit);
         let task = spawn_blocking(move || {
             let _permit = permit;
             resolver(&owned_name).map_err(Arc::new)
         });
         let result = async move { task.await.unwrap_or_else(|stopped| Err(Arc::new(stopped.into()))) }.boxed().shared();
-        by_name.insert(name.to_owned(), LookUp { result: result.clone(), permit: held });
+        by_name.insert(name.to_owned(), LookUp { result: result.clone(), permit: weak_permit });
         result
     }
 

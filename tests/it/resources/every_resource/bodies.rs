@@ -1,4 +1,4 @@
-//! Bodies that cannot be taken.
+//! Invalid request bodies.
 
 use reqwest::Method;
 

@@ -1,4 +1,4 @@
-//! Of every kind of record an example, and what changes it.
+//! An example body of every kind of record, and bodies that change it.
 
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::support::fleet::id;
 use crate::support::gateways::paid;
 
 impl Resource<'_> {
-    /// What a record is made from; nothing where it comes by itself, which it then has.
+    /// The body that creates a record; `None` for kinds that the service creates, of which one then exists.
     pub async fn example(&self) -> Option<Value> {
         let world = self.world;
         let body = match (self.namespace, self.plural) {
@@ -65,7 +65,7 @@ impl Resource<'_> {
         Some(body)
     }
 
-    /// What changes a record, to something else each time.
+    /// A body that changes a record, different for each `time`.
     pub(super) fn change(&self, time: u8) -> Value {
         let text = format!("TEXT-{time}");
         let member = match self.plural {

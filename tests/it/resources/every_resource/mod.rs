@@ -1,5 +1,5 @@
-//! What holds for every kind of record, whoever keeps it: decisions, section 9. A new resource is found in the table of `api_keys.rs`,
-//! which its source, or the file that declares it, must be in; in `examples.rs` it needs an example.
+//! Rules for every kind of record: decisions, section 9. The kinds come from `RESOURCES` in `tests/it/support/routes.rs`, which must
+//! list every resource in the source and in declaration files. A new kind needs an example in `examples.rs`.
 
 mod bodies;
 mod examples;
@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::support::routes::{Kind, OTHER_ROUTES, RESOURCES};
 use crate::support::{Answer, World};
 
-/// A kind of record, and where it is.
+/// A kind of record, and its routes.
 pub struct Resource<'a> {
     pub world: &'a World,
     pub namespace: &'a str,
@@ -23,7 +23,7 @@ pub struct Resource<'a> {
 }
 
 impl Resource<'_> {
-    /// A request about the resource: a record's id as the last part of the path, or what stands behind the plural.
+    /// Sends a request about the resource; `rest` is the part of the URL after the plural, such as a record id or a query.
     async fn ask(&self, method: Method, rest: &str, body: Option<&Value>) -> Answer {
         let path = format!("/{}/int/v1/{}{rest}", self.namespace, self.plural);
         let request = self.world.api(method, &path);
@@ -33,7 +33,7 @@ impl Resource<'_> {
         }
     }
 
-    /// A live record.
+    /// A record that is not deleted.
     pub async fn record(&self) -> Value {
         if let Some(body) = self.example().await {
             let made = self.ask(Method::POST, "", Some(&body)).await.ok(201);
@@ -43,7 +43,7 @@ impl Resource<'_> {
         list[self.plural.replace('-', "_")][0].clone()
     }
 
-    /// The routes of a record that there are.
+    /// The methods of a single record.
     fn of_one(&self) -> Vec<Method> {
         match self.kind {
             Kind::Log => vec![Method::GET],
@@ -62,23 +62,23 @@ impl Resource<'_> {
         OTHER_ROUTES.iter().any(|(other, namespace, address)| other == method && *namespace == self.namespace && *address == path)
     }
 
-    /// Shown where a story goes wrong.
+    /// The base path of the resource, for failure messages.
     pub fn name(&self) -> String {
         format!("{}/int/v1/{}", self.namespace, self.plural)
     }
 }
 
-/// Tells the story of every resource, each in a world of its own.
+/// Runs the story for every resource, each in a separate world.
 pub async fn of_every_resource(story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
     of_every_resource_with(&[], story).await;
 }
 
-/// The same in worlds with some settings changed.
+/// Runs the story for every resource, in worlds with some settings changed.
 pub async fn of_every_resource_with(changes: &[(&str, &str)], story: impl for<'a> Fn(&'a Resource<'a>) -> BoxFuture<'a, ()>) {
     for (namespace, plural, kind) in RESOURCES {
         let world = World::with(changes).await;
         let resource = Resource { world: &world, namespace, plural, kind: *kind };
-        #[expect(clippy::print_stdout, reason = "where a story goes wrong, its last line says of which resource")]
+        #[expect(clippy::print_stdout, reason = "the last line of a failed story names the resource")]
         {
             println!("{}", resource.name());
         }

@@ -1,4 +1,4 @@
-//! What stands behind the `?` of an address.
+//! Query parameters.
 
 use reqwest::Method;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Who reaches a record, and by which routes.
+//! Access to records, and the routes that exist.
 
 use portico::companies::Scope;
 use reqwest::Method;
@@ -25,7 +25,7 @@ async fn a_record_of_another_company_is_not_there() {
             }
             let list = ask(Method::GET, String::new()).await.ok(200);
             let theirs = list[resource.plural.replace('-', "_")].as_array().unwrap();
-            // Whoever asks has an API key of their own.
+            // The caller's own API key is a record too.
             assert_eq!(theirs.len(), usize::from(resource.plural == "api-keys"));
             assert!(theirs.iter().all(|theirs| theirs["id"] != record["id"]));
             let mine = resource.ask(Method::GET, &format!("/{}", id(&record)), None).await.ok(200);

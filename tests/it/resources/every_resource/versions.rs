@@ -1,4 +1,4 @@
-//! Changes to a version that somebody has read.
+//! Conditional requests: changes to the version that a client has read.
 
 use reqwest::Method;
 

@@ -15,8 +15,8 @@ type Reader = fn(&Object<'_>) -> Facts;
 fn reader(kind: &str) -> Option<Reader> {
     Some(match kind {
         "payment_intent.succeeded" => |intent| one(intent.sum(FactKind::PaymentSucceeded, &["/amount_received", "/amount"])),
-        "payment_intent.payment_failed" => |intent| one(Ok(said(intent, FactKind::PaymentFailed, "/last_payment_error/message"))),
-        "payment_intent.canceled" => |intent| one(Ok(said(intent, FactKind::PaymentFailed, "/cancellation_reason"))),
+        "payment_intent.payment_failed" => |intent| one(Ok(with_message(intent, FactKind::PaymentFailed, "/last_payment_error/message"))),
+        "payment_intent.canceled" => |intent| one(Ok(with_message(intent, FactKind::PaymentFailed, "/cancellation_reason"))),
         "payment_intent.processing" | "payment_intent.amount_capturable_updated" => |intent| one(Ok(pending(intent, "/amount"))),
         "checkout.session.completed" => completed,
         "checkout.session.async_payment_succeeded" => |session| one(session.sum(FactKind::PaymentSucceeded, &["/amount_total"])),
@@ -30,8 +30,8 @@ fn reader(kind: &str) -> Option<Reader> {
         },
         "charge.captured" => |charge| one(charge.sum(FactKind::PaymentSucceeded, &["/amount_captured", "/amount"])),
         "charge.pending" => |charge| one(Ok(pending(charge, "/amount"))),
-        "charge.failed" => |charge| one(Ok(said(charge, FactKind::PaymentFailed, "/failure_message"))),
-        "charge.expired" => |charge| one(Ok(said(charge, FactKind::PaymentFailed, "/failure_message"))),
+        "charge.failed" => |charge| one(Ok(with_message(charge, FactKind::PaymentFailed, "/failure_message"))),
+        "charge.expired" => |charge| one(Ok(with_message(charge, FactKind::PaymentFailed, "/failure_message"))),
         "charge.refunded" => refunded,
         "refund.created" | "refund.updated" | "charge.refund.updated" => |refund| one(self::refund(refund)),
         "refund.failed" => |refund| one(named(refund, FactKind::RefundFailed)),
@@ -74,7 +74,7 @@ fn pending(object: &Object<'_>, amount: &str) -> Fact {
     object.note(FactKind::PaymentPending, &[amount])
 }
 
-fn said(object: &Object<'_>, kind: FactKind, message: &str) -> Fact {
+fn with_message(object: &Object<'_>, kind: FactKind, message: &str) -> Fact {
     Fact { message: object.text(message).map(str::to_owned), ..object.note(kind, &["/amount"]) }
 }
 

@@ -75,8 +75,8 @@ fn a_refunded_charge_tells_its_refunds_or_what_they_come_to() {
     };
     let sum = understood("charge.refunded", json!({ "object": charge(json!({})), "previous_attributes": { "amount_refunded": 200 } }));
     assert_eq!((sum.facts[0].kind, sum.facts[0].amount, sum.facts[0].total), (RefundedInAll, Some(300), Some(500)));
-    let untold = understood("charge.refunded", json!({ "object": charge(json!({})) }));
-    assert_eq!((untold.facts[0].amount, untold.facts[0].total), (None, Some(500)));
+    let without_previous = understood("charge.refunded", json!({ "object": charge(json!({})) }));
+    assert_eq!((without_previous.facts[0].amount, without_previous.facts[0].total), (None, Some(500)));
     let refunds = json!([{ "id": "re_1", "amount": 200, "currency": "usd", "status": "succeeded" }, { "id": "re_2", "amount": 300, "currency": "usd" }]);
     let shown = understood("charge.refunded", json!({ "object": charge(json!({ "refunds": { "data": refunds } })) }));
     let references: Vec<_> = shown.facts.iter().map(|fact| (fact.kind, fact.reference.as_str())).collect();
