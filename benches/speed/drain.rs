@@ -11,7 +11,7 @@ use crate::support::sink::Sink;
 use crate::support::usage::{cpu_seconds, resident_mib};
 
 /// `webhooks.endpoint_concurrency`, which the bare sender uses too.
-const AT_ONCE: usize = 20;
+const AT_ONCE: usize = 50;
 
 pub fn measure(figures: &mut Figures) {
     for endpoints in [10, 1] {

@@ -42,7 +42,7 @@ pub(super) async fn test(
         }
         Err(bad) => findings.push(bad),
     }
-    Ok(Json(json!({ "ok": findings.iter().all(|finding| finding.ok), "checks": findings, "told": contents })))
+    Ok(Json(json!({ "ok": findings.iter().all(|finding| finding.ok), "checks": findings, "contents": contents })))
 }
 
 fn read_sample(reading: Reading) -> (Finding, Option<Value>) {

@@ -30,7 +30,7 @@ use crate::webhooks::{Claimed, Webhooks, calling_off, failing, replays, retentio
 /// cost of the statement does not depend on the batch size.
 const BATCH_WINDOW: Duration = Duration::from_millis(2);
 /// Maximum number of deliveries that one statement claims, and of attempts that one statement records.
-pub(in crate::webhooks) const BATCH: usize = 100;
+pub(in crate::webhooks) const BATCH: usize = 200;
 /// The pause before a failed operation is retried.
 pub(in crate::webhooks) const RETRY_DELAY: Duration = Duration::from_secs(1);
 /// How often recording a batch is tried when the database refuses it. After that, each attempt is recorded individually. If an

@@ -117,7 +117,7 @@ async fn the_test_button_says_what_is_missing() {
     let answer = test(&any, json!({ "sample": sample })).await;
     assert_eq!(answer["ok"], true, "{answer}");
     assert_eq!(
-        answer["told"],
+        answer["contents"],
         json!({ "gateway_transaction_id": "t", "facts": [{ "fact": "payment_succeeded", "amount": 5, "currency": "EUR" }] })
     );
     assert_eq!(test(&any, json!({ "sample": { "type": "paid" } })).await["ok"], false);
