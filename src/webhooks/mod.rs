@@ -12,7 +12,7 @@
 //! | `sending` | makes one signed POST through a client that `sending::targets` guards | nothing; no transaction is open |
 //! | `engine::record` | logs the result of an attempt and moves the delivery to its next state, as `deliveries::state` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
 //! | `replays` | creates new deliveries from closed ones, on request | `waiting`, `replays`, `replay_keys` |
-//! | `calling_off` | closes waiting deliveries as cancelled, on request or when their subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
+//! | `cancellation` | closes waiting deliveries as cancelled, on request or when their subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
 //! | `failing` | notifies operators of failing endpoints; disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`, `operator_letters`; publishes `webhook.*` |
 //! | `health` | shows the health of an endpoint | nothing |
 //! | `forwarding` | builds the delivery headers for an event that is forwarded outside the hub | nothing |
@@ -71,7 +71,7 @@
 //!   deadlines.
 //! - Handling of response contents: an endpoint's response is logged, and only its status code and `Retry-After` are acted upon.
 
-mod calling_off;
+mod cancellation;
 mod deliveries;
 mod engine;
 mod failing;

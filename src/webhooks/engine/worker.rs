@@ -24,7 +24,7 @@ use crate::webhooks::engine::dispatcher::{Dispatcher, Wake};
 use crate::webhooks::engine::permits::{Flight, InFlight};
 use crate::webhooks::engine::record::Gone;
 use crate::webhooks::sending::Attempt;
-use crate::webhooks::{Claimed, Webhooks, calling_off, failing, replays, retention};
+use crate::webhooks::{Claimed, Webhooks, cancellation, failing, replays, retention};
 
 /// The batching window of the recorder: how long a finished attempt waits for others in flight to be recorded with it. Most of the
 /// cost of the statement does not depend on the batch size.
@@ -49,7 +49,7 @@ impl Webhooks {
         lifecycle.spawn(retention::maintain_partitions(self.clone(), lifecycle.clone()));
         lifecycle.spawn(failing::watch(self.clone(), lifecycle.clone()));
         lifecycle.spawn(failing::send_letters(self.clone(), lifecycle.clone()));
-        lifecycle.spawn(calling_off::run(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(cancellation::run(self.clone(), lifecycle.clone()));
         lifecycle.spawn(replays::run(self.clone(), lifecycle.clone()));
         lifecycle.spawn(record(self.clone(), lifecycle.clone(), Arc::clone(&wake), in_flight.clone(), results));
         lifecycle.spawn(Dispatcher::new(self.clone(), lifecycle.clone(), wake, in_flight, ended).run());
@@ -67,7 +67,7 @@ impl Webhooks {
         }
         while self.fan_out().await? > 0 {}
         self.reclaim().await?;
-        while self.close_called_off().await? {}
+        while self.close_cancelled().await? {}
         while self.continue_replays().await? {}
         loop {
             let claimed = self.claim(BATCH).await?;

@@ -15,7 +15,7 @@ use crate::webhooks::subscription::{
     ApiVersion, AttemptTimeout, DisabledReason, EventFilter, ExtraHeaders, Ordering, RateLimit, SignatureFormat, SigningSecret, Status,
     Subscription, documentation, queries,
 };
-use crate::webhooks::{Webhooks, calling_off, health};
+use crate::webhooks::{Webhooks, cancellation, health};
 
 impl Resource for Subscription {
     type Id = SubscriptionId;
@@ -65,7 +65,7 @@ impl PublishesEvents for Subscription {
             }
             // A change to a webhook that is already disabled does not cancel its replays.
             Change::Updated(before, _) if before.fields.status == Status::Disabled => {}
-            Change::Updated(..) | Change::Deleted(_) => calling_off::call_off_all(transaction.conn(), id, now).await?,
+            Change::Updated(..) | Change::Deleted(_) => cancellation::cancel_all(transaction.conn(), id, now).await?,
         }
         Ok(())
     }

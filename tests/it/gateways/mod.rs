@@ -6,5 +6,5 @@ mod documented;
 mod ledger;
 mod order_of_arrival;
 mod refusals;
-mod trying_again;
-mod which_gateway;
+mod resolving;
+mod retrying;

@@ -163,7 +163,7 @@ async fn what_comes_after_a_chain_was_called_off_waits_only_for_what_is_in_fligh
     check_chains(&world).await;
     assert_eq!(world.count("select count(*) from deliveries where state = 'cancelled'").await, 1000, "the others are not closed yet");
     assert_eq!(claim(&world).await.len(), 0, "nothing is claimed before they are closed");
-    while world.state.webhooks.close_called_off().await.unwrap() {}
+    while world.state.webhooks.close_cancelled().await.unwrap() {}
     check_chains(&world).await;
 
     let [after] = <[Claimed; 1]>::try_from(claim(&world).await).unwrap();

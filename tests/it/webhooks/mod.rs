@@ -1,7 +1,6 @@
 //! Interface 2, outbound: subscriptions, deliveries, and every way in which an endpoint can misbehave.
 
-mod asking_again;
-mod calling_off;
+mod cancelling;
 mod chains;
 mod crashes;
 mod delivering;
@@ -10,9 +9,10 @@ mod endpoints;
 mod failing;
 mod fairness;
 mod faults;
-mod hanging_names;
+mod hanging_look_ups;
 mod neutral_replays;
 mod ordering;
+mod replay_keys;
 mod replaying;
 mod retention;
 mod retrying;

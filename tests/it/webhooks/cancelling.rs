@@ -44,7 +44,7 @@ async fn what_waits_for_a_deleted_webhook_is_not_sent_however_much_it_is_and_who
     assert_eq!((cancelled(&world).await, waiting(&world).await), (1000, CROWD - 1000), "the request closes one batch only");
     assert!(world.state.webhooks.claim(100).await.unwrap().is_empty());
 
-    assert!(world.state.webhooks.close_called_off().await.unwrap());
+    assert!(world.state.webhooks.close_cancelled().await.unwrap());
     assert_eq!(waiting(&world).await, CROWD - 2000, "the worker stops here");
     let restarted = world.another_instance();
     assert!(restarted.state.webhooks.claim(100).await.unwrap().is_empty());
@@ -65,10 +65,10 @@ async fn nobody_waits_for_the_backlog_of_another() {
     }
     // 4,000 are left of the first endpoint, 1,500 of the second.
     for left in [3500, 2000, 1000, 0] {
-        assert!(world.state.webhooks.close_called_off().await.unwrap());
+        assert!(world.state.webhooks.close_cancelled().await.unwrap());
         assert_eq!((waiting(&world).await, cancelled(&world).await), (left, 3 * CROWD - left));
     }
-    assert!(!world.state.webhooks.close_called_off().await.unwrap());
+    assert!(!world.state.webhooks.close_cancelled().await.unwrap());
     assert_eq!(called_off_endpoints(&world).await, 0);
 }
 
@@ -94,13 +94,13 @@ async fn several_workers_close_each_once_while_others_claim_and_cancel() {
         world.developers(Method::POST, &path, json!({})).await.status
     });
     let workers = join_all((0..4).map(async |n| {
-        while webhooks[n % 2].close_called_off().await.unwrap() {}
+        while webhooks[n % 2].close_cancelled().await.unwrap() {}
         webhooks[n % 2].claim(100).await.unwrap().len()
     }));
     let (answers, claimed) = join(join_all(one_by_one), workers).await;
     assert!(answers.iter().all(|status| [200, 409].contains(status)), "{answers:?}");
     assert_eq!(claimed, [0; 4]);
-    assert!(!world.state.webhooks.close_called_off().await.unwrap());
+    assert!(!world.state.webhooks.close_cancelled().await.unwrap());
     assert_eq!((cancelled(&world).await, waiting(&world).await), (CROWD - in_flight, 0));
     assert_eq!(called_off_endpoints(&world).await, 0);
 }
@@ -143,7 +143,7 @@ async fn what_was_called_off_can_be_repeated_and_a_replay_begins_once_all_of_it_
     let everything = json!({ "since": "2026-05-21T00:00:00Z", "status": "cancelled" });
     world.developers(Method::POST, &format!("{webhook}/replay"), everything).await.ok(202);
     assert!(!world.state.webhooks.continue_replays().await.unwrap());
-    while world.state.webhooks.close_called_off().await.unwrap() {}
+    while world.state.webhooks.close_cancelled().await.unwrap() {}
     while world.state.webhooks.continue_replays().await.unwrap() {}
     assert_eq!(number(&world, "select count(distinct replay_of) from waiting").await, CROWD);
 }

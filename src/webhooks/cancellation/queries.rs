@@ -8,7 +8,7 @@ use crate::kernel::ids::{DeliveryId, SubscriptionId};
 
 /// A cancellation mark: the subscription, and how far its deliveries are cancelled.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CalledOff {
+pub(super) struct Cancellation {
     pub(super) subscription: SubscriptionId,
     before: i64,
 }
@@ -21,9 +21,9 @@ pub(super) async fn lock_endpoint(conn: &mut PgConnection, subscription: Subscri
 
 /// Cancels the deliveries in flight to an endpoint, and marks all its waiting deliveries as cancelled. The endpoint must be locked
 /// by an earlier statement, because this one sees only what was committed when it began.
-pub(super) async fn call_off(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<CalledOff, sqlx::Error> {
+pub(super) async fn cancel_waiting(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<Cancellation, sqlx::Error> {
     sqlx::query_as!(
-        CalledOff,
+        Cancellation,
         r#"with flying as (
              update in_flight set called_off = true where subscription_id = $1
          )
@@ -36,9 +36,9 @@ pub(super) async fn call_off(conn: &mut PgConnection, subscription: Subscription
 }
 
 /// The marks whose deliveries may not all be closed yet, oldest first.
-pub(super) async fn find_called_off(conn: &mut PgConnection) -> Result<Vec<CalledOff>, sqlx::Error> {
+pub(super) async fn find_cancelled(conn: &mut PgConnection) -> Result<Vec<Cancellation>, sqlx::Error> {
     sqlx::query_as!(
-        CalledOff,
+        Cancellation,
         r#"select subscription_id as "subscription: SubscriptionId", called_off_before as "before!" from endpoints
          where called_off_before is not null order by called_off_before"#,
     )
@@ -47,12 +47,12 @@ pub(super) async fn find_called_off(conn: &mut PgConnection) -> Result<Vec<Calle
 }
 
 /// Locks the next cancelled deliveries, except those that another transaction is closing.
-pub(super) async fn lock_batch(conn: &mut PgConnection, called_off: CalledOff, limit: usize) -> Result<Vec<DeliveryId>, sqlx::Error> {
+pub(super) async fn lock_batch(conn: &mut PgConnection, cancellation: Cancellation, limit: usize) -> Result<Vec<DeliveryId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select id as "id: DeliveryId" from waiting where subscription_id = $1 and place < $2
          order by created_at, id limit $3 for update skip locked"#,
-        called_off.subscription.uuid(),
-        called_off.before,
+        cancellation.subscription.uuid(),
+        cancellation.before,
         limit as i64,
     )
     .fetch_all(conn)
@@ -78,18 +78,18 @@ pub(super) async fn close(conn: &mut PgConnection, deliveries: &[DeliveryId], no
 }
 
 /// Marks a delivery in flight as cancelled; returns whether it was in flight.
-pub(super) async fn call_off_in_flight(conn: &mut PgConnection, id: DeliveryId) -> Result<bool, sqlx::Error> {
+pub(super) async fn cancel_in_flight(conn: &mut PgConnection, id: DeliveryId) -> Result<bool, sqlx::Error> {
     let marked = sqlx::query!("update in_flight set called_off = true where id = $1", id.uuid()).execute(conn).await?;
     Ok(marked.rows_affected() > 0)
 }
 
 /// Removes the mark, unless a delivery that it covers is still waiting or a newer mark has replaced it.
-pub(super) async fn finish(conn: &mut PgConnection, called_off: CalledOff) -> Result<(), sqlx::Error> {
+pub(super) async fn finish(conn: &mut PgConnection, cancellation: Cancellation) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update endpoints set called_off_before = null where subscription_id = $1 and called_off_before = $2
          and not exists (select from waiting where subscription_id = $1 and place < $2)",
-        called_off.subscription.uuid(),
-        called_off.before,
+        cancellation.subscription.uuid(),
+        cancellation.before,
     )
     .execute(conn)
     .await?;

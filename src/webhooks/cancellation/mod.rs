@@ -21,7 +21,7 @@ use crate::kernel::ids::{CompanyId, DeliveryId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Shown};
-use crate::webhooks::calling_off::queries::CalledOff;
+use crate::webhooks::cancellation::queries::Cancellation;
 use crate::webhooks::deliveries::log::Delivery;
 use crate::webhooks::{Webhooks, replays};
 
@@ -31,19 +31,19 @@ const BATCH: usize = 1000;
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Cancels all open deliveries of a subscription, and ends its replays.
-pub(super) async fn call_off_all(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub(super) async fn cancel_all(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     replays::stop_replays(conn, subscription, now).await?;
     queries::lock_endpoint(conn, subscription).await?;
-    let called_off = queries::call_off(conn, subscription).await?;
-    if close_batch(conn, called_off, now).await? < BATCH {
-        queries::finish(conn, called_off).await?;
+    let cancellation = queries::cancel_waiting(conn, subscription).await?;
+    if close_batch(conn, cancellation, now).await? < BATCH {
+        queries::finish(conn, cancellation).await?;
     }
     Ok(())
 }
 
 /// Closes the next batch and returns its size.
-async fn close_batch(conn: &mut PgConnection, called_off: CalledOff, now: DateTime<Utc>) -> Result<usize, sqlx::Error> {
-    let batch = queries::lock_batch(conn, called_off, BATCH).await?;
+async fn close_batch(conn: &mut PgConnection, cancellation: Cancellation, now: DateTime<Utc>) -> Result<usize, sqlx::Error> {
+    let batch = queries::lock_batch(conn, cancellation, BATCH).await?;
     queries::close(conn, &batch, now).await?;
     Ok(batch.len())
 }
@@ -55,7 +55,7 @@ impl Webhooks {
         let subscription = transaction.show::<Delivery>(id).await?.record.fields.subscription_id;
         let now = transaction.now;
         queries::lock_endpoint(transaction.conn(), subscription).await?;
-        if !queries::close(transaction.conn(), &[id], now).await? && !queries::call_off_in_flight(transaction.conn(), id).await? {
+        if !queries::close(transaction.conn(), &[id], now).await? && !queries::cancel_in_flight(transaction.conn(), id).await? {
             return Err(ProblemCode::DeliveryClosed.into());
         }
         let shown = transaction.show::<Delivery>(id).await?;
@@ -65,14 +65,14 @@ impl Webhooks {
 
     /// Closes the next batch of cancelled deliveries of each endpoint in turn, so no endpoint waits for the backlog of another.
     /// Returns whether there were any.
-    pub async fn close_called_off(&self) -> Result<bool, sqlx::Error> {
-        let called_off = queries::find_called_off(&mut *self.worker_pool.acquire().await?).await?;
+    pub async fn close_cancelled(&self) -> Result<bool, sqlx::Error> {
+        let cancellations = queries::find_cancelled(&mut *self.worker_pool.acquire().await?).await?;
         let mut any = false;
-        for called_off in called_off {
-            match self.close_next(called_off).await {
+        for cancellation in cancellations {
+            match self.close_next(cancellation).await {
                 Ok(closed) => any |= closed > 0,
                 Err(error) => {
-                    let endpoint = called_off.subscription;
+                    let endpoint = cancellation.subscription;
                     tracing::warn!(%endpoint, error = chain(&error), "cancelled deliveries could not be closed; retrying in a second");
                 }
             }
@@ -80,14 +80,14 @@ impl Webhooks {
         Ok(any)
     }
 
-    async fn close_next(&self, called_off: CalledOff) -> Result<usize, sqlx::Error> {
+    async fn close_next(&self, cancellation: Cancellation) -> Result<usize, sqlx::Error> {
         let mut transaction = self.worker_pool.begin().await?;
-        let closed = close_batch(&mut transaction, called_off, self.clock.now()).await?;
+        let closed = close_batch(&mut transaction, cancellation, self.clock.now()).await?;
         transaction.commit().await?;
         if closed < BATCH {
             // In a transaction of its own: a transaction that holds the lock of the endpoint may wait for one of the deliveries
             // locked here.
-            queries::finish(&mut *self.worker_pool.acquire().await?, called_off).await?;
+            queries::finish(&mut *self.worker_pool.acquire().await?, cancellation).await?;
         }
         Ok(closed)
     }
@@ -96,7 +96,7 @@ impl Webhooks {
 /// Closes cancelled deliveries as long as the program runs.
 pub(super) async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
     let batches = async || {
-        while !lifecycle.stopping().is_cancelled() && webhooks.close_called_off().await? {}
+        while !lifecycle.stopping().is_cancelled() && webhooks.close_cancelled().await? {}
         Ok::<_, sqlx::Error>(())
     };
     let second = || async {
