@@ -58,6 +58,11 @@ impl ExtraHeaders {
         Self(self.0.keys().map(|name| (name.clone(), MASK.to_owned())).collect())
     }
 
+    /// Whether any value is the mask that stands for the stored value.
+    pub(super) fn has_masked_values(&self) -> bool {
+        self.0.values().any(|value| value == MASK)
+    }
+
     /// The same headers, with every masked value replaced by the value in `before`.
     pub(super) fn with_unmasked_values(mut self, before: &Self) -> Self {
         for (name, value) in &mut self.0 {

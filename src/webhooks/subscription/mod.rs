@@ -132,11 +132,16 @@ impl Subscription {
     /// Replaces the additional headers; masked values keep the value they had.
     fn set_headers(&mut self, headers: ExtraHeaders, key: &ApplicationKey, id: SubscriptionId) -> Result<(), CannotOpen> {
         let before = match &self.sealed_headers {
-            Some(sealed) => ExtraHeaders::open(key, id, sealed)?,
-            None => self.headers.0.clone(),
+            Some(sealed) => ExtraHeaders::open(key, id, sealed),
+            None => Ok(self.headers.0.clone()),
         };
-        let headers = headers.with_unmasked_values(&before);
-        if headers != before || self.sealed_headers.is_none() {
+        let headers = match &before {
+            Ok(before) => headers.with_unmasked_values(before),
+            // Headers that were sealed under a lost application key can be replaced, but none of their values can be kept.
+            Err(CannotOpen) if headers.has_masked_values() => return Err(CannotOpen),
+            Err(CannotOpen) => headers,
+        };
+        if before.ok().as_ref() != Some(&headers) || self.sealed_headers.is_none() {
             (self.headers, self.sealed_headers) = (Json(headers.masked()), Some(headers.seal(key, id)));
         }
         Ok(())

@@ -258,3 +258,23 @@ async fn events_can_be_looked_up() {
     assert_eq!(world.get("events?event=driver.online").await["events"].as_array().unwrap().len(), 1);
     world.developers(Method::PUT, &format!("events/{event}"), json!({})).await.refused(405, "method_not_allowed");
 }
+
+#[tokio::test]
+async fn headers_that_can_no_longer_be_decrypted_are_replaced() {
+    let world = World::new().await;
+    let receiver = world.endpoint("shop.test").await;
+    let webhook = world.subscribe(&receiver, json!({ "headers": { "authorization": "Bearer abc" } })).await;
+    sqlx::query("update subscriptions set sealed_headers = 'sealed under another key', version = version + 1")
+        .execute(&world.pool)
+        .await
+        .unwrap();
+    world.publish("order.created").await;
+    world.deliver().await;
+    assert_eq!(receiver.received().len(), 0, "nothing is sent without its headers");
+
+    let path = format!("webhooks/{}", webhook["id"].as_str().unwrap());
+    world.developers(Method::PUT, &path, json!({ "headers": { "authorization": "Bearer xyz" } })).await.ok(200);
+    world.publish("order.created").await;
+    world.deliver().await;
+    assert_eq!(receiver.only().header("authorization"), "Bearer xyz");
+}
