@@ -1,6 +1,6 @@
-//! The dispatcher: its rounds fan out, claim, and hand over deliveries to be sent, whenever there may be work.
+//! The dispatcher: it fans out, claims, and hands over deliveries to be sent, whenever there may be work.
 //!
-//! Fan-out sends at once what an endpoint can take immediately. All other deliveries wait in lanes, which the rounds claim from
+//! Fan-out sends at once what an endpoint can take immediately. All other deliveries wait in lanes, which it claims from
 //! while they are open. Open lanes take turns, so no lane starves another.
 
 use std::collections::HashSet;
@@ -42,7 +42,7 @@ fn batching_delay(events: i64) -> Option<Duration> {
     (crowds > 0).then(|| BATCHING_DELAY * crowds)
 }
 
-/// Wakes the rounds.
+/// Wakes the dispatcher.
 #[derive(Debug, Default)]
 pub(in crate::webhooks) struct Wake {
     published: AtomicBool,
@@ -96,7 +96,7 @@ pub(in crate::webhooks) struct Dispatcher {
     /// Expired leases are reclaimed from this instant on.
     reclaims_from: Instant,
     /// When to check the outbox once more.
-    echo: Option<Instant>,
+    recheck_at: Option<Instant>,
     /// No fan-out happens before this instant, so that events gather in the outbox.
     batching_until: Option<Instant>,
 }
@@ -121,7 +121,7 @@ impl Dispatcher {
             turn: 0,
             next_poll: Instant::now(),
             reclaims_from: Instant::now(),
-            echo: None,
+            recheck_at: None,
             batching_until: None,
         }
     }
@@ -184,11 +184,11 @@ impl Dispatcher {
         let was_batching = self.batching_until.take().is_some();
         if self.wake.published.swap(false, Ordering::Acquire) {
             if self.wake.notified.swap(false, Ordering::Acquire) {
-                self.echo = Some(now + RECHECK_DELAY);
+                self.recheck_at = Some(now + RECHECK_DELAY);
             }
             return true;
         }
-        self.echo.take_if(|echo| *echo <= now).is_some() || was_batching
+        self.recheck_at.take_if(|recheck_at| *recheck_at <= now).is_some() || was_batching
     }
 
     async fn fan_out(&mut self) -> Result<bool, sqlx::Error> {
@@ -245,6 +245,6 @@ impl Dispatcher {
             let wait = (at - self.webhooks.clock.now()).to_std().unwrap_or_default();
             Instant::now() + wait.max(Duration::from_millis(1))
         });
-        self.batching_until.or(self.echo).into_iter().chain(resumes).fold(self.next_poll, Instant::min)
+        self.batching_until.or(self.recheck_at).into_iter().chain(resumes).fold(self.next_poll, Instant::min)
     }
 }

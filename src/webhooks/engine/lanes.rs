@@ -1,4 +1,4 @@
-//! The state that the rounds keep for each lane: whether a claim from it is worth a statement.
+//! The state that the dispatcher keeps for each lane: whether a claim from it is worth a statement.
 //!
 //! A lane is *open* while deliveries may be waiting in it that can be claimed now. Three things open a lane: a fan-out that queues
 //! deliveries; the end of a delivery to an endpoint at its in-flight limit, or of one that others wait behind; and the instant at

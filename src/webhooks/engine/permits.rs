@@ -37,7 +37,7 @@ impl InFlight {
         Flight { permit, _counted: Arc::clone(&self.0) }
     }
 
-    /// The rounds and the recorder hold one clone each; all other clones belong to flights.
+    /// The dispatcher and the recorder hold one clone each; all other clones belong to flights.
     pub(in crate::webhooks) fn count(&self) -> usize {
         Arc::strong_count(&self.0).saturating_sub(2)
     }

@@ -1,6 +1,6 @@
 //! The worker: fans out, claims, sends and records for as long as the program runs.
 //!
-//! The worker has three kinds of tasks. The *rounds* fan out and claim, never more deliveries than they hold permits for. Each
+//! The worker has three kinds of tasks. The *dispatcher* fans out and claims, never more deliveries than it holds permits for. Each
 //! claimed delivery is sent by a task of its own, so a slow endpoint does not delay others. The *recorder* records finished
 //! attempts in batches: all that have finished since the last write or are about to finish. It releases the permits only after the
 //! write. A database outage therefore stops claiming by itself, and the results of attempts made meanwhile wait in memory to be
@@ -170,7 +170,7 @@ async fn forward_notifications(webhooks: &Webhooks, wake: &Wake) -> Result<(), s
         // Events can be published before `listen` takes effect or between two connections, so wake once before the first
         // notification.
         wake.notified();
-        // Skips notifications that this instance sent: the rounds already know of these events.
+        // Skips notifications that this instance sent: the dispatcher already knows of these events.
         while listener.try_recv().await?.is_some_and(|notification| webhooks.notifier.is_own(notification.payload())) {}
     }
 }
