@@ -79,7 +79,7 @@ impl FieldDoc {
 }
 
 /// Declares a struct whose fields are both the columns of a table and the fields of request bodies and responses. Each field has
-/// the type it is parsed by ([`FieldType`](crate::resources::FieldType)). `as` gives it a different name in JSON. The fields in the
+/// the type it is parsed by ([`FieldType`]). `as` gives it a different name in JSON. The fields in the
 /// `read_only` block are read-only.
 ///
 /// ```
@@ -167,7 +167,7 @@ macro_rules! fields {
 }
 
 /// Declares the struct of a read-only resource: its fields are columns of a table or view, and fields of responses. Each has the
-/// type it is shown by ([`FieldType`](crate::resources::FieldType)). `as` gives it a different name in responses. The columns in the
+/// type it is shown by ([`FieldType`]). `as` gives it a different name in responses. The columns in the
 /// `hidden` block are not shown.
 ///
 /// ```

@@ -16,7 +16,8 @@
 //!
 //! `retry` also retries failed callbacks on a schedule or by hand.
 //!
-//! [`payments`]: crate::gateways::payments [`ledger`]: crate::gateways::ledger
+//! [`payments`]: crate::gateways::payments
+//! [`ledger`]: crate::gateways::ledger
 
 mod apply;
 mod parsed;

@@ -2,8 +2,8 @@
 //! `docs/specification/decisions.md`, section 4).
 //!
 //! [`issue`] replaces the previous code of the same purpose and identity, unless that code is younger than one minute. [`check`]
-//! counts the guess in a committed statement of its own and compares afterwards. It returns a [`VerifiedCode`], which the flow must
-//! consume in its own transaction. Only one caller can consume a code.
+//! counts the guess in a committed statement of its own and compares afterwards. It returns a
+//! [`VerifiedCode`](check::VerifiedCode), which the flow must consume in its own transaction. Only one caller can consume a code.
 
 mod check;
 mod issue;
