@@ -97,16 +97,9 @@ impl Companies {
     }
 
     async fn look_up_key(&self, digest: [u8; 32], client: ClientAddress, now: DateTime<Utc>) -> Result<Arc<KnownKey>, Problem> {
-        let (generation, network) = (self.keys.generation(), client.network());
-        let standing = self.unknown_keys.hit(network);
-        if !standing.allowed {
-            return Err(Problem::new(ProblemCode::RateLimited).retry_after(standing.retry_after()));
-        }
-        let found = async { queries::find_api_key(&mut *self.pool.acquire().await?, &digest, now).await }.await;
-        // Only unknown keys count, not database errors.
-        if !matches!(found, Ok(None)) {
-            self.unknown_keys.refund(&network);
-        }
+        let generation = self.keys.generation();
+        let look_up = async { queries::find_api_key(&mut *self.pool.acquire().await?, &digest, now).await };
+        let (found, _) = self.unknown_keys.look_up(client.network(), look_up).await.map_err(|status| status.problem())?;
         let key = Arc::new(KnownKey::read(digest, found?.ok_or(ProblemCode::ApiKeyInvalid)?)?);
         self.keys.insert_if_current(generation, digest, &key, now);
         Ok(key)

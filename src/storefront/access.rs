@@ -66,17 +66,10 @@ async fn find(
         return Ok(store);
     }
     // One network may look up unknown keys only as often as it may use a valid key.
-    let network = client.network();
-    let status = storefront.unknown_keys.hit(network);
-    if !status.allowed {
-        return Err((Problem::new(ProblemCode::RateLimited).retry_after(status.retry_after()), Some(status)));
-    }
     // Boxed, because otherwise every request would copy the large future of the query.
-    let found = Box::pin(look_up(storefront, digest)).await;
-    // Only unknown keys count, not database errors.
-    if !matches!(found, Ok(None)) {
-        storefront.unknown_keys.refund(&network);
-    }
+    let look_up = Box::pin(look_up(storefront, digest));
+    let limited = storefront.unknown_keys.look_up(client.network(), look_up).await;
+    let (found, status) = limited.map_err(|status| (status.problem(), Some(status)))?;
     let store = found.map_err(|error| (error.into(), None))?;
     store.ok_or((ProblemCode::StoreKeyInvalid.into(), Some(status)))
 }

@@ -115,16 +115,8 @@ impl Gateways {
     /// Returns the gateway that a request without a key names, or refuses it: without a gateway there is no company to record the
     /// callback for. Unknown gateways are limited, because each is a look-up in the database that needs no key.
     async fn find_named(&self, id: GatewayId, client: ClientAddress) -> Result<Arc<CallbackGateway>, Problem> {
-        let network = client.network();
-        let status = self.unknown_gateways.hit(network);
-        if !status.allowed {
-            return Err(Problem::new(ProblemCode::RateLimited).retry_after(status.retry_after()));
-        }
-        let found = self.find_active(id).await;
-        // Only an unknown gateway counts, not a database error.
-        if !matches!(found, Ok(None)) {
-            self.unknown_gateways.refund(&network);
-        }
+        let limited = self.unknown_gateways.look_up(client.network(), self.find_active(id)).await;
+        let (found, _) = limited.map_err(|status| status.problem())?;
         Ok(found?.ok_or(ProblemCode::GatewayNotConfigured)?)
     }
 

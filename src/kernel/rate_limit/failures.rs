@@ -21,6 +21,9 @@ pub struct FailureLimiter<K> {
     expires_at: Arc<Mutex<HashMap<K, Instant>>>,
 }
 
+/// The result of a look-up within the limit, and the caller's status.
+type LookedUp<T, E> = (Result<Option<T>, E>, RateLimitStatus);
+
 impl<K: Hash + Eq> FailureLimiter<K> {
     /// Allows `failures_per_minute` per caller, in bursts of up to the same number.
     pub fn new(failures_per_minute: NonZeroU32) -> Self {
@@ -28,7 +31,7 @@ impl<K: Hash + Eq> FailureLimiter<K> {
     }
 
     /// Counts an attempt of `caller` as failed, if the limit allows one.
-    pub fn hit(&self, caller: K) -> RateLimitStatus {
+    fn hit(&self, caller: K) -> RateLimitStatus {
         let now = Instant::now();
         let mut callers = self.callers();
         let expires_at = callers.entry(caller).or_insert(now);
@@ -47,12 +50,32 @@ impl<K: Hash + Eq> FailureLimiter<K> {
     }
 
     /// Takes back a counted attempt of `caller` that did not fail.
-    pub fn refund(&self, caller: &K) {
+    fn refund(&self, caller: &K) {
         if let Some(expires_at) = self.callers().get_mut(caller)
             && let Some(earlier) = expires_at.checked_sub(self.each())
         {
             *expires_at = earlier;
         }
+    }
+
+    /// Runs a look-up that fails by finding nothing; an error is no failure of the caller. Returns the status if the limit is exceeded.
+    pub async fn look_up<T, E>(
+        &self,
+        caller: K,
+        look_up: impl Future<Output = Result<Option<T>, E>>,
+    ) -> Result<LookedUp<T, E>, RateLimitStatus>
+    where
+        K: Copy,
+    {
+        let status = self.hit(caller);
+        if !status.allowed {
+            return Err(status);
+        }
+        let found = look_up.await;
+        if !matches!(found, Ok(None)) {
+            self.refund(&caller);
+        }
+        Ok((found, status))
     }
 
     /// Removes callers without failures in the last minute, so that memory use depends only on recent callers.

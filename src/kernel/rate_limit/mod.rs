@@ -51,9 +51,14 @@ impl RateLimitStatus {
         }
     }
 
+    /// The problem of a hit that exceeded the limit.
+    pub fn problem(&self) -> Problem {
+        Problem::new(ProblemCode::RateLimited).retry_after(self.retry_after())
+    }
+
     /// The response to a hit that exceeded the limit.
     pub fn refusal(&self) -> Response {
-        let mut refusal = Problem::new(ProblemCode::RateLimited).retry_after(self.retry_after()).into_response();
+        let mut refusal = self.problem().into_response();
         self.apply_headers(&mut refusal);
         refusal
     }

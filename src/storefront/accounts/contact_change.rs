@@ -15,7 +15,7 @@ use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::Storefront;
 use crate::storefront::codes::{self, CodeBody, IssueRequest, Method, Purpose, SubmittedCode, Target};
-use crate::storefront::customers::{self, Customer};
+use crate::storefront::customers;
 use crate::storefront::messaging::change_notice;
 use crate::storefront::messaging::messages::AcceptedLanguages;
 use crate::storefront::messaging::{send_limit, sms_guard};
@@ -123,8 +123,7 @@ async fn confirm_phone(
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
-    let customer = save(&storefront, &caller, &languages, Purpose::VerifyPhone, &request.code).await?;
-    Ok(Json(json!({ "customer": customer.present() })))
+    save(&storefront, &caller, &languages, Purpose::VerifyPhone, &request.code).await
 }
 
 /// `POST customers/verify-email`
@@ -134,18 +133,17 @@ async fn confirm_email(
     languages: AcceptedLanguages,
     JsonBody(request): JsonBody<CodeBody>,
 ) -> Result<Json<Value>, Problem> {
-    let customer = save(&storefront, &caller, &languages, Purpose::VerifyEmail, &request.code).await?;
-    Ok(Json(json!({ "customer": customer.present() })))
+    save(&storefront, &caller, &languages, Purpose::VerifyEmail, &request.code).await
 }
 
-/// Saves the phone number or email address that the code was sent to.
+/// Saves the phone number or email address that the code was sent to, and responds with the customer.
 async fn save(
     storefront: &Storefront,
     caller: &SignedInCustomer,
     languages: &AcceptedLanguages,
     purpose: Purpose,
     code: &SubmittedCode,
-) -> Result<Customer, Problem> {
+) -> Result<Json<Value>, Problem> {
     let verified_code = codes::check(storefront, caller.store.id, purpose, Target::RequestedBy(caller.customer.id), code).await?;
     let identity = Identity::parse(verified_code.identity()).map_err(|_| ProblemCode::Internal)?;
 
@@ -164,7 +162,7 @@ async fn save(
     lost.invalidate(&storefront.caches);
     storefront.caches.invalidate_customer(customer.id);
     change_notice::notify_of_change(storefront, &caller.store, languages, (&before, &customer), now).await;
-    Ok(customer)
+    Ok(Json(json!({ "customer": customer.present() })))
 }
 
 /// Maps the constraint violation of two customers who verify the same number or address at the same time. The first one gets it.
