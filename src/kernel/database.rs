@@ -71,6 +71,17 @@ fn pool_of(connections: u32) -> PgPoolOptions {
     })
 }
 
+/// A separate pool of up to `connections` to the same database, for a few statements that may come in floods: they cannot use up the
+/// connections of all others, and so few connections keep their plans and caches warm.
+pub fn separate_pool(pool: &PgPool, connections: u32) -> PgPool {
+    separate_pool_with(pool, connections, &[])
+}
+
+fn separate_pool_with(pool: &PgPool, connections: u32, options: &[(&str, &str)]) -> PgPool {
+    let options = pool.connect_options().as_ref().clone().options(options.iter().copied());
+    pool_of(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
+}
+
 /// A separate pool of up to `connections` to the same database, for background work that repeats the same few statements and can
 /// redo lost work.
 ///
@@ -80,16 +91,13 @@ fn pool_of(connections: u32) -> PgPoolOptions {
 /// grown.
 pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
     let options = [("synchronous_commit", "off"), ("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
-    let options = pool.connect_options().as_ref().clone().options(options);
-    pool_of(connections).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options)
+    separate_pool_with(pool, connections, &options)
 }
 
 /// A dedicated connection to the same database, for group commits. Its statements are planned like those of [`background_pool`]:
 /// the plan is the same for any group size. Unlike there, a commit waits for the disk.
 pub fn dedicated_connection(pool: &PgPool) -> DedicatedConnection {
-    let options = [("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")];
-    let options = pool.connect_options().as_ref().clone().options(options);
-    DedicatedConnection::of(pool_of(1).acquire_timeout(pool.options().get_acquire_timeout()).connect_lazy_with(options))
+    DedicatedConnection::of(separate_pool_with(pool, 1, &[("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")]))
 }
 
 /// Whether the error means that the database is unavailable, and not that the statement is wrong.

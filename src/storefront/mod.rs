@@ -60,6 +60,7 @@ use sqlx::{Connection, PgPool};
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database::separate_pool;
 use crate::kernel::ids::KeyId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
@@ -111,6 +112,8 @@ pub struct Storefront(Arc<Shared>);
 #[derive(Debug)]
 pub struct Shared {
     pool: PgPool,
+    /// For signing in with a password: as many connections as passwords are hashed at once.
+    password_pool: PgPool,
     clock: Clock,
     application_key: ApplicationKey,
     lifecycle: Lifecycle,
@@ -170,8 +173,10 @@ impl Storefront {
         let throttle = LocalRateLimiter::new(settings.requests_per_minute);
         let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
         let caches = caches::Caches::new();
+        let password_pool = separate_pool(&pool, hashing.threads());
         Self(Arc::new(Shared {
             pool,
+            password_pool,
             clock,
             application_key,
             lifecycle,

@@ -6,6 +6,7 @@
 
 mod os;
 
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -70,21 +71,28 @@ type Job = Box<dyn FnOnce(&mut Vec<Block>) + Send>;
 #[derive(Clone, Debug)]
 pub struct PasswordHashing {
     jobs: SyncSender<Job>,
+    threads: NonZeroU32,
 }
 
 impl PasswordHashing {
     /// Starts one thread per core.
     pub fn start() -> Self {
+        let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let (jobs, waiting) = sync_channel::<Job>(QUEUE);
         let waiting = Arc::new(Mutex::new(waiting));
-        for number in 0..thread::available_parallelism().map_or(1, usize::from) {
+        for number in 0..threads.get() {
             let waiting = Arc::clone(&waiting);
             thread::Builder::new()
                 .name(format!("password-hashing-{number}"))
                 .spawn(move || work(&waiting))
                 .expect("the system can start a thread per core");
         }
-        Self { jobs }
+        Self { jobs, threads: threads.try_into().unwrap_or(NonZeroU32::MAX) }
+    }
+
+    /// The number of passwords that are hashed at once.
+    pub fn threads(&self) -> u32 {
+        self.threads.get()
     }
 
     /// Returns the hash to store for `password`.

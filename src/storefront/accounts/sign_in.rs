@@ -218,7 +218,8 @@ async fn sign_in_by_password(
     let bucket = passwords::bucket(store, &identity.map_or_else(|| request.identity.clone(), Identity::key));
     let now = storefront.clock.now();
     // The guess is counted before it is compared, so parallel guesses cannot get past the limit. A right password clears the count.
-    let (status, mut customer) = passwords::count_guess(&mut *storefront.pool.acquire().await?, store, &bucket, identity, now).await?;
+    let (status, mut customer) =
+        passwords::count_guess(&mut *storefront.password_pool.acquire().await?, store, &bucket, identity, now).await?;
     if !status.allowed {
         return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(status.retry_after()));
     }
@@ -228,7 +229,7 @@ async fn sign_in_by_password(
             Ok(compared) => compared,
             Err(busy) => {
                 // No password was compared, so the guess does not count.
-                rate_limit::refund(&mut *storefront.pool.acquire().await?, &bucket, now).await?;
+                rate_limit::refund(&mut *storefront.password_pool.acquire().await?, &bucket, now).await?;
                 return Err(busy.into());
             }
         };
@@ -240,7 +241,7 @@ async fn sign_in_by_password(
             hash_anew(storefront, &request.password, &mut right).await?;
         }
         let id = right.id;
-        let mut conn = storefront.pool.acquire().await?;
+        let mut conn = storefront.password_pool.acquire().await?;
         if let Some(signed_in) = storefront.sign_in_by_password(&mut conn, attempt, right, now).await? {
             return Ok(signed_in);
         }
