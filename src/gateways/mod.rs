@@ -62,7 +62,7 @@ use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
 use crate::resources::{Extension, ResourceState};
 
 pub use callbacks::CallbackRecord;
-pub use payments::{Payment, export_payments};
+pub use payments::Payment;
 
 /// Requests per minute and client network that may name an unknown gateway.
 const UNKNOWN_GATEWAYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");

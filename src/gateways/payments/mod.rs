@@ -22,7 +22,6 @@ use crate::resources::{FieldDoc, Filter, Record, Reference, Resource};
 pub(super) use entry::Entry;
 pub use facts::{Fact, FactKind, Normalised};
 pub(super) use follow::{Report, what_follows};
-pub use queries::export_payments;
 pub use state::{Dispute, Kind, State, Status};
 
 crate::read_only! {
