@@ -34,7 +34,7 @@ pub(super) async fn list_facts(conn: &mut PgConnection, payments: &[PaymentId]) 
 pub(super) async fn list_history(conn: &mut PgConnection, payment: PaymentId) -> Result<Vec<HistoryEntry>, sqlx::Error> {
     sqlx::query_as!(
         HistoryEntry,
-        r#"select callback_id as "callback: CallbackId", fact as "fact: FactKind", reference, amount, currency, message, recorded_at
+        r#"select callback_id as "callback: CallbackId", fact as "fact: FactKind", reference, amount, total, currency, message, recorded_at
            from payment_facts where payment_id = $1 order by sequence"#,
         payment.uuid(),
     )
