@@ -238,13 +238,7 @@ async fn a_change_that_fails_at_its_end_has_not_happened() {
     let order = world.order(json!({})).await;
     let number = world.fleet_list("tracking-numbers").await["tracking_numbers"][0].clone();
     let before = world.count("select count(*) from events").await;
-    // Everything is written, and then the commit itself fails.
-    for sql in [
-        "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$",
-        "create constraint trigger refuse after insert on events deferrable initially deferred for each row execute function refuse()",
-    ] {
-        sqlx::query(sql).execute(&world.pool).await.unwrap();
-    }
+    world.refuse_events().await;
     for (method, path, body) in five_routes(id(&driver)).into_iter().filter(|(method, ..)| *method != Method::GET) {
         world.fleet(method, &path).json(&body).send().await.refused(500, "internal_error");
     }
@@ -258,6 +252,7 @@ async fn a_change_that_fails_at_its_end_has_not_happened() {
             json!({ "positions": [{ "driver": id(&driver), "latitude": 1.3, "longitude": 103.8 }] }),
         ),
         (Method::PUT, format!("tracking-numbers/{}", id(&number)), json!({ "tracking_number": "CARRIER-7" })),
+        (Method::PUT, format!("orders/{}", id(&order)), json!({ "status": "cancelled" })),
         (Method::DELETE, format!("orders/{}", id(&order)), json!({})),
     ] {
         world.fleet(method, &path).json(&body).send().await.refused(500, "internal_error");
