@@ -5,8 +5,10 @@ use clap::Subcommand;
 use crate::bootstrap::{Database, application_key};
 use crate::cli::{Failure, say};
 use crate::config::Config;
+use crate::fleet::orders::Order;
+use crate::gateways::Payment;
 use crate::kernel::ids::CustomerId;
-use crate::{fleet, gateways, storefront};
+use crate::{resources, storefront};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CustomerCommand {
@@ -27,8 +29,8 @@ impl CustomerCommand {
                 let mut conn = pool.acquire().await?;
                 let exported = storefront::export_customer(&mut conn, &key, customer).await?;
                 let storefront::Exported { company, mut document } = exported.ok_or_else(|| format!("there is no customer {customer}"))?;
-                document["orders"] = fleet::orders::export_orders(&mut conn, company, customer).await?;
-                document["payments"] = gateways::export_payments(&mut conn, company, customer).await?;
+                document["orders"] = resources::export_of::<Order>(&mut conn, company, customer).await?;
+                document["payments"] = resources::export_of::<Payment>(&mut conn, company, customer).await?;
                 say(&serde_json::to_string_pretty(&document)?);
                 Ok(())
             })

@@ -24,6 +24,8 @@
 //!   transaction on a retry. A callback that fails does not make others fail.
 //! - The state of a payment follows from the *set* of its facts alone ([`payments::State`]): any order and any repetition of the
 //!   same callbacks ends in the same row and publishes each normalised event once.
+//! - The amounts of the `refund.processed` events of a payment add up to the refunds that its callbacks report, in any order and at
+//!   any time.
 //! - A genuine callback that could not be processed is kept and retried by the worker. It can also be retried by hand from the
 //!   ledger.
 //! - A client without the key cannot fill the disk: a refused callback is kept in part, rate limited per hour and only for some
@@ -33,6 +35,11 @@
 //!
 //! - That a change to a gateway made by another instance takes effect at once: the data that callbacks are verified with is cached
 //!   for one second. A change made by this instance takes effect for the next callback.
+//! - That every refund has an event of its own if the gateway reports only totals, and not what is new in them. An event has to be
+//!   published for a total before it is known whether it is one refund or several. So the events then depend on the order of arrival:
+//!   of the totals 300 and 700, the events are 300 and 400, or only 700. Refunds that are reported by name as well are matched
+//!   with such a total by the sum alone.
+//! - That a callback that adds several refunds to the total at once is matched with those refunds, if they are reported by name too.
 //! - That an order or customer named by a callback is the right one: only that it belongs to the same company.
 //! - Agreement with the gateway's own books. A payment reflects its callbacks; what they do not report is unknown.
 
@@ -62,7 +69,7 @@ use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
 use crate::resources::{Extension, ResourceState};
 
 pub use callbacks::CallbackRecord;
-pub use payments::{Payment, export_payments};
+pub use payments::Payment;
 
 /// Requests per minute and client network that may name an unknown gateway.
 const UNKNOWN_GATEWAYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");

@@ -78,6 +78,7 @@ pub use fields::{FieldDoc, Fields};
 pub use filter::Filter;
 pub use member::Member;
 pub use parameters::Parameters;
+pub use queries::export_of;
 pub use record::{Record, Shown};
 pub use record_transaction::RecordTransaction;
 pub use referable::Referable;

@@ -2,10 +2,11 @@
 //! declares. Every value that comes from outside is bound.
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 use sqlx::{PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
 
-use crate::kernel::ids::CompanyId;
+use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::resources::cursor::Cursor;
 use crate::resources::list_parameters::ListParameters;
 use crate::resources::{Record, Referable, Resource, ResourceDescriptor};
@@ -195,6 +196,14 @@ fn push_search(descriptor: &ResourceDescriptor, sql: &mut QueryBuilder<Postgres>
 fn contains(words: &str) -> String {
     let escaped = words.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
     format!("%{escaped}%")
+}
+
+/// Returns every record of the customer as JSON, including deleted ones, for the export. The table has a column `customer_id`.
+pub async fn export_of<R: Resource>(conn: &mut PgConnection, company: CompanyId, customer: CustomerId) -> Result<Value, sqlx::Error> {
+    let record = format!("to_jsonb({}) - 'version'", R::TABLE);
+    let mut sql = QueryBuilder::new(format!("select coalesce(jsonb_agg({record} order by created_at, id), '[]') from {}", R::TABLE));
+    sql.push(" where company_id = ").push_bind(company.uuid()).push(" and customer_id = ").push_bind(customer.uuid());
+    sql.build_query_scalar().fetch_one(conn).await
 }
 
 #[cfg(test)]

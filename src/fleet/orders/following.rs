@@ -1,6 +1,5 @@
 //! The records that a customer may subscribe to on the socket: their own orders, and the drivers and vehicles of their open orders.
 
-use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, CustomerId, DriverId, OrderId, VehicleId};
@@ -48,18 +47,6 @@ pub async fn is_served_by(
         company.uuid(),
         driver,
         vehicle,
-    )
-    .fetch_one(conn)
-    .await
-}
-
-/// Returns every order of the customer as JSON, including deleted ones, for the export.
-pub async fn export_orders(conn: &mut PgConnection, company: CompanyId, customer: CustomerId) -> Result<Value, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"select coalesce(jsonb_agg(to_jsonb(orders) - 'version' order by created_at, id), '[]') as "orders!"
-         from orders where company_id = $1 and customer_id = $2"#,
-        company.uuid(),
-        customer.uuid(),
     )
     .fetch_one(conn)
     .await

@@ -31,7 +31,7 @@ use crate::resources::{Filter, Meta, Record, Resource};
 /// The SQL condition for open orders, which need their driver and vehicle.
 pub(super) const IS_OPEN: &str = "status in ('created', 'dispatched', 'started')";
 
-pub use following::{Carrier, export_orders, is_order_of, is_served_by};
+pub use following::{Carrier, is_order_of, is_served_by};
 
 crate::columns! {
     /// An order.

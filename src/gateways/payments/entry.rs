@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use crate::events::NewEvent;
-use crate::gateways::payments::state::due;
-use crate::gateways::payments::{Fact, Normalised, Report, State};
+use crate::gateways::payments::state::{due, reported_refunds};
+use crate::gateways::payments::{Fact, FactKind, Normalised, Report, State};
 use crate::kernel::ids::PaymentId;
 use crate::members;
 
@@ -46,19 +46,24 @@ impl<'a> Entry<'a> {
     pub(super) fn of(payment: PaymentId, mut known: Vec<Fact>, reports: &[&'a Report<'a>]) -> Self {
         let before = (!known.is_empty()).then(|| State::of(&known));
         let (mut facts, mut events) = (Vec::new(), Vec::new());
-        let mut published = due(&known);
+        let mut published = (due(&known), reported_refunds(&known));
         for report in reports {
             for (position, fact) in (0..).zip(&report.facts) {
-                let fact = fact.clone().settled(&known);
                 known.push(fact.clone());
-                let due = due(&known);
-                for (normalised, _) in due.difference(&published) {
-                    let data = data(report, payment, *normalised, &fact, &State::of(&known));
+                let now_due = (due(&known), reported_refunds(&known));
+                let mut publish = |normalised: Normalised, amount| {
+                    let data = data(report, payment, normalised, amount, fact, &State::of(&known));
                     events.push(NewEvent { company: report.company, name: normalised.event(), subject: Some(payment.uuid()), data });
+                };
+                for (normalised, _) in now_due.0.difference(&published.0) {
+                    publish(*normalised, fact.amount);
                 }
-                published = due;
+                if now_due.1 > published.1 {
+                    publish(Normalised::RefundProcessed, Some(now_due.1 - published.1));
+                }
+                published = now_due;
                 let sequence = i32::try_from(known.len()).expect("two billion facts do not fit into memory");
-                facts.push(NewFact { payment, sequence, report, position, fact });
+                facts.push(NewFact { payment, sequence, report, position, fact: fact.clone() });
             }
         }
         let state = State::of(&known);
@@ -67,7 +72,16 @@ impl<'a> Entry<'a> {
 }
 
 /// The `data` of a normalised event (decisions, sections 7 and 8). Values that the fact lacks come from the payment.
-fn data(report: &Report<'_>, payment: PaymentId, normalised: Normalised, fact: &Fact, state: &State) -> Map<String, Value> {
+fn data(
+    report: &Report<'_>,
+    payment: PaymentId,
+    normalised: Normalised,
+    amount: Option<i64>,
+    fact: &Fact,
+    state: &State,
+) -> Map<String, Value> {
+    // A total is of all refunds and names none of them.
+    let reference = Some(&fact.reference).filter(|reference| !reference.is_empty() && fact.kind != FactKind::RefundedInAll);
     let mut data = members! {
         "id": payment,
         "public_id": payment,
@@ -75,11 +89,11 @@ fn data(report: &Report<'_>, payment: PaymentId, normalised: Normalised, fact: &
         "gateway": report.gateway,
         "gateway_transaction_id": report.transaction,
         "status": normalised.status(),
-        "amount": fact.amount.or(state.amount),
+        "amount": amount.or(state.amount),
         "currency": fact.currency.as_ref().or(state.currency.as_ref()),
     };
     let optional = [
-        ("reference", Some(&fact.reference).filter(|reference| !reference.is_empty()).map(|reference| reference.clone().into())),
+        ("reference", reference.map(|reference| reference.clone().into())),
         ("order_id", fact.order.or(state.order).map(|order| order.to_string().into())),
         ("customer_id", fact.customer.or(state.customer).map(|customer| customer.to_string().into())),
         ("message", fact.message.clone().map(Value::from)),

@@ -11,7 +11,8 @@ pub struct Fact {
     pub kind: FactKind,
     /// The refund or dispute that the fact is about; empty if a payment has only one.
     pub reference: String,
-    /// The amount of the refund, dispute or payment, in minor units.
+    /// The amount of the refund, dispute or payment, in minor units; of a [`FactKind::RefundedInAll`] fact, the part of the total that
+    /// is new, if the gateway says so.
     pub amount: Option<i64>,
     /// The total of all refunds of the payment so far, if the gateway reports only that; in minor units.
     pub total: Option<i64>,
@@ -136,15 +137,5 @@ impl Fact {
     /// A fact with a kind only.
     pub fn new(kind: FactKind) -> Self {
         Self { kind, reference: String::new(), amount: None, total: None, currency: None, message: None, order: None, customer: None }
-    }
-
-    /// Sets the missing amount of a [`FactKind::RefundedInAll`] fact: the difference between its total and the largest total in
-    /// `known`. Gateways that report only the total of all refunds, and not the previous one, need this.
-    pub fn settled(mut self, known: &[Self]) -> Self {
-        if let (FactKind::RefundedInAll, None, Some(total)) = (self.kind, self.amount, self.total) {
-            let before = known.iter().filter_map(|fact| fact.total).max().unwrap_or(0);
-            self.amount = Some((total - before).max(0));
-        }
-        self
     }
 }

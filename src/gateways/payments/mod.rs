@@ -22,7 +22,6 @@ use crate::resources::{FieldDoc, Filter, Record, Reference, Resource};
 pub(super) use entry::Entry;
 pub use facts::{Fact, FactKind, Normalised};
 pub(super) use follow::{Report, what_follows};
-pub use queries::export_payments;
 pub use state::{Dispute, Kind, State, Status};
 
 crate::read_only! {
@@ -90,6 +89,7 @@ pub(super) struct HistoryEntry {
     fact: FactKind,
     reference: String,
     amount: Option<i64>,
+    total: Option<i64>,
     currency: Option<String>,
     message: Option<String>,
     recorded_at: DateTime<Utc>,
@@ -101,6 +101,7 @@ impl HistoryEntry {
             "fact": self.fact,
             "reference": Some(self.reference).filter(|reference| !reference.is_empty()),
             "amount": self.amount,
+            "total": self.total,
             "currency": self.currency,
             "message": self.message,
             "callback": self.callback,

@@ -174,3 +174,13 @@ async fn the_program_refuses_a_bad_file_at_start_and_the_doctor_finds_it() {
     let stderr = String::from_utf8(serve.stderr).unwrap();
     assert!(!serve.status.success() && stderr.contains(reason), "{stderr}");
 }
+
+#[test]
+fn schemas_are_of_draft_2020_12() {
+    let pair = r#"parts = { type = "array", prefixItems = [{ type = "string" }, { type = "integer" }], items = false }"#;
+    let declarations = load_from(garden(&GOOD.replace("parts = { type = \"array\" }", pair)).path()).unwrap();
+    let unfit =
+        |parts: serde_json::Value| declarations[0].check(json!({ "label": "a", "size": 1, "parts": parts }).as_object().unwrap()).len();
+    // Draft 7 ignores `prefixItems`, and then refuses every item.
+    assert_eq!((unfit(json!(["rim", 2])), unfit(json!([2, "rim"])), unfit(json!(["rim", 2, 3]))), (0, 2, 1));
+}

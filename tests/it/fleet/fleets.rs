@@ -24,6 +24,10 @@ async fn a_fleet_publishes_its_changes_and_counts_its_members() {
     let (_, events) = world.published(world.change_driver(&ada, json!({ "fleet": id(&north) }))).await;
     assert_eq!(names(&events), ["driver.assigned", "driver.updated"]);
     assert_eq!((events[0].subject, &events[0].data["additionalData"]), (uuid(&ada), &json!({ "fleet": id(&north) })));
+    let (eve, events) = world.published(world.create("drivers", json!({ "name": "Eve", "fleet": id(&north) }))).await;
+    assert_eq!(names(&events), ["driver.assigned", "driver.created"]);
+    assert_eq!((events[0].subject, &events[0].data["additionalData"]), (uuid(&eve), &json!({ "fleet": id(&north) })));
+    world.delete("drivers", &eve).await.ok(200);
     world.change("vehicles", &van, json!({ "fleet": id(&north) })).await;
     let south = fleet(&world, "South").await;
     let list = world.fleet_list("fleets?sort=created_at").await;

@@ -1,10 +1,11 @@
 //! Order statuses and their transitions: decisions, section 9.
 
+use futures::future::join_all;
 use reqwest::Method;
 use serde_json::json;
 
 use crate::support::World;
-use crate::support::fleet::{id, to, uuid};
+use crate::support::fleet::{id, names, to, uuid};
 
 #[tokio::test]
 async fn every_status_of_an_order_is_published_once() {
@@ -98,4 +99,27 @@ async fn every_order_begins_as_created() {
         world.fleet(Method::POST, "orders").json(&body).send().await.refused(422, "transition_invalid");
     }
     assert_eq!(world.count("select count(*) from orders").await, 1);
+}
+
+#[tokio::test]
+async fn of_many_who_set_one_status_at_once_one_changes_it() {
+    let world = World::new().await;
+    let driver = world.driver("Ada").await;
+    let order = world.order(json!({ "driver": id(&driver) })).await;
+    let (answers, events) = world.published(join_all((0..10).map(|_| to(&world, &order, "dispatched")))).await;
+    for answer in answers {
+        assert_eq!(answer.ok(200)["order"]["status"], "dispatched");
+    }
+    assert_eq!(names(&events), ["order.dispatched", "order.updated", "tracking_status.created"]);
+    assert_eq!(world.count("select count(*) from tracking_statuses where status = 'dispatched'").await, 1);
+
+    to(&world, &order, "started").await.ok(200);
+    let ends = ["completed", "cancelled"].repeat(5);
+    let (answers, events) = world.published(join_all(ends.iter().map(|end| to(&world, &order, end)))).await;
+    let ended: Vec<_> = answers.into_iter().filter(|answer| answer.status == 200).collect();
+    assert_eq!(ended.len(), 5, "the first decides for its five");
+    assert_eq!(events.len(), 3);
+    for end in ended {
+        assert_eq!(events[0].name, format!("order.{}", end.ok(200)["order"]["status"].as_str().unwrap()));
+    }
 }

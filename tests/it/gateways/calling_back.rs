@@ -153,6 +153,19 @@ async fn an_order_or_customer_of_another_company_is_never_linked() {
 }
 
 #[tokio::test]
+async fn an_order_that_only_a_later_callback_names_is_linked() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    let order = world.order(json!({})).await;
+    world.call_back(&gateway, &paid("evt_1")).await.ok(200);
+    assert_eq!(world.payment().await["order"], json!(null));
+    let charge =
+        json!({ "id": "ch_1", "payment_intent": "pi_1", "amount": 1000, "currency": "usd", "metadata": { "order": order["uuid"] } });
+    world.call_back(&gateway, &event("evt_2", "charge.succeeded", charge)).await.ok(200);
+    assert_eq!(world.payment().await["order"], order["id"]);
+}
+
+#[tokio::test]
 async fn the_payer_is_known_by_the_name_the_card_provider_gave_them() {
     let world = World::new().await;
     let gateway = world.card().await;

@@ -1,5 +1,7 @@
 //! The gateways of `docs/gateways.md`, configured as the page says and called with their own requests.
 
+use chrono::TimeDelta;
+use portico::kernel::clock::timestamp;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -36,24 +38,45 @@ async fn razorpay() {
     let settings = documented("Razorpay");
     let gateway = world.gateway(settings.clone()).await;
     let order = world.order(json!({})).await;
-    let payment = |status: &str| json!({ "entity": { "id": "pay_1", "amount": 50000, "currency": "INR", "status": status, "notes": { "order_id": order["id"] }, "error_description": null } });
-    let refund = json!({ "entity": { "id": "rfnd_1", "payment_id": "pay_1", "amount": 20000, "currency": "INR" } });
+    let payment = |status: &str| json!({ "entity": { "id": "pay_1", "amount": 50000, "currency": "INR", "status": status, "notes": { "order_id": order["id"] }, "error_description": "As agreed" } });
+    let refund = |id: &str, amount: i64| json!({ "entity": { "id": id, "payment_id": "pay_1", "amount": amount, "currency": "INR" } });
     let dispute = json!({ "entity": { "id": "disp_1", "payment_id": "pay_1", "amount": 50000, "currency": "INR" } });
+    let mut callbacks = Vec::new();
     for (event, payload) in [
         ("payment.authorized", json!({ "payment": payment("authorized") })),
         ("payment.captured", json!({ "payment": payment("captured") })),
-        ("refund.processed", json!({ "payment": payment("captured"), "refund": refund })),
+        ("refund.processed", json!({ "payment": payment("captured"), "refund": refund("rfnd_1", 20000) })),
+        ("refund.processed", json!({ "payment": payment("captured"), "refund": refund("rfnd_2", 5000) })),
         ("payment.dispute.created", json!({ "payment": payment("captured"), "dispute": dispute })),
     ] {
         let body = json!({ "entity": "event", "event": event, "contains": [], "payload": payload, "created_at": 1_779_358_500 });
         let signature = sha256_hex(settings["signing_secret"].as_str().unwrap(), &body.to_string());
         assert_eq!(post(&world, &gateway, "x-razorpay-signature", &signature, &body).await.ok(200)["message"], "Webhook received.");
         assert_eq!(post(&world, &gateway, "x-razorpay-signature", &signature, &body).await.ok(200)["message"], "Already processed.");
+        callbacks.push(json!([world.last_callback().await["id"], timestamp(world.clock.now())]));
+        world.pass(TimeDelta::minutes(1));
     }
     let paid = world.payment().await;
-    assert_eq!((&paid["status"], &paid["amount"], &paid["refunded_amount"]), (&json!("disputed"), &json!(50000), &json!(20000)));
+    assert_eq!((&paid["status"], &paid["amount"], &paid["refunded_amount"]), (&json!("disputed"), &json!(50000), &json!(25000)));
     assert_eq!((&paid["order"], &paid["currency"]), (&order["id"], &json!("INR")));
-    assert_eq!(world.payment_event_names().await, ["chargeback.created", "payment.pending", "payment.succeeded", "refund.processed"]);
+    let expected = ["chargeback.created", "payment.pending", "payment.succeeded", "refund.processed", "refund.processed"];
+    assert_eq!(world.payment_event_names().await, expected);
+    let history = [
+        ("payment_pending", None, 50000),
+        ("payment_succeeded", None, 50000),
+        ("refund_processed", Some("rfnd_1"), 20000),
+        ("refund_processed", Some("rfnd_2"), 5000),
+        ("dispute_created", Some("disp_1"), 50000),
+    ];
+    let history: Vec<_> = history
+        .iter()
+        .zip(&callbacks)
+        .map(|((fact, reference, amount), callback)| {
+            json!({ "fact": fact, "reference": reference, "amount": amount, "total": null, "currency": "INR", "message": "As agreed",
+                    "callback": callback[0], "at": callback[1] })
+        })
+        .collect();
+    assert_eq!(paid["history"], json!(history));
 }
 
 #[tokio::test]

@@ -14,8 +14,7 @@ use crate::support::gateways::{event, paid, refund};
 fn story() -> Vec<Value> {
     let intent = json!({ "id": "pi_1", "amount": 1000, "currency": "usd" });
     let charge = |refunded: i64, before: i64| {
-        let object = json!({ "id": "ch_1", "payment_intent": "pi_1", "amount": 1000, "amount_refunded": refunded, "currency": "usd" });
-        let mut event = event(&format!("evt_sum_{refunded}"), "charge.refunded", object);
+        let mut event = total(refunded);
         event["data"]["previous_attributes"] = json!({ "amount_refunded": before });
         event
     };
@@ -32,6 +31,12 @@ fn story() -> Vec<Value> {
         refund("evt_re_2_back", "re_2", 200, "failed"),
         event("evt_dispute", "charge.dispute.created", dispute),
     ]
+}
+
+/// A charge that says what was refunded so far, and not what of it is new.
+fn total(refunded: i64) -> Value {
+    let object = json!({ "id": "ch_1", "payment_intent": "pi_1", "amount": 1000, "amount_refunded": refunded, "currency": "usd" });
+    event(&format!("evt_sum_{refunded}"), "charge.refunded", object)
 }
 
 /// The fields of the payment that do not depend on when its facts were recorded.
@@ -107,4 +112,25 @@ async fn a_refund_before_its_payment_ends_like_one_after_it() {
         (&events[1].1["amount"], &events[1].1["reference"], &events[1].1["status"]),
         (&json!(1000), &json!("re_1"), &json!("processed"))
     );
+}
+
+#[tokio::test]
+async fn what_totals_alone_publish_depends_on_the_order_and_adds_up_to_what_was_refunded() {
+    let refunds = || [refund("evt_re_1", "re_1", 300, "succeeded"), refund("evt_re_2", "re_2", 400, "succeeded")];
+    for (arrivals, expected) in [
+        (vec![total(300), total(700)], json!([[300, null], [400, null]])),
+        (vec![total(700), total(300)], json!([[700, null]])),
+        ([vec![total(700)], refunds().to_vec()].concat(), json!([[700, null]])),
+        ([refunds().to_vec(), vec![total(300), total(700)]].concat(), json!([[300, "re_1"], [400, "re_2"]])),
+    ] {
+        let world = World::new().await;
+        let gateway = world.card().await;
+        for event in &arrivals {
+            world.call_back(&gateway, event).await.ok(200);
+        }
+        let events = world.payment_events().await;
+        let published: Vec<_> = events.iter().map(|(_, data)| json!([data["amount"], data["reference"]])).collect();
+        assert_eq!(json!(published), expected, "{arrivals:?}");
+        assert_eq!(world.payment().await["refunded_amount"], 700);
+    }
 }

@@ -8,7 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::support::gateways::{SIGNING_SECRET, event, paid, sha256_hex};
+use crate::support::gateways::{SIGNING_SECRET, paid, sha256_hex};
 use crate::support::program::portico;
 use crate::support::{Answer, World};
 
@@ -120,7 +120,7 @@ async fn it_is_processed_when_the_gateway_sends_it_again() {
 }
 
 #[tokio::test]
-async fn it_is_processed_by_hand_and_so_is_what_was_ignored() {
+async fn it_is_processed_by_hand() {
     let world = World::new().await;
     let gateway = misguided(&world).await;
     post(&world, &gateway).await.refused(400, "callback_not_understood");
@@ -133,13 +133,24 @@ async fn it_is_processed_by_hand_and_so_is_what_was_ignored() {
         assert_eq!((&done["callback"]["status"], &done["callback"]["attempts"]), (&json!("processed"), &json!(3)));
     }
     assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
+}
 
-    world.pass(TimeDelta::seconds(1));
-    let card = world.card().await;
-    world.call_back(&card, &event("evt_9", "invoice.paid", json!({ "id": "in_1" }))).await.ok(200);
+#[tokio::test]
+async fn what_was_ignored_is_processed_by_hand_once_it_has_a_meaning() {
+    let world = World::new().await;
+    let mut settings = settings("/data/amount");
+    settings["events"] = json!({ "failed": "payment.failed" });
+    let gateway = json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": settings });
+    let gateway = world.gateway(gateway).await;
+    assert_eq!(post(&world, &gateway).await.ok(200)["message"], "Ignored.");
     let path = format!("callbacks/{}/process", world.last_callback().await["id"].as_str().unwrap());
-    let ignored = world.ledger(Method::POST, &path).send().await.ok(200);
-    assert_eq!(ignored["callback"]["status"], "ignored");
+    let process = async || world.ledger(Method::POST, &path).send().await.ok(200)["callback"]["status"].take();
+    assert_eq!(process().await, "ignored");
+    assert_eq!(world.count("select count(*) from payments").await, 0);
+    mend(&world, &gateway).await;
+    assert_eq!(process().await, "processed");
+    assert_eq!(world.payment().await["amount"], 500);
+    assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
 }
 
 #[tokio::test]
@@ -160,6 +171,38 @@ async fn a_fault_of_ours_loses_nothing() {
     assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
     assert_eq!(world.last_callback().await["status"], "processed");
     assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
+}
+
+/// Asserts that the only callback has this status, and that its payment, fact and event are there once, or none of them is.
+async fn is_written_whole(world: &World, status: &str, times: i64) {
+    assert_eq!(world.last_callback().await["status"], status);
+    for count in ["select count(*) from payments", "select count(*) from payment_facts", "select count(*) from events"] {
+        assert_eq!(world.count(count).await, times, "{count}");
+    }
+    assert_eq!(world.count("select count(*) from outbox").await, times);
+}
+
+#[tokio::test]
+async fn a_callback_whose_event_cannot_be_published_has_no_payment_either() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    world.refuse_events().await;
+    assert_eq!(world.call_back(&gateway, &paid("evt_1")).await.ok(200)["message"], "Webhook received.");
+    is_written_whole(&world, "failed", 0).await;
+    // On a repetition, on the schedule and by hand, it is a transaction of another kind.
+    assert_eq!(world.call_back(&gateway, &paid("evt_1")).await.ok(200)["message"], "Webhook received.");
+    is_written_whole(&world, "failed", 0).await;
+    world.pass(TimeDelta::minutes(1));
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
+    is_written_whole(&world, "failed", 0).await;
+    let path = format!("callbacks/{}/process", world.last_callback().await["id"].as_str().unwrap());
+    world.ledger(Method::POST, &path).send().await.ok(200);
+    is_written_whole(&world, "failed", 0).await;
+
+    world.accept_events().await;
+    world.pass(TimeDelta::minutes(5));
+    assert_eq!(world.state.gateways.run_due().await.unwrap(), 1);
+    is_written_whole(&world, "processed", 1).await;
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! The conventions that all extension resources share.
 
+mod documented;
 pub mod every_resource;
 mod lists;
 mod lists_at_size;

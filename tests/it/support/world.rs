@@ -233,6 +233,21 @@ impl World {
         sqlx::query_scalar(sql).fetch_one(&self.pool).await.unwrap()
     }
 
+    /// From now on, every transaction that publishes an event fails when it commits, after all has been written.
+    pub async fn refuse_events(&self) {
+        for sql in [
+            "create function refuse() returns trigger language plpgsql as $$ begin raise exception 'refused'; end $$",
+            "create constraint trigger refuse after insert on events deferrable initially deferred for each row execute function refuse()",
+        ] {
+            sqlx::query(sql).execute(&self.pool).await.unwrap();
+        }
+    }
+
+    /// Ends [`World::refuse_events`].
+    pub async fn accept_events(&self) {
+        sqlx::query("drop function refuse() cascade").execute(&self.pool).await.unwrap();
+    }
+
     /// Returns once a transaction waits for a lock.
     pub async fn somebody_waits(&self) {
         while self.count("select count(*) from pg_locks where not granted").await == 0 {}

@@ -1,8 +1,9 @@
 //! The state that follows from the facts about a payment, and the events that are due. Both are pure functions of the *set* of
 //! facts, so the order and the repetition of callbacks do not matter. The set of due events only grows, so a published event never
-//! has to be taken back.
+//! has to be taken back. Refunds are published as the growth of one sum ([`reported_refunds`]).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
 use crate::gateways::money::Currency;
 use crate::gateways::payments::{Fact, FactKind, Normalised};
@@ -70,7 +71,7 @@ crate::text_enum! {
     }
 }
 
-/// An event that is due once for a payment, with the refund or dispute that it is about.
+/// An event that is due once for a payment, with the refund or dispute that it is about; all but [`Normalised::RefundProcessed`].
 pub type Due = (Normalised, String);
 
 impl State {
@@ -123,8 +124,7 @@ fn refunds(facts: &[Fact], kind: FactKind) -> BTreeMap<&str, i64> {
 fn refunded(facts: &[Fact]) -> i64 {
     let (made, failed) = (refunds(facts, FactKind::RefundProcessed), refunds(facts, FactKind::RefundFailed));
     let one_by_one: i64 = made.iter().filter(|(id, _)| !failed.contains_key(*id)).map(|(_, amount)| amount).sum();
-    let in_all = facts.iter().filter_map(|fact| fact.total).max().unwrap_or(0) - failed.values().sum::<i64>();
-    one_by_one.max(in_all).max(0)
+    one_by_one.max(in_all(facts) - failed.values().sum::<i64>()).max(0)
 }
 
 fn dispute(facts: &[Fact]) -> Option<Dispute> {
@@ -145,7 +145,7 @@ fn dispute(facts: &[Fact]) -> Option<Dispute> {
     disputes.into_values().max()
 }
 
-/// All events that the facts make due. More facts never make fewer events due.
+/// All events that the facts make due, except for refunds. More facts never make fewer events due.
 pub fn due(facts: &[Fact]) -> BTreeSet<Due> {
     let mut due = BTreeSet::new();
     for fact in facts {
@@ -160,12 +160,31 @@ pub fn due(facts: &[Fact]) -> BTreeSet<Due> {
             FactKind::DisputeUpdated | FactKind::DisputeWon | FactKind::DisputeLost => continue,
         };
     }
-    // A refund that is reported both individually and in a total can only be matched by its amount: for each amount, the larger
-    // count of the two applies.
-    for (amount, count) in counts(&refunds(facts, FactKind::RefundProcessed), &sums(facts)) {
-        due.extend((0..count).map(|number| (Normalised::RefundProcessed, format!("{amount} #{number}"))));
-    }
     due
+}
+
+/// The sum of the refunds that the facts report. `refund.processed` is published whenever it grows, with the amount of the growth, so
+/// the published amounts always add up to it.
+///
+/// A refund that is reported both individually and as part of a new total can only be matched by its amount: for each amount, the
+/// larger count of the two applies. Every fact then adds the amount of its own refund or nothing, in whatever order the facts arrive.
+///
+/// A total that does not say what is new in it cannot be matched. From the first of these on, the largest total is the least that
+/// was refunded, and what one fact adds depends on those before it.
+pub fn reported_refunds(facts: &[Fact]) -> i64 {
+    let in_parts: i64 = counts(&refunds(facts, FactKind::RefundProcessed), &sums(facts))
+        .into_iter()
+        .flat_map(|(amount, count)| iter::repeat_n(amount, count))
+        .sum();
+    match facts.iter().any(|fact| fact.total.is_some() && fact.amount.is_none()) {
+        true => in_parts.max(in_all(facts)),
+        false => in_parts,
+    }
+}
+
+/// The largest total of all refunds.
+fn in_all(facts: &[Fact]) -> i64 {
+    facts.iter().filter_map(|fact| fact.total).max().unwrap_or(0)
 }
 
 /// The amount that each new total of all refunds added, by total.

@@ -9,19 +9,26 @@ fn fact(kind: FactKind, reference: &str, amount: i64) -> Fact {
     Fact { reference: reference.to_owned(), amount: Some(amount), total, currency: "USD".parse().ok(), ..Fact::new(kind) }
 }
 
-/// Applies the facts one after the other, as `Entry::of` does; returns the final state and the published events.
-fn arrive(facts: &[Fact]) -> (State, Vec<Due>) {
-    let (mut known, mut published) = (Vec::new(), Vec::new());
+/// A total that does not say what is new in it.
+fn bare_total(total: i64) -> Fact {
+    Fact { amount: None, ..fact(FactKind::RefundedInAll, &total.to_string(), 0) }
+}
+
+/// Applies the facts one after the other, as `Entry::of` does; returns the final state, the published events, and the amounts of
+/// those of refunds.
+fn arrive(facts: &[Fact]) -> (State, Vec<Due>, Vec<i64>) {
+    let (mut known, mut published, mut amounts) = (Vec::new(), Vec::new(), Vec::new());
     for fact in facts {
-        let before = due(&known);
-        let settled = fact.clone().settled(&known);
-        known.push(settled);
-        let after = due(&known);
-        assert!(before.is_subset(&after), "what was due stays due");
+        let (before, refunds_before) = (due(&known), reported_refunds(&known));
+        known.push(fact.clone());
+        let (after, refunds) = (due(&known), reported_refunds(&known));
+        assert!(before.is_subset(&after) && refunds_before <= refunds, "what was due stays due");
         published.extend(after.difference(&before).cloned());
+        amounts.extend((refunds > refunds_before).then_some(refunds - refunds_before));
     }
     published.sort();
-    (State::of(&known), published)
+    amounts.sort_unstable();
+    (State::of(&known), published, amounts)
 }
 
 /// The callbacks of one payment: one or two attempts; refunds reported individually, as a total, or both; and a dispute.
@@ -50,6 +57,24 @@ fn story() -> impl Strategy<Value = Vec<Fact>> {
     })
 }
 
+/// The amounts of some refunds, and facts that report all of them: by name, as new totals or as bare totals, and any of the others
+/// besides.
+fn refunds_in_every_way() -> impl Strategy<Value = (Vec<i64>, Vec<Fact>)> {
+    let refunds = prop::collection::vec((1_i64..4).prop_map(|hundreds| hundreds * 100), 1..5);
+    refunds.prop_flat_map(|refunds| {
+        let sums: Vec<i64> = (1..=refunds.len()).map(|count| refunds[..count].iter().sum()).collect();
+        let named: Vec<_> =
+            (0..).zip(&refunds).map(|(index, amount): (i32, _)| fact(FactKind::RefundProcessed, &index.to_string(), *amount)).collect();
+        let new_totals: Vec<_> =
+            sums.iter().zip(&refunds).map(|(sum, amount)| fact(FactKind::RefundedInAll, &sum.to_string(), *amount)).collect();
+        let bare_totals: Vec<_> = sums.iter().map(|sum| bare_total(*sum)).collect();
+        let every = [named, new_totals, bare_totals];
+        let besides = prop::sample::subsequence(every.concat(), 0..=3 * refunds.len());
+        let arrivals = (0..3_usize, besides).prop_map(move |(complete, besides)| [every[complete].clone(), besides].concat());
+        (Just(refunds), arrivals.prop_shuffle())
+    })
+}
+
 fn shuffled_and_repeated() -> impl Strategy<Value = (Vec<Fact>, Vec<Fact>)> {
     story().prop_flat_map(|facts| {
         let twice: Vec<_> = facts.iter().chain(&facts).cloned().collect();
@@ -75,12 +100,15 @@ proptest! {
     }
 
     #[test]
-    fn sums_that_do_not_say_what_was_new_end_in_the_same_state_too(totals in prop::collection::vec(1_i64..1000, 1..6)) {
-        let without_amount = |total: &i64| Fact { amount: None, ..fact(FactKind::RefundedInAll, &total.to_string(), 0) };
-        let facts: Vec<_> = totals.iter().map(without_amount).collect();
-        let backwards: Vec<_> = facts.iter().rev().cloned().collect();
-        prop_assert_eq!(arrive(&facts).0, arrive(&backwards).0);
-        prop_assert_eq!(arrive(&facts).0.refunded, *totals.iter().max().unwrap());
+    fn published_refunds_add_up_to_what_was_refunded((refunds, arrivals) in refunds_in_every_way()) {
+        let (state, _, amounts) = arrive(&arrivals);
+        let sum = refunds.iter().sum::<i64>();
+        prop_assert_eq!((state.refunded, amounts.iter().sum()), (sum, sum));
+        if arrivals.iter().all(|fact| fact.amount.is_some()) {
+            let mut each = refunds;
+            each.sort_unstable();
+            prop_assert_eq!(amounts, each, "each refund has its event");
+        }
     }
 }
 
@@ -108,8 +136,23 @@ fn the_states_of_a_payment() {
 fn a_refund_told_twice_is_one_refund() {
     use FactKind::*;
     let facts = [fact(PaymentSucceeded, "", 1000), fact(RefundedInAll, "300", 300), fact(RefundProcessed, "a", 300)];
-    let (state, published) = arrive(&facts);
-    assert_eq!((state.refunded, published.len()), (300, 2));
-    let (state, published) = arrive(&[fact(RefundedInAll, "300", 300), fact(RefundedInAll, "600", 300)]);
-    assert_eq!((state.refunded, published.len()), (600, 2), "two refunds of one amount are two");
+    let (state, _, amounts) = arrive(&facts);
+    assert_eq!((state.refunded, amounts), (300, vec![300]));
+    let (state, _, amounts) = arrive(&[fact(RefundedInAll, "300", 300), fact(RefundedInAll, "600", 300)]);
+    assert_eq!((state.refunded, amounts), (600, vec![300, 300]), "two refunds of one amount are two");
+}
+
+#[test]
+fn what_totals_alone_publish_depends_on_the_order_and_adds_up() {
+    let named = |id: &str, amount| fact(FactKind::RefundProcessed, id, amount);
+    for (facts, published) in [
+        (vec![bare_total(300), bare_total(700)], vec![300, 400]),
+        (vec![bare_total(700), bare_total(300)], vec![700]),
+        (vec![bare_total(700), named("re_1", 300), named("re_2", 400)], vec![700]),
+        (vec![named("re_1", 300), bare_total(700), named("re_2", 400)], vec![300, 400]),
+        (vec![fact(FactKind::RefundedInAll, "700", 400), bare_total(300)], vec![300, 400]),
+    ] {
+        let (state, _, amounts) = arrive(&facts);
+        assert_eq!((state.refunded, amounts), (700, published), "{facts:?}");
+    }
 }

@@ -24,12 +24,15 @@ fn every_type_tells_its_fact_about_its_transaction() {
         ("payment_intent.payment_failed", intent.clone(), "pi_1", PaymentFailed, Some(1000)),
         ("payment_intent.canceled", intent.clone(), "pi_1", PaymentFailed, Some(1000)),
         ("payment_intent.processing", intent.clone(), "pi_1", PaymentPending, Some(1000)),
+        ("payment_intent.amount_capturable_updated", intent, "pi_1", PaymentPending, Some(1000)),
         ("charge.succeeded", charge.clone(), "pi_1", PaymentSucceeded, Some(1000)),
         ("charge.succeeded", lone, "ch_1", PaymentSucceeded, Some(1000)),
         ("charge.captured", charge.clone(), "pi_1", PaymentSucceeded, Some(1000)),
         ("charge.pending", charge.clone(), "pi_1", PaymentPending, Some(1000)),
-        ("charge.failed", charge, "pi_1", PaymentFailed, Some(1000)),
+        ("charge.failed", charge.clone(), "pi_1", PaymentFailed, Some(1000)),
+        ("charge.expired", charge, "pi_1", PaymentFailed, Some(1000)),
         ("checkout.session.completed", session("paid"), "pi_1", PaymentSucceeded, Some(1000)),
+        ("checkout.session.completed", session("no_payment_required"), "pi_1", PaymentSucceeded, Some(1000)),
         ("checkout.session.completed", session("unpaid"), "pi_1", PaymentPending, Some(1000)),
         ("checkout.session.async_payment_succeeded", session("paid"), "pi_1", PaymentSucceeded, Some(1000)),
         ("checkout.session.async_payment_failed", session("unpaid"), "pi_1", PaymentFailed, Some(1000)),
@@ -41,7 +44,9 @@ fn every_type_tells_its_fact_about_its_transaction() {
         ("refund.failed", refund("failed"), "pi_1", RefundFailed, Some(300)),
         ("charge.refund.updated", refund("canceled"), "pi_1", RefundFailed, Some(300)),
         ("charge.dispute.created", dispute("needs_response"), "pi_1", DisputeCreated, Some(1000)),
+        ("charge.dispute.updated", dispute("under_review"), "pi_1", DisputeUpdated, Some(1000)),
         ("charge.dispute.funds_withdrawn", dispute("needs_response"), "pi_1", DisputeUpdated, Some(1000)),
+        ("charge.dispute.funds_reinstated", dispute("won"), "pi_1", DisputeUpdated, Some(1000)),
         ("charge.dispute.closed", dispute("lost"), "pi_1", DisputeLost, Some(1000)),
         ("charge.dispute.closed", dispute("won"), "pi_1", DisputeWon, Some(1000)),
         ("setup_intent.succeeded", json!({ "id": "seti_1", "customer": "cus_1" }), "seti_1", SetupSucceeded, None),
@@ -92,6 +97,24 @@ fn orders_and_customers_are_read_from_what_the_shop_attached() {
     assert_eq!(update.facts[0].order, order.parse().ok());
     assert_eq!(update.facts[0].customer, "customer_01h455vb4pex5vsknk084sn02q".parse().ok());
     assert_eq!(update.payer.as_deref(), Some("cus_1"));
+}
+
+#[test]
+fn an_order_goes_by_any_of_its_names() {
+    let order = "order_01h455vb4pex5vsknk084sn02q";
+    for named in [
+        json!({ "metadata": { "order_id": order } }),
+        json!({ "metadata": { "order_uuid": "01890a5d-ac96-774b-bcce-b302099a8057" } }),
+        json!({ "metadata": { "order": order } }),
+        json!({ "client_reference_id": order }),
+        json!({ "metadata": { "order_id": order, "order": "another" }, "client_reference_id": "cart-7" }),
+    ] {
+        let mut object = json!({ "id": "pi_1", "amount": 1, "currency": "usd" });
+        object.as_object_mut().unwrap().extend(named.as_object().unwrap().clone());
+        assert_eq!(understood("payment_intent.succeeded", json!({ "object": object })).facts[0].order, order.parse().ok(), "{named}");
+    }
+    let unknown = json!({ "id": "pi_1", "amount": 1, "currency": "usd", "client_reference_id": "cart-7" });
+    assert_eq!(understood("payment_intent.succeeded", json!({ "object": unknown })).facts[0].order, None);
 }
 
 #[test]

@@ -1,0 +1,75 @@
+//! The resource of `docs/extensions.md`, as the page shows it.
+
+use super::events::{EventName, names};
+use super::fleet::Fleet;
+use super::fleet::fleets::FleetRecord;
+use super::kernel::ids::{DepotId, FleetId};
+use super::kernel::problem::{FieldErrors, Problem};
+use super::resources::{
+    Change, Filter, Instant, Line, Link, Meta, NumberIn, PublishesEvents, Record, RecordTransaction, Resource, Validated,
+};
+
+super::text_enum! {
+    /// Whether a depot accepts parcels.
+    pub enum DepotStatus, default Open {
+        /// The depot accepts parcels.
+        Open = "open",
+        /// The depot accepts no more parcels.
+        Closed = "closed",
+    }
+}
+
+super::fields! {
+    /// A depot.
+    pub struct Depot, body DepotBody {
+        /// The name.
+        name: Line<255>,
+        /// Whether the depot accepts parcels.
+        status: DepotStatus,
+        /// The fleet that serves the depot.
+        fleet_id as "fleet": Option<Link<FleetRecord>>,
+        /// Latitude in degrees.
+        latitude: Option<NumberIn<-90, 90>>,
+        /// Longitude in degrees.
+        longitude: Option<NumberIn<-180, 180>>,
+        /// Any data of the company.
+        meta: Meta,
+    }
+    read_only {
+        /// When the depot was closed.
+        closed_at: Option<Instant>,
+    }
+}
+
+impl Resource for Depot {
+    type Id = DepotId;
+    type State = Fleet;
+
+    const SINGULAR: &'static str = "depot";
+    const PLURAL: &'static str = "depots";
+    const FILTERS: &'static [Filter] = &[Filter::text_enum::<DepotStatus>("status"), Filter::id::<FleetId>("fleet").on("fleet_id")];
+    const SEARCH: &'static [&'static str] = &["name"];
+}
+
+impl PublishesEvents for Depot {
+    fn events(change: &Change<'_, Self>) -> Vec<EventName> {
+        vec![match change {
+            Change::Created(_) => names::DEPOT_CREATED,
+            Change::Updated(..) => names::DEPOT_UPDATED,
+            Change::Deleted(_) => names::DEPOT_DELETED,
+        }]
+    }
+}
+
+impl Validated for Depot {
+    async fn validate(transaction: &mut RecordTransaction<Fleet>, before: Option<&Record<Self>>, depot: &mut Self) -> Result<(), Problem> {
+        if depot.latitude.is_some() != depot.longitude.is_some() {
+            return Err(FieldErrors::one("longitude", "A place has a latitude and a longitude."));
+        }
+        depot.closed_at = match depot.status {
+            DepotStatus::Open => None,
+            DepotStatus::Closed => before.and_then(|before| before.fields.closed_at).or(Some(transaction.now)),
+        };
+        Ok(())
+    }
+}
