@@ -129,6 +129,22 @@ async fn a_delivery_called_off_in_flight_may_arrive_but_is_not_repeated() {
 }
 
 #[tokio::test]
+async fn a_delivery_called_off_in_flight_is_repeated_once_its_attempt_has_ended() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(500)]);
+    world.publish("order.created").await;
+    let claimed = world.state.webhooks.fan_out_and_claim(1).await.unwrap();
+    let path = |action: &str| format!("deliveries/{}/{action}", claimed[0].delivery);
+    let (cancel, replay) = (path("cancel"), path("replay"));
+    world.post(&cancel, json!({})).await.ok(200);
+    world.post(&replay, json!({})).await.refused(409, "delivery_open");
+    world.state.webhooks.send_and_record(claimed).await.unwrap();
+    world.post(&replay, json!({})).await.ok(201);
+    assert_eq!(world.deliver().await, 1);
+}
+
+#[tokio::test]
 async fn what_failed_since_a_time_is_counted_first_and_then_repeated() {
     let world = World::new().await;
     let (receiver, webhook) = world.subscriber("shop.test").await;

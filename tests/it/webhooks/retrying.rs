@@ -126,7 +126,15 @@ async fn a_deleted_webhook_gets_nothing_any_more() {
     world.publish("order.updated").await;
     world.pass(TimeDelta::minutes(5));
     assert_eq!(world.deliver().await, 0);
-    assert_eq!(world.last_delivery().await["status"], "cancelled", "its log can still be read");
+    let delivery = world.last_delivery().await;
+    assert_eq!(delivery["status"], "cancelled", "its log can still be read");
+
+    let replay = async |path: &str, body: Value| world.developers(Method::POST, &format!("{path}/replay"), body).await;
+    let (since, of) = (json!({ "since": "2026-05-21T00:00:00Z" }), |member: &str| delivery[member].as_str().unwrap().to_owned());
+    replay(&path, since).await.refused(404, "record_not_found");
+    replay(&format!("deliveries/{}", of("id")), json!({})).await.refused(404, "record_not_found");
+    assert_eq!(replay(&format!("events/{}", of("event_id")), json!({})).await.ok(201)["replay"]["count"], 0);
+    assert_eq!(world.deliver().await, 0, "nothing is repeated for it either");
 }
 
 #[tokio::test]
