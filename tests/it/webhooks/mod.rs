@@ -19,4 +19,5 @@ mod retrying;
 mod rotating;
 mod subscribing;
 mod targets;
+mod test_events;
 mod verifying;
