@@ -165,6 +165,7 @@ async fn repetitions_never_take_the_places_of_first_attempts() {
     while hanging() < 3 {
         tokio::task::yield_now().await;
     }
+    assert_eq!(world.count("select count(*) from in_flight").await, 3, "no more are claimed than there are permits");
     for count in 1..=10 {
         world.publish_about(Uuid::from_u128(7), "driver.online").await;
         prompt.waits_for(count).await;
