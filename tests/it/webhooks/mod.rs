@@ -4,6 +4,7 @@ mod cancelling;
 mod chains;
 mod crashes;
 mod delivering;
+mod delivery_log;
 mod direct_claims;
 mod endpoints;
 mod failing;
