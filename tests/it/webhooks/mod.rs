@@ -11,6 +11,7 @@ mod failing;
 mod fairness;
 mod faults;
 mod hanging_look_ups;
+mod health;
 mod neutral_replays;
 mod ordering;
 mod replay_keys;
