@@ -3,7 +3,10 @@
 
 use std::time::Instant;
 
+use portico::kernel::clock::{Clock, timestamp};
+
 use crate::figures::{Aim, Figures};
+use crate::support::database::Database;
 use crate::support::hub;
 use crate::support::sender;
 use crate::support::service::Service;
@@ -54,11 +57,14 @@ pub fn drain(service: Service, sink: &Sink, deliveries: usize) -> Drained {
     hub::publish(&service, deliveries / sink.urls.len());
     hub::fan_out(&service);
     sink.forget();
+    let begin = timestamp(Clock::System.now());
     let service = service.restart(&[]);
     sink.await_arrivals(deliveries);
     hub::await_recorded(&service);
     let ended = Instant::now();
     assert_eq!(sink.received().arrivals.len(), deliveries, "each delivery is sent once");
+    let logged = format!("select count(*) from attempts where started_at >= '{begin}' and status = 200");
+    assert_eq!(Database::of(&service).number(&logged), deliveries as i64, "every attempt is logged");
     let per_second = deliveries as f64 / ended.duration_since(sink.span().0).as_secs_f64();
     Drained { service, per_second }
 }

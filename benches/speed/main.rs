@@ -25,6 +25,7 @@ mod memory;
 mod order_list;
 mod pings;
 mod publish;
+mod queue;
 mod sign_in;
 mod support;
 mod timing;
@@ -50,6 +51,7 @@ enum Bench {
     Latency,
     FanOut,
     Backlog,
+    Queue,
     Hang,
     Pings,
     Memory,
@@ -71,6 +73,7 @@ impl Bench {
             Self::Latency => latency::measure(figures),
             Self::FanOut => fan_out::measure(figures),
             Self::Backlog => backlog::measure(figures),
+            Self::Queue => queue::measure(figures),
             Self::Hang => hang::measure(figures),
             Self::Pings => pings::measure(figures),
             Self::Memory => memory::measure(figures),

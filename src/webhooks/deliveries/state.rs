@@ -18,13 +18,6 @@ crate::text_enum! {
     }
 }
 
-impl State {
-    /// Whether the delivery can still change: it is not delivered, failed or cancelled.
-    pub fn is_open(self) -> bool {
-        matches!(self, Self::Pending | Self::Retrying)
-    }
-}
-
 /// How the endpoint responded to one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::webhooks) enum Verdict {

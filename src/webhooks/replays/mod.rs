@@ -65,7 +65,8 @@ impl Webhooks {
         Ok(Once::created(shown))
     }
 
-    /// Replays a closed delivery.
+    /// Replays a closed delivery, unless its subscription is deleted. A delivery that was cancelled with an attempt in flight is open
+    /// until this attempt has ended.
     async fn replay_delivery(&self, company: CompanyId, id: DeliveryId, key: Option<Key>) -> Result<Once<Shown<Delivery>>, Problem> {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         let now = transaction.now;
@@ -73,8 +74,10 @@ impl Webhooks {
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), again.uuid()).await? {
             return Ok(Once::repeated(transaction.show::<Delivery>(before.made.into()).await?));
         }
-        let before = transaction.show::<Delivery>(id).await?;
-        if before.record.fields.state.is_open() {
+        let subscription = transaction.show::<Delivery>(id).await?.record.fields.subscription_id;
+        let deleted = || Problem::new(ProblemCode::RecordNotFound).detail("The webhook of the delivery was deleted.");
+        transaction.lock_shared::<Subscription>(subscription).await?.ok_or_else(deleted)?;
+        if queries::is_open(transaction.conn(), id).await? {
             return Err(ProblemCode::DeliveryOpen.into());
         }
         if !queries::repeat_delivery(transaction.conn(), id, again, now).await? {

@@ -153,6 +153,16 @@ pub(in crate::webhooks) async fn stop_replays(
     Ok(())
 }
 
+/// Whether the delivery is still waiting or in flight, cancelled or not.
+pub(super) async fn is_open(conn: &mut PgConnection, id: DeliveryId) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select exists (select from waiting where id = $1) or exists (select from in_flight where id = $1) as "is_open!""#,
+        id.uuid(),
+    )
+    .fetch_one(conn)
+    .await
+}
+
 /// Creates the replay `again` of a closed delivery, if its event is still kept. Returns whether it is.
 pub(super) async fn repeat_delivery(
     conn: &mut PgConnection,

@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
+use reqwest::Method;
 use serde_json::json;
 
 use crate::support::World;
@@ -151,5 +152,19 @@ async fn no_device_survives_a_parallel_closure() {
         assert!(registered.iter().all(|answer| [200, 401].contains(&answer.status)), "{registered:?}");
         assert_eq!(here.count("select count(*) from devices").await, 0);
         here.pass(TimeDelta::minutes(2));
+    }
+}
+
+#[tokio::test]
+async fn an_event_published_at_one_instance_wakes_the_worker_of_another() {
+    let here = World::with(&[("webhooks.poll_interval", "1h")]).await;
+    let (receiver, _) = here.subscriber("shop.test").await;
+    let there = here.another_instance();
+    there.state.webhooks.start_worker(&there.lifecycle);
+    let event = json!({ "event": "order.created", "data": here.state.developers.catalogue.find("order.created").unwrap().sample });
+    // The first one may be found when the worker starts.
+    for count in 1..=4 {
+        here.developers(Method::POST, "events", event.clone()).await.ok(201);
+        receiver.waits_for(count).await;
     }
 }

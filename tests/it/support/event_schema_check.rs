@@ -1,8 +1,11 @@
 //! Checks at the end of every story that the events of its world match the catalogue.
 
+use std::collections::BTreeMap;
 use std::thread;
 
+use jsonschema::Validator;
 use portico::events::Catalogue;
+use portico::kernel::json_schema;
 use serde_json::Value;
 use sqlx::{ConnectOptions, PgConnection, PgPool};
 
@@ -17,7 +20,8 @@ impl Drop for World {
         // The story's own runtime is shutting down and cannot be blocked on here.
         let looked = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(emitted(&pool)).iter().for_each(|body| check(&catalogue, body));
+            let mut schemas = BodySchemas::default();
+            runtime.block_on(emitted(&pool)).iter().for_each(|body| check(&catalogue, &mut schemas, body));
         });
         if looked.join().is_err() {
             panic!("the story emitted an event that the catalogue does not describe");
@@ -35,12 +39,19 @@ async fn bodies(conn: &mut PgConnection) -> Vec<Vec<u8>> {
     sqlx::query_scalar("select body from events").fetch_all(conn).await.unwrap()
 }
 
-/// Asserts that the event matches its schema and has no fields that the schema does not define.
-fn check(catalogue: &Catalogue, body: &[u8]) {
+/// The schemas of whole bodies, by event name, as they are served; compiled on first use.
+type BodySchemas = BTreeMap<String, Validator>;
+
+/// Asserts that the event matches its schema, its envelope included, and that its `data` has no fields that the schema does not
+/// define.
+fn check(catalogue: &Catalogue, schemas: &mut BodySchemas, body: &[u8]) {
     let body: Value = serde_json::from_slice(body).unwrap();
     let name = body["event"].as_str().unwrap();
     let event_type = catalogue.find(name).unwrap_or_else(|| panic!("{name} is not in the catalogue"));
-    event_type.check(&body["data"]).unwrap_or_else(|unfit| panic!("{name} does not fit its schema: {unfit}\n{body:#}"));
+    let schema = schemas.entry(name.to_owned()).or_insert_with(|| json_schema::validator(&event_type.schema()).unwrap());
+    json_schema::check(schema, &body).unwrap_or_else(|unfit| panic!("{name} does not fit its schema: {unfit}\n{body:#}"));
+    let members: Vec<_> = body.as_object().unwrap().keys().collect();
+    assert_eq!(members, ["id", "api_version", "event", "created_at", "data"], "{name}");
     let documented = event_type.data_schema["properties"].as_object();
     for member in body["data"].as_object().unwrap().keys() {
         assert!(documented.is_none_or(|documented| documented.contains_key(member)), "{name} has an undocumented member {member}");

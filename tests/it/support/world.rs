@@ -85,12 +85,21 @@ impl World {
 
     /// A world on a database of the story's own, which has every migration.
     pub async fn on(database: &str, changes: &[(&str, &str)]) -> Self {
+        Self::begin(database, changes, Resolver::fixed()).await
+    }
+
+    /// A world with a resolver of the story's own.
+    pub async fn resolving_by(resolver: Resolver) -> Self {
+        Self::begin(&databases::fresh().await, &[], resolver).await
+    }
+
+    async fn begin(database: &str, changes: &[(&str, &str)], resolver: Resolver) -> Self {
         let clock = Clock::standing_at(DateTime::from_timestamp(BEGINNING, 0).unwrap());
         let application_key = ApplicationKey::generate().expose_secret().to_owned();
         let pool = PgPool::connect(database).await.unwrap();
         let tenant = Tenant::create(&pool, clock.now()).await;
         pool.close().await;
-        Self::start(database, changes, clock, Resolver::fixed(), application_key, tenant)
+        Self::start(database, changes, clock, resolver, application_key, tenant)
     }
 
     /// Another instance of this service, with the same database, settings, clock, names and keys, but its own memory. It also

@@ -85,6 +85,29 @@ async fn who_lost_the_lease_changes_nothing() {
 }
 
 #[tokio::test]
+async fn who_lost_the_lease_does_not_end_the_newer_attempt() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(200), Reply::status(500)]);
+    world.publish("order.created").await;
+    world.state.webhooks.fan_out().await.unwrap();
+    let slow = world.state.webhooks.claim(1).await.unwrap().pop().unwrap();
+    let slow = world.state.webhooks.send(slow).await;
+    world.pass(TimeDelta::seconds(60));
+    world.state.webhooks.reclaim().await.unwrap();
+    let newer = world.state.webhooks.claim(1).await.unwrap();
+    world.state.webhooks.record(&[slow]).await.unwrap();
+    assert_eq!(world.count("select count(*) from in_flight where attempts = 2").await, 1, "the second attempt is still in flight");
+    assert_eq!(world.count("select sum(in_flight) from endpoints").await, 1);
+    assert_eq!(world.last_delivery().await["attempts"].as_array().unwrap().len(), 1, "only the interrupted attempt is in the log");
+
+    world.state.webhooks.send_and_record(newer).await.unwrap();
+    let delivery = world.last_delivery().await;
+    assert_eq!((&delivery["status"], &delivery["attempt_count"]), (&json!("retrying"), &json!(2)));
+    assert_eq!((&delivery["attempts"][0]["error"], last_attempt(&delivery)), (&json!("interrupted"), (Some(500), None)));
+}
+
+#[tokio::test]
 async fn recording_twice_records_once() {
     let world = World::new().await;
     let (_receiver, _) = world.subscriber("shop.test").await;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use axum::http::Version;
 use chrono::TimeDelta;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use crate::support::World;
@@ -14,7 +14,7 @@ use crate::support::receiver::{Receiver, Reply};
 use crate::support::subscribers::{last_attempt, will_be_retried_after};
 
 /// Delivers one event to one endpoint that responds with `reply`, with a timeout of one second.
-async fn answered_with(reply: Reply) -> (World, serde_json::Value) {
+async fn answered_with(reply: Reply) -> (World, Value) {
     let world = World::new().await;
     let receiver = world.endpoint("shop.test").await;
     world.subscribe(&receiver, json!({ "timeout": 1 })).await;
@@ -33,21 +33,31 @@ async fn no_answer_by_the_deadline_is_a_failure() {
     assert_eq!(delivery["status"], "retrying");
 }
 
+/// Delivers one event to an endpoint that never accepts a connection, so the TLS handshake does not begin.
+async fn not_accepted_with(timeout: u32) -> Value {
+    let world = World::new().await;
+    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
+    let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://shop.test:{}/", mute.local_addr().unwrap().port());
+    world.developers(Method::POST, "webhooks", json!({ "url": url, "timeout": timeout })).await.ok(201);
+    world.publish("order.created").await;
+    assert_eq!(world.deliver().await, 1);
+    world.last_delivery().await
+}
+
+#[tokio::test]
+async fn a_connection_that_is_not_made_within_five_seconds_is_a_failure() {
+    let delivery = not_accepted_with(15).await;
+    will_be_retried_after(&delivery, "connect");
+    assert!((5000..10_000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()), "{delivery}");
+}
+
 #[tokio::test]
 async fn the_deadline_covers_the_beginning_of_the_connection_and_the_headers() {
     let (_, delivery) = answered_with(Reply::TrickleEarly).await;
     assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
 
-    let world = World::new().await;
-    world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
-    // Connections to it are never accepted, so the TLS handshake does not begin.
-    let mute = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("https://shop.test:{}/", mute.local_addr().unwrap().port());
-    world.developers(Method::POST, "webhooks", json!({ "url": url, "timeout": 1 })).await.ok(201);
-    world.publish("order.created").await;
-    world.deliver().await;
-    let delivery = world.last_delivery().await;
-    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
+    will_be_retried_after(&not_accepted_with(1).await, "timeout");
 }
 
 #[tokio::test]
@@ -162,6 +172,12 @@ async fn interim_answers_are_waited_out_until_the_deadline() {
     assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), None)));
     let (_, delivery) = answered_with(Reply::Interim(None)).await;
     assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
+}
+
+#[tokio::test]
+async fn switching_protocols_is_a_failure() {
+    let (_, delivery) = answered_with(Reply::status(101)).await;
+    assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (Some(101), None)));
 }
 
 #[tokio::test]

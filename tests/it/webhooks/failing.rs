@@ -1,4 +1,4 @@
-//! The health of an endpoint, and the notices to operators about failing endpoints: decisions, section 7, Delivery.
+//! The notices to operators about failing endpoints: decisions, section 7, Delivery.
 
 use chrono::TimeDelta;
 use futures::future::join_all;
@@ -63,6 +63,8 @@ async fn operators_are_notified_at_50_70_and_90_percent_of_five_days_and_at_the_
     world.operator("ada@example.com").await;
     world.operator("grace@example.com").await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
+    let listener = world.endpoint("listener.test").await;
+    world.subscribe(&listener, json!({ "events": ["webhook.*"] })).await;
     world.fail_after(&receiver, 0).await;
     world.fail_after(&receiver, 59).await;
     assert_eq!((world.notices().await.len(), world.messages().len()), (0, 0));
@@ -84,6 +86,9 @@ async fn operators_are_notified_at_50_70_and_90_percent_of_five_days_and_at_the_
     assert_eq!(world.count("select count(*) from waiting").await, 0, "waiting deliveries are cancelled");
     world.look().await;
     assert_eq!(world.notices().await.len(), 4, "each notice is given once, whichever instance checks");
+    world.deliver().await;
+    let arrived: Vec<_> = listener.received().iter().map(|post| post.header("x-service-event").to_owned()).collect();
+    assert_eq!(arrived, ["webhook.failing", "webhook.failing", "webhook.failing", "webhook.disabled"]);
 
     let url = receiver.url();
     let expected: Vec<_> = ["was disabled", "is failing", "is failing", "is failing"]
@@ -161,41 +166,6 @@ async fn a_failing_webhook_that_listens_for_such_notices_goes_round_in_no_circle
     }
     let names: Vec<_> = world.notices().await.into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["webhook.disabled", "webhook.failing", "webhook.failing", "webhook.failing"]);
-}
-
-#[tokio::test]
-async fn a_webhook_shows_how_its_endpoint_is_doing() {
-    let world = World::new().await;
-    let (receiver, webhook) = world.subscriber("shop.test").await;
-    let none = json!({
-        "attempts": 0, "success_rate": null, "p50_ms": null, "p95_ms": null, "last_success_at": null, "last_failure_at": null,
-        "failing_since": null, "consecutive_failures": 0, "circuit": "closed",
-    });
-    assert_eq!(world.webhook(&webhook).await["health"], none);
-    for _ in 0..3 {
-        world.publish("order.created").await;
-        world.deliver().await;
-    }
-    world.pass(TimeDelta::minutes(1));
-    receiver.will([Reply::status(500)]);
-    world.publish("order.created").await;
-    world.deliver().await;
-    let health = world.webhook(&webhook).await["health"].take();
-    assert_eq!((&health["attempts"], &health["success_rate"]), (&json!(4), &json!(0.75)));
-    assert_eq!(health["last_success_at"], "2026-05-21T10:15:00.000+00:00");
-    assert_eq!((&health["failing_since"], &health["last_failure_at"]), (&json!("2026-05-21T10:16:00.000+00:00"), &health["failing_since"]));
-    assert_eq!((&health["consecutive_failures"], &health["circuit"]), (&json!(1), &json!("closed")));
-    assert!(health["p50_ms"].is_number() && health["p95_ms"].as_f64() >= health["p50_ms"].as_f64());
-
-    receiver.will(std::iter::repeat_n(Reply::status(500), 30));
-    for _ in 0..30 {
-        world.publish("order.created").await;
-        world.deliver().await;
-    }
-    assert_eq!(world.webhook(&webhook).await["health"]["circuit"], "open");
-    world.pass(TimeDelta::hours(1));
-    assert_eq!(world.webhook(&webhook).await["health"]["circuit"], "half_open");
-    assert_eq!(world.get("webhooks").await["webhooks"][0].get("health"), None, "lists do not contain the health");
 }
 
 #[tokio::test]

@@ -165,6 +165,7 @@ async fn repetitions_never_take_the_places_of_first_attempts() {
     while hanging() < 3 {
         tokio::task::yield_now().await;
     }
+    assert_eq!(world.count("select count(*) from in_flight").await, 3, "no more are claimed than there are permits");
     for count in 1..=10 {
         world.publish_about(Uuid::from_u128(7), "driver.online").await;
         prompt.waits_for(count).await;
@@ -190,6 +191,36 @@ async fn an_endpoint_with_any_backlog_takes_no_more_of_a_claim_than_its_turn() {
     let claimed = world.state.webhooks.claim(20).await.unwrap();
     let served: BTreeSet<_> = claimed.iter().map(|claimed| claimed.subscription.to_string()).collect();
     assert_eq!((claimed.len(), served.len()), (20, 10), "every endpoint has one delivery before any has two");
+}
+
+#[tokio::test]
+async fn endpoints_that_are_held_back_hide_nobody_however_many_they_are() {
+    // More than one claim examines.
+    const HELD_BACK: usize = 250;
+    let world = World::with(&[("webhooks.poll_interval", "10ms")]).await;
+    // With a rate limit, fan-out leaves its deliveries to be claimed.
+    let paced = json!({ "events": ["driver.online"], "rate_limit": 100 });
+    let (first, held_back, last) =
+        (world.endpoint("first.test").await, world.endpoint("open.test").await, world.endpoint("last.test").await);
+    // Claims go through the endpoints by id, which begins with the time.
+    world.subscribe(&first, paced.clone()).await;
+    world.pass(TimeDelta::seconds(1));
+    for _ in 0..HELD_BACK {
+        world.subscribe(&held_back, json!({ "events": ["order.created"] })).await;
+    }
+    world.pass(TimeDelta::seconds(1));
+    world.subscribe(&last, paced).await;
+    publish_many(&world, 1).await;
+    let circuits = sqlx::query("update endpoints set open_until = $1 where subscription_id in (select subscription_id from waiting)");
+    let opened = circuits.bind(world.clock.now() + TimeDelta::seconds(30)).execute(&world.pool).await.unwrap();
+    assert_eq!(opened.rows_affected(), HELD_BACK as u64);
+    world.state.webhooks.start_worker(&world.lifecycle);
+    for count in 1..=3 {
+        world.publish("driver.online").await;
+        first.waits_for(count).await;
+        last.waits_for(count).await;
+    }
+    assert_eq!(held_back.count(), 0);
 }
 
 #[tokio::test]

@@ -9,8 +9,13 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::join_all;
 use portico::webhooks::Resolver;
+use reqwest::Method;
+use serde_json::json;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
+
+use crate::support::World;
+use crate::support::subscribers::will_be_retried_after;
 
 const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(93, 184, 216, 34));
 
@@ -31,6 +36,11 @@ impl BlockedResolver {
         let is_released = self.is_released.lock().unwrap_or_else(PoisonError::into_inner);
         drop(self.released.wait_while(is_released, |is_released| !*is_released).unwrap_or_else(PoisonError::into_inner));
         Ok(vec![ADDRESS])
+    }
+
+    /// Blocks look-ups again.
+    fn block(&self) {
+        *self.is_released.lock().unwrap_or_else(PoisonError::into_inner) = false;
     }
 
     /// Lets all look-ups return, including those that are already blocked.
@@ -68,4 +78,19 @@ async fn concurrent_look_ups_of_a_name_share_one_call_of_the_resolver() {
     // A result is not cached after the look-up: the address may have changed.
     names.look_up("shop.test").await.unwrap();
     assert_eq!(RESOLVER.calls.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn the_deadline_of_a_delivery_covers_a_look_up_that_hangs() {
+    static RESOLVER: BlockedResolver = BlockedResolver::new();
+    let world = World::resolving_by(Resolver::blocking(|_| RESOLVER.resolve())).await;
+    // Registering a webhook looks its name up.
+    RESOLVER.release();
+    let webhook = json!({ "url": "https://shop.test/", "timeout": 1 });
+    world.developers(Method::POST, "webhooks", webhook).await.ok(201);
+    RESOLVER.block();
+    world.publish("order.created").await;
+    assert_eq!(world.deliver().await, 1);
+    RESOLVER.release();
+    will_be_retried_after(&world.last_delivery().await, "timeout");
 }

@@ -79,3 +79,28 @@ async fn a_key_stands_for_one_replay_for_a_day() {
     world.state.webhooks.maintain_partitions().await.unwrap();
     assert_eq!(world.count("select count(*) from replay_keys").await, 0);
 }
+
+#[tokio::test]
+async fn a_replay_that_is_asked_for_badly_is_refused_and_nothing_is_stored() {
+    let world = World::new().await;
+    let (_, routes) = failed(&world).await;
+    let bad_keys = [json!(""), json!("k".repeat(256)), json!("two\nlines"), json!(7), json!(["click"])];
+    for (path, body, _) in &routes {
+        let mut bad: Vec<_> = bad_keys.iter().map(|key| ("idempotency_key", key.clone())).collect();
+        bad.push(("once", json!("click")));
+        if !path.starts_with("deliveries") {
+            bad.extend([("dry_run", json!("yes")), ("dry_run", json!(1)), ("dry_run", json!(null))]);
+        }
+        if path.starts_with("webhooks") {
+            bad.extend([("since", json!(5)), ("since", json!(null)), ("status", json!("open"))]);
+        }
+        for (member, value) in bad {
+            let mut body = body.clone();
+            body[member] = value.clone();
+            let refused = world.developers(Method::POST, path, body).await.refused(422, "body_invalid");
+            assert!(refused["fields"].get(member).is_some(), "{path} {member} {value}: {refused}");
+        }
+    }
+    let stored = "select (select count(*) from replays) + (select count(*) from replay_keys) + (select count(*) from waiting)";
+    assert_eq!(world.count(stored).await, 0);
+}

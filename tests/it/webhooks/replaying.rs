@@ -1,6 +1,6 @@
 //! Replaying and cancelling: decisions, section 7, Routes beside the five.
 
-use chrono::{DateTime, TimeDelta};
+use chrono::TimeDelta;
 use futures::future::join_all;
 use portico::companies::Scope;
 use reqwest::Method;
@@ -93,6 +93,7 @@ async fn what_is_still_open_or_not_there_is_not_repeated() {
     {
         world.post(&format!("webhooks/{webhook}/replay"), bad).await.refused(422, "body_invalid");
     }
+    assert_eq!(world.count("select (select count(*) from replays) + (select count(*) from waiting)").await, 1, "only the open delivery");
 }
 
 #[tokio::test]
@@ -126,6 +127,22 @@ async fn a_delivery_called_off_in_flight_may_arrive_but_is_not_repeated() {
     assert_eq!((&delivery["status"], delivery["attempts"].as_array().unwrap().len()), (&json!("cancelled"), 1));
     world.pass(TimeDelta::hours(12));
     assert_eq!(world.deliver().await, 0);
+}
+
+#[tokio::test]
+async fn a_delivery_called_off_in_flight_is_repeated_once_its_attempt_has_ended() {
+    let world = World::new().await;
+    let (receiver, _) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(500)]);
+    world.publish("order.created").await;
+    let claimed = world.state.webhooks.fan_out_and_claim(1).await.unwrap();
+    let path = |action: &str| format!("deliveries/{}/{action}", claimed[0].delivery);
+    let (cancel, replay) = (path("cancel"), path("replay"));
+    world.post(&cancel, json!({})).await.ok(200);
+    world.post(&replay, json!({})).await.refused(409, "delivery_open");
+    world.state.webhooks.send_and_record(claimed).await.unwrap();
+    world.post(&replay, json!({})).await.ok(201);
+    assert_eq!(world.deliver().await, 1);
 }
 
 #[tokio::test]
@@ -248,6 +265,21 @@ async fn disabling_a_webhook_ends_its_replay() {
 }
 
 #[tokio::test]
+async fn what_failed_is_repeated_to_a_webhook_that_is_disabled_already() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    world.fail(&receiver, "order.created").await;
+    let path = format!("webhooks/{}", id(&webhook));
+    world.post(&format!("{path}/disable"), json!({})).await.ok(200);
+    let since = json!({ "since": "2026-05-21T00:00:00Z" });
+    let replay = id(&world.post(&format!("{path}/replay"), since).await.ok(202)["replay"]).to_owned();
+    assert_eq!(world.deliver().await, 1);
+    assert_eq!(made(&world, &replay).await, (1, true));
+    assert_eq!(world.last_delivery().await["status"], "delivered");
+    assert_eq!(world.get(&path).await["webhook"]["status"], "disabled");
+}
+
+#[tokio::test]
 async fn one_event_is_repeated_to_everybody_who_wants_it_and_does_not_wait_for_it() {
     let world = World::new().await;
     let (first, _) = world.subscriber("first.test").await;
@@ -269,57 +301,4 @@ async fn one_event_is_repeated_to_everybody_who_wants_it_and_does_not_wait_for_i
     let arrived = |receiver: &Receiver| receiver.received().len();
     assert_eq!((arrived(&first), arrived(&later), arrived(&other), arrived(&disabled)), (2, 1, 0, 0));
     assert_eq!(later.received()[0].header("webhook-id"), event.to_string());
-}
-
-#[tokio::test]
-async fn the_log_is_narrowed_and_searched_within_one_webhook() {
-    let world = World::new().await;
-    let (receiver, webhook) = world.subscriber("shop.test").await;
-    receiver.will([Reply::status(500)]);
-    let mut ids = Vec::new();
-    for (event, note) in [("order.created", "ünïcode ☂"), ("order.updated", "100% wool"), ("driver.online", "100 wool")] {
-        let mut body = json!({ "event": event, "data": world.state.developers.catalogue.find(event).unwrap().sample });
-        body["data"]["meta"]["note"] = json!(note);
-        ids.push(world.post("events", body).await.ok(201)["event"]["id"].take());
-        world.deliver().await;
-        world.pass(TimeDelta::minutes(1));
-    }
-    let webhook = id(&webhook);
-    let found = async |query: &str| -> Vec<Value> {
-        let list = world.get(&format!("deliveries?sort=created_at&{query}")).await;
-        list["deliveries"].as_array().unwrap().iter().map(|delivery| delivery["event_id"].clone()).collect()
-    };
-    assert_eq!(found(&format!("webhook={webhook}&status=delivered")).await, ids[1..]);
-    assert_eq!(found("status=retrying").await, ids[..1]);
-    assert_eq!(found("event=driver.online").await, ids[2..]);
-    assert_eq!(found(&format!("event_id={}", ids[1].as_str().unwrap())).await, ids[1..2]);
-    assert_eq!(found("created_after=2026-05-21T10:15:30Z&created_before=2026-05-21T10:16:30Z").await, ids[1..2]);
-    assert_eq!(found(&format!("webhook={webhook}&query=%C3%BCn%C3%AFCODE+%E2%98%82")).await, ids[..1]);
-    assert_eq!(found(&format!("webhook={webhook}&query=100%25+wool")).await, ids[1..2]);
-    assert_eq!(found(&format!("webhook={webhook}&query=wool&event=driver.online")).await, ids[2..]);
-    world.developers(Method::GET, "deliveries?query=wool", json!({})).await.refused(422, "parameter_invalid");
-    let waiting = world.get("deliveries?status=retrying").await["deliveries"][0].take();
-    let due = DateTime::parse_from_rfc3339(waiting["next_attempt_at"].as_str().unwrap()).unwrap();
-    assert!(due > world.clock.now());
-}
-
-#[tokio::test]
-async fn a_search_goes_on_where_a_page_of_it_ended() {
-    let world = World::new().await;
-    let (_receiver, webhook) = world.subscriber("shop.test").await;
-    let needle = world.publish("order.updated").await;
-    world.deliver().await;
-    world.pass(TimeDelta::seconds(1));
-    world.publish("order.created").await;
-    world.deliver().await;
-    let many = "insert into deliveries (id, company_id, subscription_id, event_id, event, state, attempts, created_at, closed_at)
-                select gen_random_uuid(), company_id, subscription_id, event_id, event, state, attempts, created_at, closed_at
-                from deliveries, generate_series(1, 6000) where event = 'order.created'";
-    sqlx::query(many).execute(&world.pool).await.unwrap();
-    let path = format!("deliveries?webhook={}&query=Ring+three", id(&webhook));
-    let first = world.get(&path).await;
-    assert_eq!(first["deliveries"], json!([]), "not among the first records that the search reads");
-    let next = first["meta"]["next"].as_str().unwrap();
-    let second = world.get(&format!("{path}&after={next}")).await;
-    assert_eq!((&second["deliveries"][0]["event_id"], &second["meta"]["next"]), (&json!(needle), &json!(null)));
 }

@@ -27,6 +27,12 @@ async fn days(world: &World) -> i64 {
     world.count("select count(*) from pg_inherits where inhparent = 'events'::regclass and inhrelid <> 'events_default'::regclass").await
 }
 
+/// The number of partitions of the story's first day.
+async fn tables_of_the_first_day(world: &World) -> i64 {
+    let tables = "select count(*) from pg_class where relname in ('events_20260521', 'deliveries_20260521', 'attempts_20260521')";
+    world.count(tables).await
+}
+
 #[tokio::test]
 async fn what_is_older_than_thirty_days_is_forgotten_with_its_day() {
     let world = World::new().await;
@@ -45,9 +51,11 @@ async fn what_is_older_than_thirty_days_is_forgotten_with_its_day() {
     world.pass(TimeDelta::days(10));
     maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [2, 2, 2], "its day ended less than thirty days ago");
+    assert_eq!(tables_of_the_first_day(&world).await, 3);
     world.pass(TimeDelta::days(1));
     maintain_partitions(&world).await;
     assert_eq!(kept(&world).await, [1, 1, 1]);
+    assert_eq!(tables_of_the_first_day(&world).await, 0, "its partitions are dropped, not emptied");
     assert_eq!(world.last_delivery().await["event"], "order.updated");
 }
 

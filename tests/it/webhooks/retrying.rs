@@ -39,6 +39,25 @@ async fn a_failed_delivery_is_retried_after_5_30_120_and_480_minutes_and_then_fa
 }
 
 #[tokio::test]
+async fn the_wait_is_counted_from_the_end_of_the_attempt() {
+    let world = World::new().await;
+    let receiver = world.endpoint("shop.test").await;
+    world.subscribe(&receiver, json!({ "timeout": 1 })).await;
+    receiver.will([Reply::Silence]);
+    world.publish("order.created").await;
+    let claimed = world.state.webhooks.fan_out_and_claim(1).await.unwrap().pop().unwrap();
+    let ten_seconds_pass = async {
+        receiver.waits_for(1).await;
+        world.pass(TimeDelta::seconds(10));
+    };
+    let (attempt, ()) = tokio::join!(world.state.webhooks.send(claimed), ten_seconds_pass);
+    world.state.webhooks.record(&[attempt]).await.unwrap();
+    let delivery = world.last_delivery().await;
+    assert_eq!(delivery["attempts"][0]["started_at"], "2026-05-21T10:15:00.000+00:00");
+    assert_eq!(delivery["next_attempt_at"], "2026-05-21T10:20:10.000+00:00");
+}
+
+#[tokio::test]
 async fn a_retry_that_succeeds_ends_it() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
@@ -126,7 +145,15 @@ async fn a_deleted_webhook_gets_nothing_any_more() {
     world.publish("order.updated").await;
     world.pass(TimeDelta::minutes(5));
     assert_eq!(world.deliver().await, 0);
-    assert_eq!(world.last_delivery().await["status"], "cancelled", "its log can still be read");
+    let delivery = world.last_delivery().await;
+    assert_eq!(delivery["status"], "cancelled", "its log can still be read");
+
+    let replay = async |path: &str, body: Value| world.developers(Method::POST, &format!("{path}/replay"), body).await;
+    let (since, of) = (json!({ "since": "2026-05-21T00:00:00Z" }), |member: &str| delivery[member].as_str().unwrap().to_owned());
+    replay(&path, since).await.refused(404, "record_not_found");
+    replay(&format!("deliveries/{}", of("id")), json!({})).await.refused(404, "record_not_found");
+    assert_eq!(replay(&format!("events/{}", of("event_id")), json!({})).await.ok(201)["replay"]["count"], 0);
+    assert_eq!(world.deliver().await, 0, "nothing is repeated for it either");
 }
 
 #[tokio::test]

@@ -1,0 +1,61 @@
+//! The health of an endpoint: decisions, section 7, Delivery.
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::receiver::Reply;
+
+async fn health_of(world: &World, webhook: &Value) -> Value {
+    world.get(&format!("webhooks/{}", webhook["id"].as_str().unwrap())).await["webhook"]["health"].take()
+}
+
+#[tokio::test]
+async fn a_webhook_shows_how_its_endpoint_is_doing() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    let health = async || health_of(&world, &webhook).await;
+    let none = json!({
+        "attempts": 0, "success_rate": null, "p50_ms": null, "p95_ms": null, "last_success_at": null, "last_failure_at": null,
+        "failing_since": null, "consecutive_failures": 0, "circuit": "closed",
+    });
+    assert_eq!(health().await, none);
+    for _ in 0..3 {
+        world.publish("order.created").await;
+        world.deliver().await;
+    }
+    world.pass(TimeDelta::minutes(1));
+    receiver.will([Reply::status(500)]);
+    world.publish("order.created").await;
+    world.deliver().await;
+    let now = health().await;
+    assert_eq!((&now["attempts"], &now["success_rate"]), (&json!(4), &json!(0.75)));
+    assert_eq!(now["last_success_at"], "2026-05-21T10:15:00.000+00:00");
+    assert_eq!((&now["failing_since"], &now["last_failure_at"]), (&json!("2026-05-21T10:16:00.000+00:00"), &now["failing_since"]));
+    assert_eq!((&now["consecutive_failures"], &now["circuit"]), (&json!(1), &json!("closed")));
+
+    receiver.will(std::iter::repeat_n(Reply::status(500), 30));
+    for _ in 0..30 {
+        world.publish("order.created").await;
+        world.deliver().await;
+    }
+    assert_eq!(health().await["circuit"], "open");
+    world.pass(TimeDelta::hours(1));
+    assert_eq!(health().await["circuit"], "half_open");
+    assert_eq!(world.get("webhooks").await["webhooks"][0].get("health"), None, "lists do not contain the health");
+}
+
+#[tokio::test]
+async fn half_of_the_attempts_were_no_slower_than_p50_and_95_percent_no_slower_than_p95() {
+    let world = World::new().await;
+    let (_receiver, webhook) = world.subscriber("shop.test").await;
+    world.publish_many(20).await;
+    assert_eq!(world.deliver().await, 20);
+    // 10 ms, 20 ms and so on to 200 ms.
+    let durations = "update attempts set duration_ms = place * 10
+                     from (select id, row_number() over () as place from attempts) as numbered where attempts.id = numbered.id";
+    sqlx::query(durations).execute(&world.pool).await.unwrap();
+    let health = health_of(&world, &webhook).await;
+    // Interpolated between the neighbouring values: 100 and 110, and 190 and 200.
+    assert_eq!((&health["attempts"], &health["p50_ms"], &health["p95_ms"]), (&json!(20), &json!(105.0), &json!(191.0)));
+}
