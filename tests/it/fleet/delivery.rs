@@ -102,7 +102,7 @@ async fn every_event_of_the_order_is_whole(world: &World, order: &Value, driver:
     for (name, body) in &events {
         last = serde_json::from_slice::<Value>(body).unwrap()["data"].take();
         assert_eq!(last["payload"], json!({ "pickup": "1 Mill Lane", "dropoff": "2 High Street" }));
-        let assigned = json!({ "id": driver["id"], "name": "Ada", "phone": "+12015550123" });
+        let assigned = json!({ "id": driver["id"], "uuid": driver["uuid"], "name": "Ada", "phone": "+12015550123" });
         assert_eq!(last["driver_assigned"], if name == "order.created" { Value::Null } else { assigned }, "{name}");
     }
     assert!(events.len() > 5);

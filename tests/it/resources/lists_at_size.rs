@@ -3,9 +3,10 @@
 //! one.
 
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 use sqlx::{AssertSqlSafe, PgPool};
 
+use crate::resources::every_resource::filters::rare;
 use crate::resources::every_resource::{Resource, of_every_resource_with};
 use crate::support::World;
 use crate::support::fleet::id;
@@ -32,9 +33,6 @@ const WITHOUT: &[(&str, &str, &[&str])] = &[
     ("storefront", "texts", &["store", "number", "number_range", "country", "status", "refusal", "rule"]),
     ("storefront", "sign-ins", &["store", "customer", "method", "identity", "outcome", "address"]),
 ];
-
-/// The parameters of every list.
-const EVERYWHERE: [&str; 6] = ["limit", "after", "sort", "query", "created_after", "created_before"];
 
 /// So many records that a full scan costs more than an index lookup.
 const RECORDS: i32 = 5000;
@@ -81,28 +79,13 @@ fn is_found_by_index(plan: &str, value: &str) -> bool {
     plan.contains("Index") && !plan.lines().any(|line| line.contains("Filter") && line.contains(value))
 }
 
-/// A valid value of the parameter that no record has.
-fn rare(parameter: &Value, record: &Value) -> String {
-    let schema = &parameter["schema"];
-    let taken = &record[parameter["name"].as_str().unwrap()];
-    let expected = parameter["description"].as_str().unwrap();
-    match schema["enum"].as_array() {
-        Some(words) => words.iter().find(|word| *word != taken).unwrap().as_str().unwrap().to_owned(),
-        None if expected.ends_with("a number.") => "4711".to_owned(),
-        None if expected.ends_with("true or false.") => (taken != &json!(true)).to_string(),
-        None => NOBODY.to_owned(),
-    }
-}
-
 async fn every_filter_has_an_index(resource: &Resource<'_>) {
     let (world, pool) = (resource.world, &resource.world.pool);
-    let document = world.request(Method::GET, "/openapi.json").send().await.ok(200);
-    let parameters = document["paths"][format!("/{}", resource.name())]["get"]["parameters"].as_array().unwrap().clone();
     let without = WITHOUT.iter().find(|(namespace, plural, _)| (*namespace, *plural) == (resource.namespace, resource.plural));
     let without = without.map_or(&[][..], |(_, _, names)| names);
-    let filters: Vec<_> = parameters.iter().filter(|parameter| !EVERYWHERE.contains(&parameter["name"].as_str().unwrap())).collect();
+    let filters = resource.filters().await;
     assert!(without.iter().all(|name| filters.iter().any(|filter| filter["name"] == *name)), "{without:?}");
-    let indexed: Vec<_> = filters.into_iter().filter(|filter| !without.contains(&filter["name"].as_str().unwrap())).collect();
+    let indexed: Vec<_> = filters.iter().filter(|filter| !without.contains(&filter["name"].as_str().unwrap())).collect();
     if indexed.is_empty() {
         return;
     }

@@ -8,6 +8,8 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::Request;
 use portico::app::AppState;
+use portico::kernel::client_address::TrustedProxies;
+use portico::kernel::middleware;
 use portico::resources::Extension;
 use portico::{fields, fleet, resources, text_enum};
 use serde_json::{Value, json};
@@ -75,6 +77,7 @@ async fn the_page_adds_a_resource_from_the_table_to_the_routes() {
     sqlx::raw_sql(AssertSqlSafe(block("sql"))).execute(&world.pool).await.unwrap();
     let extension = Extension::<AppState>::new("fleet").editable::<depots::Depot>();
     let router = Router::new().nest(&extension.path(), extension.into_router()).with_state(world.state.clone());
+    let router = middleware::layer(router, TrustedProxies::default());
     let north = world.create("fleets", json!({ "name": "North" })).await;
     sqlx::raw_sql("delete from outbox; delete from events").execute(&world.pool).await.unwrap();
     let depots = Depots { world, router };

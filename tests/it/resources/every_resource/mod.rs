@@ -3,6 +3,7 @@
 
 mod bodies;
 mod examples;
+pub mod filters;
 mod parameters;
 mod reach;
 mod versions;
@@ -39,6 +40,11 @@ impl Resource<'_> {
             let made = self.ask(Method::POST, "", Some(&body)).await.ok(201);
             return made.as_object().unwrap().values().next().unwrap().clone();
         }
+        self.newest().await
+    }
+
+    /// The newest record.
+    async fn newest(&self) -> Value {
         let list = self.ask(Method::GET, "?limit=1", None).await.ok(200);
         list[self.plural.replace('-', "_")][0].clone()
     }
