@@ -41,7 +41,7 @@ pub(in crate::storefront) enum TextRefusal {
     Pumping { texted: i64, used: i64 },
     #[error("The entered text is not a phone number.")]
     NumberInvalid,
-    #[error("The number is a fixed line, a premium-rate number or of another kind that is not texted.")]
+    #[error("The number is a fixed line, a premium-rate number or of another kind that cannot receive texts.")]
     LineNotForTexts,
     #[error("The store does not send texts to the country of the number.")]
     CountryNotServed,
