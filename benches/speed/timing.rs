@@ -1,5 +1,6 @@
 //! Timing attacks: two hundred known identities compared with as many unknown ones, alternating on one connection, by rank
-//! (Mann–Whitney). A difference that occurs by chance once in a million runs would be a leak.
+//! (Mann–Whitney). A difference that occurs by chance once in a million runs would be a leak. The known ones at `login` are of three
+//! kinds: accounts with a password, accounts without one, and closed accounts.
 //!
 //! A planted difference of a quarter of the time shows that the test can detect a leak.
 
@@ -12,16 +13,27 @@ use serde_json::json;
 use crate::figures::{Aim, Figures};
 use crate::support::calls::{Caller, request};
 use crate::support::customers;
+use crate::support::database::Database;
 use crate::support::service::Service;
 
 const SAMPLES: usize = 200;
+/// The number of the first customer of each kind.
+const WITH_PASSWORD: usize = 0;
+const WITHOUT_PASSWORD: usize = SAMPLES;
+const CLOSED: usize = 2 * SAMPLES;
 /// The number of standard deviations that chance exceeds, on either side, once in a million runs.
 const LEAK: f64 = 4.89;
 
 pub fn measure(figures: &mut Figures) {
     let service = Service::start(&[]);
     let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(19_456, 2, 1, None).unwrap());
-    customers::insert(&service, SAMPLES, Some(&argon2.hash_password(b"correct horse battery").unwrap().to_string()));
+    customers::insert(&service, 3 * SAMPLES, Some(&argon2.hash_password(b"correct horse battery").unwrap().to_string()));
+    let change = |change: &str, first: usize| {
+        let emails: Vec<_> = (first..first + SAMPLES).map(|number| format!("'{}'", customers::email(number))).collect();
+        Database::of(&service).execute(&format!("update customers set {change} where email in ({})", emails.join(", ")));
+    };
+    change("password_hash = null", WITHOUT_PASSWORD);
+    change("closed_at = now()", CLOSED);
     let key = service.store_key();
 
     // Each identity is used once, because a known attempt is counted and takes another code path. Both kinds have names of the same
@@ -35,14 +47,21 @@ pub fn measure(figures: &mut Figures) {
         (request("POST", "/storefront/v1/customers/verify-code", &[("authorization", &key)], &body), 422)
     };
     let mut caller = Caller::connect(service.address);
-    let known = |number| login(customers::email(number));
-    let (known, unknown) = in_turns(&mut caller, known, |number| login(format!("nobodyas{number}@example.com")));
+    let mut logins = |first: usize| {
+        let known = |number| login(customers::email(first + number));
+        in_turns(&mut caller, known, |number| login(format!("nobodyas{}@example.com", first + number)))
+    };
+    let (known, unknown) = logins(WITH_PASSWORD);
     let planted = median(&unknown) / 4;
     let later: Vec<_> = unknown.iter().map(|time| *time + planted).collect();
     judge(figures, "timing of login", &known, &unknown);
     let seen = deviations(&known, &later).abs();
     figures.show("timing of login, planted", seen, Aim::AtLeast(LEAK), &format!("{planted:?} longer for unknown identities"));
     assert!(seen > LEAK, "the test does not detect a difference of {planted:?}");
+    let (known, unknown) = logins(WITHOUT_PASSWORD);
+    judge(figures, "timing of login without a password", &known, &unknown);
+    let (known, unknown) = logins(CLOSED);
+    judge(figures, "timing of login to a closed account", &known, &unknown);
 
     let known = |number| verify(customers::email(number));
     let (known, unknown) = in_turns(&mut caller, known, |number| verify(format!("nobodyas{number}@example.com")));

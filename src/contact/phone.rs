@@ -15,10 +15,10 @@ pub struct InvalidPhoneNumber;
 /// The kind of line behind a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// The line can receive texts.
-    Mobile,
-    /// A fixed, toll-free, premium, personal (+44 70…), pager, voicemail, satellite or other line that cannot receive texts, or where
-    /// texts cost too much.
+    /// A mobile or internet (VoIP) line, which may receive texts.
+    ForTexts,
+    /// A line that receives no texts (fixed, toll-free, pager, voicemail, access number of a company, satellite), or one whose owner may
+    /// earn on what is sent to it (premium-rate, shared-cost, personal such as +44 70…).
     NotForTexts,
 }
 
@@ -41,14 +41,23 @@ impl PhoneNumber {
 
     /// The kind of the line.
     pub fn line(&self) -> Line {
-        let parsed = self.parsed();
         // Numbers without a country (satellite, international networks) have no ISO region.
-        let of_a_country = self.country().is_some();
-        match parsed.get_type() {
-            PhoneNumberType::Mobile | PhoneNumberType::FixedLineOrMobile if of_a_country => Line::Mobile,
+        if self.country().is_none() {
+            return Line::NotForTexts;
+        }
+        match self.parsed().get_type() {
+            // Many VoIP numbers receive texts. Where one does not, the provider says so.
+            PhoneNumberType::Mobile | PhoneNumberType::FixedLineOrMobile | PhoneNumberType::VoIP => Line::ForTexts,
             // In a few countries, numbers of unknown type receive texts.
-            PhoneNumberType::Unknown if of_a_country => Line::Mobile,
-            _ => Line::NotForTexts,
+            PhoneNumberType::Unknown => Line::ForTexts,
+            PhoneNumberType::FixedLine
+            | PhoneNumberType::TollFree
+            | PhoneNumberType::PremiumRate
+            | PhoneNumberType::SharedCost
+            | PhoneNumberType::PersonalNumber
+            | PhoneNumberType::Pager
+            | PhoneNumberType::UAN
+            | PhoneNumberType::VoiceMail => Line::NotForTexts,
         }
     }
 
@@ -145,17 +154,31 @@ mod tests {
     }
 
     #[test]
-    fn texts_go_to_mobiles_only() {
+    fn texts_go_to_mobile_and_internet_lines_only() {
         let line = |text| PhoneNumber::parse(text).unwrap().line();
         for mobile in
             ["+12015550123", "+447400123456", "+2250701234567", "+393123456789", "+4915112345678", "+33612345678", "+5511961234567"]
         {
-            assert_eq!(line(mobile), Line::Mobile, "{mobile}");
+            assert_eq!(line(mobile), Line::ForTexts, "{mobile}");
         }
-        // Fixed, toll-free, premium rate, fixed with a leading zero, satellite, international toll-free, and personal (as costly as
-        // premium).
-        for other in ["+442079460018", "+18002345678", "+19002345678", "+390612345678", "+881612345678", "+80012345678", "+447012345678"] {
-            assert_eq!(line(other), Line::NotForTexts, "{other}");
+        for internet in ["+33912345678", "+445612345678", "+815012345678", "+827012345678"] {
+            assert_eq!(line(internet), Line::ForTexts, "{internet}");
+        }
+        for (other, kind) in [
+            ("+442079460018", "fixed"),
+            ("+390612345678", "fixed, with a leading zero"),
+            ("+18002345678", "toll-free"),
+            ("+80012345678", "international toll-free"),
+            ("+19002345678", "premium rate"),
+            ("+448431234567", "shared cost"),
+            ("+447012345678", "personal"),
+            ("+447640123456", "pager"),
+            ("+41860123456789", "voicemail"),
+            ("+445512345678", "access number of a company"),
+            ("+881612345678", "satellite"),
+            ("+883510012345", "internet, of no country"),
+        ] {
+            assert_eq!(line(other), Line::NotForTexts, "{other} ({kind})");
         }
     }
 

@@ -1,6 +1,7 @@
 //! The commands for operators, and the messages at start-up.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use futures::future::join_all;
 use portico::companies::Scope;
@@ -72,6 +73,24 @@ async fn customer_export_prints_everything_that_is_kept_of_one_customer() {
     assert!(!exported.contains("argon2") && !exported.contains("bob@") && !exported.contains(token(&login).split_once('|').unwrap().1));
     let nobody = portico(&["customer", "export", "customer_01h455vb4pex5vsknk084sn02q"], &database).output().await.unwrap();
     assert!(!nobody.status.success() && String::from_utf8_lossy(&nobody.stderr).contains("there is no customer"));
+}
+
+#[tokio::test]
+async fn a_running_service_deletes_expired_data_and_erases_closed_accounts() {
+    let world = World::new().await;
+    world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
+    let body = json!({ "identity": EMAIL, "password": "wrong password" });
+    world.storefront("customers/login").json(&body).send().await.refused(401, "credentials_invalid");
+    // The other process has the system's clock.
+    let ages =
+        ["update sign_ins set created_at = now() - interval '91 days'", "update customers set closed_at = now() - interval '31 days'"];
+    for age in ages {
+        sqlx::query(age).execute(&world.pool).await.unwrap();
+    }
+    let _service = Service::start(&[("database.url", world.database.as_str())]).await;
+    let left = "select (select count(*) from sign_ins) + (select count(*) from customers where erased_at is null or email is not null)";
+    let cleaned = async { while world.count(left).await > 0 {} };
+    tokio::time::timeout(Duration::from_secs(30), cleaned).await.expect("the service cleans up when it starts");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use futures::future::join;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::customers::{EMAIL, PHONE, token, wrong};
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, token, wrong};
 use crate::support::identity_provider::{APP, IdentityProvider, claims_of_b, rsa, with};
 
 const OTHER: &str = "+12025550199";
@@ -36,6 +36,37 @@ async fn a_lost_claim_is_removed_at_once_and_published_as_an_update() {
     world.storefront("customers/verify-phone-number").token(&ada).json(&code).send().await.ok(200);
     assert_eq!(me(&world, &mallory).await["phone"], Value::Null);
     assert_eq!(world.count(updated).await, 2);
+}
+
+#[tokio::test]
+async fn a_later_claim_changes_nothing_for_the_owner() {
+    for (contact, method, others) in [
+        (PHONE, "sms", ["eve1@example.com", "eve2@example.com", "eve3@example.com"]),
+        (EMAIL, "email", ["+12025550101", "+12025550102", "+12025550103"]),
+    ] {
+        let world = World::new().await;
+        let owner = world.register_with(contact, json!({ "password": PASSWORD })).await;
+        let before = me(&world, &owner).await;
+        let field = if contact == PHONE { "phone" } else { "email" };
+        for other in others {
+            world.register_with(other, json!({ field: contact, "password": "password of another" })).await;
+        }
+        let listing = "select count(*) from customers where phone = '+12015550123' or email = 'ada@example.com'";
+        assert_eq!(world.count(listing).await, 4, "each of them lists {contact}");
+
+        let login = |password: &str| {
+            let body = json!({ "identity": contact, "password": password });
+            world.storefront("customers/login").json(&body).send()
+        };
+        assert_eq!(login(PASSWORD).await.ok(200)["customer"]["id"], before["id"]);
+        login("password of another").await.refused(401, "credentials_invalid");
+        world.pass(TimeDelta::minutes(2));
+        let sent = world.storefront("customers/login-with-sms").json(&json!({ "identity": contact })).send().await.ok(200);
+        assert_eq!((&sent["method"], world.messages()[0].to.as_str()), (&json!(method), contact));
+        let by_code = world.verify(contact, world.last_code()).await.ok(200);
+        assert_eq!(by_code["customer"]["id"], before["id"]);
+        assert_eq!(me(&world, &owner).await, before);
+    }
 }
 
 #[tokio::test]

@@ -257,6 +257,15 @@ async fn a_code_works_for_its_purpose_only() {
 }
 
 #[tokio::test]
+async fn a_purpose_in_the_request_changes_nothing() {
+    let world = registered().await;
+    let body = json!({ "identity": PHONE, "code": world.sign_in_code(PHONE).await, "purpose": "close_account" });
+    world.storefront("customers/verify-code").json(&body).send().await.ok(200);
+    let body = json!({ "name": "Bob", "identity": EMAIL, "code": world.creation_code(EMAIL).await, "purpose": "sign_in" });
+    world.storefront("customers").json(&body).send().await.ok(201);
+}
+
+#[tokio::test]
 async fn a_code_works_in_its_store_only() {
     let world = World::new().await;
     let code = world.creation_code(EMAIL).await;

@@ -42,6 +42,18 @@ async fn a_device_is_removed_by_its_id() {
 }
 
 #[tokio::test]
+async fn every_platform_and_a_long_token_are_accepted() {
+    let world = World::new().await;
+    let ada = token(&world.register(EMAIL).await);
+    for (platform, token) in [("ios", "apns"), ("android", "fcm"), ("web", "x"), ("Web", &"é".repeat(4096))] {
+        let body = json!({ "platform": platform, "token": token });
+        world.storefront("customers/register-device").token(&ada).json(&body).send().await.ok(200);
+    }
+    assert_eq!(world.count("select count(*) from devices").await, 4);
+    assert_eq!(world.count("select count(*) from devices where platform = 'web'").await, 2);
+}
+
+#[tokio::test]
 async fn bad_devices_are_refused_by_member() {
     let world = World::new().await;
     let ada = token(&world.register(EMAIL).await);

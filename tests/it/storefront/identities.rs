@@ -37,7 +37,8 @@ async fn every_spelling_of_a_number_is_one_identity_and_one_limit() {
     for (spelling, left) in NUMBERS.iter().zip([4, 3, 2, 1]) {
         assert_eq!(world.open_account(spelling, &wrong(&code)).await.refused(422, "code_invalid")["attempts_left"], left);
     }
-    let login = world.open_account(NUMBERS[5], &code).await.ok(201);
+    let body = json!({ "name": "Ada", "identity": NUMBERS[5], "code": code, "password": PASSWORD });
+    let login = world.storefront("customers").json(&body).send().await.ok(201);
     assert_eq!(login["customer"]["phone"], PHONE);
     let bob = token(&world.register("bob@example.com").await);
     world.pass(TimeDelta::minutes(2));
@@ -49,6 +50,12 @@ async fn every_spelling_of_a_number_is_one_identity_and_one_limit() {
     }
     assert_eq!(world.count("select count(*) from texts where status = 'sent'").await, 2);
     assert_eq!(world.verify(NUMBERS[2], world.last_code()).await.ok(200)["customer"]["id"], login["customer"]["id"]);
+    for spelling in NUMBERS.iter().cycle().take(10) {
+        let body = json!({ "identity": spelling, "password": "wrong password" });
+        world.storefront("customers/login").json(&body).send().await.refused(401, "credentials_invalid");
+    }
+    let body = json!({ "identity": PHONE, "password": PASSWORD });
+    world.storefront("customers/login").json(&body).send().await.refused(429, "password_attempts_exceeded");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
+use crate::support::card_provider::CardProvider;
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, token};
 
 async fn list(world: &World, path: &str) -> Value {
@@ -65,6 +66,8 @@ async fn a_store_deleted_during_requests_is_closed_at_once() {
 #[tokio::test]
 async fn the_guard_pauses_a_store_with_unused_codes_and_an_operator_ends_the_pause() {
     let world = World::new().await;
+    world.register(EMAIL).await;
+    sqlx::query("update customers set phone = $1, phone_verified_at = now()").bind(PHONE).execute(&world.pool).await.unwrap();
     let ask = |number: u32| {
         // Different ranges, because the guard's third rule is not tested here.
         let body = json!({ "mode": "sms", "identity": format!("+1201{}0123", 200 + number) });
@@ -73,6 +76,9 @@ async fn the_guard_pauses_a_store_with_unused_codes_and_an_operator_ends_the_pau
     for number in 0..50 {
         ask(number).await.ok(200);
     }
+    // The text that makes the guard pause the store becomes a mail where there is a proven address.
+    let sent = world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
+    assert_eq!((&sent["method"], world.messages()[0].to.as_str()), (&json!("email"), EMAIL));
     ask(50).await.refused(423, "texts_paused");
     let store = list(&world, "stores").await["stores"][0].clone();
     assert_eq!(store["texts_paused"], true);
@@ -134,6 +140,17 @@ async fn an_operator_pauses_a_stores_texts_with_a_reason_and_mails_go_on() {
 async fn a_stores_limits_are_its_own() {
     let world = World::new().await;
     let path = format!("/storefront/int/v1/stores/{}", world.store);
+    let store = list(&world, &format!("stores/{}", world.store)).await["store"].clone();
+    for (limit, default) in [
+        ("text_countries", json!([])),
+        ("seconds_between_texts", json!(30)),
+        ("texts_per_number_and_hour", json!(6)),
+        ("texts_per_number_and_day", json!(12)),
+        ("numbers_per_range", json!(20)),
+        ("texts_per_day", json!(1_000)),
+    ] {
+        assert_eq!(store[limit], default, "{limit}");
+    }
     let limits = json!({ "text_countries": ["GB"], "seconds_between_texts": 0, "texts_per_day": 1 });
     world.api(Method::PUT, &path).json(&limits).send().await.ok(200);
     let ask = |number: &str| {
@@ -167,6 +184,14 @@ async fn the_conversion_of_each_range_is_known() {
     let ranges = list(&world, "texts/conversion").await["ranges"].clone();
     assert_eq!(ranges[0], json!({ "country": "GB", "number_range": "+44740012", "texted": 1, "used": 0, "conversion": 0.0 }));
     assert_eq!(ranges[1], json!({ "country": "US", "number_range": "+1201555", "texted": 2, "used": 1, "conversion": 0.5 }));
+    // It is the company's own, and that of the last 24 hours.
+    let (_, other) = world.another_company(&[Scope::Read]).await;
+    let conversion = || world.request(Method::GET, "/storefront/int/v1/texts/conversion");
+    assert_eq!(conversion().key(&other).send().await.ok(200)["ranges"], json!([]));
+    world.pass(TimeDelta::days(1) - TimeDelta::seconds(1));
+    assert_eq!(conversion().key(&world.api_key).send().await.ok(200)["ranges"], ranges);
+    world.pass(TimeDelta::seconds(1));
+    assert_eq!(conversion().key(&world.api_key).send().await.ok(200)["ranges"], json!([]));
 }
 
 #[tokio::test]
@@ -294,7 +319,8 @@ async fn operators_find_customers() {
 
 #[tokio::test]
 async fn an_export_is_complete_and_contains_no_credentials() {
-    let world = World::new().await;
+    let cards = CardProvider::start().await;
+    let world = cards.world(&[]).await;
     let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
     let ada = token(&login);
     let device = json!({ "platform": "ios", "token": "apns" });
@@ -302,6 +328,7 @@ async fn an_export_is_complete_and_contains_no_credentials() {
     world.storefront("customers/request-phone-verification").token(&ada).json(&json!({ "phone": PHONE })).send().await.ok(200);
     let code = json!({ "code": world.last_code() });
     world.storefront("customers/verify-phone-number").token(&ada).json(&code).send().await.ok(200);
+    let card = world.storefront("customers/card-setup-intent").token(&ada).send().await.ok(200);
     // One refused attempt with her address, and one with an address that is not hers.
     for identity in [EMAIL, "bob@example.com"] {
         let body = json!({ "identity": identity, "password": "wrong password" });
@@ -316,8 +343,14 @@ async fn an_export_is_complete_and_contains_no_credentials() {
     assert_eq!(outcomes, ["signed_in", "credentials_invalid"]);
     assert_eq!((&exported["texts"][0]["number"], &exported["texts"][0]["status"]), (&json!(PHONE), &json!("sent")));
     assert_eq!(exported["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(exported["card_customers"][0]["provider_id"], card["customerId"]);
     let text = exported.to_string();
-    assert!(!text.contains("argon2") && !text.contains("digest") && !text.contains(ada.split_once('|').unwrap().1));
+    assert!(
+        !text.contains("argon2")
+            && !text.contains("digest")
+            && !text.contains("idempotency_key")
+            && !text.contains(ada.split_once('|').unwrap().1)
+    );
     let nobody: CustomerId = "customer_01h455vb4pex5vsknk084sn02q".parse().unwrap();
     assert!(export(nobody).await.is_none());
 }

@@ -39,7 +39,8 @@ async fn numbers_that_cannot_receive_a_text_are_refused() {
         verification(text).await.refused(422, "number_invalid");
         sign_in(text).await.refused(422, "number_invalid");
     }
-    // fixed, toll-free, premium, satellite, international toll-free and premium, a pager, a fixed line with a leading zero
+    // fixed, toll-free, premium, satellite, international toll-free and premium, a pager, voicemail, an access number of a company, a
+    // fixed line with a leading zero
     for number in [
         "+442079460018",
         "+18002345678",
@@ -48,6 +49,8 @@ async fn numbers_that_cannot_receive_a_text_are_refused() {
         "+80012345678",
         "+979123456789",
         "+447640123456",
+        "+41860123456789",
+        "+445512345678",
         "+390612345678",
     ] {
         ask(&world, number).await.refused(422, "number_unreachable");
@@ -57,6 +60,9 @@ async fn numbers_that_cannot_receive_a_text_are_refused() {
     assert_eq!(world.messages().len(), 1, "only the message of the registration");
     ask(&world, "+225 07 01 23 45 67").await.ok(200);
     assert_eq!(world.messages()[0].to, "+2250701234567");
+    // An internet line may receive texts.
+    ask(&world, "+33 9 12 34 56 78").await.ok(200);
+    assert_eq!(world.messages()[0].to, "+33912345678");
 }
 
 #[tokio::test]

@@ -52,3 +52,21 @@ pub async fn migrate(url: &str) {
     shipped.make_indexes().await.unwrap();
     pool.close().await;
 }
+
+/// The values of every column of every table: the name of the column (`table.column`) and its values as text, bytes in hex.
+pub async fn dump(pool: &PgPool) -> Vec<(String, String)> {
+    let columns: Vec<(String, String)> = sqlx::query_as(
+        "select relname::text, attname::text from pg_class join pg_attribute on attrelid = pg_class.oid
+         where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition and attnum > 0 and not attisdropped",
+    )
+    .fetch_all(pool)
+    .await
+    .unwrap();
+    assert!(columns.len() > 100);
+    let mut dump = Vec::new();
+    for (table, column) in columns {
+        let sql = format!("select coalesce(string_agg(distinct {column}::text, ' '), '') from {table}");
+        dump.push((format!("{table}.{column}"), sqlx::query_scalar(AssertSqlSafe(sql)).fetch_one(pool).await.unwrap()));
+    }
+    dump
+}
