@@ -214,7 +214,8 @@ async fn orders_are_found_by_what_they_are_known_by() {
     let world = World::new().await;
     let driver = world.driver("Ada").await;
     let customer = CustomerId::from(Uuid::from_u128(1));
-    let first = world.order(json!({ "internal_id": "A-7", "driver": id(&driver), "type": "parcel" })).await;
+    let first =
+        world.order(json!({ "internal_id": "A-7", "driver": id(&driver), "type": "parcel", "payload": { "pickup": "Harbour 3" } })).await;
     world.pass(TimeDelta::seconds(1));
     let second = world.order(json!({ "customer": customer, "payload": { "dropoff": "Baker Street" } })).await;
     to(&world, &first, "dispatched").await.ok(200);
@@ -225,6 +226,7 @@ async fn orders_are_found_by_what_they_are_known_by() {
         ("type=parcel".to_owned(), &first),
         ("internal_id=A-7".to_owned(), &first),
         ("query=a-7".to_owned(), &first),
+        ("query=harbour".to_owned(), &first),
         (format!("tracking_number={number}"), &first),
         (format!("query={}", number.to_lowercase()), &first),
         ("status=created".to_owned(), &second),

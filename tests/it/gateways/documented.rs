@@ -77,6 +77,10 @@ async fn razorpay() {
         })
         .collect();
     assert_eq!(paid["history"], json!(history));
+    for (words, count) in [("PAY_1", 1), ("pay_2", 0)] {
+        let found = world.ledger(Method::GET, &format!("payments?query={words}")).send().await.ok(200);
+        assert_eq!(found["payments"].as_array().unwrap().len(), count, "{words}");
+    }
 }
 
 #[tokio::test]

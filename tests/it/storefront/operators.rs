@@ -310,6 +310,11 @@ async fn operators_find_customers() {
     world.register("bob@example.com").await;
     assert_eq!(list(&world, "customers").await["customers"].as_array().unwrap().len(), 2);
     assert_eq!(list(&world, "customers?query=ada@").await["customers"][0]["id"], ada["customer"]["id"]);
+    let eve = world.register(PHONE).await;
+    for found in [format!("phone={}", PHONE.replace('+', "%2B")), format!("query={}", &PHONE[4..])] {
+        let found = list(&world, &format!("customers?{found}")).await;
+        assert_eq!(found["customers"].as_array().unwrap().iter().map(|found| &found["id"]).collect::<Vec<_>>(), [&eve["customer"]["id"]]);
+    }
     let found = list(&world, &format!("customers/{}", ada["customer"]["uuid"].as_str().unwrap())).await;
     assert_eq!(found["customer"]["email"], EMAIL);
     let (_, other) = world.another_company(&[Scope::Admin]).await;

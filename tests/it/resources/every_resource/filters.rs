@@ -12,14 +12,14 @@ use crate::support::routes::NOBODY;
 
 /// Parameters without a value of their name in the record of this test.
 const UNSET: &[(&str, &str, &[&str])] = &[
-    // Shown as `driver_assigned` and `payload`; `tests/it/fleet/orders.rs` finds orders by them.
+    // Shown in `driver_assigned` and `payload`; `tests/it/fleet/orders.rs` finds orders by them.
     ("fleet", "orders", &["driver", "query in pickup", "query in dropoff"]),
-    // Shown as `gateway_transaction_id`, which is a filter too.
+    // Shown as `gateway_transaction_id`; `tests/it/gateways/documented.rs` finds a payment by it.
     ("ledger", "payments", &["query in transaction_id"]),
-    // Not shown; `tests/it/webhooks/replaying.rs` finds deliveries of one webhook.
+    // Not shown; `tests/it/webhooks/delivery_log.rs` finds the deliveries of one webhook, `replaying.rs` its replays.
     ("developers", "deliveries", &["webhook", "subscription"]),
     ("developers", "replays", &["webhook"]),
-    // Null here: the customer registered by mail, and the text was sent.
+    // Null here: the customer registered by mail, and the text was sent. `tests/it/storefront` finds customers and texts by them.
     ("storefront", "customers", &["phone", "query in phone"]),
     ("storefront", "texts", &["refusal", "rule"]),
     // Optional fields of declared records, which all have one implementation.
