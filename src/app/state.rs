@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::declared::{Declared, InvalidDeclaration};
 use crate::developers::Developers;
 use crate::events::{Catalogue, CommitNotifier, NameTaken};
-use crate::fleet::Fleet;
+use crate::fleet::{Fleet, Positions};
 use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
@@ -55,6 +55,8 @@ app_state! {
     pub realtime: Realtime,
     /// The fleet.
     pub fleet: Fleet,
+    /// The positions of drivers and vehicles.
+    pub positions: Positions,
     /// Callbacks from payment gateways.
     pub gateways: Gateways,
     /// The extensions declared in files.
@@ -170,12 +172,14 @@ impl AppState {
             card: Card::new(&config.providers.card)?,
             settings: config.storefront.clone(),
         });
+        let fleet = Fleet { pool: pool.clone(), clock: clock.clone() };
         Ok(Self(Arc::new(StateParts {
             developers: Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue, notifier, config.streams, &lifecycle),
             companies,
             storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
-            fleet: Fleet { pool: pool.clone(), clock: clock.clone() },
+            positions: Positions::new(&fleet, &lifecycle),
+            fleet,
             gateways,
             declared,
             webhooks,

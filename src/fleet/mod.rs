@@ -34,6 +34,8 @@ use crate::fleet::vehicles::Vehicle;
 use crate::kernel::clock::Clock;
 use crate::resources::{Extension, Operation, ResourceState};
 
+pub use location::Positions;
+
 /// The state of the fleet's routes.
 #[derive(Clone, Debug)]
 pub struct Fleet {
@@ -57,6 +59,7 @@ impl ResourceState for Fleet {
 pub fn extension<S>() -> Extension<S>
 where
     Fleet: FromRef<S>,
+    Positions: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {

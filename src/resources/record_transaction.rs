@@ -76,6 +76,11 @@ impl<S: ResourceState> RecordTransaction<S> {
         Shown::one(&mut self.transaction, &R::descriptor(&self.state), record).await
     }
 
+    /// Presents many records, in their order.
+    pub async fn present_all<R: Resource<State = S>>(&mut self, records: Vec<Record<R>>) -> Result<Vec<Shown<R>>, sqlx::Error> {
+        Shown::many(&mut self.transaction, &R::descriptor(&self.state), records).await
+    }
+
     /// Returns the record, locked against other changes until this transaction ends, or the error `record_not_found`.
     pub async fn lock<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Record<R>, Problem> {
         let record = self.lock_all(&[id]).await?.pop();
@@ -134,7 +139,7 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     /// Publishes an event about each of the records in one statement.
     pub async fn announce_all<R: Resource<State = S>>(&mut self, records: Vec<Record<R>>, name: &EventName) -> Result<(), sqlx::Error> {
-        let (company, shown) = (self.company, Shown::many(&mut self.transaction, &R::descriptor(&self.state), records).await?);
+        let (company, shown) = (self.company, self.present_all(records).await?);
         let event = |about: Shown<R>| NewEvent {
             company,
             name: name.clone(),

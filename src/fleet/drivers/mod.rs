@@ -29,7 +29,7 @@ crate::text_enum! {
 
 location::located! {
     /// A driver.
-    pub struct Driver, body DriverBody, moving as names::DRIVER_LOCATION_CHANGED {
+    pub struct Driver, body DriverBody, moving as names::DRIVER_LOCATION_CHANGED, positions drivers {
         /// The name.
         name: Line<255>,
         /// The phone number, in E.164.

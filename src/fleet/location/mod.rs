@@ -1,10 +1,11 @@
 //! The locations and movement of drivers and vehicles.
 //!
 //! A location is five columns of the record itself. It can be changed by `PUT` like any other field, and by the fast path in
-//! [`track`]. The fast path accepts batches. It writes only the location columns and their instant, in one statement for all
-//! records, and publishes the events in a second statement. None of these columns is indexed, so Postgres can update a row within
-//! its page (HOT update). A separate table for positions was measured: it made a batch of a hundred with its events 10% faster,
-//! which does not justify a second statement in every list.
+//! [`track`]. The fast path accepts batches, and single positions that arrive at the same moment become one ([`Positions`]). It
+//! writes only the location columns and their instant, in one statement for all records, and publishes the events in a second
+//! statement. None of these columns is indexed, so Postgres can update a row within its page (HOT update). A separate table for
+//! positions was measured: it made a batch of a hundred with its events 10% faster, which does not justify a second statement in
+//! every list.
 //!
 //! A position has the instant at which it was recorded. A position older than the last one is ignored: it arrived late and says
 //! nothing about the current location.
@@ -16,9 +17,14 @@ use chrono::{DateTime, Utc};
 
 use crate::events::EventName;
 use crate::fleet::Fleet;
+use crate::fleet::drivers::Driver;
+use crate::fleet::vehicles::Vehicle;
+use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{NumberIn, PublishesEvents};
 
+pub use track::SinglePositions;
+use track::single_positions;
 pub(super) use track::{track, track_many};
 
 /// Degrees north.
@@ -38,8 +44,25 @@ pub struct Location {
     pub altitude: Option<f64>,
 }
 
+/// Records positions that are reported one by one.
+#[derive(Clone, Debug)]
+pub struct Positions {
+    pub(super) drivers: SinglePositions<Driver>,
+    pub(super) vehicles: SinglePositions<Vehicle>,
+}
+
+impl Positions {
+    /// On shutdown, `lifecycle` waits for the positions being recorded.
+    pub fn new(fleet: &Fleet, lifecycle: &Lifecycle) -> Self {
+        Self { drivers: single_positions(fleet, lifecycle), vehicles: single_positions(fleet, lifecycle) }
+    }
+}
+
 /// A record with the columns of a location.
 pub trait Located: PublishesEvents<State = Fleet> {
+    /// Where single positions of these records are recorded.
+    fn single_positions(positions: &Positions) -> &SinglePositions<Self>;
+
     /// The event about a changed location.
     const LOCATION_CHANGED: EventName;
 
@@ -63,7 +86,7 @@ pub trait Located: PublishesEvents<State = Fleet> {
 /// Declares a [`Located`] record: its own fields followed by the fields of a location, with everything that
 /// [`fields!`](crate::fields) derives from them.
 macro_rules! located {
-    ($(#[$outer:meta])* $visible:vis struct $Record:ident, body $Body:ident, moving as $event:path { $($own:tt)* }) => {
+    ($(#[$outer:meta])* $visible:vis struct $Record:ident, body $Body:ident, moving as $event:path, positions $positions:ident { $($own:tt)* }) => {
         $crate::fields! {
             $(#[$outer])*
             $visible struct $Record, body $Body {
@@ -87,6 +110,10 @@ macro_rules! located {
 
         impl $crate::fleet::location::Located for $Record {
             const LOCATION_CHANGED: $crate::events::EventName = $event;
+
+            fn single_positions(positions: &$crate::fleet::location::Positions) -> &$crate::fleet::location::SinglePositions<Self> {
+                &positions.$positions
+            }
 
             fn location(&self) -> $crate::fleet::location::Location {
                 let Self { latitude, longitude, heading, speed, altitude, .. } = *self;

@@ -32,7 +32,7 @@ crate::text_enum! {
 
 location::located! {
     /// A vehicle.
-    pub struct Vehicle, body VehicleBody, moving as names::VEHICLE_LOCATION_CHANGED {
+    pub struct Vehicle, body VehicleBody, moving as names::VEHICLE_LOCATION_CHANGED, positions vehicles {
         /// The name that the shop gives the vehicle.
         name: Option<Line<255>>,
         /// The number plate.

@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
+use portico::companies::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -111,6 +112,35 @@ async fn reporting_loses_no_change_that_is_made_beside_it() {
     assert_eq!((updated, events.len()), (20, 40));
     let found = world.fleet(Method::GET, &format!("drivers/{}", id(&driver))).send().await;
     assert_eq!(found.header("etag"), Some("\"41\""), "every position increased the version");
+}
+
+#[tokio::test]
+async fn single_positions_of_the_same_moment_are_each_recorded_for_their_own_company() {
+    let world = World::new().await;
+    let (_, other) = world.another_company(&[Scope::Write]).await;
+    let mut drivers = Vec::new();
+    for number in 0..6 {
+        drivers.push(world.driver(&format!("Driver {number}")).await);
+    }
+    let missing = json!({ "id": "driver_01h455vb4pex5vsknk084sn02q" });
+    let track = |driver: &Value, latitude: usize| {
+        world.fleet(Method::POST, &format!("drivers/{}/track", id(driver))).json(&json!({ "latitude": latitude, "longitude": 1 }))
+    };
+    let ours = (0..60).map(|number| track(&drivers[number % 6], number).send());
+    let unknown = (0..10).map(|number| track(&missing, number).send());
+    let theirs = (0..10).map(|number| track(&drivers[0], number + 70).key(&other).send());
+    let ((recorded, unknown, theirs), events) =
+        world.published(async { futures::join!(join_all(ours), join_all(unknown), join_all(theirs)) }).await;
+    for (number, answer) in recorded.into_iter().enumerate() {
+        assert_eq!(answer.ok(200)["driver"]["id"], drivers[number % 6]["id"], "the response is about the driver of the request");
+    }
+    for answer in unknown.into_iter().chain(theirs) {
+        answer.refused(404, "record_not_found");
+    }
+    assert_eq!(events.len(), 60);
+    for driver in &drivers {
+        assert_eq!(events.iter().filter(|event| event.subject == uuid(driver)).count(), 10);
+    }
 }
 
 #[tokio::test]
