@@ -19,7 +19,7 @@ use crate::fleet::Fleet;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{NumberIn, PublishesEvents};
 
-pub(super) use track::{track, track_many};
+pub(super) use track::{track, track_doc, track_many, track_many_doc};
 
 /// Degrees north.
 pub type Latitude = NumberIn<-90, 90>;

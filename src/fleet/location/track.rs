@@ -8,15 +8,16 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::companies::{CallingCompany, Scope};
 use crate::fleet::Fleet;
 use crate::fleet::location::{Heading, Latitude, Located, Longitude, queries};
 use crate::kernel::ids::TypedId;
 use crate::kernel::json::JsonBody;
+use crate::kernel::openapi::{closed_object, object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{Instant, Member, Record, RecordTransaction, Reference, WriteRequest};
+use crate::resources::{FieldType, Instant, Member, Record, RecordTransaction, Reference, RouteDoc, WriteRequest};
 
 /// The maximum number of positions in one request.
 const MAX_POSITIONS: usize = 500;
@@ -59,6 +60,20 @@ enum Effect {
 }
 
 impl<I: TypedId> Position<I> {
+    /// The JSON Schema of a position whose record is named by the field `singular`, of the schema `record`.
+    fn schema((singular, record): (&str, Value), required: &[&str]) -> Value {
+        let members = [
+            (singular, record),
+            ("latitude", Latitude::schema()),
+            ("longitude", Longitude::schema()),
+            ("heading", Option::<Heading>::schema()),
+            ("speed", Option::<f64>::schema()),
+            ("altitude", Option::<f64>::schema()),
+            ("recorded_at", Option::<Instant>::schema()),
+        ];
+        closed_object(required, members)
+    }
+
     /// The id of the record, if present; an error with the field's name if the field belongs to the other kind of position.
     fn record_id(&self, singular: &str) -> Result<Option<I>, &'static str> {
         let ids = [("driver", self.driver), ("vehicle", self.vehicle)];
@@ -87,6 +102,22 @@ impl<I: TypedId> Position<I> {
             _ => Effect::AnotherPlace,
         }
     }
+}
+
+/// The description of the route of one record.
+pub(in crate::fleet) fn track_doc<R: Located>() -> RouteDoc {
+    RouteDoc::new("Record the location of a driver or vehicle.")
+        .taking_body(Position::<R::Id>::schema((R::SINGULAR, Option::<Reference<R::Id>>::schema()), &["latitude", "longitude"]))
+        .showing::<R>(StatusCode::OK)
+}
+
+/// The description of the route of several records.
+pub(in crate::fleet) fn track_many_doc<R: Located>() -> RouteDoc {
+    let position = Position::<R::Id>::schema((R::SINGULAR, Reference::<R::Id>::schema()), &[R::SINGULAR, "latitude", "longitude"]);
+    let positions = json!({ "type": "array", "maxItems": MAX_POSITIONS, "items": position });
+    RouteDoc::new("Record the locations of several drivers or vehicles.")
+        .taking_body(closed_object(&["positions"], [("positions", positions)]))
+        .answering(StatusCode::OK, object([("status", json!({ "const": "ok" }))]))
 }
 
 /// `POST <plural>/{uuid}/track`
