@@ -31,6 +31,8 @@ pub fn router(state: AppState, config: &Config) -> Router {
         description.merge(extension.description());
         router = router.nest(&extension.path(), extension.into_router());
     }
+    description.merge(gateways::callback_description());
+    description.merge(realtime::description());
     router = router
         .merge(openapi::routes(description))
         .merge(gateways::callback_routes())

@@ -24,8 +24,8 @@ fn document(description: Description) -> Value {
         "info": {
             "title": "Portico",
             "version": env!("CARGO_PKG_VERSION"),
-            "description": "The storefront API for a shop's apps, and the extension resources: five routes for each type of record, and \
-                            additional routes for some.",
+            "description": "The storefront API for a shop's apps; the extension resources: five routes for each type of record, and \
+                            additional routes for some; and the routes for payment gateways and the socket server.",
         },
         "security": [{ "api_key": [] }],
         "paths": paths,
@@ -38,6 +38,13 @@ fn document(description: Description) -> Value {
                     "in": "header",
                     "name": "Customer-Token",
                     "description": "The token that the customer received at sign-in.",
+                },
+                "socket_signature": {
+                    "type": "apiKey",
+                    "in": "header",
+                    "name": "X-Socket-Signature",
+                    "description": "The signature of the socket server: the HMAC-SHA256 over `timestamp.body` with `socket.key`, in \
+                                    lower-case hex. `timestamp` is the value of the header `X-Socket-Timestamp`.",
                 },
             },
             "schemas": schemas,

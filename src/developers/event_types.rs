@@ -3,17 +3,19 @@
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
+use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::companies::{CallingCompany, Scope};
 use crate::developers::{Developers, parameter_invalid};
 use crate::events::{Catalogue, EventType};
+use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::Parameters;
+use crate::resources::{Parameters, RouteDoc};
 
 /// The query parameters.
-pub(super) const PARAMETERS: Parameters = &[
+const PARAMETERS: Parameters = &[
     ("namespace", "Only event types of this extension, for example `fleet`."),
     ("group", "Only event types of this group, the part of the name before the dot."),
     ("query", "Only event types whose name or description contains this text."),
@@ -33,6 +35,13 @@ pub(super) struct ListQuery {
     query: String,
     limit: Option<usize>,
     after: Option<String>,
+}
+
+/// The description of the list.
+pub(super) fn list_doc() -> RouteDoc {
+    let meta = [("per_page", json!({ "type": ["integer", "null"] })), ("next", json!({ "type": ["string", "null"] }))];
+    let page = object([("event_types", json!({ "type": "array", "items": shown_schema() })), ("meta", object(meta))]);
+    RouteDoc::new("List event types.").taking_query(PARAMETERS).answering(StatusCode::OK, page)
 }
 
 /// `GET event-types`: the event types that match the filters, in the order of the documentation; without `limit`, all of them.
@@ -82,6 +91,12 @@ fn has(event_type: &EventType, words: &str) -> bool {
     event_type.name.as_str().contains(words) || event_type.meaning.to_lowercase().contains(words)
 }
 
+/// The description of the route of one event type.
+pub(super) fn find_doc() -> RouteDoc {
+    let found = object([("event_type", shown_schema())]);
+    RouteDoc::new("Find an event type.").at("name", "The event name, such as `order.created`.").answering(StatusCode::OK, found)
+}
+
 /// `GET event-types/{name}`
 pub(super) async fn find(
     State(developers): State<Developers>,
@@ -91,6 +106,20 @@ pub(super) async fn find(
     caller.require_scope(Scope::Read)?;
     let event_type = developers.catalogue.find(&name).ok_or(ProblemCode::RecordNotFound)?;
     Ok(Json(json!({ "event_type": present(event_type) })))
+}
+
+/// The JSON Schema of an event type in responses.
+fn shown_schema() -> Value {
+    let text = || json!({ "type": "string" });
+    object([
+        ("name", text()),
+        ("namespace", text()),
+        ("group", text()),
+        ("description", text()),
+        ("published_by", text()),
+        ("schema", json!({ "type": ["object", "boolean"], "description": "The JSON Schema of `data`." })),
+        ("sample", json!({ "type": "object", "description": "An example of a request body." })),
+    ])
 }
 
 fn present(event_type: &EventType) -> Value {

@@ -80,10 +80,10 @@ where
     let publish = publishing::publish.layer(DefaultBodyLimit::max(publishing::BODY_LIMIT));
     api_keys::extension()
         .read_only::<events::LoggedEvent>()
-        .route(Method::POST, "/events", "Publish one or several events.", publish)
-        .route_with_query(Method::GET, "/events/stream", "Stream events as they are published.", stream::PARAMETERS, stream::stream)
-        .route_with_query(Method::GET, "/event-types", "List event types.", event_types::PARAMETERS, event_types::list)
-        .route(Method::GET, "/event-types/{name}", "Find an event type.", event_types::find)
+        .route(Method::POST, "/events", publishing::doc(), publish)
+        .route(Method::GET, "/events/stream", stream::doc(), stream::stream)
+        .route(Method::GET, "/event-types", event_types::list_doc(), event_types::list)
+        .route(Method::GET, "/event-types/{name}", event_types::find_doc(), event_types::find)
 }
 
 /// The error for an invalid query parameter.

@@ -65,6 +65,7 @@ use crate::gateways::callbacks::Recording;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::openapi::Description;
 use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
 use crate::resources::{Extension, ResourceState};
 
@@ -144,6 +145,11 @@ where
     S: Clone + Send + Sync + 'static,
 {
     callbacks::receiving_routes()
+}
+
+/// The description of the routes that gateways call.
+pub fn callback_description() -> Description {
+    callbacks::description()
 }
 
 /// The resources and routes below `ledger/int/v1`.

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
 use type_safe_id::{DynamicType, StaticType, TypeSafeId};
 use uuid::{NoContext, Timestamp, Uuid};
 
@@ -33,6 +34,11 @@ pub trait TypedId:
     /// A new id for the instant `now`; later ids sort after earlier ones.
     fn new(now: DateTime<Utc>) -> Self {
         Self::from(uuid_v7(now))
+    }
+
+    /// The JSON Schema of an id as responses show it.
+    fn json_schema() -> Value {
+        json!({ "type": "string", "pattern": format!("^{}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$", Self::PREFIX) })
     }
 }
 

@@ -76,6 +76,14 @@ pub fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value 
     json!({ "type": "object", "properties": members, "required": names })
 }
 
+/// An object schema in which some of the fields are required and others than these are refused.
+pub fn closed_object<'a>(required: &[&str], members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+    let mut schema = object(members);
+    schema["required"] = json!(required);
+    schema["additionalProperties"] = false.into();
+    schema
+}
+
 /// A JSON request body. It is optional if the schema has no required fields.
 pub fn request_body(description: &str, schema: Value) -> Value {
     let is_required = schema["required"].as_array().is_some_and(|names| !names.is_empty());

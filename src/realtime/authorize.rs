@@ -4,10 +4,12 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
+use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use crate::fleet::orders::{self, Carrier};
-use crate::kernel::problem::Problem;
+use crate::kernel::openapi::{header, json_content, object, refusals, request_body};
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::realtime::channel::Channel;
 use crate::realtime::question::Question;
 use crate::realtime::socket_token::{Holder, TokenRefusal};
@@ -45,6 +47,33 @@ enum Reason {
     SignedOut,
 }
 
+/// The description of the route.
+pub(super) fn operation() -> Value {
+    let answer = object([
+        ("allow", json!({ "type": "boolean" })),
+        ("ttl", json!({ "type": "integer", "minimum": 0, "description": "Seconds for which the decision is valid." })),
+        ("reason", json!({ "enum": Reason::ALL })),
+    ]);
+    let refused = [
+        ProblemCode::SocketNotConfigured,
+        ProblemCode::SocketSignatureInvalid,
+        ProblemCode::JsonInvalid,
+        ProblemCode::BodyTooLarge,
+        ProblemCode::BodyInvalid,
+    ];
+    let mut responses = Map::from_iter([("200".to_owned(), json_content("Success.", answer))]);
+    responses.extend(refusals(refused));
+    json!({
+        "tags": ["socket server"],
+        "operationId": "post_socket_authorize",
+        "summary": "Decide whether the holder of a socket token may subscribe to a channel.",
+        "security": [{ "socket_signature": [] }],
+        "parameters": [header("X-Socket-Timestamp", "The time of the request, in seconds since 1970.")],
+        "requestBody": request_body("The request.", Question::schema()),
+        "responses": responses,
+    })
+}
+
 /// `POST /socket/authorize`
 pub(super) async fn authorize(State(realtime): State<Realtime>, question: Question) -> Result<Json<Decision>, Problem> {
     let now = realtime.clock.now();
@@ -73,6 +102,19 @@ async fn judge(conn: &mut PgConnection, holder: &Holder, channel: &str, now: Dat
         Channel::Vehicle(id) => (orders::is_served_by(conn, company, customer, Carrier::Vehicle(id)).await?, Reason::ServesOwnOrder),
     };
     Ok(if is_own { Ok(reason) } else { Err(Reason::NotOwn) })
+}
+
+impl Reason {
+    const ALL: [Self; 8] = [
+        Self::OwnCustomer,
+        Self::OwnOrder,
+        Self::ServesOwnOrder,
+        Self::ChannelUnknown,
+        Self::NotOwn,
+        Self::TokenInvalid,
+        Self::TokenExpired,
+        Self::SignedOut,
+    ];
 }
 
 impl Decision {

@@ -26,11 +26,13 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::FromRef;
+use axum::http::Method;
 use axum::routing::post;
 use secrecy::SecretString;
 use sqlx::PgPool;
 
 use crate::kernel::clock::Clock;
+use crate::kernel::openapi::Description;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
 use crate::realtime::key::SocketKey;
@@ -84,6 +86,13 @@ where
     Realtime: FromRef<S>,
 {
     Router::new().route("/socket/authorize", post(authorize::authorize))
+}
+
+/// The description of the route that the socket server calls.
+pub fn description() -> Description {
+    let mut description = Description::default();
+    description.route(Method::POST, "/socket/authorize".to_owned(), authorize::operation());
+    description
 }
 
 /// The route that customers call, to be mounted with the routes of the storefront.

@@ -5,8 +5,10 @@ use axum::extract::{FromRef, FromRequest, Request};
 use axum::http::HeaderMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::kernel::json;
+use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::realtime::Realtime;
 use crate::realtime::key::SocketKey;
@@ -20,6 +22,16 @@ const TOLERANCE: TimeDelta = TimeDelta::seconds(300);
 pub(super) struct Question {
     pub(super) token: String,
     pub(super) channel: String,
+}
+
+impl Question {
+    /// The JSON Schema of the body.
+    pub(super) fn schema() -> Value {
+        object([
+            ("token", json!({ "type": "string", "description": "The socket token of the customer." })),
+            ("channel", json!({ "type": "string", "description": "The channel, such as `order.order_01h455vb4pex5vsknk084sn02q`." })),
+        ])
+    }
 }
 
 impl<S> FromRequest<S> for Question

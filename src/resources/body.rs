@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::kernel::json;
+use crate::kernel::openapi::closed_object;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::Editable;
 
@@ -13,6 +15,13 @@ use crate::resources::Editable;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EmptyBody {}
+
+impl EmptyBody {
+    /// The JSON Schema.
+    pub fn schema() -> Value {
+        closed_object(&[], [])
+    }
+}
 
 /// Reads `{…}` or `{"<singular>":{…}}`.
 pub fn read<R: Editable>(singular: &str, body: &RawValue) -> Result<R::Body, Problem> {

@@ -73,7 +73,7 @@ pub use body::EmptyBody;
 pub use columns::{Columns, Values};
 pub use descriptor::ResourceDescriptor;
 pub use entity_tag::IfMatch;
-pub use extension::Extension;
+pub use extension::{Extension, RouteDoc};
 pub use fields::{FieldDoc, Fields};
 pub use filter::Filter;
 pub use member::Member;

@@ -10,7 +10,7 @@ use crate::companies::Scope;
 use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
-use crate::kernel::problem::Problem;
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{Columns, FieldDoc, Fields, Filter, Record, RecordTransaction, ReferencedBy, ResourceDescriptor, Unique};
 
 /// The JSON fields of records, in the order of the records.
@@ -53,6 +53,9 @@ pub trait Resource: Columns {
     const READING: Scope = Scope::Read;
     /// The scope that an API key needs to create, change and delete records.
     const WRITING: Scope = Scope::Write;
+
+    /// The refusals of creating and changing beside those of every kind, for the documentation.
+    const REFUSALS: &'static [ProblemCode] = &[];
 
     /// The names of the kind. A type that serves a single kind derives them from the constants above.
     fn descriptor(_: &Self::State) -> ResourceDescriptor {

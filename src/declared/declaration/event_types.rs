@@ -48,7 +48,7 @@ fn sentence(words: &str) -> String {
 /// The schema of the records with the fields that every event has.
 fn data_schema(schema: &Value) -> Value {
     let mut schema = schema.clone();
-    let id = json!({ "type": "string", "pattern": format!("^{}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$", DeclaredId::PREFIX) });
+    let id = DeclaredId::json_schema();
     let instant = json!({ "type": "string", "format": "date-time" });
     let everywhere = [
         ("id", id.clone()),

@@ -50,6 +50,7 @@ impl Resource for ApiKeyRecord {
     const SEARCH: &'static [&'static str] = &["name"];
     const READING: Scope = Scope::Admin;
     const WRITING: Scope = Scope::Admin;
+    const REFUSALS: &'static [ProblemCode] = &[ProblemCode::ApiKeyTooStrong];
 
     /// Everything except the digest.
     fn shown(&self) -> Map<String, Value> {
@@ -108,10 +109,5 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    Extension::new("developers").editable::<ApiKeyRecord>().route(
-        Method::POST,
-        "/api-keys/{uuid}/roll",
-        "Replace an API key with a new one.",
-        roll::roll,
-    )
+    Extension::new("developers").editable::<ApiKeyRecord>().route(Method::POST, "/api-keys/{uuid}/roll", roll::doc(), roll::roll)
 }

@@ -11,8 +11,9 @@ use crate::developers::Developers;
 use crate::developers::api_keys::{ApiKeyRecord, check};
 use crate::kernel::ids::KeyId;
 use crate::kernel::json::JsonBody;
+use crate::kernel::openapi::closed_object;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{GracePeriod, RecordTransaction, Shown, WriteRequest};
+use crate::resources::{GracePeriod, RecordTransaction, RouteDoc, Shown, WriteRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -20,6 +21,14 @@ pub(super) struct Roll {
     /// Seconds for which the old key stays valid.
     #[serde(default)]
     overlap: GracePeriod,
+}
+
+/// The description of the route.
+pub(super) fn doc() -> RouteDoc {
+    RouteDoc::new("Replace an API key with a new one.")
+        .taking_body(closed_object(&[], [("overlap", GracePeriod::schema())]))
+        .showing::<ApiKeyRecord>(StatusCode::CREATED)
+        .refusing(&[ProblemCode::ApiKeyTooStrong, ProblemCode::ApiKeyEnded])
 }
 
 /// The response contains the new key in plain text.

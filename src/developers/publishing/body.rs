@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, HashSet};
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::events::{Catalogue, EventName, NewEvent, Publisher};
 use crate::kernel::crypto::sha256;
 use crate::kernel::ids::{AnyId, CompanyId};
 use crate::kernel::json;
 use crate::kernel::middleware;
+use crate::kernel::openapi::closed_object;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::Line;
+use crate::resources::{FieldType, Line};
 
 /// The maximum number of events in one request.
 const MAX_EVENTS: usize = 500;
@@ -45,6 +46,19 @@ struct Body {
 }
 
 impl Batch {
+    /// The JSON Schema of the body.
+    pub(super) fn schema() -> Value {
+        let event = [
+            ("event", json!({ "type": "string", "description": "The event name. The event type must be published by clients." })),
+            ("data", json!({ "type": "object", "description": "Data that fits the schema of the event type." })),
+            ("subject", json!({ "type": ["string", "null"], "description": "The id of the record that the event is about." })),
+            ("idempotency_key", Option::<Line<255>>::schema()),
+        ];
+        let event = closed_object(&["event", "data"], event);
+        let events = json!({ "type": "array", "minItems": 1, "maxItems": MAX_EVENTS, "items": event });
+        json!({ "anyOf": [event, closed_object(&["events"], [("events", events)])] })
+    }
+
     /// Parses `{"event":…}` or `{"events":[…]}`. The error names the first invalid event.
     pub(super) fn read(body: &RawValue, catalogue: &Catalogue, company: CompanyId) -> Result<Self, Problem> {
         let members: BTreeMap<String, Box<RawValue>> = json::parse(body.get().as_bytes())?;
@@ -115,7 +129,7 @@ fn read_one(body: &RawValue, catalogue: &Catalogue) -> Result<(EventName, Body),
 impl Body {
     fn key(&self) -> Option<Key> {
         let text = String::from(self.idempotency_key.clone()?);
-        let published = serde_json::json!([self.event, self.subject.map(AnyId::uuid), self.data]);
+        let published = json!([self.event, self.subject.map(AnyId::uuid), self.data]);
         Some(Key { text, digest: sha256(published.to_string().as_bytes()) })
     }
 }

@@ -34,12 +34,32 @@ use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::json::JsonBody;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::problem::Problem;
+use crate::kernel::openapi::object;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::{FieldType, Reference, RouteDoc};
 
 /// The maximum body size. It is larger than on other routes, because a request may contain many events.
 pub(super) const BODY_LIMIT: usize = 1024 * 1024;
 /// The maximum number of single events in a group: enough to be cheap, few enough to limit memory use with large events.
 const MAX_SINGLES_PER_BATCH: usize = 50;
+
+/// The description of the route.
+pub(super) fn doc() -> RouteDoc {
+    let text = || json!({ "type": "string" });
+    let event = object([
+        ("id", Reference::<EventId>::schema()),
+        ("uuid", json!({ "type": "string", "format": "uuid" })),
+        ("event", text()),
+        ("created_at", json!({ "type": "string", "format": "date-time" })),
+    ]);
+    let events = object([("events", json!({ "type": "array", "items": event }))]);
+    let answer = json!({ "anyOf": [object([("event", event)]), events] });
+    RouteDoc::new("Publish one or several events, each once per `idempotency_key`.")
+        .taking_body(Batch::schema())
+        .answering(StatusCode::OK, answer.clone())
+        .answering(StatusCode::CREATED, answer)
+        .refusing(&[ProblemCode::IdempotencyKeyUsed, ProblemCode::Overloaded])
+}
 
 /// `POST events`
 pub(super) async fn publish(

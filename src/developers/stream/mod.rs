@@ -21,10 +21,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Query, State};
-use axum::http::{HeaderMap, HeaderName};
+use axum::http::{HeaderMap, HeaderName, StatusCode};
 use axum::response::IntoResponse;
 use axum::response::sse::{KeepAlive, Sse};
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::companies::{CallingCompany, Scope};
 use crate::developers::stream::commit_listener::CommitListener;
@@ -35,7 +36,7 @@ use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
-use crate::resources::Parameters;
+use crate::resources::{Parameters, RouteDoc};
 use crate::webhooks::EventFilter;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -68,7 +69,7 @@ impl Streams {
 }
 
 /// The query parameters.
-pub(super) const PARAMETERS: Parameters = &[
+const PARAMETERS: Parameters = &[
     ("events", "Event names, groups such as `order.*`, or `*`, separated by commas. Default: all events."),
     ("after", "The id of the last event received, for clients that cannot send the header `Last-Event-ID`."),
 ];
@@ -81,6 +82,15 @@ pub(super) struct StreamQuery {
     events: String,
     /// The value of `Last-Event-ID`, for clients that cannot send the header.
     after: Option<String>,
+}
+
+/// The description of the route.
+pub(super) fn doc() -> RouteDoc {
+    let stream = json!({ "description": "Server-sent events, each as it is sent to endpoints.", "content": { "text/event-stream": {} } });
+    RouteDoc::new("Stream events as they are published.")
+        .taking_query(PARAMETERS)
+        .answering_with(StatusCode::OK, stream)
+        .refusing(&[ProblemCode::RecordNotFound, ProblemCode::Overloaded])
 }
 
 /// `GET events/stream`

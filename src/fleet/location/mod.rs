@@ -11,21 +11,18 @@
 //! nothing about the current location.
 
 mod queries;
+mod single_positions;
 mod track;
 
 use chrono::{DateTime, Utc};
 
 use crate::events::EventName;
 use crate::fleet::Fleet;
-use crate::fleet::drivers::Driver;
-use crate::fleet::vehicles::Vehicle;
-use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{NumberIn, PublishesEvents};
 
-pub use track::SinglePositions;
-use track::single_positions;
-pub(super) use track::{track, track_many};
+pub use single_positions::{Positions, SinglePositions};
+pub(super) use track::{track, track_doc, track_many, track_many_doc};
 
 /// Degrees north.
 pub type Latitude = NumberIn<-90, 90>;
@@ -42,20 +39,6 @@ pub struct Location {
     pub heading: Option<f64>,
     pub speed: Option<f64>,
     pub altitude: Option<f64>,
-}
-
-/// Records positions that are reported one by one.
-#[derive(Clone, Debug)]
-pub struct Positions {
-    pub(super) drivers: SinglePositions<Driver>,
-    pub(super) vehicles: SinglePositions<Vehicle>,
-}
-
-impl Positions {
-    /// On shutdown, `lifecycle` waits for the positions being recorded.
-    pub fn new(fleet: &Fleet, lifecycle: &Lifecycle) -> Self {
-        Self { drivers: single_positions(fleet, lifecycle), vehicles: single_positions(fleet, lifecycle) }
-    }
 }
 
 /// A record with the columns of a location.

@@ -1,29 +1,27 @@
 //! The fast path for location reports: `POST drivers/{uuid}/track`, and `POST drivers/track` for batches; likewise for vehicles
-//! (`docs/specification/decisions.md`, section 9). Single positions that arrive at the same moment are recorded together.
+//! (`docs/specification/decisions.md`, section 9).
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::companies::{CallingCompany, Scope};
 use crate::fleet::Fleet;
+use crate::fleet::location::single_positions::SinglePosition;
 use crate::fleet::location::{Heading, Latitude, Located, Longitude, Positions, queries};
-use crate::kernel::group_commit::GroupCommit;
-use crate::kernel::ids::{CompanyId, TypedId};
+use crate::kernel::ids::TypedId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::openapi::{closed_object, object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{Instant, Member, Record, RecordTransaction, Reference, Resource, Shown, WriteRequest};
+use crate::resources::{FieldType, Instant, Member, Record, RecordTransaction, Reference, RouteDoc, WriteRequest};
 
 /// The maximum number of positions in one request.
 const MAX_POSITIONS: usize = 500;
-/// Maximum number of single positions per transaction.
-const MAX_SINGLES_PER_BATCH: usize = 64;
 
 /// A position. Missing heading, speed and altitude keep their stored values.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -63,6 +61,20 @@ enum Effect {
 }
 
 impl<I: TypedId> Position<I> {
+    /// The JSON Schema of a position whose record is named by the field `singular`, of the schema `record`.
+    fn schema((singular, record): (&str, Value), required: &[&str]) -> Value {
+        let members = [
+            (singular, record),
+            ("latitude", Latitude::schema()),
+            ("longitude", Longitude::schema()),
+            ("heading", Option::<Heading>::schema()),
+            ("speed", Option::<f64>::schema()),
+            ("altitude", Option::<f64>::schema()),
+            ("recorded_at", Option::<Instant>::schema()),
+        ];
+        closed_object(required, members)
+    }
+
     /// The id of the record, if present; an error with the field's name if the field belongs to the other kind of position.
     fn record_id(&self, singular: &str) -> Result<Option<I>, &'static str> {
         let ids = [("driver", self.driver), ("vehicle", self.vehicle)];
@@ -93,44 +105,20 @@ impl<I: TypedId> Position<I> {
     }
 }
 
-/// A position that was reported by itself.
-#[derive(Clone, Copy, Debug)]
-pub struct SinglePosition<I: TypedId> {
-    company: CompanyId,
-    id: I,
-    position: Position<I>,
+/// The description of the route of one record.
+pub(in crate::fleet) fn track_doc<R: Located>() -> RouteDoc {
+    RouteDoc::new("Record the location of a driver or vehicle.")
+        .taking_body(Position::<R::Id>::schema((R::SINGULAR, Option::<Reference<R::Id>>::schema()), &["latitude", "longitude"]))
+        .showing::<R>(StatusCode::OK)
 }
 
-/// Records single positions in batches. Returns each record, or `None` if it does not exist.
-pub type SinglePositions<R> = GroupCommit<SinglePosition<<R as Resource>::Id>, Option<Shown<R>>>;
-
-/// Creates the group commit of single positions, over all companies.
-pub(super) fn single_positions<R: Located>(fleet: &Fleet, lifecycle: &Lifecycle) -> SinglePositions<R> {
-    let fleet = fleet.clone();
-    GroupCommit::new(lifecycle.clone(), MAX_SINGLES_PER_BATCH, move |positions| {
-        let fleet = fleet.clone();
-        async move { record_singles(&fleet, &positions).await }
-    })
-}
-
-/// Records the positions of each company in one transaction. Recording a position again changes nothing, so it does no harm if the
-/// transaction of one company succeeds and that of another fails.
-async fn record_singles<R: Located>(fleet: &Fleet, positions: &[SinglePosition<R::Id>]) -> Result<Vec<Option<Shown<R>>>, sqlx::Error> {
-    let mut shown: Vec<_> = positions.iter().map(|_| None).collect();
-    let companies: BTreeSet<_> = positions.iter().map(|single| single.company).collect();
-    for company in companies {
-        let of_company: Vec<_> = (0..).zip(positions).filter(|(_, single)| single.company == company).collect();
-        let mut transaction = RecordTransaction::begin(fleet, company).await?;
-        let moved = move_all::<R>(&mut transaction, of_company.iter().map(|(_, single)| (single.id, single.position)).collect()).await?;
-        let (places, records): (Vec<usize>, Vec<_>) =
-            of_company.iter().filter_map(|(place, single)| Some((*place, moved.get(&single.id)?.clone()))).unzip();
-        let presented = transaction.present_all(records).await?;
-        transaction.commit().await?;
-        for (place, record) in places.into_iter().zip(presented) {
-            shown[place] = Some(record);
-        }
-    }
-    Ok(shown)
+/// The description of the route of several records.
+pub(in crate::fleet) fn track_many_doc<R: Located>() -> RouteDoc {
+    let position = Position::<R::Id>::schema((R::SINGULAR, Reference::<R::Id>::schema()), &[R::SINGULAR, "latitude", "longitude"]);
+    let positions = json!({ "type": "array", "maxItems": MAX_POSITIONS, "items": position });
+    RouteDoc::new("Record the locations of several drivers or vehicles.")
+        .taking_body(closed_object(&["positions"], [("positions", positions)]))
+        .answering(StatusCode::OK, object([("status", json!({ "const": "ok" }))]))
 }
 
 /// `POST <plural>/{uuid}/track`
@@ -179,7 +167,7 @@ fn not_known(field: &str, member: &str) -> Problem {
 }
 
 /// Applies the positions in order, each to its record, writes the result and returns the records that exist.
-async fn move_all<R: Located>(
+pub(super) async fn move_all<R: Located>(
     transaction: &mut RecordTransaction<Fleet>,
     positions: Vec<(R::Id, Position<R::Id>)>,
 ) -> Result<HashMap<R::Id, Record<R>>, sqlx::Error> {

@@ -25,6 +25,7 @@ use crate::fleet::orders::queries::DriverRow;
 use crate::fleet::orders::status::Status;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, DriverId, OrderId, VehicleId};
+use crate::kernel::problem::ProblemCode;
 use crate::members;
 use crate::resources::{Filter, Meta, Record, Resource};
 
@@ -92,6 +93,7 @@ impl Resource for Order {
         Filter::text("tracking_number"),
     ];
     const SEARCH: &'static [&'static str] = &["internal_id", "tracking_number", "pickup", "dropoff", "notes"];
+    const REFUSALS: &'static [ProblemCode] = &[ProblemCode::TransitionInvalid];
 
     async fn present(conn: &mut PgConnection, orders: &[Record<Self>]) -> Result<Vec<Map<String, Value>>, sqlx::Error> {
         let ids: Vec<_> = orders.iter().filter_map(|order| order.fields.driver_id).collect();

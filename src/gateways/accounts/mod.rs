@@ -117,10 +117,5 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    Extension::new("ledger").editable::<Gateway>().route(
-        Method::POST,
-        "/gateways/{uuid}/test",
-        "Check the configuration of a gateway, and how a sample callback is read.",
-        test::test,
-    )
+    Extension::new("ledger").editable::<Gateway>().route(Method::POST, "/gateways/{uuid}/test", test::doc(), test::test)
 }

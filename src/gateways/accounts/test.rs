@@ -1,6 +1,7 @@
 //! `POST gateways/{uuid}/test`: checks the configuration of a gateway before the first callback arrives.
 
 use axum::Json;
+use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -8,14 +9,30 @@ use crate::gateways::accounts::{Gateway, signing_secret};
 use crate::gateways::driver::{Finding, PaymentUpdate, Reading};
 use crate::gateways::drivers;
 use crate::kernel::json::JsonBody;
+use crate::kernel::openapi::{closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{RecordTransaction, WriteRequest};
+use crate::resources::{RecordTransaction, RouteDoc, WriteRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Test {
     /// A body that the gateway might send. It is read but not verified, and nothing is recorded.
     sample: Option<Map<String, Value>>,
+}
+
+/// The description of the route.
+pub(super) fn doc() -> RouteDoc {
+    let (text, is_ok) = (|| json!({ "type": "string" }), || json!({ "type": "boolean" }));
+    let finding = object([("subject", text()), ("ok", is_ok()), ("detail", text())]);
+    let fact =
+        object([("fact", text()), ("amount", json!({ "type": ["integer", "null"] })), ("currency", json!({ "type": ["string", "null"] }))]);
+    let mut contents = object([("gateway_transaction_id", text()), ("facts", json!({ "type": "array", "items": fact }))]);
+    contents["type"] = json!(["object", "null"]);
+    let answer = object([("ok", is_ok()), ("checks", json!({ "type": "array", "items": finding })), ("contents", contents)]);
+    let sample = json!({ "type": ["object", "null"], "description": "A body that the gateway might send." });
+    RouteDoc::new("Check the configuration of a gateway, and how a sample callback is read.")
+        .taking_body(closed_object(&[], [("sample", sample)]))
+        .answering(StatusCode::OK, answer)
 }
 
 /// Responds with `{"ok":…,"checks":[…]}` and the facts in the sample.

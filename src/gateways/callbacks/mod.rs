@@ -20,6 +20,7 @@
 //! [`ledger`]: crate::gateways::ledger
 
 mod apply;
+mod documentation;
 mod parsed;
 mod queries;
 mod receive;
@@ -40,6 +41,7 @@ use crate::gateways::Gateways;
 use crate::kernel::ids::{CallbackId, GatewayId};
 use crate::members;
 use crate::resources::{Extension, FieldDoc, Filter, Instant, Record, Reference, Resource};
+pub(super) use documentation::description;
 pub(super) use record::{Recording, recording};
 
 /// Maximum length of a callback body (decisions, section 1).
@@ -140,10 +142,5 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    Extension::new("ledger").read_only::<CallbackRecord>().route(
-        Method::POST,
-        "/callbacks/{uuid}/process",
-        "Process a genuine callback now.",
-        retry::process,
-    )
+    Extension::new("ledger").read_only::<CallbackRecord>().route(Method::POST, "/callbacks/{uuid}/process", retry::doc(), retry::process)
 }

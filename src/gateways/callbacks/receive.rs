@@ -34,7 +34,11 @@ pub(in crate::gateways) enum Acknowledgement {
 }
 
 impl Acknowledgement {
-    fn message(self) -> &'static str {
+    /// All acknowledgements.
+    pub(super) const ALL: [Self; 3] = [Self::Received, Self::Repeated, Self::Ignored];
+
+    /// The message of the response.
+    pub(super) fn message(self) -> &'static str {
         match self {
             Self::Received => "Webhook received.",
             Self::Repeated => "Already processed.",

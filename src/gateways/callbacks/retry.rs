@@ -20,7 +20,7 @@ use crate::kernel::ids::CallbackId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{EmptyBody, RecordTransaction, WriteRequest};
+use crate::resources::{EmptyBody, RecordTransaction, RouteDoc, WriteRequest};
 
 /// The interval at which the worker looks for due callbacks.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
@@ -64,6 +64,14 @@ impl Failure {
         tracing::error!(error = chain(&error), "a callback could not be processed");
         Ok(Self { reason: ProblemCode::Internal.as_str(), detail: "Something went wrong on our side. Processing is retried.".to_owned() })
     }
+}
+
+/// The description of the route that processes a callback.
+pub(super) fn doc() -> RouteDoc {
+    RouteDoc::new("Process a genuine callback now.")
+        .taking_body(EmptyBody::schema())
+        .showing::<CallbackRecord>(StatusCode::OK)
+        .refusing(&[ProblemCode::CallbackRefused])
 }
 
 /// `POST callbacks/{uuid}/process`: processes a callback now, whatever its schedule.

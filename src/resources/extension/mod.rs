@@ -1,6 +1,7 @@
 //! A namespace: its routes and their documentation. Both are built from one list, so that they always match.
 
 mod operations;
+mod route_doc;
 
 use axum::Router;
 use axum::extract::FromRef;
@@ -12,9 +13,10 @@ use serde_json::Value;
 use crate::companies::Companies;
 use crate::kernel::openapi::Description;
 use crate::resources::parameters::RejectUnknownQuery;
-use crate::resources::{Editable, FieldDoc, Operation, Parameters, Referable, Resource, ResourceDescriptor, read_only_routes, routes};
+use crate::resources::{Editable, FieldDoc, Operation, Referable, Resource, ResourceDescriptor, read_only_routes, routes};
 
 use operations::Kind;
+pub use route_doc::RouteDoc;
 
 /// The routes below `<namespace>/int/v1`.
 #[derive(Debug)]
@@ -69,24 +71,11 @@ where
         self.describe::<R>(ResourceDescriptor::of::<R>(), R::field_docs().into_iter().chain(R::read_only_fields()).collect(), &[])
     }
 
-    /// Adds a route beside the five, with its summary.
-    pub fn route<H: Handler<T, S>, T: 'static>(self, method: Method, path: &str, sentence: &str, handler: H) -> Self {
-        self.route_with_query(method, path, sentence, &[], handler)
-    }
-
-    /// Like [`Extension::route`], for a route that takes query parameters.
-    pub fn route_with_query<H: Handler<T, S>, T: 'static>(
-        mut self,
-        method: Method,
-        path: &str,
-        sentence: &str,
-        parameters: Parameters,
-        handler: H,
-    ) -> Self {
+    /// Adds a route beside the five.
+    pub fn route<H: Handler<T, S>, T: 'static>(mut self, method: Method, path: &str, doc: RouteDoc, handler: H) -> Self {
         let filter = MethodFilter::try_from(method.clone()).expect("all methods in the program can be routed");
-        self.router = self.router.route(path, on(filter, RejectUnknownQuery { parameters, handler }));
-        let operation = operations::route(&self.namespace, path, sentence, parameters);
-        self.add(method, path, operation);
+        self.router = self.router.route(path, on(filter, RejectUnknownQuery { parameters: doc.query, handler }));
+        self.add(method, path, doc.operation(&self.namespace, path));
         self
     }
 

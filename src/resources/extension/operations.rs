@@ -6,21 +6,30 @@ use crate::companies::Scope;
 use crate::kernel::ids::TypedId;
 use crate::kernel::openapi::{header, json_content, parameter, path_parameter, reference, refusals, request_body};
 use crate::kernel::problem::ProblemCode;
-use crate::resources::{FieldDoc, Operation, Parameters, Resource, ResourceDescriptor, plural_path};
+use crate::resources::{FieldDoc, Operation, Resource, ResourceDescriptor, plural_path};
 
 /// A kind of record, as far as its documentation needs it.
 pub(super) struct Kind {
     namespace: String,
     descriptor: ResourceDescriptor,
-    prefix: &'static str,
+    id: Value,
     reading: Scope,
     writing: Scope,
+    refusals: &'static [ProblemCode],
     members: Vec<FieldDoc>,
 }
 
 impl Kind {
     pub(super) fn of<R: Resource>(namespace: &str, descriptor: ResourceDescriptor, members: Vec<FieldDoc>) -> Self {
-        Self { namespace: namespace.to_owned(), descriptor, prefix: R::Id::PREFIX, reading: R::READING, writing: R::WRITING, members }
+        Self {
+            namespace: namespace.to_owned(),
+            descriptor,
+            id: R::Id::json_schema(),
+            reading: R::READING,
+            writing: R::WRITING,
+            refusals: R::REFUSALS,
+            members,
+        }
     }
 
     /// The paths of the list and of one record.
@@ -46,7 +55,8 @@ impl Kind {
     }
 
     pub(super) fn create(&self) -> Value {
-        let refused = [ProblemCode::JsonInvalid, ProblemCode::MediaTypeUnsupported, ProblemCode::BodyInvalid];
+        let refused = [ProblemCode::JsonInvalid, ProblemCode::BodyTooLarge, ProblemCode::MediaTypeUnsupported, ProblemCode::BodyInvalid];
+        let refused = [&refused[..], self.refusals].concat();
         let mut operation = self.operation("Create", self.descriptor.singular, self.writing, 201, self.wrapped(), &refused);
         let needed: Vec<_> = self.members.iter().filter(|member| member.required).map(|member| &member.name).collect();
         let mut body = reference(&self.body_name());
@@ -62,9 +72,11 @@ impl Kind {
             ProblemCode::JsonInvalid,
             ProblemCode::RecordNotFound,
             ProblemCode::RecordChanged,
+            ProblemCode::BodyTooLarge,
             ProblemCode::MediaTypeUnsupported,
             ProblemCode::BodyInvalid,
         ];
+        let refused = [&refused[..], self.refusals].concat();
         let mut operation = self.operation("Change", self.descriptor.singular, self.writing, 200, self.wrapped(), &refused);
         operation["parameters"] = json!([uuid_parameter(), if_match()]);
         operation["requestBody"] = request_body("The fields to change.", reference(&self.body_name()));
@@ -134,7 +146,8 @@ impl Kind {
 
     /// The schema of the record, and of the request body if there is one.
     pub(super) fn schemas(&self, operations: &[Operation]) -> Map<String, Value> {
-        let id = json!({ "type": "string", "pattern": format!("^{}_", self.prefix), "readOnly": true });
+        let mut id = self.id.clone();
+        id["readOnly"] = true.into();
         let instant = json!({ "type": "string", "format": "date-time", "readOnly": true });
         let mut shown = Map::from_iter([
             ("id".to_owned(), id),
@@ -168,27 +181,19 @@ impl Kind {
     }
 }
 
-/// The operation of a route beside the five, with the query parameters it takes.
-pub(super) fn route(namespace: &str, path: &str, sentence: &str, query: Parameters) -> Value {
-    let mut operation = json!({ "tags": [namespace], "summary": sentence, "responses": problems(&[ProblemCode::RecordNotFound]) });
-    operation["responses"]["2XX"] = json!({ "description": "Success." });
-    let mut parameters: Vec<_> = query.iter().map(|(name, sentence)| parameter(name, sentence, json!({ "type": "string" }))).collect();
-    if path.contains("{uuid}") {
-        parameters.push(uuid_parameter());
-    }
-    if !parameters.is_empty() {
-        operation["parameters"] = parameters.into();
-    }
-    operation
-}
-
 /// The errors of an operation and those that every operation has, by status code.
-fn problems(refused: &[ProblemCode]) -> Map<String, Value> {
-    let everywhere = [ProblemCode::ApiKeyInvalid, ProblemCode::ScopeMissing, ProblemCode::ParameterInvalid];
+pub(super) fn problems(refused: &[ProblemCode]) -> Map<String, Value> {
+    let everywhere = [
+        ProblemCode::ApiKeyInvalid,
+        ProblemCode::ScopeMissing,
+        ProblemCode::AddressForbidden,
+        ProblemCode::ParameterInvalid,
+        ProblemCode::RateLimited,
+    ];
     refusals(refused.iter().copied().chain(everywhere))
 }
 
-fn uuid_parameter() -> Value {
+pub(super) fn uuid_parameter() -> Value {
     path_parameter("uuid", "The UUID or the id of the record.")
 }
 

@@ -2,9 +2,12 @@
 
 use chrono::TimeDelta;
 use serde::Deserialize;
+use serde_json::{Value, json};
 
+/// One day, in seconds.
+const DEFAULT_SECONDS: u32 = 86_400;
 /// 30 days, in seconds.
-const MAX_SECONDS: u32 = 30 * 86_400;
+const MAX_SECONDS: u32 = 30 * DEFAULT_SECONDS;
 
 /// The number of seconds for which an old secret or key stays valid beside the new one. Defaults to one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -18,7 +21,14 @@ pub struct InvalidGracePeriod;
 
 impl Default for GracePeriod {
     fn default() -> Self {
-        Self(TimeDelta::days(1))
+        Self(TimeDelta::seconds(DEFAULT_SECONDS.into()))
+    }
+}
+
+impl GracePeriod {
+    /// The JSON Schema.
+    pub fn schema() -> Value {
+        json!({ "type": "integer", "minimum": 0, "maximum": MAX_SECONDS, "default": DEFAULT_SECONDS })
     }
 }
 

@@ -1,7 +1,7 @@
 //! References to records that must exist.
 
 use serde::{Deserialize, Deserializer};
-use serde_json::{Value, json};
+use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, TypedId};
@@ -35,7 +35,7 @@ impl<R: Resource> FieldType for Link<R> {
     }
 
     fn schema() -> Value {
-        json!({ "type": "string", "pattern": format!("^{}_", R::Id::PREFIX) })
+        R::Id::json_schema()
     }
 
     async fn find_missing(column: &R::Id, conn: &mut PgConnection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {

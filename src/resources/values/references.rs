@@ -1,7 +1,7 @@
 //! References to other records.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::kernel::ids::{InvalidId, TypedId};
 use crate::resources::{FieldType, Member};
@@ -39,7 +39,7 @@ impl<I: TypedId> FieldType for Reference<I> {
     }
 
     fn schema() -> Value {
-        json!({ "type": "string", "pattern": format!("^{}_", I::PREFIX) })
+        I::json_schema()
     }
 }
 
@@ -56,6 +56,7 @@ impl<I: TypedId> Member<Option<Reference<I>>> {
 mod tests {
     use super::*;
     use crate::kernel::ids::DriverId;
+    use serde_json::json;
     use uuid::Uuid;
 
     #[test]

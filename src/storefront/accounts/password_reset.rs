@@ -28,6 +28,7 @@ pub(in crate::storefront) fn routes() -> Routes<Storefront> {
         "Set a new password with a verification code, end all other sessions and delete the links to identity providers.",
         routes::login(),
     );
+    let doc = doc.reading::<ResetRequest>().restricting("password", passwords::length());
     let doc = doc.refused(codes::CODE_REFUSALS).refused(&[ProblemCode::Overloaded]);
     Routes::none().post("/customers/reset-password", doc, reset)
 }

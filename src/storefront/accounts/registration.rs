@@ -32,6 +32,10 @@ pub(in crate::storefront) fn routes() -> Routes<Storefront> {
     let asking = asking.refused(codes::TEXT_REFUSALS).refused(codes::MAIL_REFUSALS);
     let opening = describe("Create an account with a verification code, and sign in.", routes::login()).with_status(StatusCode::CREATED);
     let opening = opening.refused(codes::CODE_REFUSALS).refused(&[ProblemCode::AccountExists, ProblemCode::Overloaded]);
+    let opening = opening.reading::<RegistrationRequest>().restricting("password", passwords::length());
+    let opening = opening
+        .restricting("name", json!({ "minLength": 1, "maxLength": customers::NAME_MAX_LEN }))
+        .needing_one_of(&["identity", "email", "phone"]);
     let routes = Routes::none().post("/customers/request-creation-code", asking, request_creation_code);
     routes.post("/customers", opening, register)
 }

@@ -66,7 +66,7 @@ pub(super) fn schema() -> Value {
     let (or_none, is_proven) =
         (json!({ "type": ["string", "null"] }), json!({ "type": "boolean", "description": "Whether it is verified." }));
     object([
-        ("id", json!({ "type": "string", "pattern": format!("^{}_", CustomerId::PREFIX) })),
+        ("id", CustomerId::json_schema()),
         ("uuid", json!({ "type": "string", "format": "uuid" })),
         ("name", text),
         ("email", or_none.clone()),
@@ -188,6 +188,9 @@ pub(super) async fn open_account(
     Ok((customer, lost.into_iter().collect()))
 }
 
+/// The maximum length of a name, in characters.
+pub(super) const NAME_MAX_LEN: usize = 255;
+
 /// The text is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum InvalidName {
@@ -201,7 +204,7 @@ pub(super) enum InvalidName {
 pub(super) fn parse_name(text: &str) -> Result<String, InvalidName> {
     match text.trim() {
         "" => Err(InvalidName::Missing),
-        name if name.chars().count() > 255 || name.chars().any(char::is_control) => Err(InvalidName::Unusable),
+        name if name.chars().count() > NAME_MAX_LEN || name.chars().any(char::is_control) => Err(InvalidName::Unusable),
         name => Ok(name.to_owned()),
     }
 }

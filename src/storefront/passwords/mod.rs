@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use chrono::TimeDelta;
 use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Value, json};
 
 use crate::kernel::crypto::sha256;
 use crate::kernel::ids::StoreId;
@@ -14,6 +15,9 @@ use crate::kernel::rate_limit::Rule;
 
 pub(super) use queries::count_guess;
 
+/// The minimum and the maximum number of characters of a password.
+const MIN_LEN: usize = 8;
+const MAX_LEN: usize = 256;
 /// Ten wrong passwords for one identity within fifteen minutes. Decisions, section 3.
 const WRONG_PASSWORDS: Rule = Rule { limit: 10, window: TimeDelta::minutes(15) };
 
@@ -37,12 +41,17 @@ pub(super) enum InvalidPassword {
     Common,
 }
 
+/// The length of a new password as JSON Schema keywords.
+pub(super) fn length() -> Value {
+    json!({ "minLength": MIN_LEN, "maxLength": MAX_LEN })
+}
+
 /// Checks a new password.
 pub(super) fn parse(password: &SecretString) -> Result<SecretString, InvalidPassword> {
     let text = password.expose_secret();
     match text.chars().count() {
-        0..8 => Err(InvalidPassword::TooShort),
-        257.. => Err(InvalidPassword::TooLong),
+        0..MIN_LEN => Err(InvalidPassword::TooShort),
+        length if length > MAX_LEN => Err(InvalidPassword::TooLong),
         _ if COMMON_PASSWORDS.contains(text.to_lowercase().as_str()) => Err(InvalidPassword::Common),
         _ => Ok(password.clone()),
     }

@@ -41,15 +41,10 @@ where
     Extension::new("storefront")
         .editable::<stores::StoreRecord>()
         .read_only::<customers::CustomerRecord>()
-        .route(Method::POST, "/customers/{uuid}/revoke-tokens", "End all sessions of a customer.", sessions::revoke_all)
+        .route(Method::POST, "/customers/{uuid}/revoke-tokens", sessions::revoke_all_doc(), sessions::revoke_all)
         .read_only::<sessions::SessionRecord>()
-        .route(Method::DELETE, "/tokens/{uuid}", "End a session of a customer.", sessions::revoke)
+        .route(Method::DELETE, "/tokens/{uuid}", sessions::revoke_doc(), sessions::revoke)
         .read_only::<texts::TextRecord>()
-        .route(
-            Method::GET,
-            "/texts/conversion",
-            "Show how many texted codes were used in the last 24 hours, by country and number range.",
-            texts::conversion,
-        )
+        .route(Method::GET, "/texts/conversion", texts::conversion_doc(), texts::conversion)
         .read_only::<sign_ins::SignInRecord>()
 }

@@ -1,12 +1,14 @@
 //! Customer sessions in the API for operators (`tokens`). Operators can revoke them.
 
 use axum::Json;
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
 use crate::kernel::ids::{CustomerId, SessionId, StoreId};
 use crate::kernel::json::JsonBody;
+use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{EmptyBody, Filter, Instant, Reference, Resource, WriteRequest};
+use crate::resources::{EmptyBody, Filter, Instant, Reference, Resource, RouteDoc, WriteRequest};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::{Storefront, tokens};
 
@@ -43,12 +45,23 @@ impl Resource for SessionRecord {
         &[Filter::id::<StoreId>("store").on("store_id"), Filter::id::<CustomerId>("customer").on("customer_id")];
 }
 
+/// The description of `DELETE tokens/{uuid}`.
+pub(super) fn revoke_doc() -> RouteDoc {
+    RouteDoc::new("End a session of a customer.").answering(StatusCode::OK, object([("status", json!({ "const": "ok" }))]))
+}
+
 /// `DELETE tokens/{uuid}`: revokes one session.
 pub(super) async fn revoke(WriteRequest { state: storefront, caller, id }: WriteRequest<SessionRecord>) -> Result<Json<Value>, Problem> {
     let mut conn = storefront.pool.acquire().await?;
     let revoked = tokens::revoke_session(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
     storefront.caches.sessions.invalidate(&revoked.ok_or(ProblemCode::RecordNotFound)?);
     Ok(Json(json!({ "status": "ok" })))
+}
+
+/// The description of `POST customers/{uuid}/revoke-tokens`.
+pub(super) fn revoke_all_doc() -> RouteDoc {
+    let answer = object([("status", json!({ "const": "ok" })), ("revoked", json!({ "type": "integer" }))]);
+    RouteDoc::new("End all sessions of a customer.").taking_body(EmptyBody::schema()).answering(StatusCode::OK, answer)
 }
 
 /// `POST customers/{uuid}/revoke-tokens`: revokes all sessions of the customer.

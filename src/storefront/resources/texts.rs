@@ -2,16 +2,18 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
 
 use crate::companies::{CallingCompany, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{StoreId, TextId};
+use crate::kernel::openapi::object;
 use crate::kernel::problem::Problem;
 use crate::members;
 use crate::providers::sms::SendTextErrorKind;
-use crate::resources::{FieldDoc, Filter, Instant, Reference, Resource};
+use crate::resources::{FieldDoc, FieldType, Filter, Instant, Reference, Resource, RouteDoc};
 use crate::storefront::Storefront;
 use crate::storefront::messaging::sms_guard;
 
@@ -130,6 +132,20 @@ fn details() -> Value {
             "providers": { "type": "array", "items": answer, "description": "The providers that were tried, in this order." },
         },
     })
+}
+
+/// The description of `GET texts/conversion`.
+pub(super) fn conversion_doc() -> RouteDoc {
+    let range = object([
+        ("country", json!({ "type": ["string", "null"] })),
+        ("number_range", json!({ "type": "string" })),
+        ("texted", json!({ "type": "integer" })),
+        ("used", json!({ "type": "integer" })),
+        ("conversion", json!({ "type": "number", "description": "The ratio of used to texted codes, from 0 to 1." })),
+    ]);
+    let ranges = json!({ "type": "array", "items": range });
+    RouteDoc::new("Show how many texted codes were used in the last 24 hours, by country and number range.")
+        .answering(StatusCode::OK, object([("since", Instant::schema()), ("ranges", ranges)]))
 }
 
 /// `GET texts/conversion`: the conversion of the last 24 hours by country and number range, lowest first.

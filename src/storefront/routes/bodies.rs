@@ -92,7 +92,7 @@ impl Sent for SubmittedCode {
 
 impl Sent for DeviceId {
     fn schema() -> Value {
-        json!({ "type": "string", "pattern": format!("^{}_", Self::PREFIX) })
+        Self::json_schema()
     }
 }
 

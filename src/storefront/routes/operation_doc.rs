@@ -54,6 +54,25 @@ impl OperationDoc {
         Self { body: Some(B::schema()), ..self }
     }
 
+    /// Adds keywords to the schema of a field of the body, after [`OperationDoc::reading`].
+    pub(in crate::storefront) fn restricting(mut self, member: &str, keywords: Value) -> Self {
+        if let (Some(body), Value::Object(keywords)) = (&mut self.body, keywords) {
+            for (keyword, value) in keywords {
+                body["properties"][member][keyword] = value;
+            }
+        }
+        self
+    }
+
+    /// Declares that the body needs one of these fields, after [`OperationDoc::reading`].
+    pub(in crate::storefront) fn needing_one_of(mut self, members: &[&str]) -> Self {
+        if let Some(body) = &mut self.body {
+            let with = |member: &&str| json!({ "properties": { *member: { "type": "string" } }, "required": [member] });
+            body["anyOf"] = members.iter().map(with).collect();
+        }
+        self
+    }
+
     /// Renames a field of the body.
     pub(in crate::storefront) fn renaming(mut self, member: &str, name: &str) -> Self {
         if let Some(body) = &mut self.body {

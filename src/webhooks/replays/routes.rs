@@ -11,8 +11,9 @@ use crate::companies::{CallingCompany, Companies, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::EventId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::problem::Problem;
-use crate::resources::{EmptyBody, Extension, Instant, Line, PathId, WriteRequest};
+use crate::kernel::openapi::{closed_object, object};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::{EmptyBody, Extension, FieldType, Instant, Line, PathId, Reference, RouteDoc, WriteRequest};
 use crate::webhooks::Webhooks;
 use crate::webhooks::deliveries::log::Delivery;
 use crate::webhooks::replays::keys::Key;
@@ -25,17 +26,47 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
+    let cancelling = RouteDoc::new("Cancel a delivery.").taking_body(EmptyBody::schema()).showing::<Delivery>(StatusCode::OK);
     Extension::new("developers")
         .read_only::<Replay>()
-        .route(Method::POST, "/webhooks/{uuid}/replay", "Replay deliveries of a webhook, once per `idempotency_key`.", replay)
-        .route(Method::POST, "/deliveries/{uuid}/replay", "Replay a delivery, once per `idempotency_key`.", replay_delivery)
-        .route(Method::POST, "/deliveries/{uuid}/cancel", "Cancel a delivery.", cancel)
-        .route(
-            Method::POST,
-            "/events/{uuid}/replay",
-            "Replay an event to every webhook that subscribes to it, once per `idempotency_key`.",
-            replay_event,
-        )
+        .route(Method::POST, "/webhooks/{uuid}/replay", replay_doc(), replay)
+        .route(Method::POST, "/deliveries/{uuid}/replay", replay_delivery_doc(), replay_delivery)
+        .route(Method::POST, "/deliveries/{uuid}/cancel", cancelling.refusing(&[ProblemCode::DeliveryClosed]), cancel)
+        .route(Method::POST, "/events/{uuid}/replay", replay_event_doc(), replay_event)
+}
+
+fn replay_doc() -> RouteDoc {
+    let body = [
+        ("since", Instant::schema()),
+        ("status", Repeatable::schema()),
+        ("dry_run", json!({ "type": "boolean" })),
+        ("idempotency_key", Option::<Line<255>>::schema()),
+    ];
+    RouteDoc::new("Replay deliveries of a webhook, once per `idempotency_key`.")
+        .taking_body(closed_object(&["since"], body))
+        .showing::<Replay>(StatusCode::OK)
+        .showing::<Replay>(StatusCode::ACCEPTED)
+        .refusing(&[ProblemCode::IdempotencyKeyUsed])
+}
+
+fn replay_delivery_doc() -> RouteDoc {
+    RouteDoc::new("Replay a delivery, once per `idempotency_key`.")
+        .taking_body(closed_object(&[], [("idempotency_key", Option::<Line<255>>::schema())]))
+        .showing::<Delivery>(StatusCode::OK)
+        .showing::<Delivery>(StatusCode::CREATED)
+        .refusing(&[ProblemCode::DeliveryOpen, ProblemCode::IdempotencyKeyUsed])
+}
+
+fn replay_event_doc() -> RouteDoc {
+    let body = [("dry_run", json!({ "type": "boolean" })), ("idempotency_key", Option::<Line<255>>::schema())];
+    let replay =
+        [("event_id", Reference::<EventId>::schema()), ("count", json!({ "type": "integer" })), ("dry_run", json!({ "type": "boolean" }))];
+    let answer = object([("replay", object(replay))]);
+    RouteDoc::new("Replay an event to every webhook that subscribes to it, once per `idempotency_key`.")
+        .taking_body(closed_object(&[], body))
+        .answering(StatusCode::OK, answer.clone())
+        .answering(StatusCode::CREATED, answer)
+        .refusing(&[ProblemCode::IdempotencyKeyUsed])
 }
 
 #[derive(Deserialize)]

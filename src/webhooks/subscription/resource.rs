@@ -26,6 +26,7 @@ impl Resource for Subscription {
     const TABLE: &'static str = "subscriptions";
     const FILTERS: &'static [Filter] = &[Filter::text_enum::<Status>("status"), Filter::text("url")];
     const SEARCH: &'static [&'static str] = &["url", "description"];
+    const REFUSALS: &'static [ProblemCode] = &[ProblemCode::EndpointForbidden];
 
     /// All fields except the secrets.
     fn shown(&self) -> Map<String, Value> {

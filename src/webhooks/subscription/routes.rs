@@ -4,13 +4,16 @@ use axum::extract::{FromRef, State};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
+use serde_json::json;
 
 use crate::companies::{CallingCompany, Companies, Scope};
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::problem::Problem;
-use crate::resources::{EmptyBody, Extension, GracePeriod, PathId, Shown, WriteRequest};
+use crate::kernel::openapi::closed_object;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::{EmptyBody, Extension, GracePeriod, PathId, RouteDoc, Shown, WriteRequest};
 use crate::webhooks::Webhooks;
+use crate::webhooks::deliveries::log::Delivery;
 use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
 
 pub(in crate::webhooks) fn extension<S>() -> Extension<S>
@@ -19,13 +22,23 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
+    let doc = |sentence| RouteDoc::new(sentence).showing::<Subscription>(StatusCode::OK);
+    let rotation = closed_object(&[], [("overlap", GracePeriod::schema())]);
+    let sample = closed_object(&[], [("event", json!({ "type": ["string", "null"], "default": "webhook.test" }))]);
+    let testing = RouteDoc::new("Send a test event to a webhook.").showing::<Delivery>(StatusCode::CREATED);
+    let testing = testing.taking_body(sample).refusing(&[ProblemCode::WebhookDisabled]);
     Extension::new("developers")
         .editable::<Subscription>()
-        .route(Method::POST, "/webhooks/{uuid}/enable", "Enable a webhook.", enable)
-        .route(Method::POST, "/webhooks/{uuid}/disable", "Disable a webhook.", disable)
-        .route(Method::GET, "/webhooks/{uuid}/secret", "Show the signing secret of a webhook.", secret)
-        .route(Method::POST, "/webhooks/{uuid}/rotate-secret", "Rotate the signing secret of a webhook.", rotate_secret)
-        .route(Method::POST, "/webhooks/{uuid}/test", "Send a test event to a webhook.", test)
+        .route(Method::POST, "/webhooks/{uuid}/enable", doc("Enable a webhook.").taking_body(EmptyBody::schema()), enable)
+        .route(Method::POST, "/webhooks/{uuid}/disable", doc("Disable a webhook.").taking_body(EmptyBody::schema()), disable)
+        .route(Method::GET, "/webhooks/{uuid}/secret", doc("Show the signing secret of a webhook."), secret)
+        .route(
+            Method::POST,
+            "/webhooks/{uuid}/rotate-secret",
+            doc("Rotate the signing secret of a webhook.").taking_body(rotation),
+            rotate_secret,
+        )
+        .route(Method::POST, "/webhooks/{uuid}/test", testing, test)
 }
 
 async fn enable(

@@ -99,6 +99,9 @@ fn no_api_route_is_forgotten() {
             resources += 1;
         }
         for path in text.split("Method::").skip(1).map(|rest| rest.split('"').nth(1).unwrap()) {
+            if [CALLBACKS, "/webhooks/{gateway}"].contains(&path) {
+                continue;
+            }
             assert!(OTHER_ROUTES.iter().any(|(_, _, listed)| *listed == path), "{path} of {} is in no table", file.display());
             others += 1;
         }

@@ -20,14 +20,18 @@ use crate::storefront::tokens::SignedInCustomer;
 
 pub(in crate::storefront) use queries::{forget_devices, list_devices};
 
+const PLATFORMS: [&str; 3] = ["ios", "android", "web"];
 /// The maximum length of a token, in characters.
 const TOKEN_MAX_LEN: usize = 4_096;
 
 /// The routes of push devices.
 pub(in crate::storefront) fn routes() -> Routes<Storefront> {
     let registered = object([("status", json!({ "const": "ok" })), ("device", DeviceId::schema())]);
-    let registering = describe("Register a device for the customer's notifications.", registered);
+    let registering = describe("Register a device for the customer's notifications.", registered).reading::<DeviceRequest>();
+    let registering = registering.restricting("platform", json!({ "enum": PLATFORMS }));
+    let registering = registering.restricting("token", json!({ "minLength": 1, "maxLength": TOKEN_MAX_LEN }));
     let unregistering = describe("Unregister a device.", routes::done()).refused(&[ProblemCode::RecordNotFound]);
+    let unregistering = unregistering.reading::<DeviceRemoval>().needing_one_of(&["device", "token"]);
     let routes = Routes::none().post("/customers/register-device", registering, register);
     routes.post("/customers/unregister-device", unregistering, unregister)
 }
@@ -67,7 +71,7 @@ impl DeviceRequest {
     fn parse(self) -> Result<(String, String), Problem> {
         let mut errors = FieldErrors::default();
         let platform = self.platform.trim().to_lowercase();
-        if !matches!(platform.as_str(), "ios" | "android" | "web") {
+        if !PLATFORMS.contains(&platform.as_str()) {
             errors.add("platform", "The platform must be ios, android or web.");
         }
         if self.token.trim().is_empty() || self.token.chars().count() > TOKEN_MAX_LEN {
