@@ -11,6 +11,7 @@ pub mod gateways;
 pub mod http2;
 pub mod identity_provider;
 mod openapi_check;
+pub mod own_postgres;
 pub mod page;
 pub mod program;
 pub mod receiver;
