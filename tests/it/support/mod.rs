@@ -21,6 +21,7 @@ pub mod sms;
 pub mod smtp;
 pub mod socket_server;
 pub mod subscribers;
+pub mod waiting;
 mod world;
 
 pub use answer::Answer;
