@@ -18,7 +18,6 @@ use crate::dev::authority::AuthorityError;
 use crate::dev::demo::{Demo, DemoError};
 use crate::dev::workspace::trust_loopback;
 use crate::kernel::clock::Clock;
-use crate::kernel::error_chain::chain;
 use crate::kernel::http_server;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::mailbox::Mailbox;
@@ -130,12 +129,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
 fn sweep(state: &AppState, lifecycle: &Lifecycle) {
     let (state, until) = (state.clone(), lifecycle.clone());
     lifecycle.spawn(async move {
-        let minute = || async {
-            if let Err(error) = state.sweep().await {
-                tracing::warn!(error = chain(&error), "expired data could not be removed");
-            }
-        };
-        until.every(SWEEP_INTERVAL, minute).await;
+        until.every(SWEEP_INTERVAL, "expired data could not be removed", || state.sweep()).await;
     });
 }
 

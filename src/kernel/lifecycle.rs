@@ -1,5 +1,6 @@
 //! Shutdown: every spawned task can be stopped and waited for.
 
+use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
@@ -7,6 +8,8 @@ use tokio::sync::oneshot;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use crate::kernel::error_chain::chain;
 
 /// The shutdown token and the tasks that must end before the program exits.
 #[derive(Clone, Debug, Default)]
@@ -44,15 +47,19 @@ impl Lifecycle {
         async { result.await.expect("the task is not cancelled; if it panics, the panic is propagated here") }
     }
 
-    /// Runs `work` at once and then every `period`, with a delay if a run takes longer, until shutdown.
-    pub async fn every<F>(&self, period: Duration, work: impl Fn() -> F)
+    /// Runs `work` at once and then every `period`, with a delay if a run takes longer, until shutdown. If a run fails, this is
+    /// logged as `complaint` with the error, and the next run is the retry.
+    pub async fn every<F, T, E>(&self, period: Duration, complaint: &str, work: impl Fn() -> F)
     where
-        F: Future<Output = ()>,
+        F: Future<Output = Result<T, E>>,
+        E: Error,
     {
         let mut times = interval(period);
         times.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while self.stopping.run_until_cancelled(times.tick()).await.is_some() {
-            work().await;
+            if let Err(error) = work().await {
+                tracing::warn!(error = chain(&error), "{complaint}; retrying in {period:?}");
+            }
         }
     }
 
@@ -66,5 +73,26 @@ impl Lifecycle {
         self.stopping.cancel();
         self.tasks.close();
         self.tasks.wait().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn work_that_fails_is_tried_again_until_shutdown() {
+        let (lifecycle, runs) = (Lifecycle::default(), AtomicU32::new(0));
+        let work = || async {
+            if runs.fetch_add(1, Ordering::Relaxed) == 2 {
+                lifecycle.stopping().cancel();
+                return Ok(());
+            }
+            Err(std::fmt::Error)
+        };
+        lifecycle.every(Duration::from_millis(1), "the work could not be done", work).await;
+        assert_eq!(runs.into_inner(), 3);
     }
 }

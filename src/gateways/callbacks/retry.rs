@@ -125,12 +125,7 @@ impl Gateways {
     pub fn start_worker(&self, lifecycle: &Lifecycle) {
         let (this, until) = (self.clone(), lifecycle.clone());
         lifecycle.spawn(async move {
-            let round = || async {
-                if let Err(error) = this.run_due().await {
-                    tracing::warn!(error = chain(&error), "callbacks are waiting for the database");
-                }
-            };
-            until.every(POLL_INTERVAL, round).await;
+            until.every(POLL_INTERVAL, "callbacks are waiting for the database", || this.run_due()).await;
         });
     }
 

@@ -73,6 +73,11 @@ pub(super) fn address(url: &Url, setting: &'static str) -> Result<Url, SettingsE
     if is_secure(url) { Ok(url.clone()) } else { Err(SettingsError { setting, reason: NOT_SECURE.to_owned() }) }
 }
 
+/// The URL of `path` at a provider, whose base URL is checked.
+pub(super) fn address_of(path: &str, base_url: &Url, setting: &'static str) -> Result<Url, SettingsError> {
+    address(base_url, setting)?.join(path).map_err(|error| SettingsError { setting, reason: error.to_string() })
+}
+
 /// Returns the value of a setting that a configured provider requires.
 pub(super) fn required<T: Clone>(value: Option<&T>, setting: &'static str) -> Result<T, SettingsError> {
     value.cloned().ok_or_else(|| SettingsError { setting, reason: "is not set".to_owned() })

@@ -10,7 +10,7 @@ use url::Url;
 use crate::kernel::settings;
 use crate::providers::sms::exchange::{self, Answer, Receipt};
 use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
-use crate::providers::sms::settings::{address, required};
+use crate::providers::sms::settings::{address_of, required};
 use crate::providers::sms::{SettingsError, Text};
 
 /// The number is invalid, a short code or unreachable. From carriers: out of service, unknown.
@@ -64,9 +64,8 @@ impl Twilio {
     pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
         let account_sid = required(settings.account_sid.as_ref(), "sms.twilio.account_sid")?;
         let from = required(settings.from.as_ref(), "sms.twilio.from")?;
-        let messages = address(&settings.base_url, "sms.twilio.base_url")?
-            .join(&format!("/2010-04-01/Accounts/{account_sid}/Messages.json"))
-            .map_err(|error| SettingsError { setting: "sms.twilio.base_url", reason: error.to_string() })?;
+        let path = format!("/2010-04-01/Accounts/{account_sid}/Messages.json");
+        let messages = address_of(&path, &settings.base_url, "sms.twilio.base_url")?;
         let client = exchange::client(settings.timeout, "sms.twilio.timeout")?;
         Ok(Self { client, messages, account_sid, auth_token: settings.auth_token.clone(), from })
     }

@@ -13,7 +13,7 @@ use crate::kernel::settings;
 use crate::providers::sms::exchange::{self, Answer, Receipt};
 use crate::providers::sms::failure::{SendTextError, SendTextErrorKind};
 use crate::providers::sms::segment::Alphabet;
-use crate::providers::sms::settings::{address, required};
+use crate::providers::sms::settings::{address_of, required};
 use crate::providers::sms::{SettingsError, Text};
 
 /// The status of a text that was accepted.
@@ -70,8 +70,7 @@ impl Vonage {
     pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
         let api_key = required(settings.api_key.as_ref(), "sms.vonage.api_key")?;
         let from = required(settings.from.as_ref(), "sms.vonage.from")?;
-        let messages = address(&settings.base_url, "sms.vonage.base_url")?.join("/sms/json");
-        let messages = messages.map_err(|error| SettingsError { setting: "sms.vonage.base_url", reason: error.to_string() })?;
+        let messages = address_of("/sms/json", &settings.base_url, "sms.vonage.base_url")?;
         let client = exchange::client(settings.timeout, "sms.vonage.timeout")?;
         Ok(Self { client, messages, api_key, api_secret: settings.api_secret.clone(), from: without_plus(&from).to_owned() })
     }

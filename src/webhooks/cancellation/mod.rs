@@ -95,14 +95,9 @@ impl Webhooks {
 
 /// Closes cancelled deliveries as long as the program runs.
 pub(super) async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
-    let batches = async || {
+    let batches = || async {
         while !lifecycle.stopping().is_cancelled() && webhooks.close_cancelled().await? {}
         Ok::<_, sqlx::Error>(())
     };
-    let second = || async {
-        if let Err(error) = batches().await {
-            tracing::warn!(error = chain(&error), "cancelled deliveries could not be read; retrying in a second");
-        }
-    };
-    lifecycle.every(POLL_INTERVAL, second).await;
+    lifecycle.every(POLL_INTERVAL, "cancelled deliveries could not be read", batches).await;
 }

@@ -15,7 +15,6 @@ use futures::future::join_all;
 use sqlx::PgConnection;
 
 use crate::contact::EmailAddress;
-use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::mail::Letter;
@@ -79,14 +78,9 @@ impl Webhooks {
 
 /// Sends due mails as long as the program runs.
 pub(in crate::webhooks) async fn send_letters(webhooks: Webhooks, lifecycle: Lifecycle) {
-    let batches = async || {
+    let batches = || async {
         while !lifecycle.stopping().is_cancelled() && webhooks.send_letters().await? {}
         Ok::<_, sqlx::Error>(())
     };
-    let moment = || async {
-        if let Err(error) = batches().await {
-            tracing::warn!(error = chain(&error), "mails to operators could not be read; retrying in ten seconds");
-        }
-    };
-    lifecycle.every(EVERY, moment).await;
+    lifecycle.every(EVERY, "mails to operators could not be read", batches).await;
 }

@@ -22,7 +22,6 @@ use serde_json::{Map, Value};
 
 use crate::events::{EventName, names};
 use crate::kernel::clock::timestamp;
-use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::Problem;
@@ -41,12 +40,7 @@ const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// Checks for due notices every minute.
 pub(super) async fn watch(webhooks: Webhooks, lifecycle: Lifecycle) {
-    let minute = || async {
-        if let Err(error) = webhooks.notify_operators().await {
-            tracing::warn!(error = chain(&error), "failing webhooks could not be checked; retrying in a minute");
-        }
-    };
-    lifecycle.every(CHECK_INTERVAL, minute).await;
+    lifecycle.every(CHECK_INTERVAL, "failing webhooks could not be checked", || webhooks.notify_operators()).await;
 }
 
 impl Webhooks {

@@ -42,10 +42,5 @@ impl Webhooks {
 
 /// Works off replays as long as the program runs.
 pub(in crate::webhooks) async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
-    let second = || async {
-        if let Err(error) = webhooks.continue_replays().await {
-            tracing::warn!(error = chain(&error), "replays could not be read; retrying in a second");
-        }
-    };
-    lifecycle.every(POLL_INTERVAL, second).await;
+    lifecycle.every(POLL_INTERVAL, "replays could not be read", || webhooks.continue_replays()).await;
 }

@@ -16,7 +16,6 @@ use std::time::Duration;
 
 use chrono::{DateTime, Days, NaiveDate, NaiveTime, TimeDelta, Utc};
 
-use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::{Webhooks, replays};
 
@@ -91,12 +90,7 @@ impl Webhooks {
 
 /// Runs housekeeping at start-up and every hour.
 pub(super) async fn maintain_partitions(webhooks: Webhooks, lifecycle: Lifecycle) {
-    let hour = || async {
-        if let Err(error) = webhooks.maintain_partitions().await {
-            tracing::warn!(error = chain(&error), "housekeeping of the delivery log failed; retrying in an hour");
-        }
-    };
-    lifecycle.every(HOUSEKEEPING_INTERVAL, hour).await;
+    lifecycle.every(HOUSEKEEPING_INTERVAL, "housekeeping of the delivery log failed", || webhooks.maintain_partitions()).await;
 }
 
 #[cfg(test)]

@@ -34,17 +34,36 @@ pub fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// The folders that a file names after `crate::`, anywhere in the code.
 fn used_by(text: &str) -> Vec<String> {
-    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let mut used = Vec::new();
-    for line in code {
-        for after in line.split("crate::").skip(1) {
-            let names = after.trim_start_matches('{').split(|c: char| !(c.is_alphanumeric() || c == '_'));
-            let group = after.starts_with('{');
-            // `use crate::{dev, storefront};` names several folders; `use crate::kernel::clock` one.
-            used.extend(names.take(if group { usize::MAX } else { 1 }).filter(|name| !name.is_empty()).map(str::to_owned));
+    let code: Vec<_> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
+    let code = code.join("\n");
+    // `use crate::kernel::clock` names one folder, `use crate::{dev, storefront::{self, Store}};` two.
+    let paths = code.split("crate::").skip(1).flat_map(|after| after.strip_prefix('{').map_or(vec![after], members));
+    paths.map(first_name).filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// The paths in a group, which may extend over several lines; `group` starts behind its opening brace.
+fn members(group: &str) -> Vec<&str> {
+    let mut depth = nesting();
+    let group = &group[..group.find(|c| depth(c) < 0).expect("the group ends")];
+    let mut depth = nesting();
+    group.split(|c| depth(c) == 0 && c == ',').collect()
+}
+
+/// The depth of braces after each character.
+fn nesting() -> impl FnMut(char) -> i32 {
+    let mut depth = 0;
+    move |c| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
         }
+        depth
     }
-    used
+}
+
+fn first_name(path: &str) -> &str {
+    path.trim_start().split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or_default()
 }
 
 #[test]
@@ -71,5 +90,8 @@ fn imports_point_down_only() {
 #[test]
 fn an_upward_import_is_seen() {
     assert_eq!(used_by("use crate::webhooks::Webhooks;\n// use crate::fleet;\nlet a = crate::kernel::b();"), ["webhooks", "kernel"]);
-    assert!(used_by("use crate::{dev, storefront};").contains(&"storefront".to_owned()));
+    assert_eq!(used_by("use crate::{dev, storefront};"), ["dev", "storefront"]);
+    let lines =
+        "use crate::{\n    kernel::{clock::Clock, ids},\n    // The shop.\n    storefront::{\n        Store,\n    },\n};\nfn a() {}";
+    assert_eq!(used_by(lines), ["kernel", "storefront"]);
 }

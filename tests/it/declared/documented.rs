@@ -3,14 +3,10 @@
 use reqwest::Method;
 
 use crate::declared::garden;
+use crate::support::page::block;
 use crate::support::{Answer, World};
 
 const PAGE: &str = include_str!("../../../docs/declared.md");
-
-/// The first code block of the page in this language.
-fn block(language: &str) -> &'static str {
-    PAGE.split(&format!("```{language}\n")).nth(1).unwrap().split("```").next().unwrap()
-}
 
 /// The text between two others.
 fn between<'a>(line: &'a str, start: &str, end: &str) -> Option<&'a str> {
@@ -38,12 +34,12 @@ async fn curl(world: &World, line: &str, bike: &str) -> Answer {
 
 #[tokio::test]
 async fn the_page_adds_an_extension_from_the_start_to_the_end() {
-    let directory = garden(block("toml"));
+    let directory = garden(block(PAGE, "toml"));
     let world = World::with(&[("extensions.directory", directory.path().to_str().unwrap())]).await;
     world.state.declared.take_schemas().await.unwrap();
     world.resolver.insert("localhost", &["127.0.0.1".parse().unwrap()]);
     let (mut statuses, mut bike) = (Vec::new(), String::new());
-    for line in block("bash").lines().filter(|line| line.contains("curl ")) {
+    for line in block(PAGE, "bash").lines().filter(|line| line.contains("curl ")) {
         let answer = curl(&world, line, &bike).await;
         if line.starts_with("BIKE=") {
             bike = answer.body["bike"]["id"].as_str().unwrap().to_owned();

@@ -14,6 +14,7 @@ use sqlx::{AssertSqlSafe, PgPool};
 
 use crate::declared::garden;
 use crate::support::program::portico;
+use crate::support::waiting::until;
 use crate::support::{World, database};
 
 fn file(version: u32, members: &str, required: &str) -> String {
@@ -177,9 +178,8 @@ async fn the_program_starts_without_its_database_and_takes_the_schemas_when_it_i
     instance.start(&lifecycle).await.unwrap();
     assert!(instance.take_schemas().await.unwrap_err().may_pass());
     sqlx::query("alter table elsewhere rename to declared_schemas").execute(&world.pool).await.unwrap();
-    while world.count("select count(*) from declared_schemas where kind = 'garden/pots'").await == 0 {
-        tokio::task::yield_now().await;
-    }
+    let taken = "select count(*) from declared_schemas where kind = 'garden/pots'";
+    until("the schema is taken", async || world.count(taken).await > 0).await;
     lifecycle.stop().await;
 }
 

@@ -6,16 +6,13 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::World;
-use crate::support::fleet::uuid;
+use crate::support::fleet::{id, uuid};
 use crate::support::program::{portico, printed};
 use crate::support::request::Request;
+use crate::support::waiting::until;
 
 fn text(key: &Value) -> &str {
     key["key"].as_str().unwrap()
-}
-
-fn id(key: &Value) -> &str {
-    key["id"].as_str().unwrap()
 }
 
 impl World {
@@ -241,13 +238,10 @@ async fn the_last_use_is_written_down_every_few_minutes_at_most() {
     let path = format!("/{}", id(&made));
     let noted = async |at: &str| {
         // Recorded asynchronously, so it is visible soon but not at once.
-        loop {
-            let seen = world.keys(Method::GET, &world.api_key, &path).send().await.ok(200);
-            if seen["api_key"]["last_used_at"] == at {
-                return;
-            }
-            tokio::task::yield_now().await;
-        }
+        until("the use is recorded", async || {
+            world.keys(Method::GET, &world.api_key, &path).send().await.ok(200)["api_key"]["last_used_at"] == at
+        })
+        .await;
     };
     assert_eq!(world.use_key(text(&made), "203.0.113.9").await, 200);
     noted("2026-05-21T10:15:00.000+00:00").await;

@@ -9,6 +9,7 @@ use portico::kernel::ids::{EventId, OrderId};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::support::receiver::event_ids;
 use crate::support::{Answer, World};
 
 impl World {
@@ -87,8 +88,7 @@ async fn single_events_of_the_same_moment_are_each_published_once_and_those_abou
     assert_eq!(world.count(numbers).await, 20);
     assert_eq!(world.count("select count(*) from events where sequence is null and name = 'driver.online'").await, 40);
     world.deliver().await;
-    let delivered: BTreeSet<_> = receiver.received().iter().map(|post| post.header("webhook-id").to_owned()).collect();
-    assert_eq!(delivered, ids);
+    assert_eq!(event_ids(&receiver.received()), ids);
 }
 
 #[tokio::test]

@@ -2,16 +2,15 @@
 
 use std::time::Duration;
 
+use axum::body::Bytes;
 use portico::companies::Scope;
 use portico::events;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 use tokio::time::timeout;
 
+use crate::support::waiting::{in_time, until};
 use crate::support::{Answer, World};
-
-/// Longer than any step in this file takes.
-const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// A stream as a client reads it.
 struct Stream {
@@ -40,8 +39,7 @@ impl World {
     /// Waits until no open transaction is older than an event; transactions of other stories on this server count too.
     async fn everything_is_settled(&self) {
         let unsettled = "select count(*) from events where transaction_id >= pg_snapshot_xmin(pg_current_snapshot())";
-        let settled = async { while self.count(unsettled).await > 0 {} };
-        timeout(TIMEOUT, settled).await.unwrap();
+        until("no open transaction is older than an event", async || self.count(unsettled).await == 0).await;
     }
 
     async fn stream(&self, query: &str, last_event_id: Option<&str>) -> Stream {
@@ -64,7 +62,7 @@ impl Stream {
                     return Some(event);
                 }
             }
-            let chunk = timeout(TIMEOUT, self.response.chunk()).await.expect("the stream sends data").unwrap()?;
+            let chunk = next_chunk(&mut self.response).await?;
             self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }
@@ -76,6 +74,11 @@ impl Stream {
         }
         names
     }
+}
+
+/// The next bytes of a response; `None` at its end.
+async fn next_chunk(response: &mut reqwest::Response) -> Option<Bytes> {
+    in_time("the stream sends data", response.chunk()).await.unwrap()
 }
 
 #[tokio::test]
@@ -114,26 +117,24 @@ async fn streams_of_many_companies_look_together_whether_there_is_anything_to_re
     }
     for (company, stream) in &mut streams {
         world.publish_for(*company, "order.created").await;
-        timeout(TIMEOUT, stream.chunk()).await.unwrap().unwrap().unwrap();
+        next_chunk(stream).await.unwrap();
     }
     // The stream polls once more after a commit; wait until it has.
     let quiet = "select count(*) from pg_stat_activity where datname = current_database() and query like 'with scanned%' \
-                 and (state = 'active' or state_change > clock_timestamp() - interval '100 ms') and pid <> pg_backend_pid()";
-    timeout(TIMEOUT, async { while world.count(quiet).await > 0 {} }).await.unwrap();
+                 and (state = 'active' or state_change > clock_timestamp() - interval '300 ms') and pid <> pg_backend_pid()";
+    until("the streams poll no more", async || world.count(quiet).await == 0).await;
 
     let mut busy = world.pool.begin().await.unwrap();
     sqlx::query("lock table events").execute(&mut *busy).await.unwrap();
     sqlx::query("select pg_notify($1, '')").bind(events::PUBLISHED).execute(&world.pool).await.unwrap();
-    let waiting = "select count(*) from pg_locks join pg_database on pg_database.oid = database \
-                   where datname = current_database() and not granted";
-    while world.count(waiting).await == 0 {}
+    world.somebody_waits().await;
     for _ in 0..200 {
-        assert_eq!(world.count(waiting).await, 1);
+        assert_eq!(world.waiting_for_a_lock().await, 1);
     }
     busy.rollback().await.unwrap();
     for (company, stream) in &mut streams {
         world.publish_for(*company, "order.updated").await;
-        timeout(TIMEOUT, stream.chunk()).await.unwrap().unwrap().unwrap();
+        next_chunk(stream).await.unwrap();
     }
 }
 
@@ -171,7 +172,7 @@ async fn a_client_that_saw_nothing_yet_knows_where_to_go_on() {
     let last = world.publish("order.created").await.to_string();
     world.everything_is_settled().await;
     let mut response = world.stream_of(&world.api_key, "", None).await;
-    let greeting = timeout(TIMEOUT, response.chunk()).await.unwrap().unwrap().unwrap();
+    let greeting = next_chunk(&mut response).await.unwrap();
     assert_eq!(std::str::from_utf8(&greeting).unwrap(), format!("id: {last}\n\n"));
 }
 
@@ -273,26 +274,26 @@ async fn a_company_has_twenty_streams_and_one_that_ends_makes_room() {
     let (_, theirs) = world.another_company(&[Scope::Read]).await;
     assert_eq!(world.stream_of(&theirs, "", None).await.status(), StatusCode::OK);
     open.clear();
-    let again = async {
+    until("one of the closed streams has made room", async || {
         // The service notices that a client is gone when it next writes to it.
-        while world.stream_of(&world.api_key, "", None).await.status() != StatusCode::OK {
-            world.publish("order.created").await;
-        }
-    };
-    timeout(TIMEOUT, again).await.unwrap();
+        world.publish("order.created").await;
+        world.stream_of(&world.api_key, "", None).await.status() == StatusCode::OK
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn streams_end_when_the_service_stops() {
     let world = World::new().await;
     let mut stream = world.stream("", None).await;
-    let (next, ()) = timeout(TIMEOUT, futures::future::join(stream.next(), world.lifecycle.stop())).await.unwrap();
+    let ending = futures::future::join(stream.next(), world.lifecycle.stop());
+    let (next, ()) = in_time("the stream and the service end", ending).await;
     assert_eq!(next, None);
 }
 
 #[tokio::test]
 async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
-    let world = World::with(&[("streams.heartbeat", "50ms"), ("streams.lifetime", "500ms")]).await;
+    let world = World::with(&[("streams.heartbeat", "50ms"), ("streams.lifetime", "2s")]).await;
     let last = world.publish("order.created").await.to_string();
     world.everything_is_settled().await;
     let mut response = world.stream_of(&world.api_key, "", None).await;
@@ -304,7 +305,7 @@ async fn a_silent_stream_says_that_it_is_there_and_ends_after_a_while() {
         }
         whole
     };
-    let whole = timeout(TIMEOUT, whole).await.expect("the stream ends");
+    let whole = in_time("the stream ends", whole).await;
     let heartbeats = whole.strip_prefix(&format!("id: {last}\n\n")).unwrap();
     assert!(heartbeats.split_inclusive("\n\n").all(|heartbeat| heartbeat.starts_with(':')), "{heartbeats:?}");
     assert!(heartbeats.matches("\n\n").count() >= 2, "{heartbeats:?}");
@@ -328,7 +329,7 @@ async fn a_stream_ends_after_its_lifetime_even_while_events_arrive() {
     let ended = async {
         tokio::select! { () = reading => {}, () = publishing => {} }
     };
-    timeout(TIMEOUT, ended).await.expect("the stream ends");
+    in_time("the stream ends", ended).await;
 }
 
 #[tokio::test]
@@ -337,6 +338,6 @@ async fn a_key_that_was_revoked_comes_back_to_no_stream() {
     let key = world.key_of(world.company, &[Scope::Read]).await;
     let mut open = world.stream_of(&key, "", None).await;
     sqlx::query("update api_keys set revoked_at = $1").bind(world.clock.now()).execute(&world.pool).await.unwrap();
-    while timeout(TIMEOUT, open.chunk()).await.expect("the stream ends").unwrap().is_some() {}
+    in_time("the stream ends", async { while open.chunk().await.unwrap().is_some() {} }).await;
     Answer::read(world.stream_of(&key, "", None).await).await.refused(401, "api_key_invalid");
 }

@@ -1,17 +1,15 @@
 //! The responses to callbacks, and their consequences.
 
-use std::time::Duration;
-
 use futures::future::join_all;
 use portico::companies::Scope;
 use reqwest::Method;
 use serde_json::json;
-use tokio::time::timeout;
 
 use crate::support::World;
 use crate::support::customers::EMAIL;
 use crate::support::fleet::id;
 use crate::support::gateways::{SIGNING_SECRET, card_signature, event, paid};
+use crate::support::waiting::until;
 
 #[tokio::test]
 async fn an_instance_without_a_worker_forgets_its_callers_too() {
@@ -22,12 +20,11 @@ async fn an_instance_without_a_worker_forgets_its_callers_too() {
     let remembered = || format!("{:?}", world.state.gateways).contains("203.0.113.77");
     assert!(remembered());
     // A caller is removed once its limit has fully recovered. At 60,000 per minute, one callback takes one millisecond.
-    let forgetting = async {
-        while remembered() {
-            world.state.sweep().await.unwrap();
-        }
-    };
-    timeout(Duration::from_secs(20), forgetting).await.expect("the caller is removed");
+    until("the caller is removed", async || {
+        world.state.sweep().await.unwrap();
+        !remembered()
+    })
+    .await;
 }
 
 #[tokio::test]

@@ -6,16 +6,10 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::support::gateways::{card_signature, paid, sha256_base64, sha256_hex, sha512_hex};
+use crate::support::page::json_below;
 use crate::support::{Answer, World};
 
 const PAGE: &str = include_str!("../../../docs/gateways.md");
-
-/// The JSON block below a heading of the page.
-fn documented(heading: &str) -> Value {
-    let section = PAGE.split(&format!("## {heading}\n")).nth(1).expect("the page has the heading");
-    let block = section.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it is followed by JSON");
-    serde_json::from_str(block).unwrap()
-}
 
 async fn post(world: &World, gateway: &Value, header: &'static str, signature: &str, body: &Value) -> Answer {
     world.request(Method::POST, gateway["callback_path"].as_str().unwrap()).header(header, signature).json(body).send().await
@@ -24,7 +18,7 @@ async fn post(world: &World, gateway: &Value, header: &'static str, signature: &
 #[tokio::test]
 async fn the_card_provider() {
     let world = World::new().await;
-    let settings = documented("The card provider");
+    let settings = json_below(PAGE, "The card provider");
     let gateway = world.gateway(settings.clone()).await;
     let body = paid("evt_1");
     let signature = card_signature(settings["signing_secret"].as_str().unwrap(), &body.to_string(), world.clock.now());
@@ -35,7 +29,7 @@ async fn the_card_provider() {
 #[tokio::test]
 async fn razorpay() {
     let world = World::new().await;
-    let settings = documented("Razorpay");
+    let settings = json_below(PAGE, "Razorpay");
     let gateway = world.gateway(settings.clone()).await;
     let order = world.order(json!({})).await;
     let payment = |status: &str| json!({ "entity": { "id": "pay_1", "amount": 50000, "currency": "INR", "status": status, "notes": { "order_id": order["id"] }, "error_description": "As agreed" } });
@@ -86,7 +80,7 @@ async fn razorpay() {
 #[tokio::test]
 async fn square() {
     let world = World::new().await;
-    let settings = documented("Square");
+    let settings = json_below(PAGE, "Square");
     let gateway = world.gateway(settings.clone()).await;
     let address = settings["settings"]["signature"]["signed"].as_str().unwrap().strip_suffix("{body}").unwrap();
     let money = |amount: i64| json!({ "amount": amount, "currency": "USD" });
@@ -113,7 +107,7 @@ async fn square() {
 #[tokio::test]
 async fn paystack() {
     let world = World::new().await;
-    let settings = documented("Paystack");
+    let settings = json_below(PAGE, "Paystack");
     let gateway = world.gateway(settings.clone()).await;
     let charge = json!({ "event": "charge.success", "data": {
         "id": 302961, "status": "success", "reference": "qTPrJoy9Bx", "amount": 10000, "currency": "NGN", "gateway_response": "Approved" } });

@@ -1,15 +1,14 @@
 //! A genuine callback that could not be processed is kept and retried on a schedule, when the gateway sends it again, and by hand.
 
 use std::process::Stdio;
-use std::time::Duration;
 
 use chrono::TimeDelta;
 use reqwest::Method;
 use serde_json::{Value, json};
-use tokio::time::timeout;
 
 use crate::support::gateways::{SIGNING_SECRET, paid, sha256_hex};
 use crate::support::program::portico;
+use crate::support::waiting::until;
 use crate::support::{Answer, World};
 
 /// A gateway whose settings point to the wrong place for the amount.
@@ -67,8 +66,8 @@ async fn the_program_sees_to_it_as_long_as_it_runs() {
     mend(&world, &gateway).await;
     let settings = [("application_key", world.application_key_setting.as_str()), ("database.url", &world.database)];
     let mut program = portico(&["serve"], &settings).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let processed = async { while world.last_callback().await["status"] != "processed" {} };
-    timeout(Duration::from_secs(20), processed).await.expect("by the system clock, the retry is due");
+    // By the system clock, the retry is due.
+    until("the callback is processed", async || world.last_callback().await["status"] == "processed").await;
     program.kill().await.unwrap();
     assert_eq!(world.payment_event_names().await, ["payment.succeeded"]);
 }

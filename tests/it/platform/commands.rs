@@ -18,6 +18,7 @@ use crate::support::customers::{EMAIL, PASSWORD, token};
 use crate::support::identity_provider::IdentityProvider;
 use crate::support::program::{Service, portico, printed};
 use crate::support::smtp::SmtpSink;
+use crate::support::waiting::in_time;
 
 #[tokio::test]
 async fn token_revoke_ends_one_sign_in_or_all_of_a_customer() {
@@ -222,7 +223,7 @@ async fn a_flood_of_sign_ins_does_not_grow_memory_or_delay_other_requests() {
         };
         // By then all hashing threads are busy and 64 passwords are queued, which leaves enough time to serve other requests.
         let others = async {
-            queue_is_full.notified().await;
+            in_time("the queue of passwords is full", queue_is_full.notified()).await;
             let statuses = [me().await, me().await];
             (statuses, flood_is_over.load(Ordering::SeqCst))
         };

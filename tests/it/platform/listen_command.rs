@@ -3,20 +3,16 @@
 use std::net::SocketAddr;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::{Child, ChildStdout};
 use tokio::sync::Notify;
-use tokio::time::timeout;
 
 use crate::support::World;
 use crate::support::program::portico;
-
-/// Longer than any step in this file takes.
-const TIMEOUT: Duration = Duration::from_secs(20);
+use crate::support::waiting::in_time;
 
 /// The program, as a developer starts it.
 struct Listening {
@@ -38,11 +34,7 @@ impl Listening {
     }
 
     async fn line(&mut self) -> String {
-        timeout(TIMEOUT, self.lines.next_line())
-            .await
-            .expect("the program prints a line in time")
-            .unwrap()
-            .expect("the program is still running")
+        in_time("the program prints a line", self.lines.next_line()).await.unwrap().expect("the program is still running")
     }
 }
 
@@ -127,7 +119,7 @@ async fn portico_listen_ends_when_it_is_refused() {
     let mut world = World::new().await;
     world.api_key = format!("key_{}", "0".repeat(40));
     let listening = Listening::start(&world, "http://127.0.0.1:9/hook", &[]);
-    let output = timeout(TIMEOUT, listening.program.wait_with_output()).await.unwrap().unwrap();
+    let output = in_time("the program ends", listening.program.wait_with_output()).await.unwrap();
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success() && said.contains("401") && said.contains("API key"), "{said}");
 }

@@ -10,12 +10,6 @@ const TOKENS: &str = "select count(*) from customer_tokens";
 const SIGNED_IN: &str = "select count(*) from sign_ins where outcome = 'signed_in'";
 const GUESSES: &str = "select coalesce(sum(cardinality(hits)), 0)::bigint from rate_limits where bucket like 'passwords:%'";
 
-/// Requests a sign-in code for this address.
-async fn code(world: &World, address: &str) -> String {
-    world.storefront("customers/login-with-sms").json(&json!({ "identity": address })).send().await.ok(200);
-    world.last_code()
-}
-
 /// A valid request for each way of signing in.
 async fn every_way(world: &World) -> Vec<(&'static str, Value)> {
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
@@ -23,10 +17,10 @@ async fn every_way(world: &World) -> Vec<(&'static str, Value)> {
     vec![
         ("customers", json!({ "name": "Eve", "identity": "eve@example.com", "code": world.creation_code("eve@example.com").await })),
         ("customers/login", json!({ "identity": EMAIL, "password": PASSWORD })),
-        ("customers/verify-code", json!({ "identity": EMAIL, "code": code(world, EMAIL).await })),
+        ("customers/verify-code", json!({ "identity": EMAIL, "code": world.sign_in_code(EMAIL).await })),
         (
             "customers/reset-password",
-            json!({ "identity": "bob@example.com", "code": code(world, "bob@example.com").await, "password": PASSWORD }),
+            json!({ "identity": "bob@example.com", "code": world.sign_in_code("bob@example.com").await, "password": PASSWORD }),
         ),
         ("customers/login-with-idp-a", json!({ "identityToken": rsa().sign(&claims_of_a(world, "7")) })),
         ("customers/login-with-idp-b", json!({ "idToken": rsa().sign(&claims_of_b(world, "8")), "clientId": APP })),

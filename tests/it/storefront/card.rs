@@ -170,7 +170,7 @@ async fn an_answer_without_an_end_is_502() {
 #[tokio::test]
 async fn a_slow_or_unreachable_provider_is_502() {
     let provider = CardProvider::start().await;
-    let world = provider.world(&[("providers.card.timeout", "400ms")]).await;
+    let world = provider.world(&[("providers.card.timeout", "2s")]).await;
     let ada = ada(&world).await;
     provider.answer_next([ResponseTemplate::new(200).set_delay(Duration::from_secs(20))]);
     failed(ask(&world, KEY, &ada).await);
@@ -220,9 +220,10 @@ async fn a_customer_missing_at_the_provider_is_created_again() {
 #[tokio::test]
 async fn a_creation_with_a_lost_response_does_not_block_a_new_name() {
     let provider = CardProvider::start().await;
-    let world = provider.world(&[("providers.card.timeout", "200ms")]).await;
+    let world = provider.world(&[("providers.card.timeout", "1s")]).await;
     let ada = ada(&world).await;
     // The provider creates the customer, but its response exceeds the timeout.
+    provider.take(Duration::from_secs(20));
     failed(ask(&world, KEY, &ada).await);
     assert_eq!(provider.customers().len(), 1);
     sqlx::query("update customers set name = 'Ada King'").execute(&world.pool).await.unwrap();

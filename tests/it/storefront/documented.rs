@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::platform::openapi::documented_routes;
 use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD, token};
+use crate::support::page::json_below;
 
 const PAGE: &str = include_str!("../../../docs/storefront.md");
 
@@ -26,13 +27,6 @@ fn rows() -> Vec<Row> {
         path.starts_with("/customers").then(|| Row { method: method.parse().unwrap(), path, takes_token })
     });
     rows.collect()
-}
-
-/// The JSON block below a heading of the page.
-fn example(heading: &str) -> Value {
-    let section = PAGE.split(&format!("## {heading}\n")).nth(1).expect("the page has the heading");
-    let block = section.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it is followed by JSON");
-    serde_json::from_str(block).unwrap()
 }
 
 fn members(value: &Value) -> BTreeSet<&String> {
@@ -65,7 +59,7 @@ async fn every_documented_route_is_there_and_asks_for_a_token_where_the_page_say
 async fn a_customer_and_a_sign_in_have_the_members_of_the_examples() {
     let world = World::new().await;
     let login = world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
-    assert_eq!(members(&login["customer"]), members(&example("The customer")));
+    assert_eq!(members(&login["customer"]), members(&json_below(PAGE, "The customer")));
     let sessions = world.storefront_get("customers/sessions").token(&token(&login)).send().await.ok(200);
-    assert_eq!(members(&sessions["sessions"][0]), members(&example("Sign-ins")["sessions"][0]));
+    assert_eq!(members(&sessions["sessions"][0]), members(&json_below(PAGE, "Sign-ins")["sessions"][0]));
 }

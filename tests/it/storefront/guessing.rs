@@ -1,17 +1,15 @@
 //! Unusual ways of guessing codes: what counts as a guess, and what a guess is worth (decisions, section 4).
 
-use std::time::Duration;
-
 use chrono::TimeDelta;
 use futures::future::join_all;
 use reqwest::Method;
 use serde_json::json;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 use crate::support::World;
 use crate::support::customers::{EMAIL, PASSWORD, PHONE, registered, wrong};
+use crate::support::waiting::until;
 
 const OTHER: &str = "+12015550199";
 const GUESSES: &str = "select guesses::bigint from verification_codes where purpose = 'sign_in'";
@@ -63,12 +61,7 @@ async fn a_guess_counts_even_if_the_client_disconnects() {
         let mut hasty = TcpStream::connect(world.address).await.unwrap();
         hasty.write_all(request.as_bytes()).await.unwrap();
         drop(hasty);
-        let counted = async {
-            while world.count(GUESSES).await < guess {
-                tokio::task::yield_now().await;
-            }
-        };
-        timeout(Duration::from_secs(10), counted).await.expect("the guess is counted");
+        until("the guess is counted", async || world.count(GUESSES).await >= guess).await;
     }
     let refusal = world.verify(PHONE, wrong(&code)).await.refused(422, "code_invalid");
     assert_eq!(refusal["attempts_left"], 1);

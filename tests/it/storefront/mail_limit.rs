@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 use serde_json::json;
 
-use crate::support::customers::{EMAIL, PHONE, token};
+use crate::support::customers::{EMAIL, PHONE, ask_to_register, ask_to_sign_in, token};
 use crate::support::smtp::SmtpSink;
 use crate::support::{Answer, World};
 
@@ -12,14 +12,6 @@ const DAY: TimeDelta = TimeDelta::days(1);
 
 async fn with_limit(mails: &str) -> World {
     World::with(&[("storefront.daily_mails_per_mailbox", mails)]).await
-}
-
-async fn ask_to_register(world: &World, address: &str) -> Answer {
-    world.storefront("customers/request-creation-code").json(&json!({ "identity": address })).send().await
-}
-
-async fn ask_to_sign_in(world: &World, identity: &str) -> Answer {
-    world.storefront("customers/login-with-sms").json(&json!({ "identity": identity })).send().await
 }
 
 async fn ask_to_verify(world: &World, token: &str, address: &str) -> Answer {

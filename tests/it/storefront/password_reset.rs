@@ -3,25 +3,14 @@
 use chrono::TimeDelta;
 use futures::future::join_all;
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::customers::{EMAIL, PASSWORD, PHONE, token, wrong};
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, login, reset_password, token, wrong};
 use crate::support::identity_provider::{APP, IdentityProvider, claims_of_a, claims_of_b, rsa, with};
 use crate::support::{Answer, World};
 
 const NEW: &str = "battery staple correct";
 
-async fn reset(world: &World, identity: &str, code: impl Into<Value>, password: &str) -> Answer {
-    let body = json!({ "identity": identity, "code": code.into(), "password": password });
-    world.storefront("customers/reset-password").json(&body).send().await
-}
-
-async fn login(world: &World, identity: &str, password: &str) -> Answer {
-    let body = json!({ "identity": identity, "password": password });
-    world.storefront("customers/login").json(&body).send().await
-}
-
-/// Requests a code for this identity.
 /// Signs in with provider B as the same person each time, without an address.
 async fn login_with_b(world: &World) -> Answer {
     let body = json!({ "idToken": rsa().sign(&claims_of_b(world, "7")), "clientId": APP });
@@ -35,11 +24,6 @@ async fn link_b(world: &World) {
     world.storefront("customers/login-with-idp-b").json(&body).send().await.ok(200);
 }
 
-async fn code(world: &World, identity: &str) -> String {
-    world.storefront("customers/login-with-sms").json(&json!({ "identity": identity })).send().await.ok(200);
-    world.last_code()
-}
-
 #[tokio::test]
 async fn a_code_sets_a_new_password_and_ends_every_other_session() {
     let world = World::new().await;
@@ -50,15 +34,15 @@ async fn a_code_sets_a_new_password_and_ends_every_other_session() {
         login(&world, EMAIL, "wrong password").await.refused(401, "credentials_invalid");
     }
     login(&world, EMAIL, PASSWORD).await.refused(429, "password_attempts_exceeded");
-    let code = code(&world, EMAIL).await;
-    let answer = reset(&world, "ADA@example.com", code.clone(), NEW).await.ok(200);
+    let code = world.sign_in_code(EMAIL).await;
+    let answer = reset_password(&world, "ADA@example.com", code.clone(), NEW).await.ok(200);
     assert_eq!(answer["customer"]["email"], EMAIL);
     world.storefront_get("customers/me").token(&token(&answer)).send().await.ok(200);
     world.storefront_get("customers/me").token(&stolen).send().await.refused(401, "customer_token_invalid");
     login(&world, EMAIL, PASSWORD).await.refused(401, "credentials_invalid");
     login(&world, EMAIL, NEW).await.ok(200);
     // The code works once, on this route or the other.
-    reset(&world, EMAIL, code.clone(), PASSWORD).await.refused(422, "code_invalid");
+    reset_password(&world, EMAIL, code.clone(), PASSWORD).await.refused(422, "code_invalid");
     world.verify(EMAIL, code).await.refused(422, "code_invalid");
     let entries = world.api(Method::GET, "/storefront/int/v1/sign-ins?method=password_reset").send().await.ok(200)["sign_ins"].clone();
     let mut outcomes: Vec<_> = entries.as_array().unwrap().iter().map(|entry| entry["outcome"].as_str().unwrap()).collect();
@@ -72,7 +56,7 @@ async fn a_customer_without_a_password_gets_one() {
     world.register(PHONE).await;
     world.pass(TimeDelta::minutes(2));
     login(&world, PHONE, NEW).await.refused(401, "credentials_invalid");
-    reset(&world, PHONE, code(&world, PHONE).await, NEW).await.ok(200);
+    reset_password(&world, PHONE, world.sign_in_code(PHONE).await, NEW).await.ok(200);
     login(&world, PHONE, NEW).await.ok(200);
 }
 
@@ -80,23 +64,23 @@ async fn a_customer_without_a_password_gets_one() {
 async fn guesses_at_the_code_count_and_an_invalid_password_does_not() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
-    let code = code(&world, EMAIL).await;
+    let code = world.sign_in_code(EMAIL).await;
     for bad in ["short", "password1", &"x".repeat(257)] {
-        let refusal = reset(&world, EMAIL, wrong(&code), bad).await.refused(422, "body_invalid");
+        let refusal = reset_password(&world, EMAIL, wrong(&code), bad).await.refused(422, "body_invalid");
         assert!(refusal["fields"]["password"].is_array(), "{refusal}");
     }
     for left in [4, 3] {
-        assert_eq!(reset(&world, EMAIL, wrong(&code), NEW).await.refused(422, "code_invalid")["attempts_left"], left);
+        assert_eq!(reset_password(&world, EMAIL, wrong(&code), NEW).await.refused(422, "code_invalid")["attempts_left"], left);
     }
     for left in [2, 1] {
         assert_eq!(world.verify(EMAIL, wrong(&code)).await.refused(422, "code_invalid")["attempts_left"], left);
     }
-    reset(&world, EMAIL, wrong(&code), NEW).await.refused(422, "code_locked");
-    reset(&world, EMAIL, code, NEW).await.refused(422, "code_locked");
+    reset_password(&world, EMAIL, wrong(&code), NEW).await.refused(422, "code_locked");
+    reset_password(&world, EMAIL, code, NEW).await.refused(422, "code_locked");
     for _ in 0..3 {
-        reset(&world, EMAIL, "123456", NEW).await.refused(422, "code_locked");
+        reset_password(&world, EMAIL, "123456", NEW).await.refused(422, "code_locked");
     }
-    reset(&world, EMAIL, "123456", NEW).await.refused(429, "identity_locked_out");
+    reset_password(&world, EMAIL, "123456", NEW).await.refused(429, "identity_locked_out");
     login(&world, EMAIL, PASSWORD).await.ok(200);
 }
 
@@ -106,14 +90,14 @@ async fn no_code_of_another_purpose_or_customer_sets_a_password() {
     let ada = token(&world.register_with(EMAIL, json!({ "password": PASSWORD })).await);
     world.register_with(PHONE, json!({ "password": PASSWORD })).await;
     world.storefront("customers/account-closure").token(&ada).send().await.ok(200);
-    reset(&world, EMAIL, world.last_code(), NEW).await.refused(422, "code_invalid");
+    reset_password(&world, EMAIL, world.last_code(), NEW).await.refused(422, "code_invalid");
     let creation = world.creation_code("new@example.com").await;
-    reset(&world, "new@example.com", creation, NEW).await.refused(422, "code_invalid");
+    reset_password(&world, "new@example.com", creation, NEW).await.refused(422, "code_invalid");
     world.pass(TimeDelta::minutes(2));
-    let of_the_other = code(&world, PHONE).await;
-    reset(&world, EMAIL, of_the_other, NEW).await.refused(422, "code_invalid");
+    let of_the_other = world.sign_in_code(PHONE).await;
+    reset_password(&world, EMAIL, of_the_other, NEW).await.refused(422, "code_invalid");
     for (identity, guess) in [("nobody@example.com", json!("123456")), ("not an identity", json!("123456")), (EMAIL, json!(null))] {
-        reset(&world, identity, guess, NEW).await.refused(422, "code_invalid");
+        reset_password(&world, identity, guess, NEW).await.refused(422, "code_invalid");
     }
     let body = json!({ "identity": EMAIL, "password": NEW });
     world.storefront("customers/reset-password").json(&body).send().await.refused(422, "body_invalid");
@@ -128,9 +112,9 @@ async fn no_code_of_another_purpose_or_customer_sets_a_password() {
 async fn a_code_used_many_times_at_once_sets_one_password() {
     let world = World::new().await;
     world.register(EMAIL).await;
-    let code = code(&world, EMAIL).await;
+    let code = world.sign_in_code(EMAIL).await;
     let passwords: Vec<_> = (0..5).map(|number| format!("battery staple {number}")).collect();
-    let answers = join_all(passwords.iter().map(|password| reset(&world, EMAIL, code.clone(), password))).await;
+    let answers = join_all(passwords.iter().map(|password| reset_password(&world, EMAIL, code.clone(), password))).await;
     let set: Vec<_> = answers.iter().zip(&passwords).filter(|(answer, _)| answer.status == 200).collect();
     assert_eq!(set.len(), 1, "{answers:?}");
     login(&world, EMAIL, set[0].1).await.ok(200);
@@ -141,9 +125,9 @@ async fn a_code_used_many_times_at_once_sets_one_password() {
 async fn no_sign_in_by_the_old_password_survives_a_parallel_reset() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
-    let code = code(&world, EMAIL).await;
+    let code = world.sign_in_code(EMAIL).await;
     let by_the_old = join_all((0..8).map(|_| login(&world, EMAIL, PASSWORD)));
-    let (reset, answers) = tokio::join!(reset(&world, EMAIL, code, NEW), by_the_old);
+    let (reset, answers) = tokio::join!(reset_password(&world, EMAIL, code, NEW), by_the_old);
     let newest = token(&reset.ok(200));
     for answer in answers {
         match answer.status {
@@ -167,8 +151,8 @@ async fn a_new_password_removes_provider_links() {
     let ada = world.register(EMAIL).await["customer"]["id"].clone();
     link_b(&world).await;
     assert_eq!(login_with_b(&world).await.ok(200)["customer"]["id"], ada);
-    let code = code(&world, EMAIL).await;
-    reset(&world, EMAIL, code, NEW).await.ok(200);
+    let code = world.sign_in_code(EMAIL).await;
+    reset_password(&world, EMAIL, code, NEW).await.ok(200);
     assert_eq!(world.count("select count(*) from provider_links").await, 0);
     assert_ne!(login_with_b(&world).await.ok(200)["customer"]["id"], ada, "a subject without a vouched address opens another account");
     // A provider that vouches for the address opens the account again.
@@ -184,9 +168,9 @@ async fn no_sign_in_with_a_provider_survives_a_parallel_reset() {
     for _ in 0..5 {
         let ada = world.register(EMAIL).await["customer"]["id"].clone();
         link_b(&world).await;
-        let code = code(&world, EMAIL).await;
+        let code = world.sign_in_code(EMAIL).await;
         let with_b = join_all((0..8).map(|_| login_with_b(&world)));
-        let (reset, answers) = tokio::join!(reset(&world, EMAIL, code, NEW), with_b);
+        let (reset, answers) = tokio::join!(reset_password(&world, EMAIL, code, NEW), with_b);
         let newest = token(&reset.ok(200));
         for login in answers.into_iter().map(|answer| answer.ok(200)).filter(|login| login["customer"]["id"] == ada) {
             world.storefront_get("customers/me").token(&token(&login)).send().await.refused(401, "customer_token_invalid");

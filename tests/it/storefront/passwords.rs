@@ -6,13 +6,8 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 use serde_json::json;
 
-use crate::support::customers::{EMAIL, PASSWORD, PHONE, token};
+use crate::support::customers::{EMAIL, PASSWORD, PHONE, login, token};
 use crate::support::{Answer, World};
-
-async fn login(world: &World, identity: &str, password: &str) -> Answer {
-    let body = json!({ "identity": identity, "password": password });
-    world.storefront("customers/login").json(&body).send().await
-}
 
 #[tokio::test]
 async fn an_email_address_or_a_number_with_the_password_signs_in() {

@@ -6,26 +6,21 @@ use chrono::TimeDelta;
 use serde_json::json;
 use wiremock::ResponseTemplate;
 
-use crate::support::customers::{EMAIL, PHONE, token};
+use crate::support::World;
+use crate::support::customers::{EMAIL, PHONE, ask_to_register, token};
 use crate::support::sms::twilio;
 use crate::support::smtp::{SmtpSink, code_in};
-use crate::support::{Answer, World};
 
 async fn world_with(settings: &[(&'static str, String)]) -> World {
     let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
     World::with(&settings).await
 }
 
-async fn ask(world: &World, mode: &str, identity: &str) -> Answer {
-    let body = json!({ "mode": mode, "identity": identity });
-    world.storefront("customers/request-creation-code").json(&body).send().await
-}
-
 #[tokio::test]
 async fn a_text_goes_to_the_provider() {
     let (provider, settings) = twilio::provider(twilio::accepted()).await;
     let world = world_with(&settings).await;
-    ask(&world, "sms", PHONE).await.ok(200);
+    ask_to_register(&world, PHONE).await.ok(200);
     let requests = provider.received_requests().await.unwrap();
     let form: Vec<(String, String)> = url::form_urlencoded::parse(&requests[0].body).into_owned().collect();
     assert_eq!(form[0], ("To".to_owned(), PHONE.to_owned()));
@@ -38,9 +33,9 @@ async fn a_number_the_provider_cannot_reach_is_422_and_not_counted() {
     for code in [21211, 21610, 21614] {
         let (_provider, settings) = twilio::provider(twilio::refused(400, code)).await;
         let world = world_with(&settings).await;
-        ask(&world, "sms", PHONE).await.refused(422, "number_unreachable");
+        ask_to_register(&world, PHONE).await.refused(422, "number_unreachable");
         // A retry is possible at once: neither the minute nor the cooldown applies.
-        ask(&world, "sms", PHONE).await.refused(422, "number_unreachable");
+        ask_to_register(&world, PHONE).await.refused(422, "number_unreachable");
         assert_eq!(world.count("select count(*) from verification_codes").await, 0);
         assert_eq!(world.count("select count(*) from texts where status = 'given_back'").await, 2);
     }
@@ -52,7 +47,7 @@ async fn a_provider_that_fails_is_502_and_gives_the_text_back() {
     for answer in [twilio::refused(401, 20003), twilio::refused(429, 20429), garbage] {
         let (_provider, settings) = twilio::provider(answer).await;
         let world = world_with(&settings).await;
-        let refusal = ask(&world, "sms", PHONE).await.refused(502, "message_not_sent");
+        let refusal = ask_to_register(&world, PHONE).await.refused(502, "message_not_sent");
         assert!(!refusal.to_string().contains("oops"), "the provider's text does not leak");
         assert_eq!(world.count("select count(*) from texts where status = 'sent'").await, 0);
     }
@@ -78,7 +73,7 @@ async fn a_customer_with_a_proven_address_gets_a_mail_when_the_text_fails() {
 async fn a_store_without_an_sms_provider_mails_its_codes() {
     let sink = SmtpSink::start(false).await;
     let world = World::with(&[("environment", "production"), ("mail.smtp_url", &sink.url())]).await;
-    ask(&world, "email", EMAIL).await.ok(200);
+    ask_to_register(&world, EMAIL).await.ok(200);
     let ada = token(&world.open_account(EMAIL, &code_in(&sink.mails()[0])).await.ok(201));
     sqlx::query("update customers set phone = $1, phone_verified_at = now()").bind(PHONE).execute(&world.pool).await.unwrap();
     let sent = world.storefront("customers/login-with-sms").json(&json!({ "phone": PHONE })).send().await.ok(200);
@@ -97,7 +92,7 @@ async fn a_provider_that_does_not_respond_may_have_sent_the_text() {
     let (_provider, mut settings) = twilio::provider(silent).await;
     settings.push(("sms.twilio.timeout", "200ms".to_owned()));
     let world = world_with(&settings).await;
-    ask(&world, "sms", PHONE).await.ok(200);
+    ask_to_register(&world, PHONE).await.ok(200);
     assert_eq!(world.count("select count(*) from texts where status = 'sent'").await, 1);
 }
 
@@ -105,7 +100,7 @@ async fn a_provider_that_does_not_respond_may_have_sent_the_text() {
 async fn a_mail_goes_to_the_server() {
     let sink = SmtpSink::start(false).await;
     let world = World::with(&[("mail.smtp_url", &sink.url()), ("mail.from", "Acme <shop@example.com>")]).await;
-    ask(&world, "email", EMAIL).await.ok(200);
+    ask_to_register(&world, EMAIL).await.ok(200);
     let mails = sink.mails();
     assert_eq!(mails.len(), 1);
     assert!(mails[0].contains("From: Acme <shop@example.com>") && mails[0].contains(&format!("To: {EMAIL}")), "{}", mails[0]);
@@ -116,11 +111,11 @@ async fn a_mail_goes_to_the_server() {
 async fn a_failing_mail_server_is_502_and_the_next_request_is_not_delayed() {
     let sink = SmtpSink::start(true).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
-    ask(&world, "email", EMAIL).await.refused(502, "message_not_sent");
-    ask(&world, "email", EMAIL).await.refused(502, "message_not_sent");
+    ask_to_register(&world, EMAIL).await.refused(502, "message_not_sent");
+    ask_to_register(&world, EMAIL).await.refused(502, "message_not_sent");
     assert_eq!(world.count("select count(*) from verification_codes").await, 0);
     let away = World::with(&[("mail.smtp_url", "smtp://127.0.0.1:1")]).await;
-    ask(&away, "email", EMAIL).await.refused(502, "message_not_sent");
+    ask_to_register(&away, EMAIL).await.refused(502, "message_not_sent");
 }
 
 #[tokio::test]
@@ -128,18 +123,18 @@ async fn a_mail_server_that_does_not_respond_may_have_accepted_the_mail() {
     // This test waits in real time too.
     let sink = SmtpSink::start(false).await;
     sink.fall_silent();
-    let limits = [("mail.timeout", "1s"), ("storefront.daily_mails_per_mailbox", "1")];
+    let limits = [("mail.timeout", "3s"), ("storefront.daily_mails_per_mailbox", "1")];
     let world = World::with(&[&limits[..], &[("mail.smtp_url", &sink.url())]].concat()).await;
-    ask(&world, "email", EMAIL).await.ok(200);
+    ask_to_register(&world, EMAIL).await.ok(200);
     assert_eq!(sink.mails().len(), 1);
     world.pass(TimeDelta::minutes(1));
-    ask(&world, "email", EMAIL).await.refused(429, "email_cooldown");
+    ask_to_register(&world, EMAIL).await.refused(429, "email_cooldown");
     world.open_account(EMAIL, &world.last_code()).await.ok(201);
 }
 
 #[tokio::test]
 async fn production_without_providers_sends_nothing() {
     let world = World::with(&[("environment", "production")]).await;
-    ask(&world, "sms", PHONE).await.refused(422, "texts_unavailable");
-    ask(&world, "email", EMAIL).await.refused(502, "message_not_sent");
+    ask_to_register(&world, PHONE).await.refused(422, "texts_unavailable");
+    ask_to_register(&world, EMAIL).await.refused(502, "message_not_sent");
 }

@@ -4,12 +4,7 @@ use chrono::TimeDelta;
 use serde_json::json;
 
 use crate::support::World;
-use crate::support::customers::{EMAIL, PHONE, token};
-
-async fn ask(world: &World, number: &str) -> crate::support::Answer {
-    let body = json!({ "mode": "sms", "identity": number });
-    world.storefront("customers/request-creation-code").json(&body).send().await
-}
+use crate::support::customers::{EMAIL, PHONE, ask_to_register as ask, token};
 
 #[tokio::test]
 async fn numbers_that_cannot_receive_a_text_are_refused() {

@@ -7,9 +7,9 @@ use portico::providers::sms::Sms;
 use serde_json::json;
 use wiremock::{MockServer, ResponseTemplate};
 
-use crate::support::customers::PHONE;
+use crate::support::World;
+use crate::support::customers::{PHONE, ask_to_register};
 use crate::support::sms::{http, twilio, vonage};
-use crate::support::{Answer, World};
 
 type Settings = Vec<(&'static str, String)>;
 
@@ -18,11 +18,6 @@ async fn world(providers: &str, settings: &[Settings], more: &[(&'static str, &s
     all.push(("sms.providers", providers));
     all.extend(more);
     World::with(&all).await
-}
-
-async fn ask(world: &World, number: &str) -> Answer {
-    let body = json!({ "mode": "sms", "identity": number });
-    world.storefront("customers/request-creation-code").json(&body).send().await
 }
 
 /// The number of requests that a provider received.
@@ -38,7 +33,7 @@ fn out_of_service() -> ResponseTemplate {
 async fn vonage_gets_a_form() {
     let (provider, settings) = vonage::provider(vonage::accepted()).await;
     let world = world("vonage", &[settings], &[]).await;
-    ask(&world, PHONE).await.ok(200);
+    ask_to_register(&world, PHONE).await.ok(200);
     let requests = provider.received_requests().await.unwrap();
     let form: Vec<(String, String)> = url::form_urlencoded::parse(&requests[0].body).into_owned().collect();
     let of = |name: &str| form.iter().find(|(key, _)| key == name).unwrap().1.clone();
@@ -50,12 +45,12 @@ async fn vonage_gets_a_form() {
 async fn vonage_reports_errors_with_status_200() {
     for code in [7, 33] {
         let (_provider, settings) = vonage::provider(vonage::refused(code)).await;
-        ask(&world("vonage", &[settings], &[]).await, PHONE).await.refused(422, "number_unreachable");
+        ask_to_register(&world("vonage", &[settings], &[]).await, PHONE).await.refused(422, "number_unreachable");
     }
     for code in [1, 4, 5, 6, 9, 15, 29] {
         let (_provider, settings) = vonage::provider(vonage::refused(code)).await;
         let world = world("vonage", &[settings], &[]).await;
-        ask(&world, PHONE).await.refused(502, "message_not_sent");
+        ask_to_register(&world, PHONE).await.refused(502, "message_not_sent");
         assert_eq!(world.count("select count(*) from texts where status = 'sent'").await, 0);
     }
 }
@@ -64,7 +59,7 @@ async fn vonage_reports_errors_with_status_200() {
 async fn any_service_gets_the_request_of_the_settings() {
     let (provider, settings) = http::provider(http::accepted()).await;
     let world = world("http", &[settings], &[]).await;
-    ask(&world, PHONE).await.ok(200);
+    ask_to_register(&world, PHONE).await.ok(200);
     let requests = provider.received_requests().await.unwrap();
     let body: serde_json::Value = serde_json::from_slice(&requests[0].body).unwrap();
     assert_eq!((&body["recipient"], &body["sender"]), (&json!(PHONE), &json!("Acme")));
@@ -75,12 +70,12 @@ async fn any_service_gets_the_request_of_the_settings() {
 async fn any_service_reports_errors_by_the_signs_in_the_settings() {
     for code in ["landline", "blocked"] {
         let (_provider, settings) = http::provider(http::refused(400, code)).await;
-        ask(&world("http", &[settings], &[]).await, PHONE).await.refused(422, "number_unreachable");
+        ask_to_register(&world("http", &[settings], &[]).await, PHONE).await.refused(422, "number_unreachable");
     }
     for (status, code) in [(400, "sender_unknown"), (401, "unauthorized"), (429, "too_fast"), (500, "landline"), (200, "landline")] {
         let (_provider, settings) = http::provider(http::refused(status, code)).await;
         // This provider accepts texts with 202 only.
-        let answer = ask(&world("http", &[settings], &[("sms.http.taken.statuses", "202")]).await, PHONE).await;
+        let answer = ask_to_register(&world("http", &[settings], &[("sms.http.taken.statuses", "202")]).await, PHONE).await;
         answer.refused(502, "message_not_sent");
     }
 }
@@ -92,12 +87,12 @@ async fn providers_are_asked_in_the_configured_order() {
     let (third, http) = http::provider(http::accepted()).await;
     let settings = [twilio, vonage, http];
     let forwards = world("twilio,vonage,http", &settings, &[]).await;
-    ask(&forwards, PHONE).await.ok(200);
+    ask_to_register(&forwards, PHONE).await.ok(200);
     assert_eq!((asked(&first).await, asked(&second).await, asked(&third).await), (1, 1, 1));
     assert_eq!(forwards.messages().len(), 1, "one text was sent, regardless of the number of providers tried");
 
     let backwards = world("http,vonage,twilio", &settings, &[]).await;
-    ask(&backwards, PHONE).await.ok(200);
+    ask_to_register(&backwards, PHONE).await.ok(200);
     assert_eq!((asked(&first).await, asked(&second).await, asked(&third).await), (1, 1, 2));
 }
 
@@ -106,7 +101,7 @@ async fn an_unreachable_number_is_not_tried_at_other_providers() {
     let (_first, twilio) = twilio::provider(twilio::refused(400, 21610)).await;
     let (second, vonage) = vonage::provider(vonage::accepted()).await;
     let world = world("twilio,vonage", &[twilio, vonage], &[]).await;
-    ask(&world, PHONE).await.refused(422, "number_unreachable");
+    ask_to_register(&world, PHONE).await.refused(422, "number_unreachable");
     assert_eq!(asked(&second).await, 0);
 }
 
@@ -119,7 +114,7 @@ async fn a_provider_that_is_not_there_is_passed_over() {
         ("sms.twilio.from", "+15005550006".to_owned()),
     ];
     let world = world("twilio,vonage", &[away, vonage], &[]).await;
-    ask(&world, PHONE).await.ok(200);
+    ask_to_register(&world, PHONE).await.ok(200);
     assert_eq!(asked(&second).await, 1);
 }
 
@@ -127,12 +122,12 @@ async fn a_provider_that_is_not_there_is_passed_over() {
 async fn a_text_without_a_response_is_not_retried_but_the_next_one_uses_another_provider() {
     let (first, twilio) = twilio::provider(twilio::accepted().set_delay(std::time::Duration::from_secs(60))).await;
     let (second, vonage) = vonage::provider(vonage::accepted()).await;
-    let quick = [("sms.twilio.timeout", "200ms"), ("sms.breaker.opens_after", "1")];
+    let quick = [("sms.twilio.timeout", "1s"), ("sms.breaker.opens_after", "1")];
     let world = world("twilio,vonage", &[twilio, vonage], &quick).await;
-    ask(&world, PHONE).await.ok(200);
+    ask_to_register(&world, PHONE).await.ok(200);
     assert_eq!((asked(&first).await, asked(&second).await), (1, 0));
     assert_eq!(world.count("select count(*) from texts where status = 'sent'").await, 1);
-    ask(&world, "+12015550124").await.ok(200);
+    ask_to_register(&world, "+12015550124").await.ok(200);
     assert_eq!((asked(&first).await, asked(&second).await), (1, 1));
 }
 
@@ -142,23 +137,23 @@ async fn a_failing_provider_is_skipped_until_a_trial_succeeds() {
     let (second, vonage) = vonage::provider(vonage::accepted()).await;
     let world = world("twilio,vonage", &[twilio, vonage], &[("sms.breaker.opens_after", "2"), ("sms.breaker.cool_down", "30s")]).await;
     for (number, expected) in [("+12015550101", (1, 1)), ("+12015550102", (2, 2)), ("+12015550103", (2, 3)), ("+12015550104", (2, 4))] {
-        ask(&world, number).await.ok(200);
+        ask_to_register(&world, number).await.ok(200);
         assert_eq!((asked(&first).await, asked(&second).await), expected, "{number}");
     }
 
     world.pass(TimeDelta::seconds(30));
     for (number, expected) in [("+12015550105", (3, 5)), ("+12015550106", (3, 6))] {
-        ask(&world, number).await.ok(200);
+        ask_to_register(&world, number).await.ok(200);
         assert_eq!((asked(&first).await, asked(&second).await), expected, "one trial, which fails: {number}");
     }
 
     twilio::change(&first, twilio::accepted()).await;
     world.pass(TimeDelta::seconds(29));
-    ask(&world, "+12015550107").await.ok(200);
+    ask_to_register(&world, "+12015550107").await.ok(200);
     assert_eq!((asked(&first).await, asked(&second).await), (0, 7));
     world.pass(TimeDelta::seconds(1));
     for (number, expected) in [("+12015550108", (1, 7)), ("+12015550109", (2, 7))] {
-        ask(&world, number).await.ok(200);
+        ask_to_register(&world, number).await.ok(200);
         assert_eq!((asked(&first).await, asked(&second).await), expected, "the trial was taken: {number}");
     }
 }
@@ -169,14 +164,14 @@ async fn if_every_provider_fails_the_response_is_502_and_each_further_text_tries
     let (second, vonage) = vonage::provider(out_of_service()).await;
     let world = world("twilio,vonage", &[twilio, vonage], &[("sms.breaker.opens_after", "1")]).await;
     for expected in [(1, 1), (2, 1), (2, 2), (3, 2)] {
-        let refusal = ask(&world, PHONE).await.refused(502, "message_not_sent");
+        let refusal = ask_to_register(&world, PHONE).await.refused(502, "message_not_sent");
         assert!(!refusal.to_string().contains("oops"), "the provider's response does not leak");
         assert_eq!((asked(&first).await, asked(&second).await), expected);
         world.pass(TimeDelta::seconds(1));
     }
     twilio::change(&first, twilio::accepted()).await;
     world.pass(TimeDelta::seconds(30));
-    ask(&world, PHONE).await.ok(200);
+    ask_to_register(&world, PHONE).await.ok(200);
 }
 
 #[tokio::test]

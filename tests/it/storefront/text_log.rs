@@ -5,18 +5,13 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
-use crate::support::customers::{EMAIL, PHONE};
+use crate::support::World;
+use crate::support::customers::{EMAIL, PHONE, ask_to_register};
 use crate::support::sms::{http, twilio, vonage};
-use crate::support::{Answer, World};
 
 async fn list(world: &World, parameters: &str) -> Vec<Value> {
     let path = format!("/storefront/int/v1/texts?sort=-created_at&{parameters}");
     world.api(Method::GET, &path).send().await.ok(200)["texts"].as_array().unwrap().clone()
-}
-
-async fn ask(world: &World, number: &str) -> Answer {
-    let body = json!({ "mode": "sms", "identity": number });
-    world.storefront("customers/request-creation-code").json(&body).send().await
 }
 
 /// Changes the store's settings.
@@ -96,10 +91,10 @@ async fn a_refusal_has_the_limit_the_count_and_the_end() {
 
     let world = World::new().await;
     set(&world, json!({ "numbers_per_range": 2 })).await;
-    ask(&world, "+12015550101").await.ok(200);
-    ask(&world, "+12015550102").await.ok(200);
+    ask_to_register(&world, "+12015550101").await.ok(200);
+    ask_to_register(&world, "+12015550102").await.ok(200);
     world.pass(TimeDelta::minutes(1));
-    ask(&world, "+12015550103").await.refused(429, "range_cooldown");
+    ask_to_register(&world, "+12015550103").await.refused(429, "range_cooldown");
     let expected = (
         "range_cooldown",
         "numbers_per_range",
@@ -113,10 +108,10 @@ async fn a_refusal_has_the_limit_the_count_and_the_end() {
 async fn the_log_explains_why_a_number_was_refused() {
     let world = World::new().await;
     set(&world, json!({ "text_countries": ["GB", "DE"] })).await;
-    ask(&world, "+442079460018").await.refused(422, "number_unreachable");
+    ask_to_register(&world, "+442079460018").await.refused(422, "number_unreachable");
     let line = "The number is a fixed line, a premium-rate number or of another kind that cannot receive texts.";
     assert_eq!(explained(&list(&world, "rule=line_type").await[0], ("number_unreachable", "line_type", line)), Value::Null);
-    ask(&world, PHONE).await.refused(422, "number_unreachable");
+    ask_to_register(&world, PHONE).await.refused(422, "number_unreachable");
     let country = "The store does not send texts to the country of the number.";
     explained(&list(&world, "rule=text_countries").await[0], ("number_unreachable", "text_countries", country));
 
@@ -127,7 +122,7 @@ async fn the_log_explains_why_a_number_was_refused() {
     let unproven = "The account has not verified the number.";
     explained(&list(&world, "rule=unproven_number").await[0], ("number_unproven", "unproven_number", unproven));
 
-    ask(&world, "hello").await.refused(422, "number_invalid");
+    ask_to_register(&world, "hello").await.refused(422, "number_invalid");
     let text = list(&world, "refusal=number_invalid").await[0].clone();
     explained(&text, ("number_invalid", "number_format", "The entered text is not a phone number."));
     assert_eq!((&text["number"], &text["number_range"], &text["country"]), (&Value::Null, &Value::Null, &Value::Null));
@@ -140,14 +135,14 @@ async fn invalid_numbers_are_logged_at_most_sixty_times_an_hour() {
     let world = World::new().await;
     let refused = async || world.count("select count(*) from texts where refusal = 'number_invalid'").await;
     for _ in 0..70 {
-        ask(&world, "hello").await.refused(422, "number_invalid");
+        ask_to_register(&world, "hello").await.refused(422, "number_invalid");
     }
     assert_eq!(refused().await, 60);
     // Refusals of valid numbers are still logged.
-    ask(&world, "+442079460018").await.refused(422, "number_unreachable");
+    ask_to_register(&world, "+442079460018").await.refused(422, "number_unreachable");
     assert_eq!(list(&world, "rule=line_type").await.len(), 1);
     world.pass(TimeDelta::hours(1));
-    ask(&world, "hello").await.refused(422, "number_invalid");
+    ask_to_register(&world, "hello").await.refused(422, "number_invalid");
     assert_eq!(refused().await, 61);
 }
 
@@ -155,9 +150,9 @@ async fn invalid_numbers_are_logged_at_most_sixty_times_an_hour() {
 async fn a_pause_is_logged_with_its_counts() {
     let world = World::new().await;
     for number in 0..50 {
-        ask(&world, &format!("+1201{}0123", 200 + number)).await.ok(200);
+        ask_to_register(&world, &format!("+1201{}0123", 200 + number)).await.ok(200);
     }
-    ask(&world, "+12013000123").await.refused(423, "texts_paused");
+    ask_to_register(&world, "+12013000123").await.refused(423, "texts_paused");
     let reason = "50 codes were texted within ten minutes, and only 0 of them were used. This indicates SMS pumping, so the SMS guard \
                   paused the store's texts.";
     let details = explained(&list(&world, "rule=pumping").await[0], ("texts_paused", "pumping", reason));
@@ -165,7 +160,7 @@ async fn a_pause_is_logged_with_its_counts() {
 
     world.pass(TimeDelta::minutes(5));
     for number in ["+12013010123", "hello"] {
-        ask(&world, number).await.refused(423, "texts_paused");
+        ask_to_register(&world, number).await.refused(423, "texts_paused");
     }
     let texts = list(&world, "rule=texts_paused").await;
     assert_eq!(texts.len(), 2);
@@ -193,7 +188,7 @@ async fn the_log_has_the_error_of_each_provider() {
     let mut settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
     settings.push(("sms.providers", "twilio,vonage,http"));
     let world = World::with(&settings).await;
-    ask(&world, PHONE).await.refused(502, "message_not_sent");
+    ask_to_register(&world, PHONE).await.refused(502, "message_not_sent");
     let text = list(&world, "status=given_back").await[0].clone();
     assert_eq!((&text["number"], &text["used_at"]), (&json!(PHONE), &Value::Null));
     let reason = "No SMS provider accepted the text: twilio returned bad_credentials (status 401, error 20003), vonage returned \
@@ -207,7 +202,7 @@ async fn the_log_has_the_error_of_each_provider() {
     assert_eq!(details, json!({ "providers": answers }));
     // A text that was sent has no reason.
     let world = World::new().await;
-    ask(&world, PHONE).await.ok(200);
+    ask_to_register(&world, PHONE).await.ok(200);
     let text = list(&world, "status=sent").await[0].clone();
     assert!(["refusal", "rule", "reason", "details"].iter().all(|member| text[member].is_null()), "{text}");
 }
@@ -218,7 +213,7 @@ async fn the_log_has_what_a_provider_reports_about_a_number() {
         let (_provider, settings) = twilio::provider(twilio::refused(400, code)).await;
         let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
         let world = World::with(&settings).await;
-        ask(&world, PHONE).await.refused(422, "number_unreachable");
+        ask_to_register(&world, PHONE).await.refused(422, "number_unreachable");
         let reason = format!("No SMS provider accepted the text: twilio returned {answer} (status 400, error {code}).");
         let details = explained(&list(&world, "").await[0], ("number_unreachable", "provider_answers", &reason));
         assert_eq!(details["providers"][0]["answer"], answer);
@@ -228,11 +223,11 @@ async fn the_log_has_what_a_provider_reports_about_a_number() {
     settings.push(("sms.providers", "http".to_owned()));
     let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).collect();
     let world = World::with(&settings).await;
-    ask(&world, PHONE).await.refused(422, "number_unreachable");
+    ask_to_register(&world, PHONE).await.refused(422, "number_unreachable");
     let answer = list(&world, "rule=provider_answers").await[0]["details"]["providers"][0].clone();
     assert_eq!(answer, json!({ "provider": "http", "answer": "unreachable", "detail": "status 400, landline" }));
     // No provider is configured.
     let world = World::with(&[("environment", "production")]).await;
-    ask(&world, PHONE).await.refused(422, "texts_unavailable");
+    ask_to_register(&world, PHONE).await.refused(422, "texts_unavailable");
     explained(&list(&world, "").await[0], ("texts_unavailable", "no_provider", "No SMS provider is configured."));
 }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use chrono::TimeDelta;
-use futures::future::join_all;
+use futures::future::{join, join_all};
 use portico::storefront;
 use reqwest::Method;
 use serde_json::json;
@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 
 use crate::support::World;
 use crate::support::customers::{EMAIL, token};
+use crate::support::waiting::{in_time, until};
 
 /// Every storefront route that needs a signed-in customer. `openapi.rs` checks that none is missing.
 pub const SIGNED_IN: &[(Method, &str)] = &[
@@ -204,15 +205,11 @@ async fn a_token_lives_as_long_as_it_is_used() {
     let me = || world.storefront_get("customers/me").token(&good).send();
     world.pass(TimeDelta::days(364));
     me().await.ok(200);
-    // The use is recorded asynchronously.
-    while world.count("select count(*) from customer_tokens where last_used_at > created_at").await == 0 {
-        tokio::task::yield_now().await;
-    }
+    let used = async |sql| until("the use is recorded", async || world.count(sql).await > 0).await;
+    used("select count(*) from customer_tokens where last_used_at > created_at").await;
     world.pass(TimeDelta::days(364));
     me().await.ok(200);
-    while world.count("select count(*) from customer_tokens where last_used_at > created_at + interval '700 days'").await == 0 {
-        tokio::task::yield_now().await;
-    }
+    used("select count(*) from customer_tokens where last_used_at > created_at + interval '700 days'").await;
     world.pass(TimeDelta::days(365));
     me().await.refused(401, "customer_token_invalid");
 }
@@ -285,7 +282,7 @@ async fn a_token_of_one_megabyte_closes_the_connection() {
         let _ = answers.take(12).read_to_end(&mut answer).await;
         answer
     };
-    let ((), answer) = tokio::join!(asking, listening);
+    let ((), answer) = in_time("the service answers or closes the connection", join(asking, listening)).await;
     assert!(answer.is_empty() || answer == b"HTTP/1.1 431", "{}", String::from_utf8_lossy(&answer));
     world.request(Method::GET, "/healthz").send().await.ok(200);
 }

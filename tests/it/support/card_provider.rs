@@ -15,7 +15,7 @@ use crate::support::World;
 
 /// The secret key of the only account.
 pub const SECRET_KEY: &str = "sk_test_4eC39HqLyjWDarjtT1zdp7dc";
-/// How long creating a customer takes.
+/// How long the provider usually takes to respond.
 const WORK: Duration = Duration::from_millis(300);
 
 /// The mock of the provider.
@@ -24,8 +24,9 @@ pub struct CardProvider {
     desk: Arc<Mutex<Desk>>,
 }
 
-#[derive(Default)]
 struct Desk {
+    /// The time from a request to its response.
+    work: Duration,
     /// Responses that replace the regular ones, used in order.
     instead: VecDeque<ResponseTemplate>,
     customers: HashMap<String, Form>,
@@ -37,15 +38,16 @@ type Form = Vec<(String, String)>;
 
 impl CardProvider {
     pub async fn start() -> Self {
-        let (server, desk) = (MockServer::start().await, Arc::<Mutex<Desk>>::default());
+        let desk = Desk { work: WORK, instead: VecDeque::new(), customers: HashMap::new(), answered: HashMap::new() };
+        let (server, desk) = (MockServer::start().await, Arc::new(Mutex::new(desk)));
         Mock::given(any()).respond_with(Clerk(desk.clone())).mount(&server).await;
         Self { server, desk }
     }
 
     /// A world whose company has an account at this provider.
     pub async fn world(&self, changes: &[(&str, &str)]) -> World {
-        let (uri, timeout) = (self.server.uri(), ("providers.card.timeout", "2s"));
-        let world = World::with(&[&[("providers.card.base_url", uri.as_str()), timeout], changes].concat()).await;
+        let uri = self.server.uri();
+        let world = World::with(&[&[("providers.card.base_url", uri.as_str())], changes].concat()).await;
         world.card_gateway(world.company).await;
         world
     }
@@ -58,6 +60,11 @@ impl CardProvider {
     /// Responds to the next requests with `answers`, whatever they are.
     pub fn answer_next(&self, answers: impl IntoIterator<Item = ResponseTemplate>) {
         self.desk.lock().unwrap().instead.extend(answers);
+    }
+
+    /// From now on, takes this long to respond. Customers are still created at once.
+    pub fn take(&self, work: Duration) {
+        self.desk.lock().unwrap().work = work;
     }
 
     /// Deletes all customers.
@@ -118,11 +125,11 @@ impl Respond for Clerk {
         }
         match desk.make(request.url.path(), header(request, "stripe-version"), &form) {
             Ok(made) => {
-                let done = Instant::now() + WORK;
+                let work = desk.work;
                 if !key.is_empty() {
-                    desk.answered.insert(key, (form, made.clone(), done));
+                    desk.answered.insert(key, (form, made.clone(), Instant::now() + work));
                 }
-                ResponseTemplate::new(200).set_body_json(made).set_delay(WORK)
+                ResponseTemplate::new(200).set_body_json(made).set_delay(work)
             }
             Err(refused) => refusal(refused.0, "invalid_request_error", refused.1),
         }

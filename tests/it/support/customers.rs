@@ -3,7 +3,7 @@
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use crate::support::World;
+use crate::support::{Answer, World};
 
 /// A valid US mobile number that no other customer in this file has.
 pub const PHONE: &str = "+12015550123";
@@ -21,9 +21,7 @@ pub async fn registered() -> World {
 impl World {
     /// Requests a creation code and reads it.
     pub async fn creation_code(&self, identity: &str) -> String {
-        let mode = if identity.contains('@') { "email" } else { "sms" };
-        let body = json!({ "mode": mode, "identity": identity });
-        self.storefront("customers/request-creation-code").json(&body).send().await.ok(200);
+        ask_to_register(self, identity).await.ok(200);
         self.last_code()
     }
 
@@ -41,22 +39,52 @@ impl World {
     }
 
     /// Registers with a code that may be wrong.
-    pub async fn open_account(&self, identity: &str, code: &str) -> super::Answer {
+    pub async fn open_account(&self, identity: &str, code: &str) -> Answer {
         let body = json!({ "name": "Ada", "identity": identity, "code": code });
         self.storefront("customers").json(&body).send().await
     }
 
     /// Requests a sign-in code and reads it.
-    pub async fn sign_in_code(&self, phone: &str) -> String {
-        self.storefront("customers/login-with-sms").json(&json!({ "phone": phone })).send().await.ok(200);
+    pub async fn sign_in_code(&self, identity: &str) -> String {
+        let member = if identity.contains('@') { "identity" } else { "phone" };
+        self.storefront("customers/login-with-sms").json(&json!({ member: identity })).send().await.ok(200);
         self.last_code()
     }
 
     /// Tries a sign-in code once.
-    pub async fn verify(&self, identity: &str, code: impl Into<Value>) -> super::Answer {
+    pub async fn verify(&self, identity: &str, code: impl Into<Value>) -> Answer {
         let body = json!({ "identity": identity, "code": code.into() });
         self.storefront("customers/verify-code").json(&body).send().await
     }
+}
+
+/// Requests a creation code: by mail if the identity has an `@`, by text otherwise.
+pub async fn ask_to_register(world: &World, identity: &str) -> Answer {
+    let mode = if identity.contains('@') { "email" } else { "sms" };
+    let body = json!({ "mode": mode, "identity": identity });
+    world.storefront("customers/request-creation-code").json(&body).send().await
+}
+
+/// Requests a sign-in code.
+pub async fn ask_to_sign_in(world: &World, identity: &str) -> Answer {
+    world.storefront("customers/login-with-sms").json(&json!({ "identity": identity })).send().await
+}
+
+/// Signs in with a password.
+pub async fn login(world: &World, identity: &str, password: &str) -> Answer {
+    let body = json!({ "identity": identity, "password": password });
+    world.storefront("customers/login").json(&body).send().await
+}
+
+/// Sets a password with a sign-in code.
+pub async fn reset_password(world: &World, identity: &str, code: impl Into<Value>, password: &str) -> Answer {
+    let body = json!({ "identity": identity, "code": code.into(), "password": password });
+    world.storefront("customers/reset-password").json(&body).send().await
+}
+
+/// The customer who is signed in with this token.
+pub async fn me(world: &World, token: &str) -> Value {
+    world.storefront_get("customers/me").token(token).send().await.ok(200)
 }
 
 /// The token of a login response.

@@ -11,6 +11,8 @@ pub mod gateways;
 pub mod http2;
 pub mod identity_provider;
 mod openapi_check;
+pub mod own_postgres;
+pub mod page;
 pub mod program;
 pub mod receiver;
 pub mod request;
@@ -19,6 +21,7 @@ pub mod sms;
 pub mod smtp;
 pub mod socket_server;
 pub mod subscribers;
+pub mod waiting;
 mod world;
 
 pub use answer::Answer;

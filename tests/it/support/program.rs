@@ -11,6 +11,8 @@ use base64::engine::general_purpose::STANDARD;
 use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
+use crate::support::waiting::in_time;
+
 /// `portico …` in production, with these settings.
 pub fn portico(arguments: &[&str], settings: &[(&str, &str)]) -> Command {
     set_up(Command::new(env!("CARGO_BIN_EXE_portico")), arguments, settings)
@@ -59,15 +61,18 @@ impl Service {
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
         let log = Arc::new(Mutex::new(String::new()));
-        while let Some(line) = lines.next_line().await.unwrap() {
-            append(&log, &line);
-            if let Some((_, address)) = line.split_once("listening address=") {
-                let address = address.trim().parse().unwrap();
-                keep_reading(lines, Arc::clone(&log));
-                return Self { address, log, child };
+        let listening = async {
+            while let Some(line) = lines.next_line().await.unwrap() {
+                append(&log, &line);
+                if let Some((_, address)) = line.split_once("listening address=") {
+                    return address.trim().parse().unwrap();
+                }
             }
-        }
-        panic!("the service did not start: {}", log.lock().unwrap());
+            panic!("the service did not start: {}", log.lock().unwrap());
+        };
+        let address = in_time("the service listens", listening).await;
+        keep_reading(lines, Arc::clone(&log));
+        Self { address, log, child }
     }
 
     /// The log of the service so far.

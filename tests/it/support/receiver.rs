@@ -1,6 +1,6 @@
 //! A subscriber's endpoint: hand-written HTTPS, so that it can misbehave in every way.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::pending;
 use std::io;
 use std::net::SocketAddr;
@@ -20,6 +20,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
+
+use crate::support::waiting::in_time;
 
 /// How an endpoint responds to one POST.
 #[derive(Clone, Debug)]
@@ -150,6 +152,11 @@ impl Receiver {
         self.received.borrow().clone()
     }
 
+    /// A header of each POST that arrived, in order.
+    pub fn headers(&self, name: &str) -> Vec<String> {
+        self.received().iter().map(|post| post.header(name).to_owned()).collect()
+    }
+
     /// The number of POSTs that arrived.
     pub fn count(&self) -> usize {
         self.received.borrow().len()
@@ -170,9 +177,14 @@ impl Receiver {
     /// Waits until the POSTs that have arrived satisfy `enough`.
     pub async fn waits_until(&self, enough: impl Fn(&[Received]) -> bool) {
         let mut received = self.received.clone();
-        let in_time = tokio::time::timeout(Duration::from_secs(20), received.wait_for(|received| enough(received))).await.map(drop);
-        in_time.unwrap_or_else(|_| panic!("{} POSTs arrived, which was not enough", self.received().len()));
+        let arriving = async { drop(received.wait_for(|received| enough(received)).await) };
+        in_time(&format!("the expected POSTs have arrived at {}", self.name), arriving).await;
     }
+}
+
+/// The ids of the events that were posted.
+pub fn event_ids(posts: &[Received]) -> BTreeSet<String> {
+    posts.iter().map(|post| post.header("webhook-id").to_owned()).collect()
 }
 
 /// A TLS acceptor with a certificate for `name` and these ALPN protocols.

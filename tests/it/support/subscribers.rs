@@ -1,15 +1,17 @@
 //! Steps that webhook stories share: endpoints, subscriptions, events, deliveries.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 use portico::events::{self, NewEvent};
-use portico::kernel::ids::{CompanyId, EventId};
+use portico::kernel::ids::{CompanyId, EventId, OrderId};
+use portico::webhooks::Claimed;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::support::receiver::{Receiver, Reply};
+use crate::support::waiting::until;
 use crate::support::{Answer, World};
 
 impl World {
@@ -30,6 +32,14 @@ impl World {
     pub async fn subscriber(&self, name: &str) -> (Receiver, Value) {
         let receiver = self.endpoint(name).await;
         let webhook = self.subscribe(&receiver, json!({})).await;
+        (receiver, webhook)
+    }
+
+    /// An endpoint that subscribes to all events, in order.
+    pub async fn subscriber_in_order(&self, name: &str) -> (Receiver, Value) {
+        let receiver = self.endpoint(name).await;
+        let webhook = self.subscribe(&receiver, json!({ "ordering": "resource" })).await;
+        assert_eq!(webhook["ordering"], "resource");
         (receiver, webhook)
     }
 
@@ -54,6 +64,11 @@ impl World {
     /// Publishes an event about a record.
     pub async fn publish_about(&self, subject: Uuid, name: &str) -> EventId {
         self.publish_event(self.company, name, Some(subject)).await
+    }
+
+    /// The id of a new record, which events can be about.
+    pub fn new_record(&self) -> Uuid {
+        OrderId::new(self.clock.now()).uuid()
     }
 
     /// Publishes this number of events; returns their ids.
@@ -99,6 +114,43 @@ impl World {
         let delivery = self.last_delivery().await;
         assert_eq!(delivery["status"], "failed");
         delivery
+    }
+
+    /// Makes the deliveries of all published events.
+    pub async fn fan_out(&self) {
+        until("all events are fanned out", async || self.state.webhooks.fan_out().await.unwrap() == 0).await;
+    }
+
+    /// Publishes this number of events and makes their deliveries.
+    pub async fn make_deliveries(&self, count: usize) {
+        self.publish_many(count).await;
+        self.fan_out().await;
+    }
+
+    /// Claims all deliveries that can be claimed.
+    pub async fn claim(&self) -> Vec<Claimed> {
+        self.state.webhooks.claim(100).await.unwrap()
+    }
+
+    /// Closes all cancelled deliveries.
+    pub async fn close_cancelled(&self) {
+        until("all cancelled deliveries are closed", async || !self.state.webhooks.close_cancelled().await.unwrap()).await;
+    }
+
+    /// Finishes all replays that no other instance is working on.
+    pub async fn finish_replays(&self) {
+        until("all replays are finished", async || !self.state.webhooks.continue_replays().await.unwrap()).await;
+    }
+
+    /// The sequence numbers of the events that arrived about each record, in order.
+    pub async fn sequences_by_record(&self, receiver: &Receiver) -> BTreeMap<Uuid, Vec<i64>> {
+        let published: Vec<(Uuid, Uuid)> = sqlx::query_as("select id, subject_id from events").fetch_all(&self.pool).await.unwrap();
+        let about: BTreeMap<_, _> = published.into_iter().map(|(event, subject)| (EventId::from(event).to_string(), subject)).collect();
+        let mut of_each = BTreeMap::<Uuid, Vec<i64>>::new();
+        for post in receiver.received() {
+            of_each.entry(about[post.header("webhook-id")]).or_default().push(post.header("x-service-sequence").parse().unwrap());
+        }
+        of_each
     }
 
     /// Runs the worker for everything that is due; returns the number of POSTs.

@@ -23,6 +23,7 @@ use sqlx::PgPool;
 use crate::support::database as databases;
 use crate::support::receiver;
 use crate::support::request::Request;
+use crate::support::waiting::until;
 
 /// The time at which every story begins.
 const BEGINNING: i64 = 1_779_358_500;
@@ -257,8 +258,13 @@ impl World {
         sqlx::query("drop function refuse() cascade").execute(&self.pool).await.unwrap();
     }
 
+    /// The number of transactions in this world that wait for a lock.
+    pub async fn waiting_for_a_lock(&self) -> i64 {
+        self.count("select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'").await
+    }
+
     /// Returns once a transaction waits for a lock.
     pub async fn somebody_waits(&self) {
-        while self.count("select count(*) from pg_locks where not granted").await == 0 {}
+        until("a transaction waits for a lock", async || self.waiting_for_a_lock().await > 0).await;
     }
 }

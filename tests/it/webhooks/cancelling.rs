@@ -14,8 +14,7 @@ const CROWD: usize = 2500;
 /// An endpoint with a large backlog, and the path of its webhook.
 async fn crowded(world: &World) -> (Receiver, String) {
     let (receiver, webhook) = world.subscriber("shop.test").await;
-    world.publish_many(CROWD).await;
-    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
+    world.make_deliveries(CROWD).await;
     assert_eq!(waiting(world).await, CROWD);
     (receiver, format!("webhooks/{}", webhook["id"].as_str().unwrap()))
 }
@@ -42,12 +41,12 @@ async fn what_waits_for_a_deleted_webhook_is_not_sent_however_much_it_is_and_who
     let (receiver, webhook) = crowded(&world).await;
     world.developers(Method::DELETE, &webhook, json!({})).await.ok(200);
     assert_eq!((cancelled(&world).await, waiting(&world).await), (1000, CROWD - 1000), "the request closes one batch only");
-    assert!(world.state.webhooks.claim(100).await.unwrap().is_empty());
+    assert!(world.claim().await.is_empty());
 
     assert!(world.state.webhooks.close_cancelled().await.unwrap());
     assert_eq!(waiting(&world).await, CROWD - 2000, "the worker stops here");
     let restarted = world.another_instance();
-    assert!(restarted.state.webhooks.claim(100).await.unwrap().is_empty());
+    assert!(restarted.claim().await.is_empty());
     assert_eq!(restarted.deliver().await, 0);
     assert_eq!((cancelled(&world).await, waiting(&world).await, called_off_endpoints(&world).await), (CROWD, 0, 0));
     assert!(receiver.received().is_empty());
@@ -58,8 +57,7 @@ async fn nobody_waits_for_the_backlog_of_another() {
     let world = World::new().await;
     let (_receiver, first) = crowded(&world).await;
     let (_other_receiver, second) = world.subscriber("other.test").await;
-    world.publish_many(CROWD).await;
-    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
+    world.make_deliveries(CROWD).await;
     for webhook in [first, format!("webhooks/{}", second["id"].as_str().unwrap())] {
         world.developers(Method::DELETE, &webhook, json!({})).await.ok(200);
     }
@@ -77,11 +75,11 @@ async fn several_workers_close_each_once_while_others_claim_and_cancel() {
     let world = World::new().await;
     let (_receiver, webhook) = crowded(&world).await;
     let there = world.another_instance();
-    let webhooks = [&world.state.webhooks, &there.state.webhooks];
-    let claims = join_all((0..8).map(|n| webhooks[n % 2].claim(100)));
+    let instances = [&world, &there];
+    let claims = join_all((0..8).map(|n| instances[n % 2].claim()));
     let (deleted, claimed) = join(world.developers(Method::DELETE, &webhook, json!({})), claims).await;
     deleted.ok(200);
-    let in_flight: usize = claimed.into_iter().map(|claimed| claimed.unwrap().len()).sum();
+    let in_flight: usize = claimed.into_iter().map(|claimed| claimed.len()).sum();
     assert_eq!(
         number(&world, "select count(*) from in_flight where called_off").await,
         in_flight,
@@ -94,8 +92,8 @@ async fn several_workers_close_each_once_while_others_claim_and_cancel() {
         world.developers(Method::POST, &path, json!({})).await.status
     });
     let workers = join_all((0..4).map(async |n| {
-        while webhooks[n % 2].close_cancelled().await.unwrap() {}
-        webhooks[n % 2].claim(100).await.unwrap().len()
+        instances[n % 2].close_cancelled().await;
+        instances[n % 2].claim().await.len()
     }));
     let (answers, claimed) = join(join_all(one_by_one), workers).await;
     assert!(answers.iter().all(|status| [200, 409].contains(status)), "{answers:?}");
@@ -113,8 +111,8 @@ async fn a_webhook_that_is_enabled_meanwhile_gets_what_is_new_and_nothing_else()
     switch("disable").await;
     switch("enable").await;
     world.publish("order.updated").await;
-    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
-    assert!(world.state.webhooks.claim(100).await.unwrap().is_empty(), "cancelled deliveries are closed first");
+    world.fan_out().await;
+    assert!(world.claim().await.is_empty(), "cancelled deliveries are closed first");
     switch("disable").await;
     switch("enable").await;
     let wanted = world.publish("order.completed").await;
@@ -123,8 +121,7 @@ async fn a_webhook_that_is_enabled_meanwhile_gets_what_is_new_and_nothing_else()
     world.state.webhooks.start_worker(&lifecycle);
     receiver.waits_for(1).await;
     lifecycle.stop().await;
-    let received: Vec<_> = receiver.received().iter().map(|post| post.header("webhook-id").to_owned()).collect();
-    assert_eq!(received, [wanted.to_string()]);
+    assert_eq!(receiver.headers("webhook-id"), [wanted.to_string()]);
     assert_eq!((cancelled(&world).await, waiting(&world).await), (CROWD + 1, 0));
 }
 
@@ -143,7 +140,7 @@ async fn what_was_called_off_can_be_repeated_and_a_replay_begins_once_all_of_it_
     let everything = json!({ "since": "2026-05-21T00:00:00Z", "status": "cancelled" });
     world.developers(Method::POST, &format!("{webhook}/replay"), everything).await.ok(202);
     assert!(!world.state.webhooks.continue_replays().await.unwrap());
-    while world.state.webhooks.close_cancelled().await.unwrap() {}
-    while world.state.webhooks.continue_replays().await.unwrap() {}
+    world.close_cancelled().await;
+    world.finish_replays().await;
     assert_eq!(number(&world, "select count(distinct replay_of) from waiting").await, CROWD);
 }

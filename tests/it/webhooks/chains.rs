@@ -1,11 +1,8 @@
 //! Chains: the deliveries about one record, which are made one at a time. Whenever one ends, in whatever way, the next one becomes
 //! claimable, and none is ever stuck.
 
-use std::collections::BTreeMap;
-
 use chrono::TimeDelta;
 use futures::future::join_all;
-use portico::kernel::ids::{EventId, OrderId};
 use portico::webhooks::Claimed;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -17,15 +14,11 @@ use uuid::Uuid;
 use crate::support::World;
 use crate::support::chance::chance;
 use crate::support::receiver::{Receiver, Reply};
-
-fn record(world: &World) -> Uuid {
-    OrderId::new(world.clock.now()).uuid()
-}
+use crate::support::waiting::until;
 
 /// An endpoint with ordering, and the path of its webhook.
 async fn in_order(world: &World) -> (Receiver, String) {
-    let receiver = world.endpoint("shop.test").await;
-    let webhook = world.subscribe(&receiver, json!({ "ordering": "resource" })).await;
+    let (receiver, webhook) = world.subscriber_in_order("shop.test").await;
     (receiver, format!("webhooks/{}", webhook["id"].as_str().unwrap()))
 }
 
@@ -33,19 +26,11 @@ async fn publish_about(world: &World, subjects: &[Uuid]) {
     for subject in subjects {
         world.publish_about(*subject, "order.updated").await;
     }
-    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
-}
-
-async fn claim(world: &World) -> Vec<Claimed> {
-    world.state.webhooks.claim(100).await.unwrap()
+    world.fan_out().await;
 }
 
 async fn cancel(world: &World, delivery: &str) -> u16 {
     world.developers(Method::POST, &format!("deliveries/{delivery}/cancel"), json!({})).await.status
-}
-
-fn sequences(receiver: &Receiver) -> Vec<String> {
-    receiver.received().iter().map(|post| post.header("x-service-sequence").to_owned()).collect()
 }
 
 /// Asserts that a chain with waiting deliveries has exactly one in a lane or in flight. Cancelled deliveries do not count.
@@ -68,24 +53,24 @@ async fn check_chains(world: &World) {
 async fn a_new_record_is_found_at_once_behind_thousands_that_wait_for_a_retry() {
     let world = World::new().await;
     let (_receiver, _) = in_order(&world).await;
-    let records: Vec<_> = (0..2000).map(|_| record(&world)).collect();
+    let records: Vec<_> = (0..2000).map(|_| world.new_record()).collect();
     for records in records.chunks(500).chain(records.chunks(500)) {
         let events: Vec<_> = records.iter().map(|record| world.new_event(world.company, "order.updated", Some(*record))).collect();
         let mut transaction = world.pool.begin().await.unwrap();
         portico::events::publish_all(&mut transaction, &events, world.clock.now()).await.unwrap();
         transaction.commit().await.unwrap();
     }
-    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
+    world.fan_out().await;
     assert_eq!(world.count("select count(*) from waiting where lane = 2").await, 2000);
     let refused = "update waiting set lane = 1, attempts = 1, failures = 1, due_at = due_at + interval '5 minutes' where lane = 0";
     sqlx::query(refused).execute(&world.pool).await.unwrap();
 
-    publish_about(&world, &[record(&world)]).await;
+    publish_about(&world, &[world.new_record()]).await;
     let claimed = world.state.webhooks.claim(10).await.unwrap();
     assert_eq!((claimed.len(), claimed[0].number), (1, 1));
     assert_eq!(world.count("select count(*) from in_flight").await, 1);
     world.pass(TimeDelta::minutes(5));
-    assert!(claim(&world).await.iter().all(|claimed| claimed.number == 2), "the retries of the first deliveries of the chains");
+    assert!(world.claim().await.iter().all(|claimed| claimed.number == 2), "the retries of the first deliveries of the chains");
     check_chains(&world).await;
 }
 
@@ -93,10 +78,10 @@ async fn a_new_record_is_found_at_once_behind_thousands_that_wait_for_a_retry() 
 async fn a_head_that_is_cancelled_lets_the_next_one_go() {
     let world = World::new().await;
     let (receiver, _) = in_order(&world).await;
-    let subject = record(&world);
+    let subject = world.new_record();
     receiver.will([Reply::status(500)]);
     publish_about(&world, &[subject; 4]).await;
-    let head = claim(&world).await.pop().unwrap();
+    let head = world.claim().await.pop().unwrap();
     let (first, second) = (head.delivery, "select id from waiting where sequence = 2");
     world.state.webhooks.send_and_record(vec![head]).await.unwrap();
     assert_eq!(world.deliver().await, 0, "the first one waits for its retry, and the others wait for it");
@@ -107,7 +92,7 @@ async fn a_head_that_is_cancelled_lets_the_next_one_go() {
     assert_eq!(cancel(&world, &first.to_string()).await, 200);
     check_chains(&world).await;
     assert_eq!(world.deliver().await, 2);
-    assert_eq!(sequences(&receiver), ["1", "3", "4"]);
+    assert_eq!(receiver.headers("x-service-sequence"), ["1", "3", "4"]);
 }
 
 #[tokio::test]
@@ -116,14 +101,14 @@ async fn a_head_that_is_cancelled_in_flight_lets_the_next_one_go_when_it_has_end
         let world = World::new().await;
         let (receiver, _) = in_order(&world).await;
         receiver.will([reply]);
-        publish_about(&world, &[record(&world)].repeat(2)).await;
-        let head = claim(&world).await;
+        publish_about(&world, &[world.new_record()].repeat(2)).await;
+        let head = world.claim().await;
         assert_eq!(cancel(&world, &head[0].delivery.to_string()).await, 200);
-        assert_eq!(claim(&world).await.len(), 0, "the cancelled one may still arrive, and must arrive before the next one");
+        assert_eq!(world.claim().await.len(), 0, "the cancelled one may still arrive, and must arrive before the next one");
         world.state.webhooks.send_and_record(head).await.unwrap();
         check_chains(&world).await;
         assert_eq!(world.deliver().await, 1);
-        assert_eq!(sequences(&receiver), ["1", "2"]);
+        assert_eq!(receiver.headers("x-service-sequence"), ["1", "2"]);
         let log = world.get("deliveries").await["deliveries"].take();
         let of_head = log.as_array().unwrap().iter().find(|delivery| delivery["sequence"] == 1).unwrap();
         assert_eq!(of_head["status"], state);
@@ -134,9 +119,9 @@ async fn a_head_that_is_cancelled_in_flight_lets_the_next_one_go_when_it_has_end
 async fn a_head_that_brings_its_worker_down_is_given_up_and_lets_the_next_one_go() {
     let world = World::new().await;
     let (receiver, _) = in_order(&world).await;
-    publish_about(&world, &[record(&world)].repeat(2)).await;
+    publish_about(&world, &[world.new_record()].repeat(2)).await;
     for attempt in 1..=5 {
-        let claimed = claim(&world).await;
+        let claimed = world.claim().await;
         assert_eq!((claimed.len(), claimed[0].number), (1, attempt));
         world.pass(TimeDelta::seconds(60));
         world.state.webhooks.reclaim().await.unwrap();
@@ -144,7 +129,7 @@ async fn a_head_that_brings_its_worker_down_is_given_up_and_lets_the_next_one_go
     }
     assert_eq!(world.count("select count(*) from deliveries where state = 'failed' and sequence = 1").await, 1);
     assert_eq!(world.deliver().await, 1);
-    assert_eq!(sequences(&receiver), ["2"]);
+    assert_eq!(receiver.headers("x-service-sequence"), ["2"]);
 }
 
 #[tokio::test]
@@ -152,9 +137,9 @@ async fn what_comes_after_a_chain_was_called_off_waits_only_for_what_is_in_fligh
     let world = World::new().await;
     let (receiver, webhook) = in_order(&world).await;
     let switch = async |action: &str| world.developers(Method::POST, &format!("{webhook}/{action}"), json!({})).await.ok(200);
-    let [one, other] = [record(&world), record(&world)];
+    let [one, other] = [world.new_record(), world.new_record()];
     publish_about(&world, &[one].repeat(1500)).await;
-    let claimed = claim(&world).await;
+    let claimed = world.claim().await;
     publish_about(&world, &[other].repeat(2)).await;
     for action in ["disable", "enable"] {
         switch(action).await;
@@ -162,17 +147,17 @@ async fn what_comes_after_a_chain_was_called_off_waits_only_for_what_is_in_fligh
     publish_about(&world, &[one, other, other]).await;
     check_chains(&world).await;
     assert_eq!(world.count("select count(*) from deliveries where state = 'cancelled'").await, 1000, "the others are not closed yet");
-    assert_eq!(claim(&world).await.len(), 0, "nothing is claimed before they are closed");
-    while world.state.webhooks.close_cancelled().await.unwrap() {}
+    assert_eq!(world.claim().await.len(), 0, "nothing is claimed before they are closed");
+    world.close_cancelled().await;
     check_chains(&world).await;
 
-    let [after] = <[Claimed; 1]>::try_from(claim(&world).await).unwrap();
+    let [after] = <[Claimed; 1]>::try_from(world.claim().await).unwrap();
     assert_eq!(after.number, 1);
     world.state.webhooks.send_and_record(claimed).await.unwrap();
     check_chains(&world).await;
     world.state.webhooks.send_and_record(vec![after]).await.unwrap();
     world.deliver().await;
-    let mut arrived = sequences(&receiver);
+    let mut arrived = receiver.headers("x-service-sequence");
     arrived[2..].sort_unstable();
     assert_eq!(arrived, ["1", "3", "1501", "4"]);
     assert_eq!(world.count("select count(*) from waiting").await, 0);
@@ -182,14 +167,14 @@ async fn what_comes_after_a_chain_was_called_off_waits_only_for_what_is_in_fligh
 async fn a_webhook_that_wants_no_order_any_more_still_gets_in_order_what_happened_before() {
     let world = World::new().await;
     let (receiver, webhook) = in_order(&world).await;
-    let subject = record(&world);
+    let subject = world.new_record();
     publish_about(&world, &[subject; 3]).await;
     world.developers(Method::PUT, &webhook, json!({ "ordering": "none" })).await.ok(200);
     publish_about(&world, &[subject; 2]).await;
-    assert_eq!(claim(&world).await.len(), 3, "the first delivery, and the new ones");
+    assert_eq!(world.claim().await.len(), 3, "the first delivery, and the new ones");
     world.pass(TimeDelta::seconds(60));
     world.deliver().await;
-    let mut arrived = sequences(&receiver);
+    let mut arrived = receiver.headers("x-service-sequence");
     arrived.retain(|sequence| ["1", "2", "3"].contains(&&**sequence));
     assert_eq!(arrived, ["1", "2", "3"]);
     assert_eq!(receiver.count(), 5);
@@ -199,7 +184,7 @@ async fn a_webhook_that_wants_no_order_any_more_still_gets_in_order_what_happene
 async fn what_is_about_no_record_takes_nothing_of_a_chain_along_when_it_flies() {
     let world = World::new().await;
     let (receiver, _) = in_order(&world).await;
-    let subject = record(&world);
+    let subject = world.new_record();
     for _ in 0..2 {
         world.publish("order.created").await;
         world.publish_about(subject, "order.updated").await;
@@ -274,7 +259,7 @@ async fn whatever_happens_at_the_same_time_no_chain_is_ever_stuck_or_overtaken()
         let world = World::with(&[("webhooks.circuit.opens_after", "1000")]).await;
         let instances = [&world, &world.another_instance(), &world.another_instance()];
         let (receiver, webhook) = in_order(&world).await;
-        let records: Vec<_> = (0..4).map(|_| record(&world)).collect();
+        let records: Vec<_> = (0..4).map(|_| world.new_record()).collect();
         for _ in 0..25 {
             let steps = vec((step(), 0..3_usize), 12).new_tree(&mut runner).unwrap().current();
             let replies = vec(any::<bool>(), 6).new_tree(&mut runner).unwrap().current();
@@ -284,12 +269,13 @@ async fn whatever_happens_at_the_same_time_no_chain_is_ever_stuck_or_overtaken()
             let pause = (0..400_i64).new_tree(&mut runner).unwrap().current();
             world.pass(TimeDelta::seconds(pause));
         }
-        while world.count("select (select count(*) from outbox) + (select count(*) from waiting) + (select count(*) from in_flight)").await
-            > 0
-        {
+        let open = "select (select count(*) from outbox) + (select count(*) from waiting) + (select count(*) from in_flight)";
+        until("every delivery has ended", async || {
             world.deliver().await;
             world.pass(TimeDelta::hours(1));
-        }
+            world.count(open).await == 0
+        })
+        .await;
         check_order(&world, &receiver).await;
         assert_eq!(world.count("select sum(in_flight) from endpoints").await, 0);
     }
@@ -297,12 +283,7 @@ async fn whatever_happens_at_the_same_time_no_chain_is_ever_stuck_or_overtaken()
 
 /// Asserts that the deliveries about each record arrived in the order of its events, possibly repeated.
 async fn check_order(world: &World, receiver: &Receiver) {
-    let published: Vec<(Uuid, Uuid)> = sqlx::query_as("select id, subject_id from events").fetch_all(&world.pool).await.unwrap();
-    let about: BTreeMap<_, _> = published.into_iter().map(|(event, subject)| (EventId::from(event).to_string(), subject)).collect();
-    let mut of_each = BTreeMap::<Uuid, Vec<i64>>::new();
-    for post in receiver.received() {
-        of_each.entry(about[post.header("webhook-id")]).or_default().push(post.header("x-service-sequence").parse().unwrap());
-    }
+    let of_each = world.sequences_by_record(receiver).await;
     assert!(!of_each.is_empty());
     for (subject, arrived) in of_each {
         assert!(arrived.is_sorted(), "{subject}: {arrived:?}");

@@ -1,34 +1,25 @@
 //! At-least-once delivery despite crashes: decisions, section 7, Delivery; architecture, An event.
 
 use std::collections::BTreeSet;
-use std::fs;
 
 use chrono::TimeDelta;
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
-use portico::dev::postgres::{self, PrivatePostgres};
-use portico::dev::temporary::TemporaryDirectory;
 use portico::events;
-use portico::kernel::database::MIGRATIONS;
 use portico::kernel::lifecycle::Lifecycle;
 use serde_json::json;
 use sqlx::{Connection, PgConnection};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::World;
-use crate::support::receiver::{Received, Reply};
+use crate::support::own_postgres::OwnPostgres;
+use crate::support::receiver::{Received, Reply, event_ids};
 use crate::support::subscribers::last_attempt;
-
-fn ids(posts: &[Received]) -> BTreeSet<String> {
-    posts.iter().map(|post| post.header("webhook-id").to_owned()).collect()
-}
 
 #[tokio::test]
 async fn a_worker_killed_between_sending_and_recording_has_it_delivered_again_with_the_same_bytes_and_id() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
     world.publish("order.created").await;
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     for claimed in world.state.webhooks.claim(10).await.unwrap() {
         // The event arrives, but the result is not recorded.
         drop(world.state.webhooks.send(claimed).await);
@@ -52,7 +43,7 @@ async fn an_interrupted_attempt_costs_no_retry_but_not_for_ever() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
     world.publish("order.created").await;
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     for _ in 0..4 {
         assert_eq!(world.state.webhooks.claim(10).await.unwrap().len(), 1);
         world.pass(TimeDelta::seconds(60));
@@ -73,7 +64,7 @@ async fn who_lost_the_lease_changes_nothing() {
     let (receiver, _) = world.subscriber("shop.test").await;
     receiver.will([Reply::status(500), Reply::status(200)]);
     world.publish("order.created").await;
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     let slow = world.state.webhooks.claim(10).await.unwrap().pop().unwrap();
     let slow = world.state.webhooks.send(slow).await;
     world.pass(TimeDelta::seconds(60));
@@ -90,7 +81,7 @@ async fn who_lost_the_lease_does_not_end_the_newer_attempt() {
     let (receiver, _) = world.subscriber("shop.test").await;
     receiver.will([Reply::status(200), Reply::status(500)]);
     world.publish("order.created").await;
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     let slow = world.state.webhooks.claim(1).await.unwrap().pop().unwrap();
     let slow = world.state.webhooks.send(slow).await;
     world.pass(TimeDelta::seconds(60));
@@ -112,7 +103,7 @@ async fn recording_twice_records_once() {
     let world = World::new().await;
     let (_receiver, _) = world.subscriber("shop.test").await;
     world.publish("order.created").await;
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     let claimed = world.state.webhooks.claim(10).await.unwrap().pop().unwrap();
     let attempt = world.state.webhooks.send(claimed).await;
     for _ in 0..2 {
@@ -136,7 +127,7 @@ async fn two_workers_at_once_deliver_each_event_once() {
     }
     receiver.waits_for(150).await;
     lifecycle.stop().await;
-    assert_eq!((receiver.received().len(), ids(&receiver.received())), (150, published));
+    assert_eq!((receiver.received().len(), event_ids(&receiver.received())), (150, published));
     assert_eq!(world.count("select count(*) from deliveries where state = 'delivered' and attempts = 1").await, 150);
 }
 
@@ -154,58 +145,6 @@ async fn the_worker_is_woken_by_a_commit_and_finishes_what_is_in_flight_when_it_
     assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 3, "the last attempt is recorded too");
     world.publish("order.created").await;
     assert_eq!(world.count("select count(*) from outbox").await, 1, "no worker takes the event");
-}
-
-/// The story's own PostgreSQL server, which can be stopped and restarted with its data.
-struct OwnPostgres {
-    settings: postgres::Settings,
-    server: Option<PrivatePostgres>,
-    _directory: TemporaryDirectory,
-}
-
-impl OwnPostgres {
-    async fn start() -> Self {
-        let directory = TemporaryDirectory::make("portico-it-restart").unwrap();
-        let settings = postgres::Settings { data_dir: directory.path().to_owned(), durable: true, max_connections: 50 };
-        let mut this = Self { settings, server: None, _directory: directory };
-        this.come_back().await;
-        let mut conn = this.connect().await;
-        MIGRATIONS.run(&mut conn).await.unwrap();
-        conn.close().await.unwrap();
-        this
-    }
-
-    async fn come_back(&mut self) {
-        let settings = self.settings.clone();
-        self.server = Some(tokio::task::spawn_blocking(move || PrivatePostgres::start(&settings).unwrap()).await.unwrap());
-    }
-
-    async fn go_away(&mut self) {
-        self.server.take().unwrap().stop().await;
-    }
-
-    /// Kills the server without a shutdown: what was not on disk is lost.
-    async fn crash(&mut self) {
-        let file = fs::read_to_string(self.settings.data_dir.join("postgres/postmaster.pid")).unwrap();
-        let process = file.lines().next().unwrap().trim().parse().unwrap();
-        kill(Pid::from_raw(process), Signal::SIGQUIT).unwrap();
-        self.go_away().await;
-    }
-
-    fn url(&self) -> String {
-        self.server.as_ref().unwrap().url(postgres::DATABASE)
-    }
-
-    /// A connection of the story's own: the service's pool does not test connections that were used within the last second.
-    async fn connect(&self) -> PgConnection {
-        PgConnection::connect(&self.url()).await.unwrap()
-    }
-
-    /// Shuts down at the end of the story.
-    async fn end(mut self, world: World) {
-        world.pool.close().await;
-        self.go_away().await;
-    }
 }
 
 async fn number(conn: &mut PgConnection, sql: &'static str) -> i64 {
@@ -226,13 +165,13 @@ async fn a_database_that_goes_away_and_comes_back_loses_nothing() {
     let mut conn = database.connect().await;
     let event = world.new_event(world.company, "order.updated", None);
     published.insert(events::publish(&mut conn, event, world.clock.now()).await.unwrap().to_string());
-    receiver.waits_until(|posts| ids(posts) == published).await;
+    receiver.waits_until(|posts| event_ids(posts) == published).await;
     lifecycle.stop().await;
     // Deliveries that the outage interrupted between claiming and recording are still leased.
     world.pass(TimeDelta::seconds(60));
     world.deliver().await;
     assert_eq!(number(&mut conn, "select count(*) from deliveries where state = 'delivered'").await, 41);
-    assert_eq!(ids(&receiver.received()), published);
+    assert_eq!(event_ids(&receiver.received()), published);
     conn.close().await.unwrap();
     database.end(world).await;
 }
@@ -251,7 +190,7 @@ async fn a_database_that_loses_its_last_moments_loses_no_event() {
     database.come_back().await;
     // Deliveries whose recorded result was lost are claimed again after their lease.
     world.pass(TimeDelta::seconds(60));
-    receiver.waits_until(|posts| ids(posts) == published).await;
+    receiver.waits_until(|posts| event_ids(posts) == published).await;
     lifecycle.stop().await;
     world.deliver().await;
     let mut conn = database.connect().await;

@@ -62,7 +62,7 @@ async fn every_status_can_be_looked_for_and_each_delivery_shows_when_it_was_trie
     assert_eq!(retrying["next_attempt_at"], "2026-05-21T21:55:02.000+00:00", "five minutes after its attempt");
     let delivered = tried().await;
     publish().await;
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     let pending = world.last_delivery().await;
     for (status, delivery) in
         [("failed", failed), ("cancelled", cancelled), ("retrying", retrying), ("delivered", delivered), ("pending", pending)]

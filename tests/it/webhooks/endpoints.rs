@@ -13,11 +13,11 @@ use crate::support::http2::{Refusal, refusing, taking};
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::subscribers::{last_attempt, will_be_retried_after};
 
-/// Delivers one event to one endpoint that responds with `reply`, with a timeout of one second.
-async fn answered_with(reply: Reply) -> (World, Value) {
+/// Delivers one event to one endpoint that responds with `reply`, with this timeout in seconds.
+async fn answered_within(timeout: u32, reply: Reply) -> (World, Value) {
     let world = World::new().await;
     let receiver = world.endpoint("shop.test").await;
-    world.subscribe(&receiver, json!({ "timeout": 1 })).await;
+    world.subscribe(&receiver, json!({ "timeout": timeout })).await;
     receiver.will([reply]);
     world.publish("order.created").await;
     assert_eq!(world.deliver().await, 1);
@@ -25,11 +25,21 @@ async fn answered_with(reply: Reply) -> (World, Value) {
     (world, delivery)
 }
 
+/// Delivers to an endpoint that responds soon.
+async fn answered_with(reply: Reply) -> (World, Value) {
+    answered_within(30, reply).await
+}
+
+/// Delivers to an endpoint whose response does not end in time; there is enough time for its beginning.
+async fn timed_out_with(reply: Reply) -> Value {
+    answered_within(3, reply).await.1
+}
+
 #[tokio::test]
 async fn no_answer_by_the_deadline_is_a_failure() {
-    let (_, delivery) = answered_with(Reply::Silence).await;
+    let delivery = timed_out_with(Reply::Silence).await;
     assert_eq!(last_attempt(&delivery), (None, Some("timeout")));
-    assert!((1000..5000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()));
+    assert!((3_000..15_000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()), "{delivery}");
     assert_eq!(delivery["status"], "retrying");
 }
 
@@ -47,14 +57,14 @@ async fn not_accepted_with(timeout: u32) -> Value {
 
 #[tokio::test]
 async fn a_connection_that_is_not_made_within_five_seconds_is_a_failure() {
-    let delivery = not_accepted_with(15).await;
+    let delivery = not_accepted_with(30).await;
     will_be_retried_after(&delivery, "connect");
-    assert!((5000..10_000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()), "{delivery}");
+    assert!((5_000..30_000).contains(&delivery["attempts"][0]["duration_ms"].as_i64().unwrap()), "{delivery}");
 }
 
 #[tokio::test]
 async fn the_deadline_covers_the_beginning_of_the_connection_and_the_headers() {
-    let (_, delivery) = answered_with(Reply::TrickleEarly).await;
+    let delivery = timed_out_with(Reply::TrickleEarly).await;
     assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
 
     will_be_retried_after(&not_accepted_with(1).await, "timeout");
@@ -62,7 +72,7 @@ async fn the_deadline_covers_the_beginning_of_the_connection_and_the_headers() {
 
 #[tokio::test]
 async fn the_deadline_covers_the_body_too() {
-    let (_, delivery) = answered_with(Reply::Trickle).await;
+    let delivery = timed_out_with(Reply::Trickle).await;
     assert_eq!(last_attempt(&delivery), (Some(200), Some("too_slow")));
     assert!(delivery["attempts"][0]["response_body"].as_str().unwrap().starts_with(".."), "the received part of the body is kept");
     assert_eq!(delivery["status"], "retrying");
@@ -145,7 +155,7 @@ async fn a_port_where_nobody_listens_is_a_failure() {
 
 #[tokio::test]
 async fn ten_gigabytes_of_an_answer_are_not_read() {
-    let (_, delivery) = answered_with(Reply::Flood).await;
+    let (_, delivery) = answered_within(3, Reply::Flood).await;
     assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), None)), "before its deadline");
     assert_eq!(delivery["attempts"][0]["response_body"].as_str().unwrap().len(), 16 * 1024);
 }
@@ -170,7 +180,7 @@ async fn a_connection_that_ends_within_a_header_is_a_failure() {
 async fn interim_answers_are_waited_out_until_the_deadline() {
     let (_, delivery) = answered_with(Reply::Interim(Some(3))).await;
     assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("delivered"), (Some(200), None)));
-    let (_, delivery) = answered_with(Reply::Interim(None)).await;
+    let delivery = timed_out_with(Reply::Interim(None)).await;
     assert_eq!((delivery["status"].as_str(), last_attempt(&delivery)), (Some("retrying"), (None, Some("timeout"))));
 }
 
@@ -186,7 +196,7 @@ async fn a_stream_that_is_reset_and_a_connection_that_is_sent_away_are_failures(
         let world = World::new().await;
         world.resolver.insert("shop.test", &["127.0.0.1".parse().unwrap()]);
         let url = refusing("shop.test", refusal).await;
-        world.developers(Method::POST, "webhooks", json!({ "url": url, "timeout": 5 })).await.ok(201);
+        world.developers(Method::POST, "webhooks", json!({ "url": url, "timeout": 30 })).await.ok(201);
         world.publish("order.created").await;
         assert_eq!(world.deliver().await, 1);
         let delivery = world.last_delivery().await;
@@ -215,7 +225,7 @@ async fn an_endpoint_that_speaks_http2_gets_its_deliveries_on_one_connection() {
 async fn an_endpoint_that_hangs_does_not_delay_another() {
     let world = World::with(&[("webhooks.concurrency", "4"), ("webhooks.endpoint_concurrency", "2")]).await;
     let hanging = world.endpoint("hanging.test").await;
-    world.subscribe(&hanging, json!({ "timeout": 10 })).await;
+    world.subscribe(&hanging, json!({ "timeout": 30 })).await;
     hanging.will(std::iter::repeat_n(Reply::Silence, 40));
     let (prompt, _) = world.subscriber("prompt.test").await;
     for _ in 0..20 {
@@ -224,7 +234,7 @@ async fn an_endpoint_that_hangs_does_not_delay_another() {
     let started = Instant::now();
     world.state.webhooks.start_worker(&world.lifecycle);
     prompt.waits_for(20).await;
-    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(25), "{:?}", started.elapsed());
     assert_eq!(hanging.received().len(), 2, "it has only its own two deliveries in flight");
 }
 
@@ -235,13 +245,13 @@ async fn a_crowd_at_one_endpoint_keeps_nobody_waiting() {
     for _ in 0..20 {
         world.publish("order.created").await;
     }
-    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
+    world.fan_out().await;
     world.pass(TimeDelta::seconds(1));
     let (_lone, lone) = world.subscriber("lone.test").await;
     world.publish("order.updated").await;
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     let claimed = world.state.webhooks.claim(3).await.unwrap();
     let of_lone = claimed.iter().filter(|claimed| lone["id"] == claimed.subscription.to_string()).count();
     assert_eq!((claimed.len(), of_lone), (3, 1), "the endpoint with a single delivery is among the first");
-    assert_eq!(world.state.webhooks.claim(100).await.unwrap().len(), 3, "up to five in flight at the crowded endpoint");
+    assert_eq!(world.claim().await.len(), 3, "up to five in flight at the crowded endpoint");
 }

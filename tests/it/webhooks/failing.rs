@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::support::World;
 use crate::support::receiver::{Receiver, Reply};
 use crate::support::smtp::SmtpSink;
+use crate::support::waiting::until;
 
 impl World {
     async fn operator(&self, address: &str) {
@@ -87,8 +88,7 @@ async fn operators_are_notified_at_50_70_and_90_percent_of_five_days_and_at_the_
     world.look().await;
     assert_eq!(world.notices().await.len(), 4, "each notice is given once, whichever instance checks");
     world.deliver().await;
-    let arrived: Vec<_> = listener.received().iter().map(|post| post.header("x-service-event").to_owned()).collect();
-    assert_eq!(arrived, ["webhook.failing", "webhook.failing", "webhook.failing", "webhook.disabled"]);
+    assert_eq!(listener.headers("x-service-event"), ["webhook.failing", "webhook.failing", "webhook.failing", "webhook.disabled"]);
 
     let url = receiver.url();
     let expected: Vec<_> = ["was disabled", "is failing", "is failing", "is failing"]
@@ -109,11 +109,13 @@ async fn operators_are_notified_when_a_delivery_succeeds_after_a_notice() {
     world.look().await;
     assert_eq!(world.notices().await.len(), 1);
     world.pass(TimeDelta::hours(10));
-    while receiver.received().is_empty() || world.webhook(&webhook).await["health"]["consecutive_failures"] != json!(0) {
+    until("a delivery succeeds", async || {
         world.publish("order.created").await;
         world.deliver().await;
         world.pass(TimeDelta::minutes(10));
-    }
+        world.webhook(&webhook).await["health"]["consecutive_failures"] == 0
+    })
+    .await;
     world.look().await;
     let notices = world.notices().await;
     assert_eq!((notices.len(), &*notices[0].0), (2, "webhook.recovered"));
@@ -189,15 +191,22 @@ async fn operators_are_notified_at_once_of_an_endpoint_that_is_gone() {
     assert_eq!((world.notices().await.len(), world.messages().len()), (1, 1), "one notice and one mail");
 }
 
-#[tokio::test]
-async fn a_mail_to_an_operator_is_retried_until_the_mail_server_accepts_it_and_is_sent_once() {
+/// A webhook whose failures are noticed while the mail server refuses every mail.
+async fn noticed_in_vain(operators: &[&str]) -> (SmtpSink, World, Receiver) {
     let sink = SmtpSink::start(true).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
-    world.operator("ada@example.com").await;
-    world.operator("grace@example.com").await;
+    for operator in operators {
+        world.operator(operator).await;
+    }
     let (receiver, _) = world.subscriber("shop.test").await;
     world.fail_after(&receiver, 0).await;
     world.fail_after(&receiver, 60).await;
+    (sink, world, receiver)
+}
+
+#[tokio::test]
+async fn a_mail_to_an_operator_is_retried_until_the_mail_server_accepts_it_and_is_sent_once() {
+    let (sink, world, _receiver) = noticed_in_vain(&["ada@example.com", "grace@example.com"]).await;
     sink.refuse(false);
     world.look().await;
     assert_eq!((world.notices().await.len(), sink.mails().len()), (1, 0), "the retry is not due yet");
@@ -210,12 +219,7 @@ async fn a_mail_to_an_operator_is_retried_until_the_mail_server_accepts_it_and_i
 
 #[tokio::test]
 async fn a_newer_mail_to_an_operator_replaces_an_unsent_one() {
-    let sink = SmtpSink::start(true).await;
-    let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
-    world.operator("ada@example.com").await;
-    let (receiver, _) = world.subscriber("shop.test").await;
-    world.fail_after(&receiver, 0).await;
-    world.fail_after(&receiver, 60).await;
+    let (sink, world, receiver) = noticed_in_vain(&["ada@example.com"]).await;
     sink.refuse(false);
     world.fail_after(&receiver, 24).await;
     world.look().await;
@@ -226,12 +230,7 @@ async fn a_newer_mail_to_an_operator_replaces_an_unsent_one() {
 
 #[tokio::test]
 async fn a_mail_that_no_mail_server_accepts_is_dropped_after_five_attempts() {
-    let sink = SmtpSink::start(true).await;
-    let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
-    world.operator("ada@example.com").await;
-    let (receiver, _) = world.subscriber("shop.test").await;
-    world.fail_after(&receiver, 0).await;
-    world.fail_after(&receiver, 60).await;
+    let (_sink, world, _receiver) = noticed_in_vain(&["ada@example.com"]).await;
     for wait in [5, 30, 120, 480] {
         assert_eq!(world.count("select count(*) from operator_letters").await, 1, "before another {wait} minutes");
         world.pass(TimeDelta::minutes(wait));
@@ -256,7 +255,7 @@ async fn a_worker_goes_on_recording_while_a_webhook_that_is_gone_cannot_be_disab
     world.publish("order.updated").await;
     prompt.waits_for(2).await;
     // Two deliveries of each of the two events.
-    while world.count("select count(*) from deliveries").await < 4 {}
+    until("they are recorded", async || world.count("select count(*) from deliveries").await == 4).await;
     other.rollback().await.unwrap();
     lifecycle.stop().await;
     assert_eq!(world.webhook(&webhook).await["disabled_reason"], "gone");

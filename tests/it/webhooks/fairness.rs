@@ -12,18 +12,11 @@ use uuid::Uuid;
 
 use crate::support::World;
 use crate::support::receiver::{Receiver, Reply};
-
-async fn publish_many(world: &World, count: usize) {
-    for _ in 0..count {
-        world.publish("order.created").await;
-    }
-    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
-}
+use crate::support::waiting::until;
 
 /// The deliveries that two instances get from `claims` concurrent claims.
 async fn claimed_at_once(instances: [&World; 2], claims: usize) -> Vec<Claimed> {
-    let claims = join_all((0..claims).map(|number| instances[number % 2].state.webhooks.claim(100))).await;
-    claims.into_iter().flat_map(Result::unwrap).collect()
+    join_all((0..claims).map(|number| instances[number % 2].claim())).await.into_iter().flatten().collect()
 }
 
 /// The columns of an endpoint that the stories check.
@@ -38,7 +31,7 @@ async fn the_cap_of_an_endpoint_holds_however_many_instances_claim_at_once() {
     let there = world.another_instance();
     let (_one, _) = world.subscriber("one.test").await;
     let (_two, _) = world.subscriber("two.test").await;
-    publish_many(&world, 40).await;
+    world.make_deliveries(40).await;
     for round in 0..4 {
         let claimed = claimed_at_once([&world, &there], 6).await;
         let mut of_each = BTreeMap::<_, usize>::new();
@@ -62,7 +55,7 @@ async fn a_rate_limit_spreads_attempts_evenly_over_the_second_whoever_claims() {
     let there = world.another_instance();
     let receiver = world.endpoint("slow.test").await;
     world.subscribe(&receiver, json!({ "rate_limit": 20 })).await;
-    publish_many(&world, 100).await;
+    world.make_deliveries(100).await;
     assert_eq!(claimed_at_once([&world, &there], 5).await.len(), 2, "at most a tenth of the limit begins at once");
     assert_eq!(claimed_at_once([&world, &there], 5).await.len(), 0);
     let mut within_a_second = 0;
@@ -81,7 +74,7 @@ async fn a_worker_keeps_to_a_rate_limit_and_needs_no_polling_for_it() {
     let receiver = world.endpoint("slow.test").await;
     world.subscribe(&receiver, json!({ "rate_limit": 10 })).await;
     let (prompt, _) = world.subscriber("prompt.test").await;
-    publish_many(&world, 5).await;
+    world.make_deliveries(5).await;
     world.state.webhooks.start_worker(&world.lifecycle);
     prompt.waits_for(5).await;
     receiver.waits_for(1).await;
@@ -98,12 +91,12 @@ async fn an_open_circuit_costs_no_attempt_and_closes_after_one_on_trial() {
     let there = world.another_instance();
     let (receiver, _) = world.subscriber("shop.test").await;
     receiver.will(std::iter::repeat_n(Reply::status(500), 3));
-    publish_many(&world, 3).await;
+    world.make_deliveries(3).await;
     assert_eq!(world.deliver().await, 3);
     assert_eq!(health(&world).await, (3, true, true, 0));
 
     world.pass(TimeDelta::seconds(1));
-    publish_many(&world, 4).await;
+    world.make_deliveries(4).await;
     assert_eq!(world.deliver().await, 0, "nothing is sent while the circuit is open");
     let waiting = world.last_delivery().await;
     assert_eq!((&waiting["status"], &waiting["attempt_count"]), (&json!("pending"), &json!(0)));
@@ -130,7 +123,7 @@ async fn enabling_a_webhook_closes_its_circuit() {
     let world = World::with(&[("webhooks.circuit.opens_after", "1")]).await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
     receiver.will([Reply::status(500)]);
-    publish_many(&world, 1).await;
+    world.make_deliveries(1).await;
     world.deliver().await;
     assert_eq!(health(&world).await, (1, true, true, 0));
     for action in ["disable", "enable"] {
@@ -138,7 +131,7 @@ async fn enabling_a_webhook_closes_its_circuit() {
         world.developers(Method::POST, &path, json!({})).await.ok(200);
     }
     assert_eq!(health(&world).await, (0, false, false, 0));
-    publish_many(&world, 1).await;
+    world.make_deliveries(1).await;
     assert_eq!(world.deliver().await, 1);
 }
 
@@ -153,7 +146,7 @@ async fn repetitions_never_take_the_places_of_first_attempts() {
         receiver.will(std::iter::repeat_n(Reply::status(500), 5).chain(std::iter::repeat_n(Reply::Silence, 5)));
         bad.push(receiver);
     }
-    publish_many(&world, 5).await;
+    world.make_deliveries(5).await;
     assert_eq!(world.deliver().await, 30);
     world.pass(TimeDelta::minutes(5));
     let prompt: Receiver = world.endpoint("prompt.test").await;
@@ -162,9 +155,7 @@ async fn repetitions_never_take_the_places_of_first_attempts() {
     world.subscribe(&in_order, json!({ "events": ["driver.online"], "ordering": "resource" })).await;
     world.state.webhooks.start_worker(&world.lifecycle);
     let hanging = || bad.iter().map(|receiver| receiver.received().len()).sum::<usize>() - 30;
-    while hanging() < 3 {
-        tokio::task::yield_now().await;
-    }
+    until("three retries are in flight", async || hanging() >= 3).await;
     assert_eq!(world.count("select count(*) from in_flight").await, 3, "no more are claimed than there are permits");
     for count in 1..=10 {
         world.publish_about(Uuid::from_u128(7), "driver.online").await;
@@ -179,7 +170,7 @@ async fn an_endpoint_with_any_backlog_takes_no_more_of_a_claim_than_its_turn() {
     let world = World::with(&[("webhooks.endpoint_concurrency", "1000")]).await;
     let crowded = world.endpoint("crowded.test").await;
     world.subscribe(&crowded, json!({ "events": ["order.created"] })).await;
-    publish_many(&world, 300).await;
+    world.make_deliveries(300).await;
     let mut others = Vec::new();
     for number in 0..9 {
         let receiver = world.endpoint(&format!("other{number}.test")).await;
@@ -187,7 +178,7 @@ async fn an_endpoint_with_any_backlog_takes_no_more_of_a_claim_than_its_turn() {
         others.push((receiver, webhook));
     }
     world.publish("driver.online").await;
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     let claimed = world.state.webhooks.claim(20).await.unwrap();
     let served: BTreeSet<_> = claimed.iter().map(|claimed| claimed.subscription.to_string()).collect();
     assert_eq!((claimed.len(), served.len()), (20, 10), "every endpoint has one delivery before any has two");
@@ -210,7 +201,7 @@ async fn endpoints_that_are_held_back_hide_nobody_however_many_they_are() {
     }
     world.pass(TimeDelta::seconds(1));
     world.subscribe(&last, paced).await;
-    publish_many(&world, 1).await;
+    world.make_deliveries(1).await;
     let circuits = sqlx::query("update endpoints set open_until = $1 where subscription_id in (select subscription_id from waiting)");
     let opened = circuits.bind(world.clock.now() + TimeDelta::seconds(30)).execute(&world.pool).await.unwrap();
     assert_eq!(opened.rows_affected(), HELD_BACK as u64);
@@ -230,11 +221,11 @@ async fn a_clock_that_is_set_back_holds_nobody_up() {
     world.subscribe(&limited, json!({ "rate_limit": 1 })).await;
     let (broken, _) = world.subscriber("broken.test").await;
     broken.will([Reply::status(500)]);
-    publish_many(&world, 1).await;
+    world.make_deliveries(1).await;
     assert_eq!(world.deliver().await, 2);
     // The stored instants now lie in the future.
     world.pass(TimeDelta::hours(-3));
-    publish_many(&world, 1).await;
+    world.make_deliveries(1).await;
     assert_eq!(world.deliver().await, 2, "neither the rate limit nor the circuit waits for three hours");
 }
 
@@ -242,7 +233,7 @@ async fn a_clock_that_is_set_back_holds_nobody_up() {
 async fn what_waited_or_was_in_flight_before_the_clock_was_set_back_does_not_wait_for_as_long_again() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
-    publish_many(&world, 2).await;
+    world.make_deliveries(2).await;
     drop(world.state.webhooks.claim(1).await.unwrap());
     world.pass(TimeDelta::minutes(-5));
     assert_eq!(
@@ -260,7 +251,7 @@ async fn what_waited_or_was_in_flight_before_the_clock_was_set_back_does_not_wai
 async fn a_clock_that_jumps_ahead_repeats_what_is_in_flight_and_loses_nothing() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
-    publish_many(&world, 1).await;
+    world.make_deliveries(1).await;
     let claimed = world.state.webhooks.claim(1).await.unwrap();
     world.pass(TimeDelta::days(1));
     assert_eq!(world.deliver().await, 1, "its lease has expired according to the clock");

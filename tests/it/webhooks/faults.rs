@@ -1,7 +1,6 @@
 //! At-least-once delivery despite faults of the worker and the database (architecture, An event). `endpoints.rs` tests faults of
 //! endpoints.
 
-use std::collections::BTreeSet;
 use std::process::Stdio;
 
 use nix::sys::signal::{Signal, kill};
@@ -14,11 +13,8 @@ use tokio::process::Child;
 
 use crate::support::World;
 use crate::support::program::portico;
-use crate::support::receiver::{Received, Receiver, authority};
-
-fn ids(posts: &[Received]) -> BTreeSet<String> {
-    posts.iter().map(|post| post.header("webhook-id").to_owned()).collect()
-}
+use crate::support::receiver::{Receiver, authority, event_ids};
+use crate::support::waiting::in_time;
 
 /// A worker on the world's database, in its own process.
 fn worker(world: &World) -> Child {
@@ -48,9 +44,9 @@ async fn a_worker_killed_twenty_times_in_a_drain_delivers_everything_and_claims_
         sqlx::query("update in_flight set claimed_at = claimed_at - interval '1 minute'").execute(&world.pool).await.unwrap();
     }
     let mut last = worker(&world);
-    receiver.waits_until(|posts| posts.len() >= EVENTS && ids(posts) == published).await;
+    receiver.waits_until(|posts| posts.len() >= EVENTS && event_ids(posts) == published).await;
     kill(Pid::from_raw(last.id().unwrap().cast_signed()), Signal::SIGTERM).unwrap();
-    assert!(last.wait().await.unwrap().success(), "the worker finishes the deliveries in flight and exits");
+    assert!(in_time("the worker exits", last.wait()).await.unwrap().success(), "the worker finishes the deliveries in flight and exits");
 
     let delivered: Vec<uuid::Uuid> =
         sqlx::query_scalar("select event_id from deliveries where state = 'delivered'").fetch_all(&world.pool).await.unwrap();
@@ -86,7 +82,7 @@ async fn a_full_disk_and_serialization_failures_hold_up_deliveries_and_lose_none
         sqlx::raw_sql(AssertSqlSafe(refuse)).execute(&world.pool).await.unwrap();
         let lifecycle = Lifecycle::default();
         world.state.webhooks.start_worker(&lifecycle);
-        receiver.waits_until(|posts| ids(posts) == published).await;
+        receiver.waits_until(|posts| event_ids(posts) == published).await;
         lifecycle.stop().await;
         for table in ["outbox", "in_flight", "attempts"] {
             let query = AssertSqlSafe(format!("select last_value from refused_in_{table}"));

@@ -4,7 +4,6 @@ use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
 
 use futures::FutureExt;
 use futures::future::join_all;
@@ -12,10 +11,10 @@ use portico::webhooks::Resolver;
 use reqwest::Method;
 use serde_json::json;
 use tokio::task::spawn_blocking;
-use tokio::time::timeout;
 
 use crate::support::World;
 use crate::support::subscribers::will_be_retried_after;
+use crate::support::waiting::in_time;
 
 const ADDRESS: IpAddr = IpAddr::V4(std::net::Ipv4Addr::new(93, 184, 216, 34));
 
@@ -58,7 +57,7 @@ async fn hanging_look_ups_leave_threads_for_other_blocking_work() {
     for number in 0..600 {
         assert!(names.look_up(&format!("shop-{number}.test")).now_or_never().is_none());
     }
-    timeout(Duration::from_secs(20), spawn_blocking(|| ())).await.expect("a thread for blocking work is available").unwrap();
+    in_time("a thread for blocking work is available", spawn_blocking(|| ())).await.unwrap();
     RESOLVER.release();
     assert_eq!(names.look_up("shop.test").await.unwrap(), [ADDRESS]);
     assert!((1..600).contains(&RESOLVER.calls.load(Ordering::Relaxed)));

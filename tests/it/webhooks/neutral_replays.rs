@@ -1,7 +1,6 @@
 //! Replays and the health of the endpoint do not affect each other: decisions, section 7, Routes beside the five.
 
 use chrono::TimeDelta;
-use portico::webhooks::Claimed;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -30,10 +29,6 @@ async fn replay(world: &World, delivery: &Value, times: usize) {
     }
 }
 
-async fn claim(world: &World) -> Vec<Claimed> {
-    world.state.webhooks.claim(100).await.unwrap()
-}
-
 #[tokio::test]
 async fn a_replay_that_is_answered_410_fails_and_disables_nothing() {
     let world = World::with(&[("webhooks.circuit.opens_after", "1")]).await;
@@ -57,7 +52,7 @@ async fn replays_wait_for_no_circuit_and_keep_to_the_cap() {
     replay(&world, &arrived, 5).await;
     receiver.will([Reply::status(500), Reply::status(200), Reply::status(500)]);
     for at_once in [2, 2, 1] {
-        let claimed = claim(&world).await;
+        let claimed = world.claim().await;
         assert_eq!(claimed.len(), at_once);
         world.state.webhooks.send_and_record(claimed).await.unwrap();
     }
@@ -71,22 +66,22 @@ async fn replays_in_flight_take_no_place_of_the_one_on_trial_and_it_none_of_thei
     let world = World::with(&[("webhooks.circuit.opens_after", "1")]).await;
     let (_receiver, _, arrived) = refusing(&world).await;
     replay(&world, &arrived, 3).await;
-    let hanging = claim(&world).await;
+    let hanging = world.claim().await;
     assert_eq!(hanging.len(), 3);
     for _ in 0..3 {
         world.publish("order.completed").await;
     }
-    world.state.webhooks.fan_out().await.unwrap();
-    assert_eq!(claim(&world).await.len(), 0, "the circuit is open");
+    world.fan_out().await;
+    assert_eq!(world.claim().await.len(), 0, "the circuit is open");
     world.pass(TimeDelta::seconds(30));
-    let trial = claim(&world).await;
+    let trial = world.claim().await;
     assert_eq!((trial.len(), trial[0].number), (1, 1), "there is one trial attempt");
-    assert_eq!(claim(&world).await.len(), 0);
+    assert_eq!(world.claim().await.len(), 0);
     replay(&world, &arrived, 1).await;
-    assert_eq!(claim(&world).await.len(), 1, "a replay does not wait for the trial attempt");
+    assert_eq!(world.claim().await.len(), 1, "a replay does not wait for the trial attempt");
 
     world.state.webhooks.send_and_record(hanging).await.unwrap();
-    assert_eq!(claim(&world).await.len(), 0, "delivered replays do not close the circuit");
+    assert_eq!(world.claim().await.len(), 0, "delivered replays do not close the circuit");
     world.state.webhooks.send_and_record(trial).await.unwrap();
-    assert_eq!(claim(&world).await.len(), 2, "the successful trial attempt closes the circuit");
+    assert_eq!(world.claim().await.len(), 2, "the successful trial attempt closes the circuit");
 }

@@ -1,38 +1,19 @@
 //! Optional ordering: sequence numbers per record, and subscriptions with ordered delivery (decisions, section 7).
 
-use std::collections::BTreeMap;
-
 use chrono::TimeDelta;
 use portico::events;
-use portico::kernel::ids::{EventId, OrderId};
 use portico::kernel::lifecycle::Lifecycle;
 use reqwest::Method;
 use serde_json::json;
-use uuid::Uuid;
 
 use crate::support::World;
-use crate::support::receiver::{Receiver, Reply};
-
-fn record(world: &World) -> Uuid {
-    OrderId::new(world.clock.now()).uuid()
-}
-
-async fn in_order(world: &World, name: &str) -> Receiver {
-    let receiver = world.endpoint(name).await;
-    let webhook = world.subscribe(&receiver, json!({ "ordering": "resource" })).await;
-    assert_eq!(webhook["ordering"], "resource");
-    receiver
-}
-
-fn sequences(receiver: &Receiver) -> Vec<String> {
-    receiver.received().iter().map(|post| post.header("x-service-sequence").to_owned()).collect()
-}
+use crate::support::receiver::Reply;
 
 #[tokio::test]
 async fn every_event_about_a_record_carries_its_number() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
-    let [one, other] = [record(&world), record(&world)];
+    let [one, other] = [world.new_record(), world.new_record()];
     for (subject, number) in [(one, 1), (one, 2), (other, 1), (one, 3)] {
         let event = world.publish_about(subject, "order.updated").await;
         world.deliver().await;
@@ -52,7 +33,7 @@ async fn every_event_about_a_record_carries_its_number() {
 #[tokio::test]
 async fn numbers_have_no_gaps_however_many_publish_at_once() {
     let world = World::new().await;
-    let subject = record(&world);
+    let subject = world.new_record();
     let event = || world.new_event(world.company, "order.updated", Some(subject));
     let publishing = (0..30).map(async |number| {
         let mut transaction = world.pool.begin().await.unwrap();
@@ -69,22 +50,22 @@ async fn numbers_have_no_gaps_however_many_publish_at_once() {
 #[tokio::test]
 async fn the_next_delivery_of_a_resource_waits_until_the_one_before_has_arrived() {
     let world = World::new().await;
-    let receiver = in_order(&world, "shop.test").await;
-    let [one, other] = [record(&world), record(&world)];
+    let (receiver, _) = world.subscriber_in_order("shop.test").await;
+    let [one, other] = [world.new_record(), world.new_record()];
     for subject in [one, one, other, one, other] {
         world.publish_about(subject, "order.updated").await;
     }
-    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
+    world.fan_out().await;
     for at_once in [2, 2, 1] {
-        let claimed = world.state.webhooks.claim(100).await.unwrap();
+        let claimed = world.claim().await;
         assert_eq!(claimed.len(), at_once);
-        assert_eq!(world.state.webhooks.claim(100).await.unwrap().len(), 0, "the others wait");
+        assert_eq!(world.claim().await.len(), 0, "the others wait");
         for claimed in claimed {
             let attempt = world.state.webhooks.send(claimed).await;
             world.state.webhooks.record(&[attempt]).await.unwrap();
         }
     }
-    let mut arrived = sequences(&receiver);
+    let mut arrived = receiver.headers("x-service-sequence");
     arrived[..2].sort_unstable();
     assert_eq!(arrived, ["1", "1", "2", "2", "3"]);
 }
@@ -92,9 +73,9 @@ async fn the_next_delivery_of_a_resource_waits_until_the_one_before_has_arrived(
 #[tokio::test]
 async fn a_failed_delivery_releases_its_successors_only_after_its_schedule() {
     let world = World::new().await;
-    let receiver = in_order(&world, "shop.test").await;
+    let (receiver, _) = world.subscriber_in_order("shop.test").await;
     receiver.will(std::iter::repeat_n(Reply::status(500), 5));
-    let subject = record(&world);
+    let subject = world.new_record();
     for _ in 0..3 {
         world.publish_about(subject, "order.updated").await;
     }
@@ -107,47 +88,47 @@ async fn a_failed_delivery_releases_its_successors_only_after_its_schedule() {
     }
     world.pass(TimeDelta::hours(8));
     assert_eq!(world.deliver().await, 3, "the last attempt fails, and then the other deliveries are made");
-    assert_eq!(sequences(&receiver), ["1", "1", "1", "1", "1", "2", "3"]);
+    assert_eq!(receiver.headers("x-service-sequence"), ["1", "1", "1", "1", "1", "2", "3"]);
     assert_eq!(world.count("select count(*) from deliveries where state = 'delivered'").await, 2);
 }
 
 #[tokio::test]
 async fn an_interrupted_delivery_keeps_its_place() {
     let world = World::new().await;
-    let receiver = in_order(&world, "shop.test").await;
-    let subject = record(&world);
+    let (receiver, _) = world.subscriber_in_order("shop.test").await;
+    let subject = world.new_record();
     for _ in 0..2 {
         world.publish_about(subject, "order.updated").await;
     }
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     drop(world.state.webhooks.claim(10).await.unwrap());
     world.pass(TimeDelta::seconds(60));
     assert_eq!(world.deliver().await, 2);
-    assert_eq!(sequences(&receiver), ["1", "2"]);
+    assert_eq!(receiver.headers("x-service-sequence"), ["1", "2"]);
 }
 
 #[tokio::test]
 async fn whoever_asks_for_no_order_waits_for_nothing() {
     let world = World::new().await;
     let (_receiver, _) = world.subscriber("shop.test").await;
-    let subject = record(&world);
+    let subject = world.new_record();
     for _ in 0..3 {
         world.publish_about(subject, "order.updated").await;
     }
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     assert_eq!(world.state.webhooks.claim(10).await.unwrap().len(), 3);
 }
 
 #[tokio::test]
 async fn several_workers_keep_the_order_of_each_resource() {
     let world = World::new().await;
-    let receiver = in_order(&world, "shop.test").await;
+    let (receiver, _) = world.subscriber_in_order("shop.test").await;
     let lifecycle = Lifecycle::default();
     let others = [world.another_instance(), world.another_instance()];
     for instance in others.iter().chain([&world]) {
         instance.state.webhooks.start_worker(&lifecycle);
     }
-    let subjects: Vec<_> = (0..5).map(|_| record(&world)).collect();
+    let subjects: Vec<_> = (0..5).map(|_| world.new_record()).collect();
     for _ in 0..12 {
         for subject in &subjects {
             world.publish_about(*subject, "order.updated").await;
@@ -155,12 +136,7 @@ async fn several_workers_keep_the_order_of_each_resource() {
     }
     receiver.waits_for(60).await;
     lifecycle.stop().await;
-    let published: Vec<(Uuid, Uuid)> = sqlx::query_as("select id, subject_id from events").fetch_all(&world.pool).await.unwrap();
-    let about: BTreeMap<_, _> = published.into_iter().map(|(event, subject)| (EventId::from(event).to_string(), subject)).collect();
-    let mut of_each = BTreeMap::<Uuid, Vec<i64>>::new();
-    for post in receiver.received() {
-        of_each.entry(about[post.header("webhook-id")]).or_default().push(post.header("x-service-sequence").parse().unwrap());
-    }
+    let of_each = world.sequences_by_record(&receiver).await;
     assert_eq!(of_each.len(), 5);
     for (subject, arrived) in of_each {
         assert_eq!(arrived, (1..=12).collect::<Vec<_>>(), "{subject}");

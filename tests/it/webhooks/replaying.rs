@@ -8,16 +8,13 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 
 use crate::support::World;
+use crate::support::fleet::id;
 use crate::support::receiver::{Receiver, Reply};
 
 impl World {
     async fn post(&self, path: &str, body: Value) -> crate::support::Answer {
         self.developers(Method::POST, path, body).await
     }
-}
-
-fn id(record: &Value) -> &str {
-    record["id"].as_str().unwrap()
 }
 
 #[tokio::test]
@@ -67,7 +64,7 @@ async fn what_is_still_open_or_not_there_is_not_repeated() {
     let world = World::new().await;
     let (_receiver, _) = world.subscriber("shop.test").await;
     world.publish("order.created").await;
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     let open = world.last_delivery().await;
     world.post(&format!("deliveries/{}/replay", id(&open)), json!({})).await.refused(409, "delivery_open");
     let unknown = "01890a5d-ac96-774b-bcce-b302099a8057";
@@ -117,7 +114,7 @@ async fn a_delivery_called_off_in_flight_may_arrive_but_is_not_repeated() {
     let (receiver, _) = world.subscriber("shop.test").await;
     receiver.will([Reply::status(500)]);
     world.publish("order.created").await;
-    world.state.webhooks.fan_out().await.unwrap();
+    world.fan_out().await;
     let claimed = world.state.webhooks.claim(1).await.unwrap().pop().unwrap();
     let path = format!("deliveries/{}/cancel", claimed.delivery);
     assert_eq!(world.post(&path, json!({})).await.ok(200)["delivery"]["status"], "cancelled");
@@ -178,8 +175,7 @@ async fn what_failed_since_a_time_is_counted_first_and_then_repeated() {
 
 /// Creates `count` failed deliveries of each webhook.
 async fn many_failed(world: &World, count: usize) {
-    world.publish_many(count).await;
-    while world.state.webhooks.fan_out().await.unwrap() > 0 {}
+    world.make_deliveries(count).await;
     let failed = "with gone as (delete from waiting returning *)
                   insert into deliveries (id, company_id, subscription_id, event_id, event, state, attempts, created_at, closed_at)
                   select id, company_id, subscription_id, event_id, event, 'failed', 5, created_at, updated_at from gone";
@@ -208,8 +204,8 @@ async fn a_large_replay_goes_on_where_it_was_whoever_works_on_it() {
     assert_eq!(made(&world, &replay).await, (1000, false), "the worker stops here");
     let (one, other) = (world.another_instance(), world.another_instance());
     let workers = [&one, &other, &one, &other];
-    join_all(workers.map(async |worker| while worker.state.webhooks.continue_replays().await.unwrap() {})).await;
-    while one.state.webhooks.continue_replays().await.unwrap() {}
+    join_all(workers.map(World::finish_replays)).await;
+    one.finish_replays().await;
     assert_eq!(made(&world, &replay).await, (2500, true));
     assert_eq!(world.count("select count(*) from waiting").await, 2500);
     assert_eq!(world.count("select count(distinct replay_of) from waiting").await, 2500, "each delivery is replayed once");

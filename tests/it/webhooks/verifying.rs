@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 
 use chrono::TimeDelta;
 use portico::dev::temporary::TemporaryDirectory;
+use portico::kernel::clock::Clock;
 use reqwest::Method;
 use serde_json::json;
 
@@ -53,16 +54,12 @@ impl Case {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the verifiers read the system clock")]
-fn today() -> chrono::DateTime<chrono::Utc> {
-    chrono::Utc::now()
-}
-
 /// Deliveries as a subscriber receives them: an old one, a current one, and one during a rotation.
 async fn cases(world: &World) -> Vec<Case> {
     let (receiver, webhook) = world.subscriber("shop.test").await;
     let old_secret = webhook["secret"].as_str().unwrap().to_owned();
-    world.pass(today() - TimeDelta::minutes(6) - world.clock.now());
+    // The verifiers read the system clock.
+    world.pass(Clock::System.now() - TimeDelta::minutes(6) - world.clock.now());
     let deliver = async || {
         world.publish("order.created").await;
         world.deliver().await;
@@ -166,7 +163,7 @@ async fn the_verifiers_of_the_document_take_what_is_genuine_and_refuse_the_rest(
 
     let rust = code_below("Rust");
     assert_eq!(rust, include_str!("../../../docs/examples/webhooks/verify.rs").trim_end(), "the document shows the compiled code");
-    let now = today().timestamp().unsigned_abs();
+    let now = Clock::System.now().timestamp().unsigned_abs();
     for Case { about, secret, id, timestamp, signatures, body, genuine } in &cases {
         assert_eq!(rust_verifier::verify(secret, id, timestamp, signatures, body, now), *genuine, "rust: {about}");
     }

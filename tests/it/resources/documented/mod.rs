@@ -18,6 +18,7 @@ use tower::ServiceExt;
 
 use crate::support::World;
 use crate::support::fleet::id;
+use crate::support::page::block;
 
 mod events {
     pub use portico::events::EventName;
@@ -35,11 +36,6 @@ mod kernel {
 
 const PAGE: &str = include_str!("../../../../docs/extensions.md");
 const COMMON: &str = include_str!("../../../../src/events/catalogue/documents/common.json");
-
-/// The first code block of the page in this language.
-fn block(language: &str) -> &'static str {
-    PAGE.split(&format!("```{language}\n")).nth(1).unwrap().split("```").next().unwrap()
-}
 
 /// The routes of the page.
 struct Depots {
@@ -66,7 +62,7 @@ impl Depots {
 
 #[test]
 fn the_page_shows_the_code_that_is_tested() {
-    let shown: String = block("rust").lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
+    let shown: String = block(PAGE, "rust").lines().filter(|line| !line.starts_with("# ")).map(|line| format!("{line}\n")).collect();
     let tested = include_str!("depots.rs").split_once("\n\n").unwrap().1;
     assert_eq!(shown.replace("crate::", "super::"), tested);
 }
@@ -74,7 +70,7 @@ fn the_page_shows_the_code_that_is_tested() {
 #[tokio::test]
 async fn the_page_adds_a_resource_from_the_table_to_the_routes() {
     let world = World::new().await;
-    sqlx::raw_sql(AssertSqlSafe(block("sql"))).execute(&world.pool).await.unwrap();
+    sqlx::raw_sql(AssertSqlSafe(block(PAGE, "sql"))).execute(&world.pool).await.unwrap();
     let extension = Extension::<AppState>::new("fleet").editable::<depots::Depot>();
     let router = Router::new().nest(&extension.path(), extension.into_router()).with_state(world.state.clone());
     let router = middleware::layer(router, TrustedProxies::default());
@@ -109,7 +105,7 @@ async fn the_page_adds_a_resource_from_the_table_to_the_routes() {
 
 /// Asserts that the page's schema describes its sample and the events that were published.
 async fn its_events_have_the_documented_form(world: &World) {
-    let document = block("json").replace("common.json#", "#").replace("depot_", "fleet_");
+    let document = block(PAGE, "json").replace("common.json#", "#").replace("depot_", "fleet_");
     let document: Value = serde_json::from_str(&document).unwrap();
     let mut schema = document["data"].clone();
     schema["required"] = schema["properties"].as_object().unwrap().keys().cloned().collect();
