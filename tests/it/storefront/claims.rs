@@ -42,7 +42,7 @@ async fn a_later_claim_changes_nothing_for_the_owner() {
     ] {
         let world = World::new().await;
         let owner = world.register_with(contact, json!({ "password": PASSWORD })).await;
-        let before = me(&world, &owner).await;
+        let before = me(&world, &token(&owner)).await;
         let field = if contact == PHONE { "phone" } else { "email" };
         for other in others {
             world.register_with(other, json!({ field: contact, "password": "password of another" })).await;
@@ -61,7 +61,7 @@ async fn a_later_claim_changes_nothing_for_the_owner() {
         assert_eq!((&sent["method"], world.messages()[0].to.as_str()), (&json!(method), contact));
         let by_code = world.verify(contact, world.last_code()).await.ok(200);
         assert_eq!(by_code["customer"]["id"], before["id"]);
-        assert_eq!(me(&world, &owner).await, before);
+        assert_eq!(me(&world, &token(&owner)).await, before);
     }
 }
 
