@@ -48,8 +48,8 @@ impl Lifecycle {
     }
 
     /// Runs `work` at once and then every `period`, with a delay if a run takes longer, until shutdown. If a run fails, this is
-    /// logged as `complaint` with the error, and the next run is the retry.
-    pub async fn every<F, T, E>(&self, period: Duration, complaint: &str, work: impl Fn() -> F)
+    /// logged as `failure` with the error, and the next run is the retry.
+    pub async fn every<F, T, E>(&self, period: Duration, failure: &str, work: impl Fn() -> F)
     where
         F: Future<Output = Result<T, E>>,
         E: Error,
@@ -58,7 +58,7 @@ impl Lifecycle {
         times.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while self.stopping.run_until_cancelled(times.tick()).await.is_some() {
             if let Err(error) = work().await {
-                tracing::warn!(error = chain(&error), "{complaint}; retrying in {period:?}");
+                tracing::warn!(error = chain(&error), "{failure}; retrying in {period:?}");
             }
         }
     }

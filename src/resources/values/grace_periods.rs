@@ -4,10 +4,9 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// One day, in seconds.
-const DEFAULT_SECONDS: u32 = 86_400;
-/// 30 days, in seconds.
-const MAX_SECONDS: u32 = 30 * DEFAULT_SECONDS;
+const SECONDS_PER_DAY: u32 = 86_400;
+const DEFAULT_SECONDS: u32 = SECONDS_PER_DAY;
+const MAX_SECONDS: u32 = 30 * SECONDS_PER_DAY;
 
 /// The number of seconds for which an old secret or key stays valid beside the new one. Defaults to one day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
