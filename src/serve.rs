@@ -18,6 +18,7 @@ use crate::dev::authority::AuthorityError;
 use crate::dev::demo::{Demo, DemoError};
 use crate::dev::workspace::trust_loopback;
 use crate::kernel::clock::Clock;
+use crate::kernel::error_chain::chain;
 use crate::kernel::http_server;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::mailbox::Mailbox;
@@ -108,6 +109,9 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     };
     let state = AppState::new(config, dependencies)?;
     state.declared.start(&lifecycle).await?;
+    if let Err(error) = state.webhooks.create_partitions().await {
+        tracing::warn!(error = chain(&error), "the partitions of the delivery log could not be created; the worker tries again");
+    }
     sweep(&state, &lifecycle);
     if !arguments.no_worker {
         state.webhooks.start_worker(&lifecycle);

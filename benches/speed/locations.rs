@@ -2,7 +2,7 @@
 //! alternating, with as many connections. Each position is a changed driver and a published event, durable before the response.
 //!
 //! Ten thousand drivers report in batches of fifty, as a shop's own gateway would forward them. The second figure is for drivers
-//! that report one by one.
+//! that report one by one, the third for drivers that go online and offline (`PUT drivers/{uuid}`).
 
 use std::cell::Cell;
 use std::fmt::Write;
@@ -45,16 +45,26 @@ pub fn measure(figures: &mut Figures) {
         post(&format!("/fleet/int/v1/drivers/{driver}/track"), &format!("{{{place}}}"))
     };
 
+    let switches = Cell::new(0_usize);
+    let switch = || {
+        let number = switches.replace(switches.get() + 1);
+        let (driver, online) = (&drivers[number % drivers.len()], (number / drivers.len()) % 2 == 1);
+        request("PUT", &format!("/fleet/int/v1/drivers/{driver}"), &[("authorization", &key)], &format!("{{\"online\":{online}}}"))
+    };
+
     let time = figures.time(5);
-    let (mut in_batches, mut one_by_one, mut postgres) = (0.0, 0.0, 0.0);
+    let (mut in_batches, mut one_by_one, mut switched, mut postgres) = (0.0, 0.0, 0.0, 0.0);
     for _ in 0..ROUNDS {
         postgres += pgbench.updates_per_second(time) / ROUNDS as f64;
         in_batches += BATCH as f64 * rate(service.address, CALLERS, time, 200, batch) / ROUNDS as f64;
         one_by_one += rate(service.address, CALLERS, time, 200, single) / ROUNDS as f64;
+        switched += rate(service.address, CALLERS, time, 200, switch) / ROUNDS as f64;
     }
     let parts = |rate: f64| format!("{rate:.0} positions/s ÷ {postgres:.0} single-row updates/s of pgbench -M prepared");
     figures.show("locations", in_batches / postgres, Aim::AtLeast(0.5), &parts(in_batches));
     figures.show("locations, one by one", one_by_one / postgres, Aim::Stated, &parts(one_by_one));
+    let parts = format!("{switched:.0} drivers/s that go online or offline ÷ {postgres:.0} single-row updates/s of pgbench -M prepared");
+    figures.show("locations, online", switched / postgres, Aim::Stated, &parts);
 }
 
 /// Inserts drivers directly into the database; returns their ids.

@@ -113,6 +113,12 @@ pub fn is_unavailable(error: &sqlx::Error) -> bool {
     }
 }
 
+/// Whether a row was on its way into the default partition when a partition for it was created. A retry succeeds.
+fn is_partition_new(error: &sqlx::Error) -> bool {
+    // 23514: a check constraint. Those of tables have names, that of a partition has none.
+    matches!(error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code == "23514") && error.constraint().is_none())
+}
+
 /// The name of the unique or check constraint that a statement violated.
 pub fn violated_constraint(error: &sqlx::Error) -> Option<&str> {
     error.as_database_error()?.constraint()
@@ -128,6 +134,10 @@ impl From<sqlx::Error> for Problem {
         // 40: Postgres rolled this transaction back because of a conflict with another one. A retry succeeds.
         if matches!(&error, sqlx::Error::Database(error) if error.code().is_some_and(|code| code.starts_with("40"))) {
             tracing::warn!(error = chain(&error), "a transaction was rolled back because of a conflict with another one");
+            return ProblemCode::Overloaded.into();
+        }
+        if is_partition_new(&error) {
+            tracing::warn!(error = chain(&error), "a row was refused because the partition of its day was created at the same moment");
             return ProblemCode::Overloaded.into();
         }
         tracing::error!(error = chain(&error), "a database statement failed");

@@ -59,18 +59,27 @@ fn beginning_of(day: NaiveDate) -> DateTime<Utc> {
 }
 
 impl Webhooks {
-    /// Creates the partitions of the coming days and deletes what is past its retention.
-    pub async fn maintain_partitions(&self) -> Result<(), sqlx::Error> {
-        let now = self.clock.now();
+    /// Creates the partitions of today and the coming days. A row that is written at the very moment at which the partition of its
+    /// day is created is refused, so this happens before the first event of a program's life.
+    pub async fn create_partitions(&self) -> Result<(), sqlx::Error> {
+        let today = self.clock.now().date_naive();
         let mut conn = self.worker_pool.acquire().await?;
         for table in Table::ALL {
             let partitions = queries::list_partitions(&mut conn, table).await?;
-            for day in now.date_naive().iter_days().take(DAYS_AHEAD) {
+            for day in today.iter_days().take(DAYS_AHEAD) {
                 if !partitions.contains(&table.partition(day)) {
                     queries::create_partition(&mut conn, table, day).await?;
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Creates the partitions of the coming days and deletes what is past its retention.
+    pub async fn maintain_partitions(&self) -> Result<(), sqlx::Error> {
+        self.create_partitions().await?;
+        let now = self.clock.now();
+        let mut conn = self.worker_pool.acquire().await?;
         let before = |retention| now - TimeDelta::from_std(retention).unwrap_or(TimeDelta::days(36_500));
         let (kept_since, failed_since) = (before(self.settings.retention), before(self.settings.failed_retention));
         for table in Table::ALL {

@@ -95,6 +95,16 @@ async fn a_running_service_deletes_expired_data_and_erases_closed_accounts() {
 }
 
 #[tokio::test]
+async fn the_partitions_of_today_exist_before_the_first_request() {
+    let world = World::new().await;
+    let _service = Service::start(&[("database.url", world.database.as_str())]).await;
+    let today = "select count(*) from pg_class where relname = any(array[
+        'events_' || to_char(now() at time zone 'utc', 'YYYYMMDD'), 'deliveries_' || to_char(now() at time zone 'utc', 'YYYYMMDD'),
+        'attempts_' || to_char(now() at time zone 'utc', 'YYYYMMDD')])";
+    assert_eq!(world.count(today).await, 3);
+}
+
+#[tokio::test]
 async fn the_start_warns_of_unverified_ids() {
     let world = World::new().await;
     let warning = "anyone who knows a person's id can sign in as that person";
