@@ -131,7 +131,8 @@ impl ClaimedRow {
     }
 }
 
-/// A subscription id that sorts before all others.
+/// The place from which a claim visits all endpoints. They are visited in descending order, and from the lowest id on it goes on with
+/// the highest.
 pub(in crate::webhooks) fn beginning() -> SubscriptionId {
     Uuid::nil().into()
 }
@@ -148,7 +149,7 @@ impl Webhooks {
         Ok(claimed)
     }
 
-    /// Claims at most `limit` deliveries of one lane, beginning with the endpoints behind `after`.
+    /// Claims at most `limit` deliveries of one lane, visiting the endpoints from the one behind `after` on.
     pub(in crate::webhooks) async fn claim_from(
         &self,
         lane: Lane,

@@ -46,9 +46,10 @@ struct Row {
 /// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the
 /// row of an empty claim has no delivery. One delivery of each event carries the event's bytes.
 ///
-/// `visited` steps from endpoint to endpoint through the index, beginning behind `after` and at most once around. Its cost depends
-/// on the number of endpoints with waiting deliveries, not on the number of these deliveries. (`offset 0` keeps PostgreSQL from
-/// evaluating the lookup twice.) `locked` locks the endpoints and `endpoint` computes the capacity of each, so no other transaction
+/// `visited` steps from endpoint to endpoint through the index, beginning before `after` and at most once around. Its cost depends
+/// on the number of endpoints with waiting deliveries, not on the number of these deliveries. It steps backwards, because the
+/// newest entry of an endpoint is usually alive, while thousands of claimed ones may lie at the beginning until the next vacuum.
+/// (`offset 0` keeps PostgreSQL from evaluating the lookup twice.) `locked` locks the endpoints and `endpoint` computes the capacity of each, so no other transaction
 /// can use it meanwhile. An instant further in the future than is possible was written before the clock was set back and is
 /// ignored; a delivery that waits for its first attempt is due whatever the clock says.
 ///
@@ -67,17 +68,17 @@ pub(in crate::webhooks) async fn claim_due(
         r#"with recursive visited as (
              select first.subscription_id, first.subscription_id as seed, 1 as place
              from (select coalesce(
-                 (select subscription_id from waiting where lane = $1 and subscription_id > $2 order by subscription_id limit 1),
-                 (select subscription_id from waiting where lane = $1 order by subscription_id limit 1)
-             ) as subscription_id) as first
+                 (select subscription_id from waiting where lane = $1 and subscription_id < $2 order by subscription_id desc limit 1),
+                 (select subscription_id from waiting where lane = $1 order by subscription_id desc limit 1)
+             ) as subscription_id offset 0) as first
              where first.subscription_id is not null
              union all
              select next.subscription_id, visited.seed, visited.place + 1
              from visited
              cross join lateral (select coalesce(
-                 (select subscription_id from waiting where lane = $1 and subscription_id > visited.subscription_id
-                  order by subscription_id limit 1),
-                 (select subscription_id from waiting where lane = $1 order by subscription_id limit 1)
+                 (select subscription_id from waiting where lane = $1 and subscription_id < visited.subscription_id
+                  order by subscription_id desc limit 1),
+                 (select subscription_id from waiting where lane = $1 order by subscription_id desc limit 1)
              ) as subscription_id offset 0) as next
              where visited.place < $3 and next.subscription_id <> visited.seed
          ), locked as materialized (
@@ -114,12 +115,12 @@ pub(in crate::webhooks) async fn claim_due(
                  select id, due_at from waiting
                  where lane = $1 and subscription_id = endpoint.subscription_id
                  and due_at <= case when $1 = 0 then 'infinity' else $7 end
-                 order by due_at limit least(endpoint.room, $4)
+                 order by due_at limit least(endpoint.room, $4 + 1)
              ) as due
          ), chosen as (
              select id from candidates order by turn, due_at limit $4
          ), taken as (
-             delete from waiting where id in (select id from chosen)
+             delete from waiting where id = any(array(select id from chosen))
              returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures, created_at
          ), flown as (
              insert into in_flight (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures,
@@ -147,10 +148,13 @@ pub(in crate::webhooks) async fn claim_due(
          from (
              select (select subscription_id from visited order by place desc limit 1) as last,
                     (select count(*) from visited) >= $3 as unseen,
-                    (select count(*) from flown) >= $4 as more,
+                    (select count(*) from candidates) > (select count(*) from chosen) as more,
                     array(
                         select subscription_id from endpoint left join of_each using (subscription_id)
                         where coalesce(of_each.deliveries, 0) >= endpoint.room
+                        and ($1 = 0 or exists (
+                            select from waiting where lane = $1 and subscription_id = endpoint.subscription_id and due_at <= $7
+                        ))
                     ) as crowded,
                     (select count(*) from chosen) > (select count(*) from flown) as missed,
                     (select min(resumes_at) from endpoint where room = 0) as resumes_at
