@@ -5,22 +5,22 @@
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::Webhooks;
-use crate::webhooks::engine::claim::{Claimed, Lane};
+use crate::webhooks::engine::claim::Lane;
 use crate::webhooks::engine::fan_out;
-use crate::webhooks::engine::lanes::LaneState;
-use crate::webhooks::engine::permits::{InFlight, Permit, Permits};
-use crate::webhooks::engine::worker::{BATCH, Ended, RETRY_DELAY};
-use crate::webhooks::sending::Attempt;
+use crate::webhooks::engine::lanes::{self, LaneState};
+use crate::webhooks::engine::launcher::Launcher;
+use crate::webhooks::engine::permits::Permits;
+use crate::webhooks::engine::worker::{BATCH, RETRY_DELAY};
 
 /// The delay after the last notification before the outbox is checked once more. Only one transaction at a time notifies, so one
 /// that committed at the same moment sent no notification.
@@ -52,6 +52,8 @@ pub(in crate::webhooks) struct Wake {
     ended: Mutex<HashSet<SubscriptionId>>,
     /// Some of these deliveries were ordered, so the next one of their chain can be claimed.
     ended_in_order: AtomicBool,
+    /// The endpoints that the recorder refills.
+    refillable: Mutex<HashSet<SubscriptionId>>,
     notify: Notify,
 }
 
@@ -68,16 +70,34 @@ impl Wake {
         self.published();
     }
 
-    /// Signals that these attempts have ended and are recorded, so there is capacity for other deliveries.
-    pub(in crate::webhooks) fn ended(&self, attempts: &[Attempt]) {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).extend(attempts.iter().map(|attempt| attempt.subscription));
-        self.ended_in_order.fetch_or(attempts.iter().any(|attempt| attempt.in_order), Ordering::Release);
+    /// Signals that attempts at these endpoints are recorded and there is capacity for other deliveries.
+    pub(in crate::webhooks) fn ended(&self, endpoints: impl Iterator<Item = SubscriptionId>) {
+        let mut ended = lock(&self.ended);
+        ended.extend(endpoints);
+        if !ended.is_empty() {
+            self.notify.notify_one();
+        }
+    }
+
+    /// Signals that a delivery ended that others may have waited behind.
+    pub(in crate::webhooks) fn ended_in_order(&self) {
+        self.ended_in_order.store(true, Ordering::Release);
         self.notify.notify_one();
     }
 
-    fn take_ended(&self) -> HashSet<SubscriptionId> {
-        std::mem::take(&mut *self.ended.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Those of `endpoints` that can be refilled.
+    pub(in crate::webhooks) fn refillable(&self, endpoints: impl Iterator<Item = SubscriptionId>) -> Vec<SubscriptionId> {
+        let refillable = lock(&self.refillable);
+        endpoints.filter(|endpoint| refillable.contains(endpoint)).collect()
     }
+
+    fn take_ended(&self) -> HashSet<SubscriptionId> {
+        std::mem::take(&mut *lock(&self.ended))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 pub(in crate::webhooks) struct Dispatcher {
@@ -85,8 +105,7 @@ pub(in crate::webhooks) struct Dispatcher {
     lifecycle: Lifecycle,
     wake: Arc<Wake>,
     permits: Permits,
-    in_flight: InFlight,
-    ended: mpsc::Sender<Ended>,
+    launcher: Arc<Launcher>,
     /// The number of events for the next fan-out.
     events: u16,
     lanes: [LaneState; Lane::ALL.len()],
@@ -102,20 +121,13 @@ pub(in crate::webhooks) struct Dispatcher {
 }
 
 impl Dispatcher {
-    pub(in crate::webhooks) fn new(
-        webhooks: Webhooks,
-        lifecycle: Lifecycle,
-        wake: Arc<Wake>,
-        in_flight: InFlight,
-        ended: mpsc::Sender<Ended>,
-    ) -> Self {
+    pub(in crate::webhooks) fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, launcher: Arc<Launcher>) -> Self {
         Self {
             permits: Permits::new(webhooks.settings.concurrency()),
             webhooks,
             lifecycle,
             wake,
-            in_flight,
-            ended,
+            launcher,
             events: fan_out::FIRST_BATCH,
             lanes: Lane::ALL.map(|_| LaneState::new()),
             turn: 0,
@@ -174,6 +186,7 @@ impl Dispatcher {
                 busy |= self.claim(lane).await?;
             }
         }
+        *lock(&self.wake.refillable) = lanes::refillable(&self.lanes);
         Ok(busy)
     }
 
@@ -203,7 +216,7 @@ impl Dispatcher {
         }
         self.batching_until = batching_delay(fanned_out.events).filter(|_| !more).map(|time| Instant::now() + time);
         self.events = fanned_out.next_batch();
-        self.send_all(claimed, permits);
+        self.launcher.send_all(claimed, permits);
         Ok(more)
     }
 
@@ -214,29 +227,13 @@ impl Dispatcher {
         }
         let (summary, claimed) = self.webhooks.claim_from(Lane::ALL[lane], permits.len(), self.lanes[lane].after).await?;
         let busy = self.lanes[lane].learn(summary, claimed.len(), self.webhooks.clock.now());
-        self.send_all(claimed, permits);
+        self.launcher.send_all(claimed, permits);
         Ok(busy)
     }
 
     fn fresh(&mut self) -> &mut LaneState {
         let place = Lane::ALL.iter().position(|lane| *lane == Lane::Fresh).expect("the list contains the lane");
         &mut self.lanes[place]
-    }
-
-    /// Sends claimed deliveries. There is a permit for each; unused permits are released.
-    fn send_all(&self, claimed: Vec<Claimed>, permits: Vec<Permit>) {
-        for (claimed, permit) in claimed.into_iter().zip(permits) {
-            self.send(claimed, permit);
-        }
-    }
-
-    fn send(&self, claimed: Claimed, permit: Permit) {
-        let (webhooks, ended, flight) = (self.webhooks.clone(), self.ended.clone(), self.in_flight.begin(permit));
-        self.lifecycle.spawn(async move {
-            let attempt = webhooks.send(claimed).await;
-            // The channel is closed when the recorder has given up on the database; the lease then expires.
-            let _ = ended.send((attempt, flight)).await;
-        });
     }
 
     /// When to begin the next round if nothing wakes it.

@@ -10,7 +10,7 @@ use std::collections::HashSet;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::kernel::ids::SubscriptionId;
-use crate::webhooks::engine::claim::{ClaimSummary, beginning};
+use crate::webhooks::engine::claim::{ClaimSummary, Lane, beginning};
 
 /// The wait before the next endpoints are examined when all endpoints that one claim examined were held back.
 const NEXT_LOOK_DELAY: TimeDelta = TimeDelta::milliseconds(50);
@@ -67,6 +67,17 @@ impl LaneState {
     }
 }
 
+/// The endpoints that can be refilled: first attempts wait for them, but neither retries nor replays, and nothing else waits for
+/// permits.
+pub(in crate::webhooks) fn refillable(lanes: &[LaneState; Lane::ALL.len()]) -> HashSet<SubscriptionId> {
+    if lanes.iter().any(|lane| lane.open) {
+        return HashSet::new();
+    }
+    let [fresh, repetitions @ ..] = lanes;
+    let waits_again = |endpoint| repetitions.iter().any(|lane| lane.crowded.contains(endpoint));
+    fresh.crowded.iter().filter(|endpoint| !waits_again(endpoint)).copied().collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,5 +128,20 @@ mod tests {
         assert!(lane.learn(ClaimSummary { unseen: true, ..summary() }, 1, noon()), "continues at once while deliveries can be claimed");
         assert!(!lane.learn(ClaimSummary { unseen: true, ..summary() }, 0, noon()));
         assert!(!lane.is_open(noon()) && lane.is_open(noon() + NEXT_LOOK_DELAY));
+    }
+
+    #[test]
+    fn endpoints_are_refilled_while_only_first_attempts_to_them_wait() {
+        let [one, other] = [(); 2].map(|()| SubscriptionId::new(noon()));
+        let mut lanes = Lane::ALL.map(|_| LaneState::new());
+        let mut learn = |lane: usize, more, crowded: &[SubscriptionId]| {
+            lanes[lane].learn(ClaimSummary { more, crowded: crowded.to_vec(), ..summary() }, 1, noon());
+            refillable(&lanes)
+        };
+        assert_eq!(learn(0, false, &[one, other]), HashSet::new(), "the other lanes are open");
+        learn(1, false, &[]);
+        assert_eq!(learn(2, false, &[]), HashSet::from([one, other]));
+        assert_eq!(learn(1, false, &[other]), HashSet::from([one]), "a retry waits for the other endpoint");
+        assert_eq!(learn(0, true, &[]), HashSet::new(), "deliveries to a third endpoint wait for permits");
     }
 }

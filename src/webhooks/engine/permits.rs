@@ -37,7 +37,7 @@ impl InFlight {
         Flight { permit, _counted: Arc::clone(&self.0) }
     }
 
-    /// The dispatcher and the recorder hold one clone each; all other clones belong to flights.
+    /// The launcher and the recorder hold one clone each; all other clones belong to flights.
     pub(in crate::webhooks) fn count(&self) -> usize {
         Arc::strong_count(&self.0).saturating_sub(2)
     }
@@ -47,6 +47,13 @@ impl Flight {
     /// Ends the flight before its result is recorded; the permit is released when the returned value is dropped.
     pub(in crate::webhooks) fn into_permit(self) -> Permit {
         self.permit
+    }
+}
+
+impl Permit {
+    /// The permit for a first attempt to the same endpoint.
+    pub(in crate::webhooks) fn for_first_attempt(self) -> Self {
+        Self { _repetition: None, ..self }
     }
 }
 

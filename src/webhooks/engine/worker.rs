@@ -2,9 +2,9 @@
 //!
 //! The worker has three kinds of tasks. The *dispatcher* fans out and claims, never more deliveries than it holds permits for. Each
 //! claimed delivery is sent by a task of its own, so a slow endpoint does not delay others. The *recorder* records finished
-//! attempts in batches: all that have finished since the last write or are about to finish. It releases the permits only after the
-//! write. A database outage therefore stops claiming by itself, and the results of attempts made meanwhile wait in memory to be
-//! recorded.
+//! attempts in batches: all that have finished since the last write or are about to finish. With them it claims the next deliveries
+//! to endpoints with a backlog; all other permits are released, and only after the write. A database outage therefore stops claiming
+//! by itself, and the results of attempts made meanwhile wait in memory to be recorded.
 //!
 //! The dispatcher is woken by events published in this instance ([`events::CommitNotifier`]), by a PostgreSQL notification
 //! ([`events::PUBLISHED`]), by the recorder, or by a timer. Notifications only speed up what polling would find.
@@ -14,32 +14,21 @@ use std::time::Duration;
 
 use sqlx::postgres::PgListener;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::sleep;
 
 use crate::events;
-use crate::kernel::database::is_unavailable;
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::engine::dispatcher::{Dispatcher, Wake};
-use crate::webhooks::engine::permits::{Flight, InFlight};
-use crate::webhooks::engine::record::Gone;
-use crate::webhooks::sending::Attempt;
+use crate::webhooks::engine::launcher::Launcher;
+use crate::webhooks::engine::permits::InFlight;
+use crate::webhooks::engine::recorder::Recorder;
 use crate::webhooks::{Claimed, Webhooks, cancellation, failing, replays, retention};
 
-/// The batching window of the recorder: how long a finished attempt waits for others in flight to be recorded with it. Most of the
-/// cost of the statement does not depend on the batch size.
-const BATCH_WINDOW: Duration = Duration::from_millis(2);
 /// Maximum number of deliveries that one statement claims, and of attempts that one statement records.
 pub(in crate::webhooks) const BATCH: usize = 200;
 /// The pause before a failed operation is retried.
 pub(in crate::webhooks) const RETRY_DELAY: Duration = Duration::from_secs(1);
-/// How often recording a batch is tried when the database refuses it. After that, each attempt is recorded individually. If an
-/// individual attempt is refused too, its lease expires and the delivery is sent again.
-const MAX_RECORDING_ATTEMPTS: u32 = 3;
-
-/// A finished attempt, with the permit it holds until it is recorded.
-pub(in crate::webhooks) type Ended = (Attempt, Flight);
-
 impl Webhooks {
     /// Starts the worker. On shutdown it stops claiming, finishes the deliveries in flight and ends.
     pub fn start_worker(&self, lifecycle: &Lifecycle) {
@@ -51,8 +40,10 @@ impl Webhooks {
         lifecycle.spawn(failing::send_letters(self.clone(), lifecycle.clone()));
         lifecycle.spawn(cancellation::run(self.clone(), lifecycle.clone()));
         lifecycle.spawn(replays::run(self.clone(), lifecycle.clone()));
-        lifecycle.spawn(record(self.clone(), lifecycle.clone(), Arc::clone(&wake), in_flight.clone(), results));
-        lifecycle.spawn(Dispatcher::new(self.clone(), lifecycle.clone(), wake, in_flight, ended).run());
+        let launcher = Arc::new(Launcher::new(self.clone(), lifecycle.clone(), in_flight.clone(), ended));
+        let recorder = Recorder::new(self.clone(), lifecycle.clone(), Arc::clone(&wake), in_flight, Arc::downgrade(&launcher));
+        lifecycle.spawn(recorder.run(results));
+        lifecycle.spawn(Dispatcher::new(self.clone(), lifecycle.clone(), wake, launcher).run());
     }
 
     /// Does everything that is due now, once, and returns the number of attempts made. Tests use this instead of a running worker.
@@ -84,61 +75,6 @@ impl Webhooks {
         self.record(&attempts).await?;
         Ok(attempts.len())
     }
-}
-
-/// Records finished attempts until the channel is closed.
-async fn record(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_flight: InFlight, mut results: mpsc::Receiver<Ended>) {
-    let mut ended = Vec::with_capacity(BATCH);
-    while results.recv_many(&mut ended, BATCH).await > 0 {
-        fill_batch(&mut ended, &in_flight, &mut results).await;
-        let (attempts, permits): (Vec<_>, Vec<_>) = ended.drain(..).map(|(attempt, flight)| (attempt, flight.into_permit())).unzip();
-        let mut refused = 0;
-        let gone = loop {
-            let error = match webhooks.record_batch(&attempts).await {
-                Ok(gone) => break gone,
-                Err(error) => error,
-            };
-            tracing::warn!(error = chain(&error), "attempts could not be recorded");
-            refused += u32::from(!is_unavailable(&error));
-            if refused == MAX_RECORDING_ATTEMPTS || lifecycle.stopping().is_cancelled() {
-                break record_one_by_one(&webhooks, &attempts).await;
-            }
-            sleep(RETRY_DELAY).await;
-        };
-        drop(permits);
-        wake.ended(&attempts);
-        if !gone.is_empty() {
-            let webhooks = webhooks.clone();
-            lifecycle.spawn(async move { webhooks.disable_gone(gone).await });
-        }
-    }
-}
-
-/// Collects finished attempts until the batch is full, nothing else is in flight, or [`BATCH_WINDOW`] has passed.
-async fn fill_batch(ended: &mut Vec<Ended>, in_flight: &InFlight, results: &mut mpsc::Receiver<Ended>) {
-    let until = Instant::now() + BATCH_WINDOW;
-    while ended.len() < BATCH && ended.len() < in_flight.count() {
-        let capacity = BATCH - ended.len();
-        match timeout_at(until, results.recv_many(ended, capacity)).await {
-            Ok(more) if more > 0 => {}
-            _ => break,
-        }
-    }
-}
-
-/// Records attempts individually after the batch failed repeatedly, so that one bad attempt does not prevent the others from being
-/// recorded.
-async fn record_one_by_one(webhooks: &Webhooks, attempts: &[Attempt]) -> Vec<Gone> {
-    let mut gone = Vec::new();
-    for attempt in attempts {
-        match webhooks.record_batch(std::slice::from_ref(attempt)).await {
-            Ok(one) => gone.extend(one),
-            Err(error) => {
-                tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt could not be recorded; it is repeated");
-            }
-        }
-    }
-    gone
 }
 
 /// Wakes the dispatcher when this instance has committed events, or when a PostgreSQL notification arrives.

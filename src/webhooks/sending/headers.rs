@@ -9,6 +9,9 @@ use crate::webhooks::subscription::SignatureFormat;
 
 /// Maximum number of bytes of the response headers that are logged.
 const MAX_LOGGED_HEADERS_LEN: usize = 16 * 1024;
+/// The number of headers of one attempt, and the bytes that they usually take in the log.
+const ATTEMPT_HEADERS: usize = 8;
+const ATTEMPT_HEADERS_LEN: usize = 640;
 
 /// The facts about one attempt that its headers contain.
 #[derive(Debug)]
@@ -46,6 +49,8 @@ impl Headers {
         secrets: &SigningSecrets,
         format: SignatureFormat,
     ) -> Self {
+        self.map.reserve(ATTEMPT_HEADERS);
+        self.logged.reserve(ATTEMPT_HEADERS_LEN);
         let event = attempt.event.to_string();
         self.insert("x-service-signature", secrets.service_signature(format, attempt.body));
         self.insert("x-service-delivery", attempt.delivery.to_string());

@@ -14,6 +14,7 @@ mod hanging_look_ups;
 mod health;
 mod neutral_replays;
 mod ordering;
+mod refilling;
 mod replay_keys;
 mod replaying;
 mod retention;

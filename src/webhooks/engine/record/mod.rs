@@ -1,4 +1,4 @@
-//! Recording: writes the results of a batch of attempts in one round trip.
+//! Recording: writes the results of a batch of attempts and refills their endpoints, in one round trip.
 
 mod queries;
 
@@ -10,6 +10,9 @@ use uuid::Uuid;
 use crate::kernel::ids::{AttemptId, CompanyId, SubscriptionId};
 use crate::webhooks::Webhooks;
 use crate::webhooks::deliveries::state::{self, Next, State, Verdict};
+use crate::webhooks::engine::claim::Claimed;
+use crate::webhooks::engine::record::queries::Limits;
+use crate::webhooks::engine::refill::Refill;
 use crate::webhooks::sending::Attempt;
 use crate::webhooks::sending::headers::as_json;
 use crate::webhooks::sending::outcome::Fault;
@@ -19,14 +22,14 @@ impl Webhooks {
     /// Logs `attempts`, moves their deliveries to the next state, and disables the subscriptions whose endpoints responded with
     /// 410.
     pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
-        let gone = self.record_batch(attempts).await?;
-        self.disable_gone(gone).await;
+        let recorded = self.record_batch(attempts, &Refill::default()).await?;
+        self.disable_gone(recorded.gone).await;
         Ok(())
     }
 
-    /// Logs `attempts` and moves their deliveries to the next state. An attempt whose lease was lost changes nothing. Returns the
-    /// endpoints that responded with 410; disabling them is left to the caller, so that recording waits for nothing else.
-    pub(in crate::webhooks) async fn record_batch(&self, attempts: &[Attempt]) -> Result<Vec<Gone>, sqlx::Error> {
+    /// Logs `attempts` and moves their deliveries to the next state. An attempt whose lease was lost changes nothing. Disabling the
+    /// endpoints that responded with 410 is left to the caller, so that recording waits for nothing else.
+    pub(in crate::webhooks) async fn record_batch(&self, attempts: &[Attempt], refill: &Refill) -> Result<Recorded, sqlx::Error> {
         let now = self.clock.now();
         let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
         columns.subscriptions = attempts.iter().map(|attempt| attempt.subscription.uuid()).collect::<BTreeSet<_>>().into_iter().collect();
@@ -38,15 +41,29 @@ impl Webhooks {
                 gone.insert(subscription, Gone { company, subscription, url });
             }
         }
-        let circuit = &self.settings.circuit;
+        let limits = Limits {
+            opens_after: self.settings.circuit.opens_after(),
+            cool_down: self.settings.circuit.cool_down(),
+            in_flight: self.settings.endpoint_concurrency(),
+        };
         let mut conn = self.delivery_connection.acquire().await?;
-        let recorded = queries::record_attempts(&mut conn, &columns, circuit.opens_after(), circuit.cool_down(), now).await?;
+        let (recorded, taken) = queries::record_attempts(&mut conn, &columns, refill, limits, now).await?;
+        let (due_at, taken): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
+        let claimed = self.complete(&mut conn, taken).await?;
         conn.release();
         if recorded < attempts.len() as u64 {
             tracing::warn!(lost = attempts.len() as u64 - recorded, "leases expired before their attempts ended");
         }
-        Ok(gone.into_values().collect())
+        Ok(Recorded { gone: gone.into_values().collect(), refilled: due_at.into_iter().zip(claimed).collect() })
     }
+}
+
+/// What recording a batch led to.
+#[derive(Debug)]
+pub(in crate::webhooks) struct Recorded {
+    pub(in crate::webhooks) gone: Vec<Gone>,
+    /// The deliveries that were claimed in place of those that ended, and since when each was due.
+    pub(in crate::webhooks) refilled: Vec<(DateTime<Utc>, Claimed)>,
 }
 
 /// An endpoint that responded with 410 to an attempt that was not a replay.

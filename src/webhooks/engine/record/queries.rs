@@ -1,27 +1,64 @@
-//! Moves deliveries out of flight: closed, or back into the queue.
+//! Moves deliveries out of flight: closed, or back into the queue. Moves the next ones of the same endpoints into flight.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
+use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
+use crate::webhooks::engine::claim::ClaimedRow;
 use crate::webhooks::engine::record::Columns;
+use crate::webhooks::engine::refill::Refill;
+
+/// The limits that recording applies to endpoints.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::webhooks) struct Limits {
+    /// The circuit opens after this many consecutive failures,
+    pub(in crate::webhooks) opens_after: i32,
+    /// and stays open for this long.
+    pub(in crate::webhooks) cool_down: TimeDelta,
+    /// Maximum number of deliveries in flight to one endpoint.
+    pub(in crate::webhooks) in_flight: i32,
+}
+
+/// A row of a recording: the number of attempts, and a claimed delivery unless none was claimed.
+#[derive(Debug)]
+struct Row {
+    recorded: i64,
+    due_at: Option<DateTime<Utc>>,
+    delivery: Option<DeliveryId>,
+    company: Option<CompanyId>,
+    subscription: Option<SubscriptionId>,
+    event: Option<EventId>,
+    event_name: Option<String>,
+    sequence: Option<i64>,
+    number: Option<i16>,
+    failures: Option<i16>,
+    in_order: Option<bool>,
+    version: Option<i64>,
+    body: Option<Vec<u8>>,
+}
 
 /// Logs attempts and moves their deliveries to the next state where the lease still holds; returns how many. A delivery that was
 /// cancelled in flight is not retried. The health of each endpoint is written once for all its attempts; replays do not affect it.
+///
+/// For the endpoints of `refill`, as many first attempts are claimed as deliveries have ended, with the time from which each of
+/// them was due. An endpoint that has a rate limit, or at which an attempt failed, is left to ordinary claims.
 pub(in crate::webhooks) async fn record_attempts(
     conn: &mut PgConnection,
     columns: &Columns,
-    opens_after: i32,
-    cool_down: TimeDelta,
+    refill: &Refill,
+    limits: Limits,
     now: DateTime<Utc>,
-) -> Result<u64, sqlx::Error> {
-    let recorded = sqlx::query_scalar!(
+) -> Result<(u64, Vec<(DateTime<Utc>, ClaimedRow)>), sqlx::Error> {
+    let rows = sqlx::query_as!(
+        Row,
         r#"with results as (
              select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::integer[], $7::smallint[],
                                   $8::text[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::timestamptz[])
              as results (attempt_id, delivery_id, number, started_at, ended_at, duration_ms, status, error,
                          request_headers, response_headers, response_body, state, due_at)
          ), endpoint as materialized (
-             select subscription_id from endpoints where subscription_id = any($14) order by subscription_id for no key update
+             select subscription_id, in_flight, open_until, called_off_before from endpoints
+             where subscription_id = any($14) order by subscription_id for no key update
          ), landed as (
              delete from in_flight using results
              where in_flight.id = results.delivery_id and in_flight.attempts = results.number and (select count(*) from endpoint) > 0
@@ -48,26 +85,58 @@ pub(in crate::webhooks) async fn record_attempts(
                     max(ended_at) filter (where state = 'delivered' and replay_of is null) as succeeded_at,
                     max(ended_at) filter (where state <> 'delivered' and replay_of is null) as failed_at
              from landed group by subscription_id
-         ), health as (
-             select of_each.*, since.failures, since.first_at from of_each
-             cross join lateral (
-                 select count(*)::integer as failures, min(ended_at) as first_at from landed
-                 where landed.subscription_id = of_each.subscription_id and state <> 'delivered' and replay_of is null
-                 and ended_at > coalesce(succeeded_at, '-infinity')
-             ) as since
+         ), failed as (
+             select subscription_id, count(*)::integer as failures, min(ended_at) as first_at
+             from landed join of_each using (subscription_id)
+             where state <> 'delivered' and replay_of is null and ended_at > coalesce(succeeded_at, '-infinity')
+             group by subscription_id
+         ), refill as (
+             select subscription_id, subscriptions.version, due_from,
+                    greatest(0, least(of_each.deliveries, $18::integer - endpoint.in_flight + of_each.deliveries)) as room
+             from unnest($19::uuid[], $20::timestamptz[]) as wanted (subscription_id, due_from)
+             join of_each using (subscription_id)
+             join endpoint using (subscription_id)
+             join subscriptions on subscriptions.id = subscription_id
+             where failed_at is null and open_until is null and called_off_before is null and rate_limit is null
+         ), taken as (
+             delete from waiting where id = any(array(
+                 select due.id from refill
+                 cross join lateral (
+                     select id from waiting
+                     where lane = 0 and waiting.subscription_id = refill.subscription_id and due_at >= refill.due_from
+                     order by due_at limit refill.room
+                 ) as due
+             ))
+             returning id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures, created_at, due_at
+         ), flown as (
+             insert into in_flight (id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts, failures,
+                                    claimed_at, created_at)
+             select id, company_id, subscription_id, event_id, event, sequence, chain, replay_of, attempts + 1, failures, $15, created_at
+             from taken
+         ), refilled as (
+             select subscription_id, count(*)::integer as deliveries from taken group by subscription_id
          ), noted as (
              update endpoints
-             set in_flight = endpoints.in_flight - health.deliveries,
-                 consecutive_failures = failures + case when succeeded_at is null then consecutive_failures else 0 end,
+             set in_flight = endpoints.in_flight - of_each.deliveries + coalesce(refilled.deliveries, 0),
+                 consecutive_failures = coalesce(failures, 0) + case when succeeded_at is null then consecutive_failures else 0 end,
                  failing_since = case when succeeded_at is null then coalesce(failing_since, first_at) else first_at end,
                  last_success_at = greatest(last_success_at, succeeded_at),
                  last_failure_at = greatest(last_failure_at, failed_at),
                  open_until = case when succeeded_at is null and failed_at is null then open_until
-                                   when failures + case when succeeded_at is null then consecutive_failures else 0 end >= $16
+                                   when coalesce(failures, 0) + case when succeeded_at is null then consecutive_failures else 0 end >= $16
                                    then $15 + $17::interval end
-             from health where endpoints.subscription_id = health.subscription_id
+             from of_each left join failed using (subscription_id) left join refilled using (subscription_id)
+             where endpoints.subscription_id = of_each.subscription_id
          )
-         select count(*) as "recorded!" from landed"#,
+         select summary.recorded as "recorded!", taken.due_at as "due_at?",
+                taken.id as "delivery?: DeliveryId", taken.company_id as "company?: CompanyId",
+                taken.subscription_id as "subscription?: SubscriptionId", taken.event_id as "event?: EventId", taken.event as "event_name?",
+                taken.sequence as "sequence?", taken.attempts + 1::smallint as "number?", taken.failures as "failures?",
+                taken.chain is not null as "in_order?", refill.version as "version?",
+                case when row_number() over (partition by taken.event_id) = 1 then (select body from events where id = taken.event_id) end
+                as body
+         from (select count(*) as recorded from landed) as summary
+         left join (taken join refill using (subscription_id)) on true"#,
         &columns.ids,
         &columns.deliveries,
         &columns.numbers,
@@ -83,10 +152,16 @@ pub(in crate::webhooks) async fn record_attempts(
         &columns.due_at as &[Option<DateTime<Utc>>],
         &columns.subscriptions,
         now,
-        opens_after,
-        cool_down as TimeDelta,
+        limits.opens_after,
+        limits.cool_down as TimeDelta,
+        limits.in_flight,
+        &refill.subscriptions,
+        &refill.due_from,
     )
-    .fetch_one(conn)
+    .fetch_all(conn)
     .await?;
-    Ok(recorded.unsigned_abs())
+    let recorded = rows.first().map_or(0, |row| row.recorded.unsigned_abs());
+    let claimed =
+        rows.into_iter().filter_map(|row| Some((row.due_at?, claimed_row!(row, row.number?, row.failures?, row.in_order?, false)?)));
+    Ok((recorded, claimed.collect()))
 }
