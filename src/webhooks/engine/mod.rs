@@ -42,4 +42,5 @@ mod permits;
 pub(super) mod record;
 mod recorder;
 mod refill;
+mod vacuum;
 mod worker;

@@ -23,6 +23,7 @@ use crate::webhooks::engine::dispatcher::{Dispatcher, Wake};
 use crate::webhooks::engine::launcher::Launcher;
 use crate::webhooks::engine::permits::InFlight;
 use crate::webhooks::engine::recorder::Recorder;
+use crate::webhooks::engine::vacuum;
 use crate::webhooks::{Claimed, Webhooks, cancellation, failing, replays, retention};
 
 /// Maximum number of deliveries that one statement claims, and of attempts that one statement records.
@@ -36,6 +37,7 @@ impl Webhooks {
         let (ended, results) = mpsc::channel(self.settings.concurrency());
         lifecycle.spawn(listen(self.clone(), lifecycle.clone(), Arc::clone(&wake)));
         lifecycle.spawn(retention::maintain_partitions(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(vacuum::run(self.clone(), lifecycle.clone()));
         lifecycle.spawn(failing::watch(self.clone(), lifecycle.clone()));
         lifecycle.spawn(failing::send_letters(self.clone(), lifecycle.clone()));
         lifecycle.spawn(cancellation::run(self.clone(), lifecycle.clone()));

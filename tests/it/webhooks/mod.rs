@@ -23,4 +23,5 @@ mod rotating;
 mod subscribing;
 mod targets;
 mod test_events;
+mod vacuuming;
 mod verifying;

@@ -47,7 +47,7 @@ pub(in crate::webhooks) async fn fan_out(
              select pg_try_advisory_xact_lock($3) as alone
          ), drained as (
              delete from outbox
-             where position in (select position from outbox where (select alone from alone) order by position limit $1)
+             where position = any(array(select position from outbox where (select alone from alone) order by position limit $1))
              returning position, event_id, company_id, name, subject_id, sequence
          ), wanted as materialized (
              select ($4 || substr(gen_random_uuid()::text, 16))::uuid as id, drained.*, subscriptions.id as subscription_id,
