@@ -44,6 +44,7 @@ pub(super) async fn write(
     entries: &[Entry<'_>],
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
+    // The fixed order of the rows; arrays are unnested in their order.
     let mut callbacks: Vec<_> = callbacks.iter().collect();
     callbacks.sort_unstable_by_key(|new| (new.gateway, new.key));
     let mut entries: Vec<_> = entries.iter().collect();
