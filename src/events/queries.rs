@@ -1,6 +1,7 @@
 //! The SQL of the outbox.
 
 use std::borrow::Borrow;
+use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -20,14 +21,26 @@ pub struct Columns {
     pub(crate) names: Vec<String>,
     pub(crate) subjects: Vec<Option<Uuid>>,
     pub(crate) bodies: Vec<Vec<u8>>,
+    /// For the first event about each record, the number of events about it.
+    pub(crate) totals: Vec<Option<i64>>,
+    /// The number of events about the same record that follow.
+    pub(crate) later: Vec<i64>,
 }
 
 impl Columns {
     /// Assigns ids to events and serializes their bodies.
     pub fn of(events: &[impl Borrow<NewEvent>], now: DateTime<Utc>) -> Self {
         let mut columns = Self::default();
+        let mut totals = HashMap::<_, i64>::new();
+        for event in events.iter().rev().map(Borrow::borrow) {
+            let total = totals.entry((event.company, event.subject)).or_default();
+            columns.later.push(*total);
+            *total += 1;
+        }
+        columns.later.reverse();
         for event in events {
             let (event, id) = (event.borrow(), EventId::new(now));
+            columns.totals.push(totals.remove(&(event.company, event.subject)));
             columns.ids.push(id.uuid());
             columns.companies.push(event.company.uuid());
             columns.names.push(event.name.as_str().to_owned());
@@ -39,9 +52,11 @@ impl Columns {
 }
 
 /// The statement that inserts events, assigns sequence numbers to those about a record, and adds them to the outbox. `$beside`
-/// (`name as (insert …),`) is a further insert in the same statement; its parameters start at `$10`.
+/// (`name as (insert …),`) is a further insert in the same statement; its parameters start at `$12`.
 ///
-/// The position in the outbox is taken after the row of the record's sequence was locked, so it grows with the sequence number.
+/// The position in the outbox is taken after the row of the record's sequence was locked, so it grows with the sequence number. The
+/// events are counted before, and arrays are unnested in the select list: most of the time of a small group is the start of each step
+/// of the plan.
 ///
 /// With `$notifies` the transaction notifies the listeners. A commit with a notification holds a server-wide lock until it is on
 /// disk, so such commits run one after another. Therefore only one concurrent transaction notifies. The others find its advisory
@@ -50,22 +65,22 @@ macro_rules! publishing {
     ($beside:literal, $events:expr, $notifies:expr, $now:expr $(, $more:expr)*) => {
         sqlx::query!(
             "with " + $beside + "new as (
-             select * from unnest($1::uuid[], $2::uuid[], $3::text[], $4::uuid[], $5::bytea[]) with ordinality
-             as new (id, company_id, name, subject_id, body, place)
+             select unnest($1::uuid[]) as id, unnest($2::uuid[]) as company_id, unnest($3::text[]) as name, unnest($4::uuid[]) as subject_id,
+                    unnest($5::bytea[]) as body, unnest($10::bigint[]) as total, unnest($11::bigint[]) as later,
+                    generate_subscripts($1::uuid[], 1) as place
          ), counted as (
              insert into event_sequences as sequences (company_id, subject_id, last)
-             select company_id, subject_id, count(*) from new where subject_id is not null group by 1, 2 order by 1, 2
+             select company_id, subject_id, total from new where subject_id is not null and total is not null order by 1, 2
              on conflict (company_id, subject_id) do update set last = sequences.last + excluded.last
              returning company_id, subject_id, last
          ), numbered as (
-             select new.*, counted.last + 1 - row_number() over (partition by company_id, subject_id order by place desc) as sequence
-             from new left join counted using (company_id, subject_id)
+             select new.*, counted.last - later as sequence from new left join counted using (company_id, subject_id) order by place
          ), event as (
              insert into events (id, company_id, name, subject_id, sequence, body, created_at)
-             select id, company_id, name, subject_id, sequence, body, $6 from numbered order by place
+             select id, company_id, name, subject_id, sequence, body, $6 from numbered
          ), entry as (
              insert into outbox (event_id, company_id, name, subject_id, sequence)
-             select id, company_id, name, subject_id, sequence from numbered order by place
+             select id, company_id, name, subject_id, sequence from numbered
          )
          select pg_notify($7, '') where $9 and pg_try_advisory_xact_lock($8)",
             &$events.ids,
@@ -77,6 +92,8 @@ macro_rules! publishing {
             $crate::events::PUBLISHED,
             $crate::events::NOTIFY_LOCK,
             $notifies,
+            &$events.totals as &[Option<i64>],
+            &$events.later,
             $($more,)*
         )
     };

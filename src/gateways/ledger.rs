@@ -44,32 +44,38 @@ pub(super) async fn write(
     entries: &[Entry<'_>],
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
-    let moved: Vec<_> = entries.iter().filter(|entry| entry.has_moved).collect();
+    // The fixed order of the rows; arrays are unnested in their order.
+    let mut callbacks: Vec<_> = callbacks.iter().collect();
+    callbacks.sort_unstable_by_key(|new| (new.gateway, new.key));
+    let mut entries: Vec<_> = entries.iter().collect();
+    entries.sort_unstable_by_key(|entry| (entry.about.gateway, entry.about.transaction));
+    let moved: Vec<_> = entries.iter().copied().filter(|entry| entry.has_moved).collect();
     let facts: Vec<_> = entries.iter().flat_map(|entry| &entry.facts).collect();
     let due: Vec<_> = entries.iter().flat_map(|entry| &entry.events).collect();
     let events = events::Columns::of(&due, now);
     let notifies = false;
-    // The callbacks are $10 to $21, the payments $22 to $33, the facts $34 to $46.
+    // The callbacks are $12 to $23, the payments $24 to $35, the facts $36 to $48.
     events::publishing!(
         "callback as (
              insert into callbacks (id, company_id, version, created_at, updated_at, gateway_id, key, kind, status, reason, detail, body,
                                     body_size, attempts, due_at)
              select id, company_id, 1, created_at, created_at, gateway_id, key, kind, status, reason, detail, body, body_size,
                     (status <> 'refused')::integer, due_at
-             from unnest($10::uuid[], $11::uuid[], $12::timestamptz[], $13::uuid[], $14::text[], $15::text[], $16::text[], $17::text[],
-                         $18::text[], $19::bytea[], $20::integer[], $21::timestamptz[])
-                  as new (id, company_id, created_at, gateway_id, key, kind, status, reason, detail, body, body_size, due_at)
-             order by gateway_id, key
+             from (select unnest($12::uuid[]) as id, unnest($13::uuid[]) as company_id, unnest($14::timestamptz[]) as created_at,
+                          unnest($15::uuid[]) as gateway_id, unnest($16::text[]) as key, unnest($17::text[]) as kind,
+                          unnest($18::text[]) as status, unnest($19::text[]) as reason, unnest($20::text[]) as detail,
+                          unnest($21::bytea[]) as body, unnest($22::integer[]) as body_size, unnest($23::timestamptz[]) as due_at)
+                  as new
          ), payment as (
              insert into payments (id, company_id, version, created_at, updated_at, gateway_id, transaction_id, kind, status, amount,
                                    refunded, currency, dispute, order_id, customer_id)
              select id, company_id, 1, $6, $6, gateway_id, transaction_id, kind, status, amount, refunded, currency, dispute, order_id,
                     customer_id
-             from unnest($22::uuid[], $23::uuid[], $24::uuid[], $25::text[], $26::text[], $27::text[], $28::bigint[], $29::bigint[],
-                         $30::text[], $31::text[], $32::uuid[], $33::uuid[])
-                  as new (id, company_id, gateway_id, transaction_id, kind, status, amount, refunded, currency, dispute, order_id,
-                          customer_id)
-             order by gateway_id, transaction_id
+             from (select unnest($24::uuid[]) as id, unnest($25::uuid[]) as company_id, unnest($26::uuid[]) as gateway_id,
+                          unnest($27::text[]) as transaction_id, unnest($28::text[]) as kind, unnest($29::text[]) as status,
+                          unnest($30::bigint[]) as amount, unnest($31::bigint[]) as refunded, unnest($32::text[]) as currency,
+                          unnest($33::text[]) as dispute, unnest($34::uuid[]) as order_id, unnest($35::uuid[]) as customer_id)
+                  as new
              on conflict on constraint payments_pkey do update set
                  version = payments.version + 1, updated_at = excluded.updated_at, kind = excluded.kind, status = excluded.status,
                  amount = excluded.amount, refunded = excluded.refunded, currency = excluded.currency, dispute = excluded.dispute,
@@ -77,26 +83,25 @@ pub(super) async fn write(
          ), fact as (
              insert into payment_facts (payment_id, sequence, callback_id, position, recorded_at, fact, reference, amount, total, currency,
                                         order_id, customer_id, message)
-             select * from unnest($34::uuid[], $35::integer[], $36::uuid[], $37::smallint[], $38::timestamptz[], $39::text[], $40::text[],
-                                  $41::bigint[], $42::bigint[], $43::text[], $44::uuid[], $45::uuid[], $46::text[])
-                  as new (payment_id, sequence)
-             order by payment_id, sequence
+             select unnest($36::uuid[]), unnest($37::integer[]), unnest($38::uuid[]), unnest($39::smallint[]), unnest($40::timestamptz[]),
+                    unnest($41::text[]), unnest($42::text[]), unnest($43::bigint[]), unnest($44::bigint[]), unnest($45::text[]),
+                    unnest($46::uuid[]), unnest($47::uuid[]), unnest($48::text[])
          ), ",
         events,
         notifies,
         now,
-        &column(callbacks, |new| new.id) as &[CallbackId],
-        &column(callbacks, |new| new.company) as &[CompanyId],
-        &column(callbacks, |new| new.at),
-        &column(callbacks, |new| new.gateway) as &[Option<GatewayId>],
-        &column(callbacks, |new| new.key) as &[&str],
-        &column(callbacks, |new| new.kind) as &[Option<&str>],
-        &column(callbacks, |new| new.status) as &[callbacks::Status],
-        &column(callbacks, |new| new.reason) as &[Option<&str>],
-        &column(callbacks, |new| new.detail.as_deref()) as &[Option<&str>],
-        &column(callbacks, |new| new.body) as &[&[u8]],
-        &column(callbacks, |new| i32::try_from(new.body_size).unwrap_or(i32::MAX)),
-        &column(callbacks, |new| new.due_at) as &[Option<DateTime<Utc>>],
+        &column(&callbacks, |new| new.id) as &[CallbackId],
+        &column(&callbacks, |new| new.company) as &[CompanyId],
+        &column(&callbacks, |new| new.at),
+        &column(&callbacks, |new| new.gateway) as &[Option<GatewayId>],
+        &column(&callbacks, |new| new.key) as &[&str],
+        &column(&callbacks, |new| new.kind) as &[Option<&str>],
+        &column(&callbacks, |new| new.status) as &[callbacks::Status],
+        &column(&callbacks, |new| new.reason) as &[Option<&str>],
+        &column(&callbacks, |new| new.detail.as_deref()) as &[Option<&str>],
+        &column(&callbacks, |new| new.body) as &[&[u8]],
+        &column(&callbacks, |new| i32::try_from(new.body_size).unwrap_or(i32::MAX)),
+        &column(&callbacks, |new| new.due_at) as &[Option<DateTime<Utc>>],
         &column(&moved, |entry| entry.payment) as &[PaymentId],
         &column(&moved, |entry| entry.about.company) as &[CompanyId],
         &column(&moved, |entry| entry.about.gateway) as &[GatewayId],

@@ -97,7 +97,12 @@ pub fn background_pool(pool: &PgPool, connections: u32) -> PgPool {
 /// A dedicated connection to the same database, for group commits. Its statements are planned like those of [`background_pool`]:
 /// the plan is the same for any group size. Unlike there, a commit waits for the disk.
 pub fn dedicated_connection(pool: &PgPool) -> DedicatedConnection {
-    DedicatedConnection::of(separate_pool_with(pool, 1, &[("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")]))
+    dedicated_connections(pool, 1)
+}
+
+/// The same for several groups at a time.
+pub fn dedicated_connections(pool: &PgPool, connections: u32) -> DedicatedConnection {
+    DedicatedConnection::of(separate_pool_with(pool, connections, &[("plan_cache_mode", "force_generic_plan"), ("enable_seqscan", "off")]))
 }
 
 /// Whether the error means that the database is unavailable, and not that the statement is wrong.

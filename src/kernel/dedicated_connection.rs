@@ -1,4 +1,4 @@
-//! A dedicated connection for a few statements that run constantly, one after the other.
+//! Dedicated connections, usually one, for a few statements that run constantly.
 //!
 //! PostgreSQL caches prepared statements and plans per connection, so statements that always use the same connection find them
 //! cached. A pool also pings every connection that is returned to it, and here the next statement would have to wait for that.
@@ -14,15 +14,17 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::kernel::database::PING_AFTER_IDLE;
 
-/// A dedicated connection whose users take turns. Clones share it.
+/// As many dedicated connections as the pool has, usually one, whose users take turns. Clones share them.
 #[derive(Clone)]
 pub struct DedicatedConnection(Arc<Inner>);
 
 struct Inner {
     pool: PgPool,
-    /// The connection and the time of its last use.
-    connection: Mutex<Option<(PoolConnection<Postgres>, Instant)>>,
+    connections: Vec<Slot>,
 }
+
+/// A connection and the time of its last use.
+type Slot = Mutex<Option<(PoolConnection<Postgres>, Instant)>>;
 
 /// Exclusive access to the connection. [`ConnectionGuard::release`] keeps the connection for the next user. Without it, the operation failed or
 /// was cancelled, and the connection goes back to the pool, which checks it before reuse.
@@ -32,15 +34,20 @@ pub struct ConnectionGuard<'a> {
 }
 
 impl DedicatedConnection {
-    /// Takes a connection from `pool`, which must have no other users. It is opened on first use.
+    /// Takes the connections from `pool`, which must have no other users. They are opened on first use.
     pub fn of(pool: PgPool) -> Self {
-        Self(Arc::new(Inner { pool, connection: Mutex::new(None) }))
+        let connections = (0..pool.options().get_max_connections()).map(|_| Mutex::new(None)).collect();
+        Self(Arc::new(Inner { pool, connections }))
     }
 
-    /// Waits until the connection is free, at most as long as the pool's acquire timeout.
+    /// Takes a free connection. If there is none, waits until the first one is free, at most as long as the pool's acquire timeout.
     pub async fn acquire(&self) -> Result<ConnectionGuard<'_>, sqlx::Error> {
         let patience = self.0.pool.options().get_acquire_timeout();
-        let mut slot = tokio::time::timeout(patience, self.0.connection.lock()).await.map_err(|_| sqlx::Error::PoolTimedOut)?;
+        let free = self.0.connections.iter().find_map(|slot| slot.try_lock().ok());
+        let mut slot = match free {
+            Some(slot) => slot,
+            None => tokio::time::timeout(patience, self.0.connections[0].lock()).await.map_err(|_| sqlx::Error::PoolTimedOut)?,
+        };
         // A connection that has been idle for longer goes back to the pool, which pings it.
         let idle = slot.take().filter(|(_, used)| used.elapsed() < PING_AFTER_IDLE);
         let connection = match idle {

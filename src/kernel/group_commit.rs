@@ -3,8 +3,11 @@
 //! There is no batching delay. An item that arrives while nothing is being written is written immediately. Items that arrive during
 //! a write form the next group. A single caller therefore waits for one commit, and under load a caller whose item fits the next
 //! group waits for at most two.
+//!
+//! Two groups can be written at the same time ([`GroupCommit::two_at_a_time`]). Items with the same key are then never in both, so
+//! they are written in the order in which they arrived.
 
-use std::collections::VecDeque;
+use std::collections::HashSet;
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +20,13 @@ use crate::kernel::database::is_unavailable;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 
+/// The number of waiting items from which on a second group is written beside the first. Most of the cost of a small group does not
+/// depend on its size.
+const ENOUGH_FOR_TWO: usize = 8;
+/// How often a writer lets other tasks run before it takes a group, if two are written at a time: once for the sockets to be read, and
+/// once for what was read to be processed.
+const YIELDS: usize = 2;
+
 /// Writes a group atomically and returns one result per item, in the same order.
 type Write<I, W> = dyn Fn(Vec<I>) -> BoxFuture<'static, Result<Vec<W>, sqlx::Error>> + Send + Sync;
 
@@ -27,14 +37,18 @@ struct Gathering<I, W> {
     queue: Mutex<Queue<I, W>>,
     /// The maximum group size.
     most: usize,
+    /// If two groups are written at the same time: the key of an item.
+    key: Option<fn(&I) -> u64>,
     write: Box<Write<I, W>>,
     lifecycle: Lifecycle,
 }
 
 struct Queue<I, W> {
-    waiting: VecDeque<Waiting<I, W>>,
-    /// Whether a writer task is running. It checks the queue again after each group.
-    is_written: bool,
+    waiting: Vec<Waiting<I, W>>,
+    /// The number of running writer tasks. Each checks the queue again after each group.
+    writers: usize,
+    /// The keys of the items that are being written.
+    written: HashSet<u64>,
 }
 
 struct Waiting<I, W> {
@@ -64,20 +78,36 @@ where
     where
         F: Future<Output = Result<Vec<W>, sqlx::Error>> + Send + 'static,
     {
-        let queue = Mutex::new(Queue { waiting: VecDeque::new(), is_written: false });
-        Self(Arc::new(Gathering { queue, most, write: Box::new(move |items| Box::pin(write(items))), lifecycle }))
+        Self::with(lifecycle, most, None, write)
+    }
+
+    /// The same, but as soon as [`ENOUGH_FOR_TWO`] items wait, a second group is written beside the first. Items with the same `key`
+    /// are written one after the other.
+    pub fn two_at_a_time<F>(
+        lifecycle: Lifecycle,
+        most: usize,
+        key: fn(&I) -> u64,
+        write: impl Fn(Vec<I>) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Result<Vec<W>, sqlx::Error>> + Send + 'static,
+    {
+        Self::with(lifecycle, most, Some(key), write)
+    }
+
+    fn with<F>(lifecycle: Lifecycle, most: usize, key: Option<fn(&I) -> u64>, write: impl Fn(Vec<I>) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Vec<W>, sqlx::Error>> + Send + 'static,
+    {
+        let queue = Mutex::new(Queue { waiting: Vec::new(), writers: 0, written: HashSet::new() });
+        Self(Arc::new(Gathering { queue, most, key, write: Box::new(move |items| Box::pin(write(items))), lifecycle }))
     }
 
     /// Writes an item together with the others in the queue, and returns after the commit. The item is written even if the caller
     /// is dropped. An item that cannot be written does not fail the others of its group.
     pub async fn write(&self, item: I) -> Result<W, Problem> {
         let (done, written) = oneshot::channel();
-        let is_written = {
-            let mut queue = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
-            queue.waiting.push_back(Waiting { item, done });
-            std::mem::replace(&mut queue.is_written, true)
-        };
-        if !is_written {
+        if self.0.add(Waiting { item, done }) {
             let gathering = Arc::clone(&self.0);
             self.0.lifecycle.spawn(async move { while gathering.write_next().await {} });
         }
@@ -90,11 +120,35 @@ impl<I, W> Gathering<I, W>
 where
     I: Clone,
 {
-    /// Writes one group; `false` if the queue is empty.
+    /// Adds an item to the queue; whether a writer has to be started for it.
+    fn add(&self, waiting: Waiting<I, W>) -> bool {
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        queue.waiting.push(waiting);
+        let starts = match queue.writers {
+            0 => true,
+            1 => self.key.is_some() && queue.waiting.len() >= ENOUGH_FOR_TWO,
+            _ => false,
+        };
+        queue.writers += usize::from(starts);
+        starts
+    }
+
+    /// Writes one group; `false` if nothing in the queue can be written.
     async fn write_next(&self) -> bool {
+        if self.key.is_some() {
+            // Callers that are ready to run come first, so that their items are in this group.
+            for _ in 0..YIELDS {
+                tokio::task::yield_now().await;
+            }
+        }
         let Some(group) = self.next_group() else { return false };
+        let keys: Vec<_> = self.key.iter().flat_map(|key| group.iter().map(|waiting| key(&waiting.item))).collect();
         // A panic has been logged where it happened. The waiting callers of this group get an error, and the next group is written.
         let _ = AssertUnwindSafe(self.write_group(group)).catch_unwind().await;
+        let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        for key in keys {
+            queue.written.remove(&key);
+        }
         true
     }
 
@@ -123,11 +177,26 @@ where
         }
     }
 
+    /// The items that have waited longest; none with the key of an item that is being written. If there are none, the writer ends: the
+    /// other one checks the queue again.
     fn next_group(&self) -> Option<Vec<Waiting<I, W>>> {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
-        let size = queue.waiting.len().min(self.most);
-        queue.is_written = size > 0;
-        (size > 0).then(|| queue.waiting.drain(..size).collect())
+        let Queue { waiting, writers, written } = &mut *queue;
+        let group: Vec<_> = match self.key {
+            Some(key) => {
+                let mut free = 0;
+                let is_next = |waiting: &mut Waiting<I, W>| {
+                    let is_next = free < self.most && !written.contains(&key(&waiting.item));
+                    free += usize::from(is_next);
+                    is_next
+                };
+                waiting.extract_if(.., is_next).collect()
+            }
+            None => waiting.drain(..waiting.len().min(self.most)).collect(),
+        };
+        written.extend(self.key.iter().flat_map(|key| group.iter().map(|waiting| key(&waiting.item))));
+        *writers -= usize::from(group.is_empty());
+        (!group.is_empty()).then_some(group)
     }
 }
 
@@ -161,6 +230,50 @@ mod tests {
         assert_eq!(groups.load(Ordering::Relaxed), 3, "groups of ten at most");
         assert_eq!(squares.write(3).await.unwrap(), 9);
         assert_eq!(groups.load(Ordering::Relaxed), 4);
+    }
+
+    /// When a group began and ended: its numbers, and whether it began.
+    type Log = Arc<Mutex<Vec<(Vec<i32>, bool)>>>;
+
+    /// Writes groups of at most two numbers. Numbers with the same last digit have the same key.
+    fn two_at_a_time(log: &Log) -> GroupCommit<i32, i32> {
+        let log = Arc::clone(log);
+        let key = |number: &i32| u64::from(number.unsigned_abs() % 10);
+        GroupCommit::two_at_a_time(Lifecycle::default(), 2, key, move |items: Vec<i32>| {
+            let log = Arc::clone(&log);
+            async move {
+                log.lock().unwrap().push((items.clone(), true));
+                for _ in 0..20 {
+                    tokio::task::yield_now().await;
+                }
+                log.lock().unwrap().push((items.clone(), false));
+                Ok(items)
+            }
+        })
+    }
+
+    #[tokio::test]
+    async fn two_groups_are_written_at_a_time_and_items_with_the_same_key_in_their_order() {
+        let log = Log::default();
+        let numbers = two_at_a_time(&log);
+        let given: Vec<_> = (0..10).flat_map(|tens| [1, 2, 3].map(|digit| 10 * tens + digit)).collect();
+        let written = join_all(given.iter().map(|number| numbers.write(*number))).await;
+        assert_eq!(written.into_iter().map(Result::unwrap).collect::<Vec<_>>(), given);
+        let (mut open, mut begun, mut most) = (Vec::<Vec<i32>>::new(), Vec::<i32>::new(), 0);
+        for (group, begins) in log.lock().unwrap().iter() {
+            open.retain(|other| other != group);
+            if *begins {
+                let is_free = |number: &i32| open.iter().flatten().all(|other| other % 10 != number % 10);
+                assert!(group.iter().all(is_free), "{group:?} beside {open:?}");
+                open.push(group.clone());
+                begun.extend(group);
+            }
+            most = most.max(open.len());
+        }
+        assert_eq!(most, 2, "groups at a time");
+        for digit in 1..=3 {
+            assert!(begun.iter().filter(|number| *number % 10 == digit).is_sorted(), "{begun:?}");
+        }
     }
 
     #[tokio::test]

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+use crate::gateways::accounts::CallbackGateway;
 use crate::gateways::callbacks::Status;
 use crate::gateways::callbacks::retry::{Failure, next_attempt};
 use crate::kernel::database::column;
@@ -18,13 +19,18 @@ pub(super) struct PendingCallback {
     pub(super) came_at: DateTime<Utc>,
 }
 
-/// Locks the callback with this key if its status is `failed`.
-pub(super) async fn lock_failed(conn: &mut PgConnection, gateway: GatewayId, key: &str) -> Result<Option<PendingCallback>, sqlx::Error> {
+/// Locks the callback of this gateway with this key if its status is `failed`.
+pub(super) async fn lock_failed(
+    conn: &mut PgConnection,
+    from: &CallbackGateway,
+    key: &str,
+) -> Result<Option<PendingCallback>, sqlx::Error> {
     sqlx::query_as!(
         PendingCallback,
         r#"select id, gateway_id as "gateway!: GatewayId", key, body, created_at as came_at from callbacks
-           where gateway_id = $1 and key = $2 and status = 'failed' for no key update"#,
-        gateway.uuid(),
+           where company_id = $1 and gateway_id = $2 and key = $3 and status = 'failed' for no key update"#,
+        from.company.uuid(),
+        from.id.uuid(),
         key,
     )
     .fetch_optional(conn)
@@ -145,31 +151,53 @@ pub(super) struct LookupResult {
     pub(super) customer: Option<CustomerId>,
 }
 
+/// The statement that looks up what callbacks name, in their order; `$more` is the columns of orders and customers.
+macro_rules! looking_up {
+    ($more:literal, $from:literal, $named:expr $(, $column:expr)*) => {
+        sqlx::query_as!(
+            LookupResult,
+            r#"select (select id from callbacks
+                       where company_id = named.company_id and key = named.key
+                       and (case when status <> 'refused' then gateway_id end) = named.gateway_id) is not null as "is_here!",
+                      (select id from payments
+                       where company_id = named.company_id and transaction_id = named.transaction_id
+                       and gateway_id = named.gateway_id) as "payment: PaymentId", "#
+                + $more
+                + r#"
+               from (select unnest($1::uuid[]) as company_id, unnest($2::uuid[]) as gateway_id, unnest($3::text[]) as key,
+                            unnest($4::text[]) as transaction_id, "#
+                + $from
+                + r#"generate_subscripts($1::uuid[], 1) as place) as named
+               order by place"#,
+            &column($named, |named| named.company) as &[CompanyId],
+            &column($named, |named| named.gateway) as &[GatewayId],
+            &column($named, |named| named.key) as &[&str],
+            &column($named, |named| named.transaction) as &[Option<&str>],
+            $($column),*
+        )
+    };
+}
+
 /// Looks up what callbacks name, in the order of `named`. Orders and customers belong to other modules; this one reads them and
-/// never writes them.
+/// never writes them. If none are named, as in most groups of some gateways, the statement is half as large, and starts faster.
 pub(super) async fn look_up(conn: &mut PgConnection, named: &[Lookup<'_>]) -> Result<Vec<LookupResult>, sqlx::Error> {
-    sqlx::query_as!(
-        LookupResult,
-        r#"select (select id from callbacks
-                   where gateway_id = named.gateway_id and key = named.key and status <> 'refused') is not null as "is_here!",
-                  (select id from payments
-                   where gateway_id = named.gateway_id and transaction_id = named.transaction_id) as "payment: PaymentId",
-                  (select id from orders where id = named.order_id and company_id = named.company_id) as "order: OrderId",
-                  coalesce(
-                      (select customers.id from customers join stores on stores.id = customers.store_id
-                       where customers.id = named.customer_id and stores.company_id = named.company_id),
-                      (select customer_id from card_customers where gateway_id = named.gateway_id and provider_id = named.payer limit 1)
-                  ) as "customer: CustomerId"
-           from unnest($1::uuid[], $2::uuid[], $3::text[], $4::text[], $5::uuid[], $6::uuid[], $7::text[]) with ordinality
-                as named (company_id, gateway_id, key, transaction_id, order_id, customer_id, payer, place)
-           order by place"#,
-        &column(named, |named| named.company) as &[CompanyId],
-        &column(named, |named| named.gateway) as &[GatewayId],
-        &column(named, |named| named.key) as &[&str],
-        &column(named, |named| named.transaction) as &[Option<&str>],
+    if named.iter().all(|named| named.order.is_none() && named.customer.is_none() && named.payer.is_none()) {
+        return looking_up!(r#"null::uuid as "order: OrderId", null::uuid as "customer: CustomerId""#, "", named).fetch_all(conn).await;
+    }
+    // `offset 0` makes it certain that an order or customer is found by its id, even with a plan that was made while there were none.
+    looking_up!(
+        r#"(select id from (select id, company_id from orders where id = named.order_id offset 0) as found
+            where company_id = named.company_id) as "order: OrderId",
+           coalesce(
+               (select id from (select id, store_id from customers where id = named.customer_id offset 0) as found
+                where (select company_id from stores where stores.id = found.store_id) = named.company_id),
+               (select customer_id from card_customers where gateway_id = named.gateway_id and provider_id = named.payer limit 1)
+           ) as "customer: CustomerId""#,
+        "unnest($5::uuid[]) as order_id, unnest($6::uuid[]) as customer_id, unnest($7::text[]) as payer, ",
+        named,
         &column(named, |named| named.order) as &[Option<OrderId>],
         &column(named, |named| named.customer) as &[Option<CustomerId>],
-        &column(named, |named| named.payer) as &[Option<&str>],
+        &column(named, |named| named.payer) as &[Option<&str>]
     )
     .fetch_all(conn)
     .await

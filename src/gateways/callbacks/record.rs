@@ -1,6 +1,7 @@
 //! Recording callbacks: those that arrive at the same moment share one statement; each is recorded once, with its consequences.
 
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use axum::body::Bytes;
@@ -19,7 +20,7 @@ use crate::gateways::driver::NotUnderstood;
 use crate::gateways::ledger::{self, NewCallback};
 use crate::gateways::payments::what_follows;
 use crate::kernel::clock::Clock;
-use crate::kernel::database::{column, dedicated_connection};
+use crate::kernel::database::{column, dedicated_connections};
 use crate::kernel::dedicated_connection::DedicatedConnection;
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::CallbackId;
@@ -34,17 +35,23 @@ pub(in crate::gateways) type Recording = GroupCommit<Arc<Arrival>, Recorded>;
 /// A duplicate is [`Acknowledgement::Repeated`], whatever its status.
 type Recorded = Result<Acknowledgement, NotUnderstood>;
 
-/// Creates the group commit for callbacks, with a dedicated connection.
+/// Creates the group commit for callbacks, with a dedicated connection for each of two groups at a time. Callbacks about the same
+/// payment are recorded in the order in which they arrive.
 pub(in crate::gateways) fn recording(pool: &PgPool, clock: &Clock, notifier: &CommitNotifier, lifecycle: &Lifecycle) -> Recording {
-    let (connection, clock, notifier) = (dedicated_connection(pool), clock.clone(), notifier.clone());
-    GroupCommit::new(lifecycle.clone(), MAX_BATCH, move |arrivals| {
-        let (connection, notifier, now) = (connection.clone(), notifier.clone(), clock.now());
-        async move {
-            let recorded = record(&connection, &arrivals, now).await;
-            notifier.committed();
-            recorded
-        }
-    })
+    let (connection, clock, notifier) = (dedicated_connections(pool, 2), clock.clone(), notifier.clone());
+    GroupCommit::two_at_a_time(
+        lifecycle.clone(),
+        MAX_BATCH,
+        |arrival| arrival.turn(),
+        move |arrivals| {
+            let (connection, notifier, now) = (connection.clone(), notifier.clone(), clock.now());
+            async move {
+                let recorded = record(&connection, &arrivals, now).await;
+                notifier.committed();
+                recorded
+            }
+        },
+    )
 }
 
 /// A verified callback with its contents.
@@ -100,6 +107,15 @@ impl Arrival {
     pub(super) fn read(from: Arc<CallbackGateway>, body: Bytes, now: DateTime<Utc>) -> Self {
         let parsed = ParsedCallback::read(&from, &body);
         Self { id: CallbackId::new(now), from, body, parsed, at: now }
+    }
+
+    /// The same number for all callbacks about one payment, and for a callback that is repeated.
+    fn turn(&self) -> u64 {
+        let update = self.parsed.update.as_ref().ok().and_then(Option::as_ref);
+        let about = update.map_or(&self.parsed.key, |update| &update.transaction);
+        let mut hasher = DefaultHasher::new();
+        (self.from.id, about).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Whether there are any facts, or why the callback cannot be processed.

@@ -99,7 +99,7 @@ impl Gateways {
 
     async fn try_repeated(&self, from: &CallbackGateway, key: &str) -> Result<Result<Acknowledgement, NotUnderstood>, sqlx::Error> {
         let mut transaction = self.pool.begin().await?;
-        let Some(pending) = queries::lock_failed(&mut transaction, from.id, key).await? else { return Ok(Ok(Acknowledgement::Repeated)) };
+        let Some(pending) = queries::lock_failed(&mut transaction, from, key).await? else { return Ok(Ok(Acknowledgement::Repeated)) };
         let outcome = apply::reprocess(&mut transaction, from, &pending, self.clock.now()).await?;
         transaction.commit().await?;
         self.notifier.committed();

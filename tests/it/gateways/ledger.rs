@@ -31,6 +31,25 @@ async fn credentials_are_written_and_never_read_back() {
 }
 
 #[tokio::test]
+async fn a_gateway_stays_and_keeps_its_company() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    world.call_back(&gateway, &paid("evt_1")).await.ok(200);
+    let of_its_gateway =
+        "select count(*) from callbacks join gateways on gateways.id = gateway_id and gateways.company_id = callbacks.company_id";
+    assert_eq!(world.count(of_its_gateway).await, 1);
+    for statement in
+        ["delete from gateways", "update gateways set company_id = gen_random_uuid()", "update gateways set id = gen_random_uuid()"]
+    {
+        let error = sqlx::query(statement).execute(&world.pool).await.unwrap_err();
+        assert!(error.to_string().contains("a gateway keeps its id and company"), "{statement}: {error}");
+    }
+    let path = format!("gateways/{}", gateway["id"].as_str().unwrap());
+    world.ledger(Method::DELETE, &path).send().await.ok(200);
+    assert_eq!(world.count(of_its_gateway).await, 1, "it is only marked as deleted");
+}
+
+#[tokio::test]
 async fn a_dump_of_the_database_holds_no_credential_in_the_clear() {
     let world = World::new().await;
     let gateway = world.card().await;
