@@ -10,7 +10,7 @@
 //! | `engine::claim` | takes leases on due deliveries, endpoint by endpoint; reclaims the leases of crashed workers | `waiting` → `in_flight`, `endpoints` |
 //! | `sending::{endpoint, endpoint_cache}` | cache what the deliveries to an endpoint share: decrypted secrets, headers | nothing |
 //! | `sending` | makes one signed POST through a client that `sending::targets` guards | nothing; no transaction is open |
-//! | `engine::record` | logs the result of an attempt and moves the delivery to its next state, as `deliveries::state` decides | `attempts`, `in_flight` → `deliveries` or `waiting`, `endpoints` |
+//! | `engine::record` | logs the result of an attempt and moves the delivery to its next state, as `deliveries::state` decides; claims the next deliveries to an endpoint with a backlog, as `engine::refill` says | `attempts`, `in_flight` → `deliveries` or `waiting`, `waiting` → `in_flight`, `endpoints` |
 //! | `replays` | creates new deliveries from closed ones, on request | `waiting`, `replays`, `replay_keys` |
 //! | `cancellation` | closes waiting deliveries as cancelled, on request or when their subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
 //! | `failing` | notifies operators of failing endpoints; disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`, `operator_letters`; publishes `webhook.*` |
@@ -18,7 +18,8 @@
 //! | `forwarding` | builds the delivery headers for an event that is forwarded outside the hub | nothing |
 //! | `deliveries::log` | shows deliveries and their attempts | nothing |
 //! | `retention` | creates the partitions of the coming days and drops expired ones | partitions |
-//! | `engine::{worker, dispatcher, lanes, permits}` | run all of this while the program runs, in any number of instances | |
+//! | `engine::vacuum` | removes what has left the queue from its tables and indexes | nothing |
+//! | `engine::{worker, dispatcher, lanes, permits, launcher, recorder}` | run all of this while the program runs, in any number of instances | |
 //!
 //! An event is *published*; its envelope is sent to an *endpoint URL*; a *delivery* is one event for one *subscription*; an
 //! *attempt* is one POST.
