@@ -5,7 +5,9 @@ use std::time::Duration;
 use chrono::TimeDelta;
 use futures::future::join_all;
 use portico::companies::Scope;
+use portico::kernel::ids::CompanyId;
 use serde_json::{Value, json};
+use sqlx::postgres::PgQueryResult;
 use wiremock::ResponseTemplate;
 
 use crate::support::card_provider::{CardProvider, header, refusal};
@@ -184,6 +186,19 @@ async fn a_slow_or_unreachable_provider_is_502() {
     failed(ask(&world, KEY, &ada).await);
 }
 
+/// Copies the only gateway into another row, of this company.
+async fn copy_gateway(world: &World, company: CompanyId) -> Result<PgQueryResult, sqlx::Error> {
+    let copy = "insert into gateways (id, company_id, version, created_at, updated_at, name, driver, status, secret_key)
+                select gen_random_uuid(), $1, 1, now(), now(), name, driver, status, secret_key from gateways";
+    sqlx::query(copy).bind(company.uuid()).execute(&world.pool).await
+}
+
+/// Puts a copy of the only gateway in its place, of this company.
+async fn replace_gateway(world: &World, company: CompanyId) {
+    sqlx::query("update gateways set deleted_at = now()").execute(&world.pool).await.unwrap();
+    copy_gateway(world, company).await.unwrap();
+}
+
 #[tokio::test]
 async fn without_an_active_gateway_of_the_company_cards_are_404() {
     let provider = CardProvider::start().await;
@@ -200,7 +215,7 @@ async fn without_an_active_gateway_of_the_company_cards_are_404() {
         ask(&world, KEY, &ada).await.ok(200);
     }
     let (other, _) = world.another_company(&[Scope::Read]).await;
-    sqlx::query("update gateways set company_id = $1").bind(other.uuid()).execute(&world.pool).await.unwrap();
+    replace_gateway(&world, other).await;
     ask(&world, KEY, &ada).await.refused(404, "card_not_configured");
 }
 
@@ -253,14 +268,10 @@ async fn a_secret_key_is_sealed_at_rest_and_a_company_has_one_card_gateway() {
     let provider = CardProvider::start().await;
     let world = provider.world(&[]).await;
     assert_eq!(world.count("select count(*) from gateways where position('sk_test'::bytea in secret_key) > 0").await, 0);
-    let another = sqlx::query(
-        "insert into gateways (id, company_id, version, created_at, updated_at, name, driver, status, secret_key)
-         select gen_random_uuid(), company_id, 1, now(), now(), name, driver, status, secret_key from gateways",
-    );
-    let refused = another.execute(&world.pool).await.unwrap_err();
+    let refused = copy_gateway(&world, world.company).await.unwrap_err();
     assert_eq!(refused.as_database_error().unwrap().constraint(), Some("gateways_active_card"));
     // A key encrypted for one row does not decrypt in another.
-    sqlx::query("update gateways set id = gen_random_uuid()").execute(&world.pool).await.unwrap();
+    replace_gateway(&world, world.company).await;
     let ada = ada(&world).await;
     ask(&world, KEY, &ada).await.refused(500, "internal_error");
 }
