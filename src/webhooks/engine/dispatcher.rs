@@ -3,7 +3,7 @@
 //! Fan-out sends at once what an endpoint can take immediately. All other deliveries wait in lanes, which it claims from
 //! while they are open. Open lanes take turns, so no lane starves another.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -86,7 +86,7 @@ impl Wake {
     }
 
     /// Those of `endpoints` that can be refilled.
-    pub(in crate::webhooks) fn refillable(&self, endpoints: impl Iterator<Item = SubscriptionId>) -> Vec<SubscriptionId> {
+    pub(in crate::webhooks) fn refillable(&self, endpoints: impl Iterator<Item = SubscriptionId>) -> BTreeSet<SubscriptionId> {
         let refillable = lock(&self.refillable);
         endpoints.filter(|endpoint| refillable.contains(endpoint)).collect()
     }
@@ -209,6 +209,7 @@ impl Dispatcher {
         let (fanned_out, claimed) = self.webhooks.fan_out_batch(self.events, permits.len()).await?;
         if fanned_out.queued {
             self.fresh().open();
+            lock(&self.wake.refillable).clear();
         }
         let more = fanned_out.events == i64::from(self.events);
         if more {

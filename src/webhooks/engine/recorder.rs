@@ -75,19 +75,15 @@ impl Recorder {
         for attempt in attempts {
             *ended.entry(attempt.subscription).or_default() += 1;
         }
-        let launcher = self.launcher.upgrade().filter(|_| !self.lifecycle.stopping().is_cancelled());
-        let refill = match &launcher {
-            Some(_) => self.cursors.refill(self.wake.refillable(ended.keys().copied()), Instant::now()),
-            None => Refill::default(),
-        };
-        let Recorded { gone, refilled } = self.record_surely(attempts, &refill).await;
-        let mut claimed = Vec::with_capacity(refilled.len());
-        for (due_at, delivery) in refilled {
-            self.cursors.advance(delivery.subscription, due_at);
+        let launcher = self.launcher.upgrade();
+        let Recorded { gone, claimed, claimed_until } = self.record_surely(attempts, launcher.is_some()).await;
+        for (endpoint, due_at) in claimed_until {
+            self.cursors.advance(endpoint, due_at);
+        }
+        for delivery in &claimed {
             if let Some(left) = ended.get_mut(&delivery.subscription) {
                 *left = left.saturating_sub(1);
             }
-            claimed.push(delivery);
         }
         match launcher {
             Some(launcher) => launcher.send_all(claimed, permits.into_iter().map(Permit::for_first_attempt)),
@@ -103,18 +99,24 @@ impl Recorder {
         }
     }
 
-    /// Records a batch, and if the database goes on to refuse it, each attempt individually.
-    async fn record_surely(&self, attempts: &[Attempt], refill: &Refill) -> Recorded {
+    /// Records a batch, and if the database goes on to refuse it, each attempt individually. Endpoints are refilled by the first try
+    /// alone: what waits may be another after an outage.
+    async fn record_surely(&mut self, attempts: &[Attempt], mut refills: bool) -> Recorded {
         let mut refused = 0;
         loop {
+            let refill = || match refills && !self.lifecycle.stopping().is_cancelled() {
+                true => self.cursors.refill(self.wake.refillable(attempts.iter().map(|attempt| attempt.subscription)), Instant::now()),
+                false => Refill::default(),
+            };
             let error = match self.webhooks.record_batch(attempts, refill).await {
                 Ok(recorded) => return recorded,
                 Err(error) => error,
             };
+            refills = false;
             tracing::warn!(error = chain(&error), "attempts could not be recorded");
             refused += u32::from(!is_unavailable(&error));
             if refused == MAX_RECORDING_ATTEMPTS || self.lifecycle.stopping().is_cancelled() {
-                return Recorded { gone: self.record_one_by_one(attempts).await, refilled: Vec::new() };
+                return Recorded { gone: self.record_one_by_one(attempts).await, ..Recorded::default() };
             }
             sleep(RETRY_DELAY).await;
         }
@@ -125,7 +127,7 @@ impl Recorder {
     async fn record_one_by_one(&self, attempts: &[Attempt]) -> Vec<Gone> {
         let mut gone = Vec::new();
         for attempt in attempts {
-            match self.webhooks.record_batch(std::slice::from_ref(attempt), &Refill::default()).await {
+            match self.webhooks.record_batch(std::slice::from_ref(attempt), Refill::default).await {
                 Ok(recorded) => gone.extend(recorded.gone),
                 Err(error) => {
                     tracing::error!(delivery = %attempt.delivery, error = chain(&error), "an attempt could not be recorded; it is repeated");

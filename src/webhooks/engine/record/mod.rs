@@ -22,14 +22,19 @@ impl Webhooks {
     /// Logs `attempts`, moves their deliveries to the next state, and disables the subscriptions whose endpoints responded with
     /// 410.
     pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
-        let recorded = self.record_batch(attempts, &Refill::default()).await?;
+        let recorded = self.record_batch(attempts, Refill::default).await?;
         self.disable_gone(recorded.gone).await;
         Ok(())
     }
 
     /// Logs `attempts` and moves their deliveries to the next state. An attempt whose lease was lost changes nothing. Disabling the
-    /// endpoints that responded with 410 is left to the caller, so that recording waits for nothing else.
-    pub(in crate::webhooks) async fn record_batch(&self, attempts: &[Attempt], refill: &Refill) -> Result<Recorded, sqlx::Error> {
+    /// endpoints that responded with 410 is left to the caller, so that recording waits for nothing else. `refill` is called just
+    /// before the statement.
+    pub(in crate::webhooks) async fn record_batch(
+        &self,
+        attempts: &[Attempt],
+        refill: impl FnOnce() -> Refill,
+    ) -> Result<Recorded, sqlx::Error> {
         let now = self.clock.now();
         let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
         columns.subscriptions = attempts.iter().map(|attempt| attempt.subscription.uuid()).collect::<BTreeSet<_>>().into_iter().collect();
@@ -47,23 +52,25 @@ impl Webhooks {
             in_flight: self.settings.endpoint_concurrency(),
         };
         let mut conn = self.delivery_connection.acquire().await?;
-        let (recorded, taken) = queries::record_attempts(&mut conn, &columns, refill, limits, now).await?;
-        let (due_at, taken): (Vec<_>, Vec<_>) = taken.into_iter().unzip();
-        let claimed = self.complete(&mut conn, taken).await?;
+        let (recorded, taken) = queries::record_attempts(&mut conn, &columns, &refill(), limits, now).await?;
+        let claimed_until = taken.iter().map(|(due_at, taken)| (taken.subscription, *due_at)).collect();
+        let claimed = self.complete(&mut conn, taken.into_iter().map(|(_, taken)| taken).collect()).await?;
         conn.release();
         if recorded < attempts.len() as u64 {
             tracing::warn!(lost = attempts.len() as u64 - recorded, "leases expired before their attempts ended");
         }
-        Ok(Recorded { gone: gone.into_values().collect(), refilled: due_at.into_iter().zip(claimed).collect() })
+        Ok(Recorded { gone: gone.into_values().collect(), claimed, claimed_until })
     }
 }
 
 /// What recording a batch led to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::webhooks) struct Recorded {
     pub(in crate::webhooks) gone: Vec<Gone>,
-    /// The deliveries that were claimed in place of those that ended, and since when each was due.
-    pub(in crate::webhooks) refilled: Vec<(DateTime<Utc>, Claimed)>,
+    /// The deliveries that were claimed in place of those that ended.
+    pub(in crate::webhooks) claimed: Vec<Claimed>,
+    /// Their endpoints, and when they were due.
+    pub(in crate::webhooks) claimed_until: Vec<(SubscriptionId, DateTime<Utc>)>,
 }
 
 /// An endpoint that responded with 410 to an attempt that was not a replay.
