@@ -14,7 +14,7 @@ use tokio::sync::{Mutex, MutexGuard};
 
 use crate::kernel::database::PING_AFTER_IDLE;
 
-/// As many dedicated connections as the pool has, usually one, whose users take turns. Clones share them.
+/// As many dedicated connections as the pool has: one, whose users take turns, or one for each of a few users. Clones share them.
 #[derive(Clone)]
 pub struct DedicatedConnection(Arc<Inner>);
 

@@ -113,9 +113,9 @@ use sending::Sender;
 use sending::endpoint_cache::EndpointCache;
 use sending::targets::Targets;
 
-/// Connections of the worker besides the dedicated one: for housekeeping, replays, cancelling, failing endpoints, mails to operators,
-/// and LISTEN.
-const WORKER_CONNECTIONS: u32 = 6;
+/// Connections of the worker besides the dedicated one: for housekeeping, vacuuming, replays, cancelling, failing endpoints, mails to
+/// operators, and LISTEN.
+const WORKER_CONNECTIONS: u32 = 7;
 
 /// The hub: the state of its routes and its worker.
 #[derive(Clone, Debug)]

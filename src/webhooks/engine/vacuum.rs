@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use chrono::TimeDelta;
 use sqlx::{AssertSqlSafe, Executor, PgConnection};
 
 use crate::kernel::lifecycle::Lifecycle;
@@ -13,6 +14,8 @@ use crate::webhooks::Webhooks;
 
 /// How often the worker looks for tables to vacuum.
 const VACUUM_INTERVAL: Duration = Duration::from_secs(5);
+/// Rows that a transaction may still see are not removed. While one has been open for longer than this, the tables wait for autovacuum.
+const LONG_TRANSACTION: TimeDelta = TimeDelta::seconds(5);
 /// A table is vacuumed when at least this many of its rows are dead, and a fifth as many as are alive.
 const MIN_DEAD_ROWS: i64 = 20_000;
 
@@ -32,14 +35,20 @@ async fn tables_to_vacuum(conn: &mut PgConnection) -> Result<Vec<String>, sqlx::
     sqlx::query_scalar!(
         r#"select relname::text as "name!" from pg_stat_user_tables
            where relid in ('outbox'::regclass, 'waiting'::regclass, 'in_flight'::regclass) and n_dead_tup >= greatest($1, n_live_tup / 5)
+           and not exists (
+               select from pg_stat_activity
+               where backend_type = 'client backend' and backend_xmin is not null and xact_start < now() - $2::interval
+           )
            order by relname"#,
         MIN_DEAD_ROWS,
+        LONG_TRANSACTION as TimeDelta,
     )
     .fetch_all(conn)
     .await
 }
 
-/// Vacuums the queue whenever many rows have left it.
+/// Vacuums the queue whenever many rows have left it; shutdown does not wait for it.
 pub(super) async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
-    lifecycle.every(VACUUM_INTERVAL, "vacuuming the queue failed", || webhooks.vacuum_queue()).await;
+    let vacuum = async || lifecycle.stopping().run_until_cancelled(webhooks.vacuum_queue()).await.unwrap_or(Ok(()));
+    lifecycle.every(VACUUM_INTERVAL, "vacuuming the queue failed", vacuum).await;
 }
