@@ -10,6 +10,25 @@
 //! outside the lanes. Triggers of `waiting` and `in_flight` put the next one into a lane, whatever ends the one before. They run at
 //! the end of the statement, where they see what other transactions did before this one had the lock.
 
+/// Declares the row of a statement that takes deliveries into flight: its own columns, and those of a delivery unless none was taken,
+/// from which `claimed_row` builds.
+macro_rules! claiming_row {
+    ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
+        #[derive(Debug)]
+        struct Row {
+            $($(#[$doc])* $name: $type,)*
+            delivery: Option<crate::kernel::ids::DeliveryId>,
+            company: Option<crate::kernel::ids::CompanyId>,
+            subscription: Option<crate::kernel::ids::SubscriptionId>,
+            event: Option<crate::kernel::ids::EventId>,
+            event_name: Option<String>,
+            sequence: Option<i64>,
+            version: Option<i64>,
+            body: Option<Vec<u8>>,
+        }
+    };
+}
+
 /// Builds a [`ClaimedRow`](crate::webhooks::engine::claim::ClaimedRow) from a row; `None` if the row has no delivery, as the single
 /// row of a statement that claimed none.
 macro_rules! claimed_row {

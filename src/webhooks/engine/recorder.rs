@@ -104,9 +104,12 @@ impl Recorder {
     async fn record_surely(&mut self, attempts: &[Attempt], mut refills: bool) -> Recorded {
         let mut refused = 0;
         loop {
-            let refill = || match refills && !self.lifecycle.stopping().is_cancelled() {
-                true => self.cursors.refill(self.wake.refillable(attempts.iter().map(|attempt| attempt.subscription)), Instant::now()),
-                false => Refill::default(),
+            let refill = || {
+                if !refills || self.lifecycle.stopping().is_cancelled() {
+                    return Refill::default();
+                }
+                let endpoints = self.wake.refillable(attempts.iter().map(|attempt| attempt.subscription));
+                self.cursors.refill(endpoints, Instant::now())
             };
             let error = match self.webhooks.record_batch(attempts, refill).await {
                 Ok(recorded) => return recorded,

@@ -19,9 +19,7 @@ pub(in crate::webhooks) struct Limits {
     pub(in crate::webhooks) cool_down: TimeDelta,
 }
 
-/// A row of a claim: the summary, and a delivery unless none was taken.
-#[derive(Debug)]
-struct Row {
+claiming_row! {
     last: Option<SubscriptionId>,
     more: bool,
     /// Set in one of the rows.
@@ -29,18 +27,10 @@ struct Row {
     unseen: bool,
     missed: bool,
     resumes_at: Option<DateTime<Utc>>,
-    delivery: Option<DeliveryId>,
-    company: Option<CompanyId>,
-    subscription: Option<SubscriptionId>,
-    event: Option<EventId>,
-    event_name: Option<String>,
-    sequence: Option<i64>,
     number: Option<i16>,
     failures: Option<i16>,
     in_order: Option<bool>,
     is_replay: Option<bool>,
-    version: Option<i64>,
-    body: Option<Vec<u8>>,
 }
 
 /// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the

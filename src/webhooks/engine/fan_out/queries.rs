@@ -10,19 +10,10 @@ use crate::webhooks::engine::fan_out::FannedOut;
 /// The key of the advisory lock that fan-out holds.
 const FAN_OUT_LOCK: i64 = 0x0070_6f72_7469_636e;
 
-/// A row of a fan-out: the summary, and a delivery unless none was taken into flight.
-struct Row {
+claiming_row! {
     events: i64,
     deliveries: i64,
     queued: bool,
-    delivery: Option<DeliveryId>,
-    company: Option<CompanyId>,
-    subscription: Option<SubscriptionId>,
-    event: Option<EventId>,
-    event_name: Option<String>,
-    sequence: Option<i64>,
-    version: Option<i64>,
-    body: Option<Vec<u8>>,
 }
 
 /// Turns up to `events` events of the outbox into deliveries, oldest first. Only one instance fans out at a time, so a later event

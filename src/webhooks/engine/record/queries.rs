@@ -19,22 +19,13 @@ pub(in crate::webhooks) struct Limits {
     pub(in crate::webhooks) in_flight: i32,
 }
 
-/// A row of a recording: the number of attempts, and a claimed delivery unless none was claimed.
-#[derive(Debug)]
-struct Row {
+claiming_row! {
+    /// The number of attempts.
     recorded: i64,
     due_at: Option<DateTime<Utc>>,
-    delivery: Option<DeliveryId>,
-    company: Option<CompanyId>,
-    subscription: Option<SubscriptionId>,
-    event: Option<EventId>,
-    event_name: Option<String>,
-    sequence: Option<i64>,
     number: Option<i16>,
     failures: Option<i16>,
     in_order: Option<bool>,
-    version: Option<i64>,
-    body: Option<Vec<u8>>,
 }
 
 /// Logs attempts and moves their deliveries to the next state where the lease still holds; returns how many. A delivery that was
