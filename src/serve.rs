@@ -21,6 +21,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::error_chain::chain;
 use crate::kernel::http_server;
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::password_hashing::PasswordHashing;
 use crate::providers::mailbox::Mailbox;
 use crate::webhooks::Resolver;
 
@@ -104,6 +105,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
         clock: Clock::System,
         application_key,
         resolver: Resolver::system(),
+        hashing: PasswordHashing::start(),
         lifecycle: lifecycle.clone(),
         mailbox: development.then(Mailbox::default),
     };

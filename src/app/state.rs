@@ -92,6 +92,8 @@ pub struct Dependencies {
     pub application_key: ApplicationKey,
     /// The resolver of endpoint host names.
     pub resolver: Resolver,
+    /// The threads that hash passwords.
+    pub hashing: PasswordHashing,
     /// The shutdown token and the tasks to wait for.
     pub lifecycle: Lifecycle,
     /// Stores texts and mails in development; `None` in production.
@@ -141,7 +143,7 @@ impl AppState {
 
     /// Builds the state of every module.
     pub fn new(config: &Config, dependencies: Dependencies) -> Result<Self, StateError> {
-        let Dependencies { pool, clock, application_key, resolver, lifecycle, mailbox } = dependencies;
+        let Dependencies { pool, clock, application_key, resolver, hashing, lifecycle, mailbox } = dependencies;
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let declared = Declared::new(pool.clone(), clock.clone(), extensions::declarations(&config.extensions)?);
         let catalogue = Catalogue::built_in().with(declared.event_types())?;
@@ -165,7 +167,7 @@ impl AppState {
             application_key,
             identity_providers: IdentityProviders::new(&config.providers, &clock, &lifecycle)?,
             lifecycle: lifecycle.clone(),
-            hashing: PasswordHashing::start(),
+            hashing,
             sms: Sms::new(&config.sms, mailbox.clone())?,
             mail,
             messages: Messages::load(&config.messages)?,

@@ -73,7 +73,7 @@ pub async fn create_operator(
     role: Role,
     now: DateTime<Utc>,
 ) -> Result<OperatorId, CreateOperatorError> {
-    let hash = hashing.hash(password.into_secret()).await?;
+    let hash = hashing.reserve()?.hash(password.into_secret()).await;
     let id = OperatorId::new(now);
     match queries::insert_operator(conn, id, company, &email.key(), hash.expose(), role, now).await {
         Ok(()) => Ok(id),

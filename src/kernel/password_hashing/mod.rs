@@ -1,20 +1,20 @@
 //! Argon2id on dedicated threads: one hash per core at a time, reused memory, a bounded queue.
 //!
-//! Each thread keeps the 19 MiB that one hash needs, so a flood of sign-ins allocates no memory. A request that finds the queue
-//! full is rejected immediately ([`HashingBusy`]). The threads run with a low priority, so other requests do not wait for a hash.
+//! Each thread keeps the 19 MiB that one hash needs, so a flood of sign-ins allocates no memory. A request reserves a place before
+//! anything else: if the queue is full, it is rejected immediately ([`HashingBusy`]), before a guess is counted. The threads run with a low priority, so other requests do not wait for a hash.
 //! If the other requests use most of the processor time, the queue fills and sign-ins are rejected before other routes become slow.
 
 mod os;
 
 use std::num::{NonZeroU32, NonZeroUsize};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use secrecy::{ExposeSecret, SecretString};
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::kernel::crypto::{SecretDigest, random_bytes};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -70,7 +70,9 @@ type Job = Box<dyn FnOnce(&mut Vec<Block>) + Send>;
 /// Hashes and compares passwords. Clones share the threads, which end when the last clone is dropped.
 #[derive(Clone, Debug)]
 pub struct PasswordHashing {
-    jobs: SyncSender<Job>,
+    jobs: Sender<Job>,
+    /// One for each thread and each place in the queue.
+    places: Arc<Semaphore>,
     threads: NonZeroU32,
 }
 
@@ -78,7 +80,7 @@ impl PasswordHashing {
     /// Starts one thread per core.
     pub fn start() -> Self {
         let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let (jobs, waiting) = sync_channel::<Job>(QUEUE);
+        let (jobs, waiting) = channel::<Job>();
         let waiting = Arc::new(Mutex::new(waiting));
         for number in 0..threads.get() {
             let waiting = Arc::clone(&waiting);
@@ -87,7 +89,7 @@ impl PasswordHashing {
                 .spawn(move || work(&waiting))
                 .expect("the system can start a thread per core");
         }
-        Self { jobs, threads: threads.try_into().unwrap_or(NonZeroU32::MAX) }
+        Self { jobs, places: Arc::new(Semaphore::new(threads.get() + QUEUE)), threads: threads.try_into().unwrap_or(NonZeroU32::MAX) }
     }
 
     /// The number of passwords that are hashed at once.
@@ -95,8 +97,23 @@ impl PasswordHashing {
         self.threads.get()
     }
 
+    /// Reserves a place for one password, which is then hashed or compared without another rejection.
+    pub fn reserve(&self) -> Result<HashingPlace, HashingBusy> {
+        let permit = Arc::clone(&self.places).try_acquire_owned().map_err(|_| HashingBusy)?;
+        Ok(HashingPlace { jobs: self.jobs.clone(), permit: Arc::new(permit) })
+    }
+}
+
+/// A place in the queue, free again when this is dropped and its last hash has ended.
+#[derive(Debug)]
+pub struct HashingPlace {
+    jobs: Sender<Job>,
+    permit: Arc<OwnedSemaphorePermit>,
+}
+
+impl HashingPlace {
     /// Returns the hash to store for `password`.
-    pub async fn hash(&self, password: SecretString) -> Result<HashedPassword, HashingBusy> {
+    pub async fn hash(&self, password: SecretString) -> HashedPassword {
         self.run(move |memory| {
             let salt = random_bytes::<16>();
             let params = today();
@@ -115,20 +132,22 @@ impl PasswordHashing {
 
     /// Compares `password` with the stored hash. Without a stored hash it does the same amount of work and returns
     /// [`Comparison::Wrong`], so that the response time does not reveal whether an account exists.
-    pub async fn compare(&self, password: SecretString, stored: Option<HashedPassword>) -> Result<Comparison, HashingBusy> {
+    pub async fn compare(&self, password: SecretString, stored: Option<HashedPassword>) -> Comparison {
         self.run(move |memory| compare(password.expose_secret().as_bytes(), stored.as_ref().map(HashedPassword::expose), memory)).await
     }
 
-    async fn run<T: Send + 'static>(&self, job: impl FnOnce(&mut Vec<Block>) -> T + Send + 'static) -> Result<T, HashingBusy> {
+    async fn run<T: Send + 'static>(&self, job: impl FnOnce(&mut Vec<Block>) -> T + Send + 'static) -> T {
         let (answer, result) = oneshot::channel();
+        let permit = Arc::clone(&self.permit);
         let job: Job = Box::new(move |memory| {
             // If the client has disconnected, nothing waits for the result and the work is skipped.
             if !answer.is_closed() {
                 let _ = answer.send(job(memory));
             }
+            drop(permit);
         });
-        self.jobs.try_send(job).map_err(|_| HashingBusy)?;
-        result.await.map_err(|_| HashingBusy)
+        self.jobs.send(job).expect("the threads run as long as there is a sender");
+        result.await.expect("a hash does not panic")
     }
 }
 
@@ -176,20 +195,24 @@ fn compare(password: &[u8], stored: Option<&str>, memory: &mut Vec<Block>) -> Co
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::{Duration, Instant};
+
+    use futures::FutureExt;
+    use futures::future::join_all;
 
     use super::*;
 
     #[tokio::test]
     async fn a_password_differs_from_another_and_from_none() {
-        let hashing = PasswordHashing::start();
-        let hash = hashing.hash("correct horse".into()).await.unwrap();
+        let place = PasswordHashing::start().reserve().unwrap();
+        let hash = place.hash("correct horse".into()).await;
         assert!(hash.expose().starts_with("$argon2id$v=19$m=19456,t=2,p=1$"));
         assert_eq!(format!("{hash:?}"), "HashedPassword(…)");
-        assert_eq!(hashing.compare("correct horse".into(), Some(hash.clone())).await.unwrap(), Comparison::Right);
-        assert_eq!(hashing.compare("battery staple".into(), Some(hash)).await.unwrap(), Comparison::Wrong);
-        assert_eq!(hashing.compare("correct horse".into(), None).await.unwrap(), Comparison::Wrong);
+        assert_eq!(place.compare("correct horse".into(), Some(hash.clone())).await, Comparison::Right);
+        assert_eq!(place.compare("battery staple".into(), Some(hash)).await, Comparison::Wrong);
+        assert_eq!(place.compare("correct horse".into(), None).await, Comparison::Wrong);
     }
 
     #[tokio::test]
@@ -197,7 +220,7 @@ mod tests {
         use argon2::password_hash::PasswordHasher;
         let older = Argon2::new(Algorithm::Argon2id, Version::V0x13, Params::new(8_192, 1, 1, None).unwrap());
         let hash = HashedPassword(older.hash_password(b"correct horse").unwrap().to_string());
-        let compared = PasswordHashing::start().compare("correct horse".into(), Some(hash)).await.unwrap();
+        let compared = PasswordHashing::start().reserve().unwrap().compare("correct horse".into(), Some(hash)).await;
         assert_eq!(compared, Comparison::RightButOutdated);
     }
 
@@ -211,7 +234,7 @@ mod tests {
             thread::spawn(move || while !hashed.load(Ordering::Relaxed) && Instant::now() < give_up {})
         });
         let others: Vec<_> = others.collect();
-        hashing.hash("correct horse".into()).await.unwrap();
+        hashing.reserve().unwrap().hash("correct horse".into()).await;
         let ended_beside_them = others.iter().all(|other| !other.is_finished());
         hashed.store(true, Ordering::Relaxed);
         others.into_iter().for_each(|other| other.join().unwrap());
@@ -221,11 +244,22 @@ mod tests {
     #[tokio::test]
     async fn a_flood_is_refused_at_once_beyond_the_queue() {
         let hashing = PasswordHashing::start();
-        let flood = futures::future::join_all((0..400).map(|_| hashing.compare("correct horse".into(), None))).await;
-        let compared = flood.iter().filter(|result| result.is_ok()).count();
-        // The threads may have finished a few hashes while the flood was queued.
-        let at_work = thread::available_parallelism().map_or(1, usize::from);
-        assert!((QUEUE..=QUEUE + 4 * at_work).contains(&compared), "{compared}");
-        assert!(hashing.compare("correct horse".into(), None).await.is_ok(), "when it is over, there is room again");
+        let places: Vec<_> = iter::from_fn(|| hashing.reserve().ok()).collect();
+        assert_eq!(places.len(), thread::available_parallelism().map_or(1, usize::from) + QUEUE);
+        join_all(places.iter().map(|place| place.compare("correct horse".into(), None))).await;
+        assert!(hashing.reserve().is_err(), "a place is kept for another comparison");
+        drop(places);
+        hashing.reserve().expect("when it is over, there is room again");
+    }
+
+    #[tokio::test]
+    async fn an_abandoned_hash_gives_its_place_back() {
+        let hashing = PasswordHashing::start();
+        let places: Vec<_> = iter::from_fn(|| hashing.reserve().ok()).collect();
+        let all = u32::try_from(places.len()).unwrap();
+        for place in places {
+            assert_eq!(place.compare("correct horse".into(), None).now_or_never(), None);
+        }
+        let _all = hashing.places.acquire_many(all).await.unwrap();
     }
 }

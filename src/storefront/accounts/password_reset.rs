@@ -65,14 +65,10 @@ async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, requ
     let password = passwords::parse(&request.password).map_err(|error| FieldErrors::one("password", error.to_string()))?;
     let identity = attempt.identity.as_ref().ok_or(ProblemCode::CodeInvalid)?;
     let target = Target::Identities(vec![identity.key()]);
+    // Before the code is checked: a full queue must not cost a guess.
+    let place = storefront.hashing.reserve()?;
     let verified_code = codes::check(storefront, attempt.store.id, Purpose::SignIn, target, &request.code).await?;
-    let hash = match storefront.hashing.hash(password).await {
-        Ok(hash) => hash,
-        Err(busy) => {
-            verified_code.uncount_guess(&mut *storefront.pool.acquire().await?).await?;
-            return Err(busy.into());
-        }
-    };
+    let hash = place.hash(password).await;
 
     let now = storefront.clock.now();
     let mut tx = storefront.pool.begin().await?;

@@ -196,16 +196,12 @@ async fn register(
 async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, request: &RegistrationRequest) -> Result<SignedIn, Problem> {
     let registration = request.parse()?;
     let store = attempt.store;
+    // Before the code is checked: a full queue must not cost a guess.
+    let place = registration.password.as_ref().map(|_| storefront.hashing.reserve()).transpose()?;
     let target = Target::Identities(registration.candidates);
     let verified_code = codes::check(storefront, store.id, Purpose::CreateAccount, target, &request.code).await?;
-    let password_hash = match registration.password {
-        Some(password) => match storefront.hashing.hash(password).await {
-            Ok(hash) => Some(hash),
-            Err(busy) => {
-                verified_code.uncount_guess(&mut *storefront.pool.acquire().await?).await?;
-                return Err(busy.into());
-            }
-        },
+    let password_hash = match place.zip(registration.password) {
+        Some((place, password)) => Some(place.hash(password).await),
         None => None,
     };
 

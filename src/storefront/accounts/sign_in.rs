@@ -10,9 +10,8 @@ use serde_json::{Map, Value, json};
 use crate::contact::{EmailAddress, Identity};
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::json::JsonBody;
-use crate::kernel::password_hashing::Comparison;
+use crate::kernel::password_hashing::{Comparison, HashingPlace};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::kernel::rate_limit;
 use crate::storefront::access::CallingStore;
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt, audited};
 use crate::storefront::codes::{self, IssueRequest, Purpose, SubmittedCode, Target};
@@ -216,6 +215,8 @@ async fn sign_in_by_password(
     let (store, identity) = (attempt.store.id, attempt.identity.as_ref());
     // Text that is no valid identity costs the same work and is limited too, under the text itself.
     let bucket = passwords::bucket(store, &identity.map_or_else(|| request.identity.clone(), Identity::key));
+    // Before the guess is counted: a full queue must not cost one.
+    let place = storefront.hashing.reserve()?;
     let now = storefront.clock.now();
     // The guess is counted before it is compared, so parallel guesses cannot get past the limit. A right password clears the count.
     let (status, mut customer) =
@@ -225,20 +226,13 @@ async fn sign_in_by_password(
     }
     for _ in 0..MAX_COMPARISONS {
         let stored = customer.as_ref().and_then(|customer| customer.password_hash.clone());
-        let compared = match storefront.hashing.compare(request.password.clone(), stored).await {
-            Ok(compared) => compared,
-            Err(busy) => {
-                // No password was compared, so the guess does not count.
-                rate_limit::refund(&mut *storefront.password_pool.acquire().await?, &bucket, now).await?;
-                return Err(busy.into());
-            }
-        };
+        let compared = place.compare(request.password.clone(), stored).await;
         let mut right = match (customer, compared) {
             (Some(customer), Comparison::Right | Comparison::RightButOutdated) => customer,
             _ => return Err(ProblemCode::CredentialsInvalid.into()),
         };
         if compared == Comparison::RightButOutdated {
-            hash_anew(storefront, &request.password, &mut right).await?;
+            hash_anew(storefront, &place, &request.password, &mut right).await?;
         }
         let id = right.id;
         let mut conn = storefront.password_pool.acquire().await?;
@@ -251,9 +245,14 @@ async fn sign_in_by_password(
 }
 
 /// Replaces the hash of a right password with one that has the current parameters.
-async fn hash_anew(storefront: &Storefront, password: &SecretString, customer: &mut Customer) -> Result<(), sqlx::Error> {
-    // If the hasher has no capacity now, a later sign-in upgrades the hash.
-    let (Some(older), Ok(newer)) = (&customer.password_hash, storefront.hashing.hash(password.clone()).await) else { return Ok(()) };
+async fn hash_anew(
+    storefront: &Storefront,
+    place: &HashingPlace,
+    password: &SecretString,
+    customer: &mut Customer,
+) -> Result<(), sqlx::Error> {
+    let Some(older) = &customer.password_hash else { return Ok(()) };
+    let newer = place.hash(password.clone()).await;
     if customers::set_password_hash(&mut *storefront.pool.acquire().await?, customer.id, older, &newer).await? {
         customer.password_hash = Some(newer);
     }

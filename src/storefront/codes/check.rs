@@ -108,12 +108,6 @@ impl VerifiedCode {
         &self.identity
     }
 
-    /// Takes the guess back: the code was right, but the flow cannot proceed now.
-    pub(in crate::storefront) async fn uncount_guess(self, conn: &mut PgConnection) -> Result<(), CheckError> {
-        queries::take_guess_back(conn, self.id).await?;
-        self.reset_lockout(conn).await
-    }
-
     /// [Consumes](Self::consume) the code for the account that it was issued for and returns that account, locked. For flows
     /// without a session. Fails if the account no longer lists the identity that the code was requested for or the one that it
     /// was sent to: the customer may have changed either of them after the code was sent.

@@ -229,12 +229,6 @@ pub(super) async fn take_wrong_back(conn: &mut PgConnection, store: StoreId, ide
     Ok(())
 }
 
-/// Takes back a right guess if the flow could not proceed.
-pub(super) async fn take_guess_back(conn: &mut PgConnection, id: Uuid) -> Result<(), sqlx::Error> {
-    sqlx::query!("update verification_codes set guesses = guesses - 1 where id = $1 and used_at is null", id).execute(conn).await?;
-    Ok(())
-}
-
 /// Deletes codes that expired before `before` and tallies without a wrong guess since then.
 pub(in crate::storefront) async fn sweep_codes(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where expires_at < $1", before).execute(&mut *conn).await?;

@@ -12,6 +12,7 @@ use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database;
 use portico::kernel::ids::{CompanyId, StoreId};
 use portico::kernel::lifecycle::Lifecycle;
+use portico::kernel::password_hashing::PasswordHashing;
 use portico::kernel::{http_server, open_files};
 use portico::providers::mailbox::{CapturedMessage, Mailbox};
 use portico::storefront;
@@ -46,6 +47,8 @@ pub struct World {
     pub api_key: String,
     /// The name resolution of endpoints.
     pub resolver: Resolver,
+    /// The threads that hash passwords.
+    pub hashing: PasswordHashing,
     /// The background tasks of the service.
     pub lifecycle: Lifecycle,
     mailbox: Mailbox,
@@ -137,11 +140,13 @@ impl World {
         let config = Config::with(&[&usual, changes].concat()).unwrap();
         let pool = database::pool(&database.parse().unwrap(), &config.database);
         let mailbox = Mailbox::default();
+        let hashing = PasswordHashing::start();
         let dependencies = Dependencies {
             pool: pool.clone(),
             clock: clock.clone(),
             application_key: application_key.clone(),
             resolver: resolver.clone(),
+            hashing: hashing.clone(),
             lifecycle: Lifecycle::default(),
             mailbox: (config.environment() == Environment::Development).then(|| mailbox.clone()),
         };
@@ -167,6 +172,7 @@ impl World {
             store_key,
             api_key,
             resolver,
+            hashing,
             lifecycle,
             mailbox,
             address,
