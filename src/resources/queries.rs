@@ -81,6 +81,16 @@ pub(super) async fn lock<R: Resource>(
     sql.build_query_as().fetch_all(conn).await
 }
 
+/// The same for one record. Its own statement, because PostgreSQL would plan one with an array of ids again each time.
+pub(super) async fn lock_one<R: Resource>(
+    conn: &mut PgConnection,
+    descriptor: &ResourceDescriptor,
+    company: CompanyId,
+    id: R::Id,
+) -> Result<Option<Record<R>>, sqlx::Error> {
+    select_one::<R>(descriptor, company, id).push(" for no key update").build_query_as().fetch_optional(conn).await
+}
+
 pub(super) async fn insert<R: Resource>(
     conn: &mut PgConnection,
     company: CompanyId,

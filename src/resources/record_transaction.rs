@@ -83,7 +83,7 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     /// Returns the record, locked against other changes until this transaction ends, or the error `record_not_found`.
     pub async fn lock<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Record<R>, Problem> {
-        let record = self.lock_all(&[id]).await?.pop();
+        let record = queries::lock_one(&mut self.transaction, &R::descriptor(&self.state), self.company, id).await?;
         record.ok_or_else(|| ProblemCode::RecordNotFound.into())
     }
 
