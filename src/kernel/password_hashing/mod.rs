@@ -1,8 +1,9 @@
 //! Argon2id on dedicated threads: one hash per core at a time, reused memory, a bounded queue.
 //!
-//! Each thread keeps the 19 MiB that one hash needs, so a flood of sign-ins allocates no memory. A request reserves a place before
-//! anything else: if the queue is full, it is rejected immediately ([`HashingBusy`]), before a guess is counted. The threads run with a low priority, so other requests do not wait for a hash.
-//! If the other requests use most of the processor time, the queue fills and sign-ins are rejected before other routes become slow.
+//! Each thread keeps the 19 MiB that one hash needs, so a flood of sign-ins allocates no memory. A request first reserves a place: if
+//! the queue is full, it is rejected immediately ([`HashingBusy`]), before a guess is counted. The threads run with a low priority, so
+//! other requests do not wait for a hash. If the other requests use most of the processor time, the queue fills and sign-ins are
+//! rejected before other routes become slow.
 
 mod os;
 
@@ -79,7 +80,11 @@ pub struct PasswordHashing {
 impl PasswordHashing {
     /// Starts one thread per core.
     pub fn start() -> Self {
-        let threads = thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self::with_threads(thread::available_parallelism().unwrap_or(NonZeroUsize::MIN))
+    }
+
+    /// Starts this many threads.
+    pub fn with_threads(threads: NonZeroUsize) -> Self {
         let (jobs, waiting) = channel::<Job>();
         let waiting = Arc::new(Mutex::new(waiting));
         for number in 0..threads.get() {
@@ -87,7 +92,7 @@ impl PasswordHashing {
             thread::Builder::new()
                 .name(format!("password-hashing-{number}"))
                 .spawn(move || work(&waiting))
-                .expect("the system can start a thread per core");
+                .expect("the system can start threads");
         }
         Self { jobs, places: Arc::new(Semaphore::new(threads.get() + QUEUE)), threads: threads.try_into().unwrap_or(NonZeroU32::MAX) }
     }
@@ -229,7 +234,7 @@ mod tests {
         let hashing = PasswordHashing::start();
         let hashed = Arc::new(AtomicBool::new(false));
         let give_up = Instant::now() + Duration::from_secs(30);
-        let others = (0..4 * thread::available_parallelism().map_or(1, usize::from)).map(|_| {
+        let others = (0..thread::available_parallelism().map_or(1, usize::from)).map(|_| {
             let hashed = Arc::clone(&hashed);
             thread::spawn(move || while !hashed.load(Ordering::Relaxed) && Instant::now() < give_up {})
         });

@@ -6,6 +6,7 @@ use reqwest::Method;
 use crate::support::World;
 use crate::support::customers::{EMAIL, token};
 use crate::support::own_postgres::OwnPostgres;
+use crate::support::waiting::until;
 
 #[tokio::test]
 async fn requests_are_answered_503_until_the_database_is_back() {
@@ -25,7 +26,7 @@ async fn requests_are_answered_503_until_the_database_is_back() {
     world.request(Method::GET, "/readyz").send().await.refused(503, "database_unavailable");
 
     database.come_back().await;
-    me().await.ok(200);
+    until("requests are answered again", async || me().await.status == 200).await;
     world.request(Method::GET, "/readyz").send().await.ok(200);
     database.end(world).await;
 }

@@ -4,7 +4,7 @@ use std::iter;
 
 use chrono::TimeDelta;
 use reqwest::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
@@ -116,17 +116,18 @@ async fn the_digest_of_a_code_is_useless_with_another_key_or_for_another_code() 
 async fn a_full_password_queue_counts_no_guess_and_uses_no_code() {
     let world = World::new().await;
     world.register_with(EMAIL, json!({ "password": PASSWORD })).await;
-    let code = world.creation_code(PHONE).await;
-    let login = |password: &str| world.storefront("customers/login").json(&json!({ "identity": EMAIL, "password": password })).send();
-    let register = || {
-        let body = json!({ "name": "Grace", "identity": PHONE, "code": code, "password": PASSWORD });
-        world.storefront("customers").json(&body).send()
-    };
+    world.pass(TimeDelta::minutes(2));
+    let (creation_code, reset_code) = (world.creation_code(PHONE).await, world.sign_in_code(EMAIL).await);
+    let post = |path: &str, body: Value| world.storefront(path).json(&body).send();
+    let login = |password: &str| post("customers/login", json!({ "identity": EMAIL, "password": password }));
+    let register = || post("customers", json!({ "name": "Grace", "identity": PHONE, "code": creation_code, "password": PASSWORD }));
+    let reset = || post("customers/reset-password", json!({ "identity": EMAIL, "code": reset_code, "password": "another horse" }));
     let queue: Vec<_> = iter::from_fn(|| world.hashing.reserve().ok()).collect();
-    // As many wrong passwords as the limit, and more registrations than a code has attempts.
+    // As many wrong passwords as the limit, and more uses of the codes than they have attempts.
     for _ in 0..10 {
         login("wrong password").await.refused(503, "overloaded");
         register().await.refused(503, "overloaded");
+        reset().await.refused(503, "overloaded");
     }
     world.request(Method::GET, "/healthz").send().await.ok(200);
     drop(queue);
@@ -135,4 +136,5 @@ async fn a_full_password_queue_counts_no_guess_and_uses_no_code() {
     }
     login(PASSWORD).await.ok(200);
     register().await.ok(201);
+    reset().await.ok(200);
 }

@@ -1,6 +1,7 @@
 //! The service under test, one for each story.
 
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -140,7 +141,8 @@ impl World {
         let config = Config::with(&[&usual, changes].concat()).unwrap();
         let pool = database::pool(&database.parse().unwrap(), &config.database);
         let mailbox = Mailbox::default();
-        let hashing = PasswordHashing::start();
+        // Many stories run at the same time, and each thread has 19 MiB.
+        let hashing = PasswordHashing::with_threads(const { NonZeroUsize::new(2).unwrap() });
         let dependencies = Dependencies {
             pool: pool.clone(),
             clock: clock.clone(),

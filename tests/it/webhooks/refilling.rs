@@ -17,6 +17,7 @@ struct Backlog {
     world: World,
     webhook: Value,
     receiver: Receiver,
+    at_once: usize,
     /// The responses, in the order of arrival.
     responses: Vec<CancellationToken>,
     given: usize,
@@ -25,10 +26,10 @@ struct Backlog {
 impl Backlog {
     /// `at_once` is the concurrency of the endpoint and of the whole instance.
     async fn of(at_once: usize) -> Self {
-        let at_once = at_once.to_string();
+        let limit = at_once.to_string();
         let world = World::with(&[
-            ("webhooks.concurrency", &at_once),
-            ("webhooks.endpoint_concurrency", &at_once),
+            ("webhooks.concurrency", &limit),
+            ("webhooks.endpoint_concurrency", &limit),
             ("webhooks.circuit.opens_after", "3"),
             ("webhooks.poll_interval", "20ms"),
         ])
@@ -36,13 +37,16 @@ impl Backlog {
         let receiver = world.endpoint("crowded.test").await;
         let webhook = world.subscribe(&receiver, json!({ "events": ["order.created"] })).await;
         let responses: Vec<_> = (0..BACKLOG).map(|_| CancellationToken::new()).collect();
-        Self { world, webhook, receiver, responses, given: 0 }
+        Self { world, webhook, receiver, at_once, responses, given: 0 }
     }
 
+    /// Starts the worker, and waits until as many deliveries have arrived as there may be at once.
     async fn begin(&self) {
+        let before = self.receiver.count();
         self.receiver.will(self.responses.iter().cloned().map(Reply::When));
         self.world.make_deliveries(BACKLOG).await;
         self.world.state.webhooks.start_worker(&self.world.lifecycle);
+        self.receiver.waits_for(before + self.at_once).await;
     }
 
     /// Responds to the delivery that has waited longest, and waits until the next one has arrived.
@@ -60,7 +64,6 @@ impl Backlog {
 async fn an_endpoint_with_a_backlog_has_as_many_in_flight_as_it_may_have_until_the_end() {
     let mut backlog = Backlog::of(3).await;
     backlog.begin().await;
-    backlog.receiver.waits_for(3).await;
     while backlog.given < BACKLOG {
         assert_eq!(backlog.receiver.count(), BACKLOG.min(backlog.given + 3));
         let counted = "select count(*) from endpoints where in_flight <= 3 and in_flight = (select count(*) from in_flight)";
@@ -97,7 +100,6 @@ async fn a_retry_is_made_amid_the_backlog_of_its_endpoint() {
     backlog.world.make_deliveries(1).await;
     assert_eq!(backlog.world.deliver().await, 1);
     backlog.begin().await;
-    backlog.receiver.waits_for(2).await;
     for _ in 0..5 {
         backlog.respond().await;
     }
