@@ -69,7 +69,7 @@ pub(super) async fn lock_referable(conn: &mut PgConnection, kind: &Referable, co
 /// Returns the records with these ids and locks their rows until the transaction ends. The rows are always locked in id order, so
 /// that two transactions on the same records wait for each other instead of deadlocking. The lock mode does not block foreign keys
 /// that reference the row.
-pub(super) async fn lock<R: Resource>(
+pub(super) async fn lock_all<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
     company: CompanyId,
@@ -82,7 +82,7 @@ pub(super) async fn lock<R: Resource>(
 }
 
 /// The same for one record. Its own statement, because PostgreSQL would plan one with an array of ids again each time.
-pub(super) async fn lock_one<R: Resource>(
+pub(super) async fn lock<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
     company: CompanyId,

@@ -83,13 +83,13 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     /// Returns the record, locked against other changes until this transaction ends, or the error `record_not_found`.
     pub async fn lock<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Record<R>, Problem> {
-        let record = queries::lock_one(&mut self.transaction, &R::descriptor(&self.state), self.company, id).await?;
+        let record = queries::lock(&mut self.transaction, &R::descriptor(&self.state), self.company, id).await?;
         record.ok_or_else(|| ProblemCode::RecordNotFound.into())
     }
 
     /// Locks and returns those of the records that exist.
     pub async fn lock_all<R: Resource<State = S>>(&mut self, ids: &[R::Id]) -> Result<Vec<Record<R>>, sqlx::Error> {
-        queries::lock(&mut self.transaction, &R::descriptor(&self.state), self.company, ids).await
+        queries::lock_all(&mut self.transaction, &R::descriptor(&self.state), self.company, ids).await
     }
 
     /// Creates a record.
