@@ -1,7 +1,15 @@
 //! Portico: storefront sign-in and a webhook hub in one binary on one Postgres database.
 //!
+//! # Floors
+//!
 //! ```text
-//!  8   cli  serve  bootstrap  app  config  dev                     the composition root: depends on everything
+//!  9   main                                                        the program
+//!  8   cli                                                         the composition root: depends on everything
+//!      serve
+//!      bootstrap
+//!      app
+//!      dev
+//!      config
 //!  6   realtime                                                    socket tokens, channel authorization
 //!  5   storefront   fleet   gateways   developers   declared       the public APIs
 //!  4   webhooks                                                    the delivery hub
@@ -13,7 +21,8 @@
 //!
 //! A folder is a business capability with its own routes, rules and SQL. It may use folders on lower layers; folders of the same
 //! layer do not use each other. Capabilities communicate through [`events`]: a module that changes a record publishes an event in
-//! the same transaction and does not depend on [`webhooks`], which delivers the event. `tests/it/architecture/floors.rs` checks these rules.
+//! the same transaction and does not depend on [`webhooks`], which delivers the event. `tests/it/architecture/floors.rs` reads this picture
+//! and checks these rules, `tests/it/architecture/tables.rs` who writes and reads which table.
 
 pub mod app;
 pub mod bootstrap;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use crate::architecture::floors::sources;
+use crate::architecture::sources::sources;
 
 /// Statements up to this many words are simpler than a function for all of them: `delete from codes where expires_at < $1`.
 const SHORT: usize = 10;
@@ -48,9 +48,7 @@ fn repeated<'a>(texts: &'a [String], tables: &BTreeSet<&str>) -> Vec<Vec<&'a str
 #[test]
 fn no_two_statements_differ_only_in_the_names_of_tables() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = Vec::new();
-    sources(&root.join("src"), &mut files);
-    let texts: Vec<_> = files.iter().map(|file| fs::read_to_string(file).unwrap()).collect();
+    let texts: Vec<_> = sources().into_iter().map(|source| source.text).collect();
     let migrations: String =
         fs::read_dir(root.join("migrations")).unwrap().map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
     let tables = tables(&migrations);

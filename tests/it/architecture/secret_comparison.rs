@@ -1,9 +1,6 @@
 //! Secret digests are computed in one place and compared in one place; their type has no `==` (decisions, sections 2 and 4).
 
-use std::fs;
-use std::path::{Path, PathBuf};
-
-use crate::architecture::floors::sources;
+use crate::architecture::sources::sources;
 
 /// A text, and the files below `src` that may contain it.
 const PLACES: &[(&str, &[&str])] = &[
@@ -15,13 +12,9 @@ const PLACES: &[(&str, &[&str])] = &[
 
 #[test]
 fn secrets_are_judged_by_one_comparison() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    sources(&src, &mut files);
-    files.sort_unstable();
+    let files = sources();
     for (word, places) in PLACES {
-        let uses = |file: &&PathBuf| fs::read_to_string(file).unwrap().contains(word);
-        let found: Vec<_> = files.iter().filter(uses).map(|file| file.strip_prefix(&src).unwrap().to_str().unwrap()).collect();
+        let found: Vec<_> = files.iter().filter(|file| file.text.contains(word)).map(|file| file.path.as_str()).collect();
         assert_eq!(found, *places, "{word}");
     }
 }

@@ -1,10 +1,8 @@
 //! Shared behaviour of resources is implemented once: only `src/resources` writes the records of the five routes.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
-use crate::architecture::floors::sources;
+use crate::architecture::sources::{sources, without_comments};
 use crate::support::routes::{Kind, RESOURCES};
 
 /// The exceptions: the table, the file below `src`, and what it writes outside of the five routes.
@@ -23,20 +21,16 @@ fn constant<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 
 /// Whether a statement in `text` inserts into, updates or deletes from `table`.
 fn writes(text: &str, table: &str) -> bool {
-    let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let words: Vec<_> =
-        code.flat_map(|line| line.split(|c: char| !(c.is_alphanumeric() || c == '_'))).filter(|word| !word.is_empty()).collect();
+    let code = without_comments(text);
+    let words: Vec<_> = code.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty()).collect();
     let begins = |verb: &[&str]| words.windows(verb.len() + 1).any(|words| words.starts_with(verb) && words.last() == Some(&table));
     begins(&["insert", "into"]) || begins(&["update"]) || begins(&["delete", "from"])
 }
 
 #[test]
 fn records_that_are_edited_are_written_by_the_mechanism_alone() {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut files = Vec::new();
-    sources(&src, &mut files);
-    let read = |file| (file, fs::read_to_string(file).unwrap());
-    let texts: Vec<_> = files.iter().filter(|file| !file.starts_with(src.join("resources"))).map(read).collect();
+    let texts: Vec<_> =
+        sources().into_iter().filter(|source| !source.path.starts_with("resources/")).map(|source| (source.path, source.text)).collect();
 
     let is_log = |plural: &str| RESOURCES.iter().any(|(_, path, kind)| path.replace('-', "_") == plural && *kind == Kind::Log);
     let plurals = texts.iter().filter_map(|(_, text)| Some((text, constant(text, "PLURAL")?)));
@@ -46,7 +40,7 @@ fn records_that_are_edited_are_written_by_the_mechanism_alone() {
 
     let mut found = BTreeSet::new();
     for (file, text) in &texts {
-        let file = file.strip_prefix(&src).unwrap().to_str().unwrap();
+        let file = file.as_str();
         found.extend(tables.iter().filter(|table| writes(text, table)).map(|table| (*table, file)));
         found.extend(text.contains("::TABLE").then_some(("any", file)));
     }

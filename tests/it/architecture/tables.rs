@@ -1,0 +1,219 @@
+//! Every table has one owner, the module that writes it. Others read it through the owner's functions, or through a view.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use crate::architecture::sources::{Source, sources, without_comments};
+
+/// The owner of each table and view: a file or folder below `src`.
+const OWNERS: &[(&str, &str)] = &[
+    ("rate_limits", "kernel/rate_limit"),
+    ("companies", "companies"),
+    ("api_keys", "companies"),
+    ("gateways", "companies/gateways"),
+    ("operators", "operators"),
+    ("events", "events"),
+    ("outbox", "events"),
+    ("event_sequences", "events"),
+    ("event_log", "events"),
+    ("events_default", "events"),
+    ("declared_records", "declared"),
+    ("declared_schemas", "declared"),
+    ("subscriptions", "webhooks/subscription"),
+    ("endpoints", "webhooks/engine"),
+    ("waiting", "webhooks/engine"),
+    ("in_flight", "webhooks/engine"),
+    ("deliveries", "webhooks/engine"),
+    ("deliveries_default", "webhooks/engine"),
+    ("attempts", "webhooks/engine"),
+    ("attempts_default", "webhooks/engine"),
+    ("delivery_log", "webhooks/engine"),
+    ("replays", "webhooks/replays"),
+    ("replay_keys", "webhooks/replays"),
+    ("operator_letters", "webhooks/failing"),
+    ("stores", "storefront/stores"),
+    ("store_keys", "storefront/stores"),
+    ("customers", "storefront/customers"),
+    ("customer_records", "storefront/customers"),
+    ("verification_codes", "storefront/codes"),
+    ("wrong_codes", "storefront/codes"),
+    ("customer_tokens", "storefront/tokens"),
+    ("session_records", "storefront/tokens"),
+    ("sign_ins", "storefront/audit"),
+    ("sign_in_log", "storefront/audit"),
+    ("provider_links", "storefront/accounts/social"),
+    ("used_identity_tokens", "storefront/accounts/social"),
+    ("devices", "storefront/accounts/devices"),
+    ("card_customers", "storefront/card"),
+    ("texts", "storefront/messaging/sms_guard"),
+    ("text_log", "storefront/messaging/sms_guard"),
+    ("drivers", "fleet/drivers"),
+    ("vehicles", "fleet/vehicles"),
+    ("fleets", "fleet/fleets"),
+    ("orders", "fleet/orders"),
+    ("tracking_numbers", "fleet/tracking"),
+    ("tracking_statuses", "fleet/tracking"),
+    ("issues", "fleet/issues"),
+    ("proofs", "fleet/proofs"),
+    ("publishing_keys", "developers/publishing"),
+    ("callbacks", "gateways/ledger"),
+    ("payments", "gateways/ledger"),
+    ("payment_facts", "gateways/ledger"),
+];
+
+/// What may be read and written beside that: the file or folder below `src`, the table, and the reason, with the figure if it was
+/// measured (`docs/performance.md`).
+const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+
+/// What a statement does with a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Access {
+    Reads,
+    Writes,
+}
+
+/// The string literals of a file that are SQL.
+fn statements(text: &str) -> Vec<String> {
+    let code = without_comments(text);
+    let mut found = Vec::new();
+    let mut rest = code.as_str();
+    while let Some(start) = rest.find('"') {
+        let hashes = rest[..start].chars().rev().take_while(|c| *c == '#').count();
+        let raw = rest[..start - hashes].ends_with('r');
+        let body = &rest[start + 1..];
+        let end = if raw { body.find(&format!("\"{}", "#".repeat(hashes))) } else { end_of_text(body) };
+        let Some(end) = end else { break };
+        found.push(body[..end].to_owned());
+        rest = &body[end + 1..];
+    }
+    let verbs = ["select", "insert", "update", "delete", "with", "lock", "truncate", "alter", "create", "drop"];
+    found.retain(|text| words(text).next().is_some_and(|word| verbs.contains(&word)));
+    found
+}
+
+/// The end of a literal with escapes.
+fn end_of_text(body: &str) -> Option<usize> {
+    let mut escaped = false;
+    body.find(|c| {
+        let ends = c == '"' && !escaped;
+        escaped = c == '\\' && !escaped;
+        ends
+    })
+}
+
+fn words(sql: &str) -> impl Iterator<Item = &str> {
+    sql.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
+}
+
+/// The tables that a statement reads and writes.
+fn accesses<'a>(sql: &'a str, tables: &BTreeSet<String>) -> BTreeSet<(Access, &'a str)> {
+    let words: Vec<_> = words(sql).collect();
+    let mut found = BTreeSet::new();
+    for (at, word) in words.iter().enumerate().filter(|(_, word)| tables.contains(**word)) {
+        let before = words[..at].iter().rev().filter(|word| !["only", "table", "concurrently", "if", "exists", "not"].contains(word));
+        match before.take(2).copied().collect::<Vec<_>>()[..] {
+            ["into", "insert" | "merge"] | ["from", "delete"] | ["truncate" | "alter" | "drop" | "create", ..] => {
+                found.insert((Access::Writes, *word));
+            }
+            // `for update of …` and `on conflict … do update set` lock or change a row that the statement has named otherwise.
+            ["update", "for" | "key" | "do"] => {}
+            ["update", ..] => {
+                found.insert((Access::Writes, *word));
+            }
+            ["from" | "join" | "lock" | "using", ..] => {
+                found.insert((Access::Reads, *word));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// The tables and the views of the schema.
+fn schema(migrations: &str) -> (BTreeSet<String>, BTreeSet<String>) {
+    let code: Vec<_> = migrations.lines().map(|line| line.split("--").next().unwrap_or_default()).collect();
+    let code = code.join("\n");
+    let words: Vec<_> = words(&code).filter(|word| !["or", "replace", "if", "not", "exists", "unlogged"].contains(word)).collect();
+    let created =
+        |kind: &str| words.windows(3).filter(|words| words[0] == "create" && words[1] == kind).map(|words| words[2].to_owned()).collect();
+    (created("table"), created("view"))
+}
+
+/// Whether `path` is the module `owner` or stands in it.
+fn belongs(path: &str, owner: &str) -> bool {
+    path.strip_prefix(owner).is_some_and(|rest| rest.is_empty() || rest.starts_with('/') || rest == ".rs")
+}
+
+/// The statements that read or write what belongs to others, as `file reads|writes table`, except for `exceptions`.
+fn foreign(sources: &[Source], migrations: &str, owners: &[(&str, &str)], exceptions: &[(&str, &str, &str)]) -> Vec<String> {
+    let (tables, views) = schema(migrations);
+    let names: BTreeSet<_> = tables.union(&views).cloned().collect();
+    let owners: BTreeMap<_, _> = owners.iter().copied().collect();
+    let unowned = names.iter().filter(|table| !owners.contains_key(table.as_str())).map(|table| format!("`{table}` has no owner"));
+    let mut wrong: Vec<_> = unowned.collect();
+    wrong.extend(owners.keys().filter(|table| !names.contains(**table)).map(|table| format!("`{table}` has an owner, but does not exist")));
+    let mut used = BTreeSet::new();
+    for source in sources {
+        let found: BTreeSet<_> = statements(&source.text)
+            .iter()
+            .flat_map(|sql| accesses(sql, &names))
+            .map(|(access, table)| (access, table.to_owned()))
+            .collect();
+        for (access, table) in found {
+            let owned = owners.get(table.as_str()).is_some_and(|owner| belongs(&source.path, owner));
+            if owned || access == Access::Reads && views.contains(&table) {
+                continue;
+            }
+            match exceptions.iter().position(|(file, excepted, _)| belongs(&source.path, file) && *excepted == table) {
+                Some(exception) => drop(used.insert(exception)),
+                None => {
+                    let does = if access == Access::Writes { "writes" } else { "reads" };
+                    let owner = owners.get(table.as_str()).copied().unwrap_or("nobody");
+                    wrong.push(format!("`{}` {does} `{table}`, which belongs to `{owner}`", source.path));
+                }
+            }
+        }
+    }
+    let unused = exceptions.iter().enumerate().filter(|(index, _)| !used.contains(index));
+    wrong.extend(unused.map(|(_, (file, table, _))| format!("the exception of `{file}` for `{table}` is not needed")));
+    wrong
+}
+
+fn migrations() -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
+    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
+    files.sort_unstable();
+    files.into_iter().map(|file| fs::read_to_string(file).unwrap()).collect()
+}
+
+#[test]
+fn a_table_is_written_and_read_by_its_owner_alone() {
+    assert_eq!(foreign(&sources(), &migrations(), OWNERS, EXCEPTIONS), Vec::<String>::new());
+}
+
+#[test]
+fn a_planted_foreign_statement_is_seen() {
+    let migrations = "create table cakes (id uuid);\n-- create table of\ncreate table eaters (id uuid);\ncreate view eaten_cakes as select id from cakes;";
+    let owners = [("cakes", "kitchen/cakes"), ("eaters", "guests.rs"), ("eaten_cakes", "kitchen/cakes")];
+    let faults = |path: &str, text: &str, exceptions: &[(&str, &str, &str)]| {
+        foreign(&[Source { path: path.to_owned(), text: text.to_owned() }], migrations, &owners, exceptions)
+    };
+    let none = Vec::<String>::new();
+    let read = "sqlx::query!(\n    r#\"select id as \"id!\"\n    from eaters join cakes using (id)\"#\n)";
+    assert_eq!(faults("guests.rs", read, &[]), ["`guests.rs` reads `cakes`, which belongs to `kitchen/cakes`"]);
+    assert_eq!(faults("guests.rs", &read.replace("join cakes", "join eaten_cakes"), &[]), none);
+    assert_eq!(faults("guests.rs", "// select id from cakes\n\"Cakes are made from cakes.\"", &[]), none);
+    assert_eq!(faults("kitchen/cakes/oven.rs", "\"insert into cakes (id) values ($1) on conflict do update set id = $1\"", &[]), none);
+    for write in
+        ["insert into eaters default values", "with a as (update only eaters set id = $1) select", "delete from eaters", "truncate eaters"]
+    {
+        let wrong = faults("kitchen/cakes.rs", &format!("\"{write}\""), &[]);
+        assert_eq!(wrong, ["`kitchen/cakes.rs` writes `eaters`, which belongs to `guests.rs`"], "{write}");
+    }
+    assert_eq!(faults("waiter.rs", "\"insert into eaten_cakes select $1\"", &[]).len(), 1);
+    let exception = [("guests.rs", "cakes", "measured: 2 ms instead of 3 ms")];
+    assert_eq!(faults("guests.rs", read, &exception), none);
+    assert_eq!(faults("guests.rs", "", &exception), ["the exception of `guests.rs` for `cakes` is not needed"]);
+    assert!(foreign(&[], "create table crumbs (id uuid)", &[], &[]).contains(&"`crumbs` has no owner".to_owned()));
+}
