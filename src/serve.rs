@@ -9,7 +9,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::app::{self, AppState, Dependencies, StateError};
+use crate::app::{self, AppState, Dependencies, Process, SetupError};
 use crate::bootstrap::{BootstrapError, Database, application_key};
 use crate::cli::say;
 use crate::config::{Config, Environment};
@@ -60,7 +60,7 @@ pub enum ServeError {
     },
     /// The settings of a module are invalid.
     #[error(transparent)]
-    State(#[from] StateError),
+    Setup(#[from] SetupError),
     /// The declared extensions do not match the database.
     #[error("the declared extensions do not match the database")]
     Declared(#[from] Unsuitable),
@@ -101,7 +101,6 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
 
     let lifecycle = Lifecycle::until(shutdown_signal());
     let dependencies = Dependencies {
-        pool: database.pool.clone(),
         clock: Clock::System,
         application_key,
         resolver: Resolver::system(),
@@ -109,7 +108,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
         lifecycle: lifecycle.clone(),
         mailbox: development.then(Mailbox::default),
     };
-    let state = AppState::new(config, dependencies)?;
+    let state = AppState::new(&Process::new(config, dependencies)?, database.pool.clone());
     state.declared.start(&lifecycle).await?;
     if let Err(error) = state.webhooks.create_partitions().await {
         tracing::warn!(error = chain(&error), "the partitions of the delivery log could not be created; the worker tries again");

@@ -1,5 +1,7 @@
 //! All extensions: those written in Rust and those declared in files.
 
+use std::sync::Arc;
+
 use crate::app::AppState;
 use crate::declared::{self, BuiltIn, Declaration, InvalidDeclaration};
 use crate::events::Catalogue;
@@ -11,9 +13,10 @@ fn built_in() -> Vec<Extension<AppState>> {
 }
 
 /// The declarations in the files of `extensions.directory`.
-pub fn declarations(settings: &declared::Settings) -> Result<Vec<Declaration>, InvalidDeclaration> {
+pub fn declarations(settings: &declared::Settings) -> Result<Arc<[Arc<Declaration>]>, InvalidDeclaration> {
     let kinds: Vec<Referable> = built_in().iter().flat_map(|extension| extension.kinds().to_vec()).collect();
-    settings.load(&BuiltIn { kinds: &kinds, events: &Catalogue::built_in() })
+    let declarations = settings.load(&BuiltIn { kinds: &kinds, events: &Catalogue::built_in() })?;
+    Ok(declarations.into_iter().map(Arc::new).collect())
 }
 
 /// All extensions.

@@ -4,6 +4,7 @@ mod extensions;
 mod health;
 mod openapi;
 mod problems;
+mod process;
 mod state;
 
 use axum::Router;
@@ -20,7 +21,8 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::{realtime, storefront};
 
 pub use extensions::declarations;
-pub use state::{AppState, Dependencies, StateError};
+pub use process::{Dependencies, Process, SetupError};
+pub use state::AppState;
 
 /// The router with all routes.
 pub fn router(state: AppState, config: &Config) -> Router {

@@ -1,4 +1,4 @@
-//! The state of every module, built from the settings and a few external dependencies.
+//! What belongs to one database: the state of every module, with its pools, caches and workers.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -6,27 +6,18 @@ use std::sync::Arc;
 use axum::extract::FromRef;
 use sqlx::PgPool;
 
-use crate::app::extensions;
+use crate::app::process::Process;
 use crate::companies::Companies;
-use crate::config::Config;
-use crate::declared::{Declared, InvalidDeclaration};
+use crate::declared::Declared;
 use crate::developers::Developers;
-use crate::events::{Catalogue, CommitNotifier, NameTaken};
+use crate::events::CommitNotifier;
 use crate::fleet::{Fleet, Positions};
 use crate::gateways::Gateways;
-use crate::kernel::clock::Clock;
-use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::database;
-use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::password_hashing::PasswordHashing;
-use crate::providers::card::{self, Card};
-use crate::providers::identity::{self, IdentityProviders};
-use crate::providers::mail::{self, Mail};
 use crate::providers::mailbox::Mailbox;
-use crate::providers::sms::{self, Sms};
-use crate::realtime::{self, Realtime};
-use crate::storefront::{self, Messages, MessagesError, Storefront};
-use crate::webhooks::{self, Resolver, Webhooks};
+use crate::realtime::Realtime;
+use crate::storefront::{self, Storefront};
+use crate::webhooks::{self, Webhooks};
 
 /// Declares the struct of all module states, and implements `FromRef` for each, so that handlers can extract it.
 macro_rules! app_state {
@@ -69,7 +60,7 @@ app_state! {
     pub mailbox: Mailbox,
 }
 
-/// All module states. The router clones it several times per request, so cloning must be cheap.
+/// All module states on one database. The router clones it several times per request, so cloning must be cheap.
 #[derive(Clone)]
 pub struct AppState(Arc<StateParts>);
 
@@ -81,57 +72,6 @@ impl Deref for AppState {
     }
 }
 
-/// The external dependencies. Tests pass a moved clock and their own database.
-#[derive(Clone)]
-pub struct Dependencies {
-    /// The database.
-    pub pool: PgPool,
-    /// The clock.
-    pub clock: Clock,
-    /// The master key for all secrets.
-    pub application_key: ApplicationKey,
-    /// The resolver of endpoint host names.
-    pub resolver: Resolver,
-    /// The threads that hash passwords.
-    pub hashing: PasswordHashing,
-    /// The shutdown token and the tasks to wait for.
-    pub lifecycle: Lifecycle,
-    /// Stores texts and mails in development; `None` in production.
-    pub mailbox: Option<Mailbox>,
-}
-
-/// A module cannot be built from its settings.
-#[derive(Debug, thiserror::Error)]
-pub enum StateError {
-    /// `[sms]`
-    #[error("the settings of [sms] are invalid")]
-    Sms(#[from] sms::SettingsError),
-    /// `[mail]`
-    #[error("the settings of [mail] are invalid")]
-    Mail(#[from] mail::SettingsError),
-    /// `[messages]`
-    #[error("the settings of [messages] are invalid")]
-    Messages(#[from] MessagesError),
-    /// `[providers.idp_a]`, `[providers.idp_b]`, `[providers.idp_c]`
-    #[error("the settings of [providers] are invalid")]
-    IdentityProviders(#[from] identity::SettingsError),
-    /// `[providers.card]`
-    #[error("the settings of [providers.card] are invalid")]
-    Card(#[from] card::SettingsError),
-    /// `[socket]`
-    #[error("the settings of [socket] are invalid")]
-    Socket(#[from] realtime::InvalidSocketKey),
-    /// A file in `extensions.directory` is invalid.
-    #[error("a declared extension is invalid")]
-    Declared(#[from] InvalidDeclaration),
-    /// The name of an event declared by an extension is taken.
-    #[error("an event of a declared extension is invalid")]
-    DeclaredName(#[from] NameTaken),
-    /// `[webhooks]`
-    #[error("the settings of [webhooks] are invalid")]
-    Webhooks(#[from] webhooks::SettingsError),
-}
-
 impl AppState {
     /// Deletes expired counters and rows of every module. Called about once a minute, on every instance.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
@@ -141,52 +81,54 @@ impl AppState {
         self.storefront.sweep().await.and(self.developers.sweep().await)
     }
 
-    /// Builds the state of every module.
-    pub fn new(config: &Config, dependencies: Dependencies) -> Result<Self, StateError> {
-        let Dependencies { pool, clock, application_key, resolver, hashing, lifecycle, mailbox } = dependencies;
+    /// Builds the state of every module on the database of `pool`, and starts to notify its other instances of events.
+    pub fn new(process: &Process, pool: PgPool) -> Self {
+        let Process { config, clock, application_key, lifecycle, catalogue, .. } = process;
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
-        let declared = Declared::new(pool.clone(), clock.clone(), extensions::declarations(&config.extensions)?);
-        let catalogue = Catalogue::built_in().with(declared.event_types())?;
         let notifier = CommitNotifier::default();
-        let gateways = Gateways::new(pool.clone(), clock.clone(), application_key.clone(), notifier.clone(), &config.gateways, &lifecycle);
         lifecycle.spawn(notifier.clone().run(database::background_pool(&pool, 1), lifecycle.stopping().clone()));
-        let mail = Mail::new(&config.mail, mailbox.clone())?;
-        let webhooks = Webhooks::new(webhooks::Parts {
-            pool: pool.clone(),
-            clock: clock.clone(),
-            key: application_key.clone(),
-            settings: config.webhooks.clone(),
-            resolver,
-            catalogue: catalogue.clone(),
-            notifier: notifier.clone(),
-            mail: mail.clone(),
-        })?;
-        let storefront = Storefront::new(storefront::Parts {
-            pool: pool.clone(),
-            clock: clock.clone(),
-            application_key,
-            identity_providers: IdentityProviders::new(&config.providers, &clock, &lifecycle)?,
-            lifecycle: lifecycle.clone(),
-            hashing,
-            sms: Sms::new(&config.sms, mailbox.clone())?,
-            mail,
-            messages: Messages::load(&config.messages)?,
-            card: Card::new(&config.providers.card)?,
-            settings: config.storefront.clone(),
-        });
         let fleet = Fleet { pool: pool.clone(), clock: clock.clone() };
-        Ok(Self(Arc::new(StateParts {
-            developers: Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue, notifier, config.streams, &lifecycle),
-            companies,
-            storefront,
-            realtime: Realtime::new(pool.clone(), clock.clone(), config.socket.clone())?,
-            positions: Positions::new(&fleet, &lifecycle),
+        Self(Arc::new(StateParts {
+            storefront: Storefront::new(storefront::Parts {
+                pool: pool.clone(),
+                clock: clock.clone(),
+                application_key: application_key.clone(),
+                identity_providers: process.identity_providers.clone(),
+                lifecycle: lifecycle.clone(),
+                hashing: process.hashing.clone(),
+                sms: process.sms.clone(),
+                mail: process.mail.clone(),
+                messages: process.messages.clone(),
+                card: process.card.clone(),
+                settings: config.storefront.clone(),
+            }),
+            realtime: Realtime::new(pool.clone(), clock.clone(), process.socket_key.clone(), config.socket.clone()),
+            positions: Positions::new(&fleet, lifecycle),
             fleet,
-            gateways,
-            declared,
-            webhooks,
-            mailbox: mailbox.unwrap_or_default(),
+            gateways: Gateways::new(pool.clone(), clock.clone(), application_key.clone(), notifier.clone(), &config.gateways, lifecycle),
+            declared: Declared::new(pool.clone(), clock.clone(), process.declarations.clone()),
+            webhooks: Webhooks::new(webhooks::Parts {
+                pool: pool.clone(),
+                clock: clock.clone(),
+                key: application_key.clone(),
+                settings: config.webhooks.clone(),
+                delivering: process.delivering.clone(),
+                catalogue: catalogue.clone(),
+                notifier: notifier.clone(),
+                mail: process.mail.clone(),
+            }),
+            developers: Developers::new(
+                pool.clone(),
+                clock.clone(),
+                companies.clone(),
+                catalogue.clone(),
+                notifier,
+                config.streams,
+                lifecycle,
+            ),
+            companies,
+            mailbox: process.mailbox.clone().unwrap_or_default(),
             pool,
-        })))
+        }))
     }
 }

@@ -39,7 +39,6 @@ use axum::extract::FromRef;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
-use crate::events::EventType;
 use crate::kernel::clock::Clock;
 use crate::kernel::settings;
 use crate::resources::{Extension, Operation, ResourceState};
@@ -106,13 +105,8 @@ struct KindState {
 
 impl Declared {
     /// Builds the extensions of these declarations.
-    pub fn new(pool: PgPool, clock: Clock, declarations: Vec<Declaration>) -> Self {
-        Self { pool, clock, kinds: declarations.into_iter().map(Arc::new).collect() }
-    }
-
-    /// The event types of all kinds, for the catalogue.
-    pub fn event_types(&self) -> Vec<EventType> {
-        self.kinds.iter().flat_map(|declaration| declaration.event_types.clone()).collect()
+    pub fn new(pool: PgPool, clock: Clock, kinds: Arc<[Arc<Declaration>]>) -> Self {
+        Self { pool, clock, kinds }
     }
 
     /// The routes and their documentation, one extension per kind. The kinds of one file share a namespace.

@@ -13,7 +13,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::realtime::channel::Channel;
 use crate::realtime::question::Question;
 use crate::realtime::socket_token::{Holder, TokenRefusal};
-use crate::realtime::{Realtime, Settings};
+use crate::realtime::state::{Realtime, Settings};
 use crate::storefront;
 
 /// The decision on an authorization request.

@@ -6,7 +6,7 @@ use crate::kernel::crypto::{SecretDigest, hmac_sha256};
 
 /// The bytes of the setting, without decoding. Socket servers use them as their `authKey`.
 #[derive(Clone, Debug)]
-pub(super) struct SocketKey(SecretString);
+pub struct SocketKey(SecretString);
 
 /// The setting is not a valid key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,7 +21,7 @@ pub enum InvalidSocketKey {
 
 impl SocketKey {
     /// Parses the setting. Returns `None` if it is empty.
-    pub(super) fn parse(setting: &SecretString) -> Result<Option<Self>, InvalidSocketKey> {
+    pub fn parse(setting: &SecretString) -> Result<Option<Self>, InvalidSocketKey> {
         let text = setting.expose_secret();
         match text.len() {
             0 => Ok(None),

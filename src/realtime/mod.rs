@@ -13,6 +13,17 @@
 //!
 //! Not guaranteed: a subscription does not end at once. The socket server asks again only when the TTL of the decision has passed.
 //!
+//! # Rooms
+//!
+//! From top to bottom; a room uses only rooms below it.
+//!
+//! ```text
+//! authorize                 decides whether a subscription is allowed
+//! question  socket_token    what the socket server and the app present
+//! state                     the key and the settings, as handlers extract them
+//! key  channel              the two things that have a form of their own
+//! ```
+//!
 //! This module writes nothing to the database. The holder of the key can impersonate any customer at the socket server, so it is
 //! as secret as the application key.
 
@@ -21,63 +32,19 @@ mod channel;
 mod key;
 mod question;
 mod socket_token;
-
-use std::time::Duration;
+mod state;
 
 use axum::Router;
 use axum::extract::FromRef;
 use axum::http::Method;
 use axum::routing::post;
-use secrecy::SecretString;
-use sqlx::PgPool;
 
-use crate::kernel::clock::Clock;
 use crate::kernel::openapi::Description;
-use crate::kernel::problem::{Problem, ProblemCode};
-use crate::kernel::settings;
-use crate::realtime::key::SocketKey;
+use crate::kernel::problem::ProblemCode;
 use crate::storefront::{self, Storefront};
 
-pub use key::InvalidSocketKey;
-
-/// `[socket]`
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// The key shared with the socket server. Empty: no socket authentication.
-    pub key: SecretString,
-    /// The `iss` of socket tokens.
-    pub issuer: String,
-    /// The `aud` of socket tokens.
-    pub audience: String,
-    /// The validity of a socket token.
-    #[serde(deserialize_with = "settings::seconds")]
-    pub lifetime: Duration,
-    /// The maximum time for which the socket server may rely on a decision.
-    #[serde(deserialize_with = "settings::seconds")]
-    pub answer_lifetime: Duration,
-}
-
-/// The state of the routes.
-#[derive(Clone, Debug)]
-pub struct Realtime {
-    pool: PgPool,
-    clock: Clock,
-    key: Option<SocketKey>,
-    settings: Settings,
-}
-
-impl Realtime {
-    /// Builds the state from the settings.
-    pub fn new(pool: PgPool, clock: Clock, settings: Settings) -> Result<Self, InvalidSocketKey> {
-        Ok(Self { pool, clock, key: SocketKey::parse(&settings.key)?, settings })
-    }
-
-    /// Returns the key, or the problem that makes an app connect without a token.
-    fn key(&self) -> Result<&SocketKey, Problem> {
-        self.key.as_ref().ok_or_else(|| ProblemCode::SocketNotConfigured.into())
-    }
-}
+pub use key::{InvalidSocketKey, SocketKey};
+pub use state::{Realtime, Settings};
 
 /// The route that the socket server calls.
 pub fn routes<S>() -> Router<S>

@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::kernel::json;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::realtime::Realtime;
 use crate::realtime::key::SocketKey;
+use crate::realtime::state::Realtime;
 
 /// The maximum difference between the clocks of the socket server and this service. An intercepted request can be replayed for
 /// this long.

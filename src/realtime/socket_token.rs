@@ -13,7 +13,7 @@ use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::realtime::key::SocketKey;
-use crate::realtime::{Realtime, Settings};
+use crate::realtime::state::{Realtime, Settings};
 use crate::storefront::{SignedInCustomer, TokenId};
 
 /// The validity of a token begins this long before its issue, for socket servers whose clocks are slightly behind.

@@ -74,6 +74,7 @@
 
 mod cancellation;
 mod deliveries;
+mod delivering;
 mod engine;
 mod failing;
 mod forwarding;
@@ -84,11 +85,9 @@ mod sending;
 mod settings;
 mod subscription;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::FromRef;
-use reqwest::Certificate;
 use sqlx::PgPool;
 
 use crate::companies::Companies;
@@ -101,6 +100,7 @@ use crate::providers::mail::Mail;
 use crate::resources::{Extension, ResourceState};
 
 pub use deliveries::log::Delivery;
+pub use delivering::{Delivering, SettingsError};
 pub use engine::claim::Claimed;
 pub use forwarding::{Forwarder, ReadEvent};
 pub use replays::Replay;
@@ -109,9 +109,7 @@ pub use sending::targets::{EndpointUrl, Resolver};
 pub use settings::Settings;
 pub use subscription::{DisabledReason, EventFilter, SigningSecret, Subscription};
 
-use sending::Sender;
 use sending::endpoint_cache::EndpointCache;
-use sending::targets::Targets;
 
 /// Connections of the worker besides the dedicated one: for housekeeping, vacuuming, replays, cancelling, failing endpoints, mails to
 /// operators, and LISTEN.
@@ -130,8 +128,7 @@ pub struct Webhooks {
     clock: Clock,
     key: ApplicationKey,
     endpoint_cache: EndpointCache,
-    targets: Targets,
-    sender: Sender,
+    delivering: Delivering,
     settings: Arc<Settings>,
     catalogue: Catalogue,
     notifier: CommitNotifier,
@@ -148,8 +145,8 @@ pub struct Parts {
     pub key: ApplicationKey,
     /// `[webhooks]`
     pub settings: Settings,
-    /// Resolves the host names of endpoints: [`Resolver::system`], except in tests.
-    pub resolver: Resolver,
+    /// What the process delivers with.
+    pub delivering: Delivering,
     /// The event types that can be subscribed to.
     pub catalogue: Catalogue,
     /// Signals events published by this instance.
@@ -178,51 +175,29 @@ where
     subscription::extension::<S>().read_only::<Delivery>().merge(replays::extension())
 }
 
-/// Why the hub cannot be built.
-#[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
-    /// A file of `webhooks.extra_root_certificates` cannot be read.
-    #[error("webhooks.extra_root_certificates: {0} cannot be read")]
-    Unreadable(PathBuf, #[source] std::io::Error),
-    /// A file of `webhooks.extra_root_certificates` contains no certificates.
-    #[error("webhooks.extra_root_certificates: {0} is not a PEM file of certificates")]
-    NotCertificates(PathBuf, #[source] reqwest::Error),
-    /// The HTTP client cannot be built; usually the system has no root certificates.
-    #[error("the client for webhooks cannot be built; are the system's root certificates (ca-certificates) installed?")]
-    NoClient(#[source] reqwest::Error),
-}
-
 impl Webhooks {
-    /// Reads the root certificates and builds the HTTP client.
-    pub fn new(parts: Parts) -> Result<Self, SettingsError> {
-        let Parts { pool, clock, key, settings, resolver, catalogue, notifier, mail } = parts;
-        let mut roots = Vec::new();
-        for path in &settings.extra_root_certificates {
-            let pem = std::fs::read(path).map_err(|error| SettingsError::Unreadable(path.clone(), error))?;
-            roots.extend(Certificate::from_pem_bundle(&pem).map_err(|error| SettingsError::NotCertificates(path.clone(), error))?);
-        }
-        let targets = Targets::new(&settings.allowed_networks, resolver);
-        let sender = Sender::new(targets.clone(), clock.clone(), roots).map_err(SettingsError::NoClient)?;
+    /// Builds the hub.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { pool, clock, key, settings, delivering, catalogue, notifier, mail } = parts;
         let worker_pool = database::background_pool(&pool, WORKER_CONNECTIONS);
         let delivery_connection = DedicatedConnection::of(database::background_pool(&pool, 1));
-        Ok(Self {
+        Self {
             pool,
             worker_pool,
             delivery_connection,
             clock,
             key,
             endpoint_cache: EndpointCache::new(),
-            targets,
-            sender,
+            delivering,
             settings: Arc::new(settings),
             catalogue,
             notifier,
             mail,
-        })
+        }
     }
 
     /// Sends a claimed delivery; pass the result to [`Webhooks::record`].
     pub async fn send(&self, claimed: Claimed) -> Attempt {
-        self.sender.send(claimed).await
+        self.delivering.sender.send(claimed).await
     }
 }

@@ -104,7 +104,7 @@ pub(in crate::webhooks) struct Dispatcher {
     webhooks: Webhooks,
     lifecycle: Lifecycle,
     wake: Arc<Wake>,
-    permits: Permits,
+    permits: Arc<Permits>,
     launcher: Arc<Launcher>,
     /// The number of events for the next fan-out.
     events: u16,
@@ -123,7 +123,7 @@ pub(in crate::webhooks) struct Dispatcher {
 impl Dispatcher {
     pub(in crate::webhooks) fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, launcher: Arc<Launcher>) -> Self {
         Self {
-            permits: Permits::new(webhooks.settings.concurrency()),
+            permits: Arc::clone(&webhooks.delivering.permits),
             webhooks,
             lifecycle,
             wake,

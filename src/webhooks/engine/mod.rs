@@ -57,7 +57,7 @@ mod dispatcher;
 mod fan_out;
 mod lanes;
 mod launcher;
-mod permits;
+pub(super) mod permits;
 pub(super) mod record;
 mod recorder;
 mod refill;

@@ -125,7 +125,7 @@ impl Editable for Subscription {
             events.check(&webhooks.catalogue).map_err(|unknown| FieldErrors::one("events", unknown.to_string()))?;
         }
         match &body.url {
-            Member::Sent(url) => Ok(webhooks.targets.check(url).await?),
+            Member::Sent(url) => Ok(webhooks.delivering.targets.check(url).await?),
             Member::Missing => Ok(()),
         }
     }

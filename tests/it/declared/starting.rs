@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use futures::future::join_all;
 use portico::declared::{BuiltIn, Declared, Unsuitable, load};
@@ -46,7 +47,7 @@ fn pots(version: u32, filters: &str, members: &str, required: &str) -> String {
 fn declared(pool: &PgPool, directory: &Path, text: &str) -> Declared {
     fs::write(directory.join("garden.toml"), text).unwrap();
     let declarations = load(directory, &BuiltIn { kinds: &[], events: &Catalogue::built_in() }).unwrap();
-    Declared::new(pool.clone(), Clock::System, declarations)
+    Declared::new(pool.clone(), Clock::System, declarations.into_iter().map(Arc::new).collect())
 }
 
 /// A world whose program declares the file.

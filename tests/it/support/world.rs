@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
-use portico::app::{self, AppState, Dependencies};
+use portico::app::{self, AppState, Dependencies, Process};
 use portico::companies::{self, Scope, Scopes};
 use portico::config::{Config, Environment};
 use portico::kernel::clock::Clock;
@@ -144,7 +144,6 @@ impl World {
         // Many stories run at the same time, and each thread has 19 MiB.
         let hashing = PasswordHashing::with_threads(const { NonZeroUsize::new(2).unwrap() });
         let dependencies = Dependencies {
-            pool: pool.clone(),
             clock: clock.clone(),
             application_key: application_key.clone(),
             resolver: resolver.clone(),
@@ -153,7 +152,7 @@ impl World {
             mailbox: (config.environment() == Environment::Development).then(|| mailbox.clone()),
         };
         let lifecycle = dependencies.lifecycle.clone();
-        let state = AppState::new(&config, dependencies).unwrap();
+        let state = AppState::new(&Process::new(&config, dependencies).unwrap(), pool.clone());
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let answering =

@@ -1,0 +1,117 @@
+//! What a process has once, however many databases it serves: clients of outside services, hashing threads, the catalogue of events,
+//! and the settings.
+
+use std::sync::Arc;
+
+use crate::app::extensions;
+use crate::config::Config;
+use crate::declared::{Declaration, InvalidDeclaration};
+use crate::events::{Catalogue, NameTaken};
+use crate::kernel::clock::Clock;
+use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::password_hashing::PasswordHashing;
+use crate::providers::card::{self, Card};
+use crate::providers::identity::{self, IdentityProviders};
+use crate::providers::mail::{self, Mail};
+use crate::providers::mailbox::Mailbox;
+use crate::providers::sms::{self, Sms};
+use crate::realtime::{self, SocketKey};
+use crate::storefront::{Messages, MessagesError};
+use crate::webhooks::{self, Delivering, Resolver};
+
+/// The external dependencies. Tests pass a moved clock and their own database.
+#[derive(Clone)]
+pub struct Dependencies {
+    /// The clock.
+    pub clock: Clock,
+    /// The master key for all secrets.
+    pub application_key: ApplicationKey,
+    /// The resolver of endpoint host names.
+    pub resolver: Resolver,
+    /// The threads that hash passwords.
+    pub hashing: PasswordHashing,
+    /// The shutdown token and the tasks to wait for.
+    pub lifecycle: Lifecycle,
+    /// Stores texts and mails in development; `None` in production.
+    pub mailbox: Option<Mailbox>,
+}
+
+/// What all databases of a process share.
+#[derive(Clone)]
+pub struct Process {
+    pub(super) config: Arc<Config>,
+    pub(super) clock: Clock,
+    pub(super) application_key: ApplicationKey,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) hashing: PasswordHashing,
+    pub(super) mailbox: Option<Mailbox>,
+    pub(super) declarations: Arc<[Arc<Declaration>]>,
+    pub(super) catalogue: Catalogue,
+    pub(super) mail: Mail,
+    pub(super) sms: Sms,
+    pub(super) messages: Messages,
+    pub(super) identity_providers: IdentityProviders,
+    pub(super) card: Card,
+    pub(super) socket_key: Option<SocketKey>,
+    /// The client that delivers webhooks, and the permits for deliveries in flight.
+    pub(super) delivering: Delivering,
+}
+
+impl Process {
+    /// Checks the settings and builds what follows from them.
+    pub fn new(config: &Config, dependencies: Dependencies) -> Result<Self, SetupError> {
+        let Dependencies { clock, application_key, resolver, hashing, lifecycle, mailbox } = dependencies;
+        let declarations = extensions::declarations(&config.extensions)?;
+        let declared = declarations.iter().flat_map(|declaration| declaration.event_types.clone());
+        Ok(Self {
+            catalogue: Catalogue::built_in().with(declared.collect())?,
+            declarations,
+            mail: Mail::new(&config.mail, mailbox.clone())?,
+            sms: Sms::new(&config.sms, mailbox.clone())?,
+            messages: Messages::load(&config.messages)?,
+            identity_providers: IdentityProviders::new(&config.providers, &clock, &lifecycle)?,
+            card: Card::new(&config.providers.card)?,
+            socket_key: SocketKey::parse(&config.socket.key)?,
+            delivering: Delivering::new(&config.webhooks, resolver, clock.clone())?,
+            config: Arc::new(config.clone()),
+            clock,
+            application_key,
+            lifecycle,
+            hashing,
+            mailbox,
+        })
+    }
+}
+
+/// A module cannot be built from its settings.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// `[sms]`
+    #[error("the settings of [sms] are invalid")]
+    Sms(#[from] sms::SettingsError),
+    /// `[mail]`
+    #[error("the settings of [mail] are invalid")]
+    Mail(#[from] mail::SettingsError),
+    /// `[messages]`
+    #[error("the settings of [messages] are invalid")]
+    Messages(#[from] MessagesError),
+    /// `[providers.idp_a]`, `[providers.idp_b]`, `[providers.idp_c]`
+    #[error("the settings of [providers] are invalid")]
+    IdentityProviders(#[from] identity::SettingsError),
+    /// `[providers.card]`
+    #[error("the settings of [providers.card] are invalid")]
+    Card(#[from] card::SettingsError),
+    /// `[socket]`
+    #[error("the settings of [socket] are invalid")]
+    Socket(#[from] realtime::InvalidSocketKey),
+    /// A file in `extensions.directory` is invalid.
+    #[error("a declared extension is invalid")]
+    Declared(#[from] InvalidDeclaration),
+    /// The name of an event declared by an extension is taken.
+    #[error("an event of a declared extension is invalid")]
+    DeclaredName(#[from] NameTaken),
+    /// `[webhooks]`
+    #[error("the settings of [webhooks] are invalid")]
+    Webhooks(#[from] webhooks::SettingsError),
+}

@@ -1,0 +1,49 @@
+//! What a process delivers with, whichever database the deliveries come from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use reqwest::Certificate;
+
+use crate::kernel::clock::Clock;
+use crate::webhooks::engine::permits::Permits;
+use crate::webhooks::sending::Sender;
+use crate::webhooks::sending::targets::{Resolver, Targets};
+use crate::webhooks::settings::Settings;
+
+/// The HTTP client, the check of its targets, and the permits for deliveries in flight. Clones share them.
+#[derive(Clone, Debug)]
+pub struct Delivering {
+    pub(super) targets: Targets,
+    pub(super) sender: Sender,
+    pub(super) permits: Arc<Permits>,
+}
+
+/// The reason why webhooks cannot be delivered with these settings.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// A file of `webhooks.extra_root_certificates` cannot be read.
+    #[error("webhooks.extra_root_certificates: {0} cannot be read")]
+    Unreadable(PathBuf, #[source] std::io::Error),
+    /// A file of `webhooks.extra_root_certificates` contains no certificates.
+    #[error("webhooks.extra_root_certificates: {0} is not a PEM file of certificates")]
+    NotCertificates(PathBuf, #[source] reqwest::Error),
+    /// The HTTP client cannot be built; usually the system has no root certificates.
+    #[error("the client for webhooks cannot be built; are the system's root certificates (ca-certificates) installed?")]
+    NoClient(#[source] reqwest::Error),
+}
+
+impl Delivering {
+    /// Reads the root certificates and builds the client. `resolver` resolves the host names of endpoints: [`Resolver::system`],
+    /// except in tests.
+    pub fn new(settings: &Settings, resolver: Resolver, clock: Clock) -> Result<Self, SettingsError> {
+        let mut roots = Vec::new();
+        for path in &settings.extra_root_certificates {
+            let pem = std::fs::read(path).map_err(|error| SettingsError::Unreadable(path.clone(), error))?;
+            roots.extend(Certificate::from_pem_bundle(&pem).map_err(|error| SettingsError::NotCertificates(path.clone(), error))?);
+        }
+        let targets = Targets::new(&settings.allowed_networks, resolver);
+        let sender = Sender::new(targets.clone(), clock, roots).map_err(SettingsError::NoClient)?;
+        Ok(Self { targets, sender, permits: Arc::new(Permits::new(settings.concurrency())) })
+    }
+}
