@@ -10,12 +10,11 @@ use serde_json::{Value, json};
 use crate::companies::{CallingCompany, Scope};
 use crate::developers::{Developers, parameter_invalid};
 use crate::events::{Catalogue, EventType};
-use crate::kernel::openapi::object;
+use crate::kernel::openapi::{OperationDoc, QueryParameters, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Parameters, RouteDoc};
 
 /// The query parameters.
-const PARAMETERS: Parameters = &[
+const PARAMETERS: QueryParameters = &[
     ("namespace", "Only event types of this extension, for example `fleet`."),
     ("group", "Only event types of this group, the part of the name before the dot."),
     ("query", "Only event types whose name or description contains this text."),
@@ -38,10 +37,10 @@ pub(super) struct ListQuery {
 }
 
 /// The description of the list.
-pub(super) fn list_doc() -> RouteDoc {
+pub(super) fn list_doc() -> OperationDoc {
     let meta = [("per_page", json!({ "type": ["integer", "null"] })), ("next", json!({ "type": ["string", "null"] }))];
     let page = object([("event_types", json!({ "type": "array", "items": shown_schema() })), ("meta", object(meta))]);
-    RouteDoc::new("List event types.").taking_query(PARAMETERS).answering(StatusCode::OK, page)
+    OperationDoc::new("List event types.").taking_query(PARAMETERS).answering(StatusCode::OK, page)
 }
 
 /// `GET event-types`: the event types that match the filters, in the order of the documentation; without `limit`, all of them.
@@ -92,9 +91,9 @@ fn has(event_type: &EventType, words: &str) -> bool {
 }
 
 /// The description of the route of one event type.
-pub(super) fn find_doc() -> RouteDoc {
+pub(super) fn find_doc() -> OperationDoc {
     let found = object([("event_type", shown_schema())]);
-    RouteDoc::new("Find an event type.").at("name", "The event name, such as `order.created`.").answering(StatusCode::OK, found)
+    OperationDoc::new("Find an event type.").at("name", "The event name, such as `order.created`.").answering(StatusCode::OK, found)
 }
 
 /// `GET event-types/{name}`

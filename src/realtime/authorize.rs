@@ -2,13 +2,14 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::StatusCode;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::json;
 use sqlx::PgConnection;
 
 use crate::fleet::orders::{self, Carrier};
-use crate::kernel::openapi::{header, json_content, object, refusals, request_body};
+use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::realtime::channel::Channel;
 use crate::realtime::question::Question;
@@ -48,7 +49,7 @@ enum Reason {
 }
 
 /// The description of the route.
-pub(super) fn operation() -> Value {
+pub(super) fn doc() -> OperationDoc {
     let answer = object([
         ("allow", json!({ "type": "boolean" })),
         ("ttl", json!({ "type": "integer", "minimum": 0, "description": "Seconds for which the decision is valid." })),
@@ -61,17 +62,13 @@ pub(super) fn operation() -> Value {
         ProblemCode::BodyTooLarge,
         ProblemCode::BodyInvalid,
     ];
-    let mut responses = Map::from_iter([("200".to_owned(), json_content("Success.", answer))]);
-    responses.extend(refusals(refused));
-    json!({
-        "tags": ["socket server"],
-        "operationId": "post_socket_authorize",
-        "summary": "Decide whether the holder of a socket token may subscribe to a channel.",
-        "security": [{ "socket_signature": [] }],
-        "parameters": [header("X-Socket-Timestamp", "The time of the request, in seconds since 1970.")],
-        "requestBody": request_body("The request.", Question::schema()),
-        "responses": responses,
-    })
+    OperationDoc::new("Decide whether the holder of a socket token may subscribe to a channel.")
+        .identified("post_socket_authorize".to_owned())
+        .authenticated_by(&["socket_signature"])
+        .taking_header("X-Socket-Timestamp", "The time of the request, in seconds since 1970.")
+        .taking_body(Question::schema())
+        .answering(StatusCode::OK, answer)
+        .refusing(&refused)
 }
 
 /// `POST /socket/authorize`

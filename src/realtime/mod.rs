@@ -58,7 +58,7 @@ where
 /// The description of the route that the socket server calls.
 pub fn description() -> Description {
     let mut description = Description::default();
-    description.route(Method::POST, "/socket/authorize".to_owned(), authorize::operation());
+    description.route(Method::POST, "/socket/authorize".to_owned(), authorize::doc().into_value("socket server"));
     description
 }
 
@@ -70,6 +70,6 @@ where
     Storefront: FromRef<S>,
 {
     let doc = storefront::describe("Issue a token for the socket server.", socket_token::schema());
-    let doc = doc.refused(&[ProblemCode::SocketNotConfigured]);
+    let doc = doc.refusing(&[ProblemCode::SocketNotConfigured]);
     storefront::Routes::none().post("/customers/socket-token", doc, socket_token::socket_token)
 }

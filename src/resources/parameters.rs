@@ -10,16 +10,14 @@ use axum::response::{IntoResponse, Response};
 use url::form_urlencoded;
 
 use crate::companies::{CallingCompany, Companies};
+use crate::kernel::openapi::QueryParameters;
 use crate::kernel::problem::Problem;
 use crate::resources::list_parameters::unknown;
-
-/// The query parameters of a route, each with its description.
-pub type Parameters = &'static [(&'static str, &'static str)];
 
 /// The handler of a route that takes only these parameters. Another parameter is rejected after the API key has been verified.
 #[derive(Clone, Debug)]
 pub(super) struct RejectUnknownQuery<H> {
-    pub(super) parameters: Parameters,
+    pub(super) parameters: QueryParameters,
     pub(super) handler: H,
 }
 

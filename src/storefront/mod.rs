@@ -75,7 +75,7 @@ use crate::providers::sms::Sms;
 pub use accounts::export::{Exported, export_customer};
 pub use messaging::messages::{Fault, Messages, MessagesError, Settings as MessagesSettings};
 pub use resources::extension as operator_extension;
-pub use routes::{OperationDoc, PATH, Routes, describe};
+pub use routes::{PATH, Routes, describe};
 pub use stores::{StoreKey, create_store, create_store_key, list_stores, revoke_store_key};
 pub use tokens::{SignedInCustomer, TokenId, is_signed_in, revoke_customer, revoke_session};
 

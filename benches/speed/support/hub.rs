@@ -9,7 +9,7 @@ use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database;
 use portico::providers::mail::Mail;
-use portico::webhooks::{self, Resolver, Webhooks};
+use portico::webhooks::{self, Delivering, Resolver, Webhooks};
 use serde_json::{Map, Value, json};
 use sqlx::Connection;
 
@@ -67,13 +67,13 @@ pub fn fan_out(service: &Service) {
             pool: pool.clone(),
             clock: Clock::System,
             key,
+            delivering: Delivering::new(&config.webhooks, Resolver::system(), Clock::System).unwrap(),
             settings: config.webhooks,
-            resolver: Resolver::system(),
             catalogue: Catalogue::built_in(),
             notifier: CommitNotifier::default(),
             mail: Mail::new(&config.mail, None).unwrap(),
         };
-        let webhooks = Webhooks::new(parts).unwrap();
+        let webhooks = Webhooks::new(parts);
         while webhooks.fan_out().await.unwrap() > 0 {}
         pool.close().await;
     });

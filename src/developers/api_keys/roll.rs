@@ -11,9 +11,9 @@ use crate::developers::Developers;
 use crate::developers::api_keys::{ApiKeyRecord, check};
 use crate::kernel::ids::KeyId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::openapi::closed_object;
+use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{GracePeriod, RecordTransaction, RouteDoc, Shown, WriteRequest};
+use crate::resources::{GracePeriod, RecordTransaction, Resource, Shown, WriteRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -24,10 +24,10 @@ pub(super) struct Roll {
 }
 
 /// The description of the route.
-pub(super) fn doc() -> RouteDoc {
-    RouteDoc::new("Replace an API key with a new one.")
+pub(super) fn doc() -> OperationDoc {
+    OperationDoc::new("Replace an API key with a new one.")
         .taking_body(closed_object(&[], [("overlap", GracePeriod::schema())]))
-        .showing::<ApiKeyRecord>(StatusCode::CREATED)
+        .showing(StatusCode::CREATED, ApiKeyRecord::SINGULAR)
         .refusing(&[ProblemCode::ApiKeyTooStrong, ProblemCode::ApiKeyEnded])
 }
 

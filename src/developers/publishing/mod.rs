@@ -34,9 +34,9 @@ use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::json::JsonBody;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::openapi::object;
+use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{FieldType, Reference, RouteDoc};
+use crate::resources::{FieldType, Reference};
 
 /// The maximum body size. It is larger than on other routes, because a request may contain many events.
 pub(super) const BODY_LIMIT: usize = 1024 * 1024;
@@ -44,7 +44,7 @@ pub(super) const BODY_LIMIT: usize = 1024 * 1024;
 const MAX_SINGLES_PER_BATCH: usize = 50;
 
 /// The description of the route.
-pub(super) fn doc() -> RouteDoc {
+pub(super) fn doc() -> OperationDoc {
     let text = || json!({ "type": "string" });
     let event = object([
         ("id", Reference::<EventId>::schema()),
@@ -54,7 +54,7 @@ pub(super) fn doc() -> RouteDoc {
     ]);
     let events = object([("events", json!({ "type": "array", "items": event }))]);
     let answer = json!({ "anyOf": [object([("event", event)]), events] });
-    RouteDoc::new("Publish one or several events, each once per `idempotency_key`.")
+    OperationDoc::new("Publish one or several events, each once per `idempotency_key`.")
         .taking_body(Batch::schema())
         .answering(StatusCode::OK, answer.clone())
         .answering(StatusCode::CREATED, answer)

@@ -34,9 +34,9 @@ use crate::developers::stream::limit::StreamLimit;
 use crate::developers::{Developers, parameter_invalid};
 use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::openapi::{OperationDoc, QueryParameters};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
-use crate::resources::{Parameters, RouteDoc};
 use crate::webhooks::EventFilter;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
@@ -69,7 +69,7 @@ impl Streams {
 }
 
 /// The query parameters.
-const PARAMETERS: Parameters = &[
+const PARAMETERS: QueryParameters = &[
     ("events", "Event names, groups such as `order.*`, or `*`, separated by commas. Default: all events."),
     ("after", "The id of the last event received, for clients that cannot send the header `Last-Event-ID`."),
 ];
@@ -85,9 +85,9 @@ pub(super) struct StreamQuery {
 }
 
 /// The description of the route.
-pub(super) fn doc() -> RouteDoc {
+pub(super) fn doc() -> OperationDoc {
     let stream = json!({ "description": "Server-sent events, each as it is sent to endpoints.", "content": { "text/event-stream": {} } });
-    RouteDoc::new("Stream events as they are published.")
+    OperationDoc::new("Stream events as they are published.")
         .taking_query(PARAMETERS)
         .answering_with(StatusCode::OK, stream)
         .refusing(&[ProblemCode::RecordNotFound, ProblemCode::Overloaded])

@@ -16,9 +16,9 @@ use crate::fleet::location::single_positions::SinglePosition;
 use crate::fleet::location::{Heading, Latitude, Located, Longitude, Positions, queries};
 use crate::kernel::ids::TypedId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::openapi::{closed_object, object};
+use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{FieldType, Instant, Member, Record, RecordTransaction, Reference, RouteDoc, WriteRequest};
+use crate::resources::{FieldType, Instant, Member, Record, RecordTransaction, Reference, WriteRequest};
 
 /// The maximum number of positions in one request.
 const MAX_POSITIONS: usize = 500;
@@ -106,17 +106,17 @@ impl<I: TypedId> Position<I> {
 }
 
 /// The description of the route of one record.
-pub(in crate::fleet) fn track_doc<R: Located>() -> RouteDoc {
-    RouteDoc::new("Record the location of a driver or vehicle.")
+pub(in crate::fleet) fn track_doc<R: Located>() -> OperationDoc {
+    OperationDoc::new("Record the location of a driver or vehicle.")
         .taking_body(Position::<R::Id>::schema((R::SINGULAR, Option::<Reference<R::Id>>::schema()), &["latitude", "longitude"]))
-        .showing::<R>(StatusCode::OK)
+        .showing(StatusCode::OK, R::SINGULAR)
 }
 
 /// The description of the route of several records.
-pub(in crate::fleet) fn track_many_doc<R: Located>() -> RouteDoc {
+pub(in crate::fleet) fn track_many_doc<R: Located>() -> OperationDoc {
     let position = Position::<R::Id>::schema((R::SINGULAR, Reference::<R::Id>::schema()), &[R::SINGULAR, "latitude", "longitude"]);
     let positions = json!({ "type": "array", "maxItems": MAX_POSITIONS, "items": position });
-    RouteDoc::new("Record the locations of several drivers or vehicles.")
+    OperationDoc::new("Record the locations of several drivers or vehicles.")
         .taking_body(closed_object(&["positions"], [("positions", positions)]))
         .answering(StatusCode::OK, object([("status", json!({ "const": "ok" }))]))
 }

@@ -9,9 +9,9 @@ use crate::gateways::accounts::{Gateway, signing_secret};
 use crate::gateways::driver::{Finding, PaymentUpdate, Reading};
 use crate::gateways::drivers;
 use crate::kernel::json::JsonBody;
-use crate::kernel::openapi::{closed_object, object};
+use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{RecordTransaction, RouteDoc, WriteRequest};
+use crate::resources::{RecordTransaction, WriteRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -21,7 +21,7 @@ pub(super) struct Test {
 }
 
 /// The description of the route.
-pub(super) fn doc() -> RouteDoc {
+pub(super) fn doc() -> OperationDoc {
     let (text, is_ok) = (|| json!({ "type": "string" }), || json!({ "type": "boolean" }));
     let finding = object([("subject", text()), ("ok", is_ok()), ("detail", text())]);
     let fact =
@@ -30,7 +30,7 @@ pub(super) fn doc() -> RouteDoc {
     contents["type"] = json!(["object", "null"]);
     let answer = object([("ok", is_ok()), ("checks", json!({ "type": "array", "items": finding })), ("contents", contents)]);
     let sample = json!({ "type": ["object", "null"], "description": "A body that the gateway might send." });
-    RouteDoc::new("Check the configuration of a gateway, and how a sample callback is read.")
+    OperationDoc::new("Check the configuration of a gateway, and how a sample callback is read.")
         .taking_body(closed_object(&[], [("sample", sample)]))
         .answering(StatusCode::OK, answer)
 }

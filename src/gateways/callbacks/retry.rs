@@ -19,8 +19,9 @@ use crate::kernel::error_chain::chain;
 use crate::kernel::ids::CallbackId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{EmptyBody, RecordTransaction, RouteDoc, WriteRequest};
+use crate::resources::{EmptyBody, RecordTransaction, Resource, WriteRequest};
 
 /// The interval at which the worker looks for due callbacks.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
@@ -67,10 +68,10 @@ impl Failure {
 }
 
 /// The description of the route that processes a callback.
-pub(super) fn doc() -> RouteDoc {
-    RouteDoc::new("Process a genuine callback now.")
+pub(super) fn doc() -> OperationDoc {
+    OperationDoc::new("Process a genuine callback now.")
         .taking_body(EmptyBody::schema())
-        .showing::<CallbackRecord>(StatusCode::OK)
+        .showing(StatusCode::OK, CallbackRecord::SINGULAR)
         .refusing(&[ProblemCode::CallbackRefused])
 }
 

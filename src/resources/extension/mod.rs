@@ -1,22 +1,19 @@
 //! A namespace: its routes and their documentation. Both are built from one list, so that they always match.
 
 mod operations;
-mod route_doc;
 
 use axum::Router;
 use axum::extract::FromRef;
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::routing::{MethodFilter, on};
-use serde_json::Value;
 
 use crate::companies::Companies;
-use crate::kernel::openapi::Description;
+use crate::kernel::openapi::{Description, OperationDoc};
 use crate::resources::parameters::RejectUnknownQuery;
 use crate::resources::{Editable, FieldDoc, Operation, Referable, Resource, ResourceDescriptor, read_only_routes, routes};
 
 use operations::Kind;
-pub use route_doc::RouteDoc;
 
 /// The routes below `<namespace>/int/v1`.
 #[derive(Debug)]
@@ -72,10 +69,10 @@ where
     }
 
     /// Adds a route beside the five.
-    pub fn route<H: Handler<T, S>, T: 'static>(mut self, method: Method, path: &str, doc: RouteDoc, handler: H) -> Self {
+    pub fn route<H: Handler<T, S>, T: 'static>(mut self, method: Method, path: &str, doc: OperationDoc, handler: H) -> Self {
         let filter = MethodFilter::try_from(method.clone()).expect("all methods in the program can be routed");
-        self.router = self.router.route(path, on(filter, RejectUnknownQuery { parameters: doc.query, handler }));
-        self.add(method, path, doc.operation(&self.namespace, path));
+        self.router = self.router.route(path, on(filter, RejectUnknownQuery { parameters: doc.query(), handler }));
+        self.add(method, path, operations::beside_the_five(doc, path));
         self
     }
 
@@ -111,8 +108,8 @@ where
         self
     }
 
-    fn add(&mut self, method: Method, path: &str, operation: Value) {
-        self.description.route(method, format!("{}{path}", self.path()), operation);
+    fn add(&mut self, method: Method, path: &str, doc: OperationDoc) {
+        self.description.route(method, format!("{}{path}", self.path()), doc.into_value(&self.namespace));
     }
 }
 

@@ -1,10 +1,11 @@
 //! The documentation of each route, as OpenAPI Operation Objects.
 
+use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
 use crate::companies::Scope;
 use crate::kernel::ids::TypedId;
-use crate::kernel::openapi::{header, json_content, parameter, path_parameter, reference, refusals, request_body};
+use crate::kernel::openapi::{OperationDoc, parameter, reference};
 use crate::kernel::problem::ProblemCode;
 use crate::resources::{FieldDoc, Operation, Resource, ResourceDescriptor, plural_path};
 
@@ -38,68 +39,48 @@ impl Kind {
         (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
     }
 
-    pub(super) fn list(&self) -> Value {
+    pub(super) fn list(&self) -> OperationDoc {
         let many = json!({ "type": "array", "items": reference(&self.name()) });
         let meta = json!({ "type": "object", "properties": { "per_page": { "type": "integer" }, "next": { "type": ["string", "null"] } } });
-        let answer = json!({ "type": "object", "properties": { self.descriptor.plural: many, "meta": meta } });
-        let mut operation = self.operation("List", self.descriptor.plural, self.reading, 200, answer, &[]);
-        operation["parameters"] = self.list_parameters().into();
-        operation
+        let page = json!({ "type": "object", "properties": { self.descriptor.plural: many, "meta": meta } });
+        let doc = self.operation("List", self.descriptor.plural, self.reading).answering(StatusCode::OK, page);
+        self.list_parameters().into_iter().fold(doc, OperationDoc::taking)
     }
 
-    pub(super) fn find(&self) -> Value {
-        let mut operation =
-            self.operation("Find", self.descriptor.singular, self.reading, 200, self.wrapped(), &[ProblemCode::RecordNotFound]);
-        operation["parameters"] = json!([uuid_parameter()]);
-        operation
+    pub(super) fn find(&self) -> OperationDoc {
+        with_id(self.operation("Find", self.descriptor.singular, self.reading)).showing(StatusCode::OK, self.descriptor.singular)
     }
 
-    pub(super) fn create(&self) -> Value {
-        let refused = [ProblemCode::JsonInvalid, ProblemCode::BodyTooLarge, ProblemCode::MediaTypeUnsupported, ProblemCode::BodyInvalid];
-        let refused = [&refused[..], self.refusals].concat();
-        let mut operation = self.operation("Create", self.descriptor.singular, self.writing, 201, self.wrapped(), &refused);
+    pub(super) fn create(&self) -> OperationDoc {
         let needed: Vec<_> = self.members.iter().filter(|member| member.required).map(|member| &member.name).collect();
         let mut body = reference(&self.body_name());
         if !needed.is_empty() {
             body = json!({ "allOf": [body], "required": needed });
         }
-        operation["requestBody"] = request_body("The record, either bare or wrapped in an object under the name of its type.", body);
-        operation
+        self.operation("Create", self.descriptor.singular, self.writing)
+            .taking_body_explained("The record, either bare or wrapped in an object under the name of its type.", body)
+            .showing(StatusCode::CREATED, self.descriptor.singular)
+            .refusing(self.refusals)
     }
 
-    pub(super) fn change(&self) -> Value {
-        let refused = [
-            ProblemCode::JsonInvalid,
-            ProblemCode::RecordNotFound,
-            ProblemCode::RecordChanged,
-            ProblemCode::BodyTooLarge,
-            ProblemCode::MediaTypeUnsupported,
-            ProblemCode::BodyInvalid,
-        ];
-        let refused = [&refused[..], self.refusals].concat();
-        let mut operation = self.operation("Change", self.descriptor.singular, self.writing, 200, self.wrapped(), &refused);
-        operation["parameters"] = json!([uuid_parameter(), if_match()]);
-        operation["requestBody"] = request_body("The fields to change.", reference(&self.body_name()));
-        operation
+    pub(super) fn change(&self) -> OperationDoc {
+        with_version(self.operation("Change", self.descriptor.singular, self.writing))
+            .taking_body_explained("The fields to change.", reference(&self.body_name()))
+            .showing(StatusCode::OK, self.descriptor.singular)
+            .refusing(self.refusals)
     }
 
-    pub(super) fn delete(&self) -> Value {
-        let refused = [ProblemCode::RecordNotFound, ProblemCode::RecordInUse, ProblemCode::RecordChanged];
-        let mut operation = self.operation("Delete", self.descriptor.singular, self.writing, 200, self.wrapped(), &refused);
-        operation["parameters"] = json!([uuid_parameter(), if_match()]);
-        operation
+    pub(super) fn delete(&self) -> OperationDoc {
+        with_version(self.operation("Delete", self.descriptor.singular, self.writing))
+            .showing(StatusCode::OK, self.descriptor.singular)
+            .refusing(&[ProblemCode::RecordInUse])
     }
 
-    fn operation(&self, verb: &str, object: &str, scope: Scope, status: u16, answer: Value, refused: &[ProblemCode]) -> Value {
-        let mut responses = Map::from_iter([(status.to_string(), json_content("Success.", answer))]);
-        responses.extend(problems(refused));
-        json!({
-            "tags": [self.namespace],
-            "operationId": format!("{}_{}_{object}", verb.to_lowercase(), self.namespace),
-            "summary": format!("{verb} {}.", object.replace('_', " ")),
-            "description": format!("Requires the scope `{scope}`."),
-            "responses": responses,
-        })
+    fn operation(&self, verb: &str, object: &str, scope: Scope) -> OperationDoc {
+        OperationDoc::new(format!("{verb} {}.", object.replace('_', " ")))
+            .explained(format!("Requires the scope `{scope}`."))
+            .identified(format!("{}_{}_{object}", verb.to_lowercase(), self.namespace))
+            .refusing(EVERYWHERE)
     }
 
     fn list_parameters(&self) -> Vec<Value> {
@@ -140,10 +121,6 @@ impl Kind {
         format!("{}.body", self.name())
     }
 
-    fn wrapped(&self) -> Value {
-        json!({ "type": "object", "properties": { self.descriptor.singular: reference(&self.name()) } })
-    }
-
     /// The schema of the record, and of the request body if there is one.
     pub(super) fn schemas(&self, operations: &[Operation]) -> Map<String, Value> {
         let mut id = self.id.clone();
@@ -181,22 +158,30 @@ impl Kind {
     }
 }
 
-/// The errors of an operation and those that every operation has, by status code.
-pub(super) fn problems(refused: &[ProblemCode]) -> Map<String, Value> {
-    let everywhere = [
-        ProblemCode::ApiKeyInvalid,
-        ProblemCode::ScopeMissing,
-        ProblemCode::AddressForbidden,
-        ProblemCode::ParameterInvalid,
-        ProblemCode::RateLimited,
-    ];
-    refusals(refused.iter().copied().chain(everywhere))
+/// The refusals that every route of an extension has.
+const EVERYWHERE: &[ProblemCode] = &[
+    ProblemCode::ApiKeyInvalid,
+    ProblemCode::ScopeMissing,
+    ProblemCode::AddressForbidden,
+    ProblemCode::ParameterInvalid,
+    ProblemCode::RateLimited,
+];
+
+/// Completes the description of a route beside the five.
+pub(super) fn beside_the_five(doc: OperationDoc, path: &str) -> OperationDoc {
+    let doc = doc.refusing(EVERYWHERE);
+    match path {
+        _ if path.contains("{uuid}") => with_id(doc),
+        _ if path.contains('{') => doc.refusing(&[ProblemCode::RecordNotFound]),
+        _ => doc,
+    }
 }
 
-pub(super) fn uuid_parameter() -> Value {
-    path_parameter("uuid", "The UUID or the id of the record.")
+fn with_id(doc: OperationDoc) -> OperationDoc {
+    doc.at("uuid", "The UUID or the id of the record.").refusing(&[ProblemCode::RecordNotFound])
 }
 
-fn if_match() -> Value {
-    header("If-Match", "The `ETag` of the version that was read. The request is refused if the record has changed since.")
+fn with_version(doc: OperationDoc) -> OperationDoc {
+    let sentence = "The `ETag` of the version that was read. The request is refused if the record has changed since.";
+    with_id(doc).taking_header("If-Match", sentence).refusing(&[ProblemCode::RecordChanged])
 }

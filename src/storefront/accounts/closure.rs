@@ -24,8 +24,8 @@ use crate::storefront::{Storefront, customers};
 /// The routes of the account closure.
 pub(in crate::storefront) fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to close the account with.", routes::sent());
-    let asking = asking.refused(&[ProblemCode::ContactMissing]).refused(codes::TEXT_REFUSALS);
-    let closing = describe("Close the account with a verification code.", routes::done()).refused(codes::CODE_REFUSALS);
+    let asking = asking.refusing(&[ProblemCode::ContactMissing]).refusing(codes::TEXT_REFUSALS);
+    let closing = describe("Close the account with a verification code.", routes::done()).refusing(codes::CODE_REFUSALS);
     let routes = Routes::none().post("/customers/account-closure", asking, request);
     routes.post("/customers/confirm-account-closure", closing, confirm)
 }

@@ -25,15 +25,15 @@ use crate::storefront::tokens::SignedInCustomer;
 /// The routes of the contact change.
 pub(in crate::storefront) fn routes() -> Routes<Storefront> {
     let asking = |sentence| describe(sentence, routes::sent());
-    let saving = |sentence| describe(sentence, routes::own_record()).refused(codes::CODE_REFUSALS);
-    let to_number = asking("Send a verification code to the customer's new phone number.").refused(&[ProblemCode::PhoneTaken]);
-    let to_address = asking("Send a verification code to the customer's new email address.").refused(&[ProblemCode::EmailTaken]);
-    let number = saving("Set the phone number that the code was sent to.").refused(&[ProblemCode::PhoneTaken]);
-    let address = saving("Set the email address that the code was sent to.").refused(&[ProblemCode::EmailTaken]);
+    let saving = |sentence| describe(sentence, routes::own_record()).refusing(codes::CODE_REFUSALS);
+    let to_number = asking("Send a verification code to the customer's new phone number.").refusing(&[ProblemCode::PhoneTaken]);
+    let to_address = asking("Send a verification code to the customer's new email address.").refusing(&[ProblemCode::EmailTaken]);
+    let number = saving("Set the phone number that the code was sent to.").refusing(&[ProblemCode::PhoneTaken]);
+    let address = saving("Set the email address that the code was sent to.").refusing(&[ProblemCode::EmailTaken]);
     Routes::none()
-        .post("/customers/request-phone-verification", to_number.refused(codes::TEXT_REFUSALS), request_phone)
+        .post("/customers/request-phone-verification", to_number.refusing(codes::TEXT_REFUSALS), request_phone)
         .post("/customers/verify-phone-number", number, confirm_phone)
-        .post("/customers/request-email-verification", to_address.refused(codes::MAIL_REFUSALS), request_email)
+        .post("/customers/request-email-verification", to_address.refusing(codes::MAIL_REFUSALS), request_email)
         .post("/customers/verify-email", address, confirm_email)
 }
 

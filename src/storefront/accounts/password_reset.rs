@@ -18,7 +18,7 @@ use crate::storefront::accounts::sign_in::SignedIn;
 use crate::storefront::accounts::social;
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt, audited};
 use crate::storefront::codes::{self, Purpose, SubmittedCode, Target};
-use crate::storefront::routes::{self, Routes, body, describe};
+use crate::storefront::routes::{self, Body, Routes, body, describe};
 use crate::storefront::tokens::revoke_all_tokens;
 use crate::storefront::{Storefront, customers, passwords};
 
@@ -28,8 +28,8 @@ pub(in crate::storefront) fn routes() -> Routes<Storefront> {
         "Set a new password with a verification code, end all other sessions and delete the links to identity providers.",
         routes::login(),
     );
-    let doc = doc.reading::<ResetRequest>().restricting("password", passwords::length());
-    let doc = doc.refused(codes::CODE_REFUSALS).refused(&[ProblemCode::Overloaded]);
+    let doc = doc.taking_body(ResetRequest::schema()).restricting("password", passwords::length());
+    let doc = doc.refusing(codes::CODE_REFUSALS).refusing(&[ProblemCode::Overloaded]);
     Routes::none().post("/customers/reset-password", doc, reset)
 }
 

@@ -13,7 +13,7 @@ use crate::events::names::CUSTOMER_UPDATED;
 use crate::field_type;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::openapi::reference;
+use crate::kernel::openapi::{OperationDoc, reference};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{Line, Member, Meta};
 use crate::storefront::Storefront;
@@ -26,8 +26,7 @@ const META_MAX_LEN: usize = 16 * 1024;
 
 /// The routes of the profile.
 pub(in crate::storefront) fn routes() -> Routes<Storefront> {
-    let by_id =
-        |doc: routes::OperationDoc| doc.at("id", "The id or the UUID of the signed-in customer.").refused(&[ProblemCode::RecordNotFound]);
+    let by_id = |doc: OperationDoc| doc.at("id", "The id or the UUID of the signed-in customer.").refusing(&[ProblemCode::RecordNotFound]);
     let finding = by_id(describe("Find the signed-in customer by id.", reference("customer")));
     let changing = by_id(describe("Change the fields that are present in the body.", routes::own_record()));
     let routes = Routes::none().get("/customers/me", describe("Find the signed-in customer.", reference("customer")), me);

@@ -22,17 +22,17 @@ use crate::storefront::codes::{self, IssueRequest, Method, Purpose, SubmittedCod
 use crate::storefront::customers::{self, NewCustomer};
 use crate::storefront::messaging::messages::AcceptedLanguages;
 use crate::storefront::messaging::{send_limit, sms_guard};
-use crate::storefront::routes::{self, Routes, Sent, body, describe};
+use crate::storefront::routes::{self, Body, Routes, Sent, body, describe, describe_with};
 use crate::storefront::stores::Store;
 use crate::storefront::{Storefront, passwords};
 
 /// The routes of registration.
 pub(in crate::storefront) fn routes() -> Routes<Storefront> {
-    let asking = describe("Send a verification code for a new account.", routes::sent()).refused(&[ProblemCode::AccountExists]);
-    let asking = asking.refused(codes::TEXT_REFUSALS).refused(codes::MAIL_REFUSALS);
-    let opening = describe("Create an account with a verification code, and sign in.", routes::login()).with_status(StatusCode::CREATED);
-    let opening = opening.refused(codes::CODE_REFUSALS).refused(&[ProblemCode::AccountExists, ProblemCode::Overloaded]);
-    let opening = opening.reading::<RegistrationRequest>().restricting("password", passwords::length());
+    let asking = describe("Send a verification code for a new account.", routes::sent()).refusing(&[ProblemCode::AccountExists]);
+    let asking = asking.refusing(codes::TEXT_REFUSALS).refusing(codes::MAIL_REFUSALS);
+    let opening = describe_with("Create an account with a verification code, and sign in.", StatusCode::CREATED, routes::login());
+    let opening = opening.refusing(codes::CODE_REFUSALS).refusing(&[ProblemCode::AccountExists, ProblemCode::Overloaded]);
+    let opening = opening.taking_body(RegistrationRequest::schema()).restricting("password", passwords::length());
     let opening = opening
         .restricting("name", json!({ "minLength": 1, "maxLength": customers::NAME_MAX_LEN }))
         .needing_one_of(&["identity", "email", "phone"]);

@@ -14,7 +14,7 @@ use crate::storefront::tokens::{self, SignedInCustomer};
 /// The routes of sessions.
 pub(in crate::storefront) fn routes() -> Routes<Storefront> {
     let listing = describe("List the customer's sessions, the last used first.", object([("sessions", schema())]));
-    let ending = describe("End a session.", routes::done()).at("id", "The id of the session.").refused(&[ProblemCode::RecordNotFound]);
+    let ending = describe("End a session.", routes::done()).at("id", "The id of the session.").refusing(&[ProblemCode::RecordNotFound]);
     Routes::none()
         .get("/customers/sessions", listing, list)
         .delete("/customers/sessions/{id}", ending, revoke)

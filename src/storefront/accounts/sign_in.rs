@@ -30,11 +30,11 @@ const MAX_COMPARISONS: usize = 2;
 /// The routes of sign-in.
 pub(in crate::storefront) fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to sign in with.", routes::sent())
-        .refused(&[ProblemCode::CustomerNotFound])
-        .refused(codes::TEXT_REFUSALS);
-    let by_code = describe("Sign in with a verification code.", routes::login()).refused(codes::CODE_REFUSALS);
+        .refusing(&[ProblemCode::CustomerNotFound])
+        .refusing(codes::TEXT_REFUSALS);
+    let by_code = describe("Sign in with a verification code.", routes::login()).refusing(codes::CODE_REFUSALS);
     let wrong_password = [ProblemCode::CredentialsInvalid, ProblemCode::PasswordAttemptsExceeded, ProblemCode::Overloaded];
-    let by_password = describe("Sign in with identity and password.", routes::login()).refused(&wrong_password);
+    let by_password = describe("Sign in with identity and password.", routes::login()).refusing(&wrong_password);
     Routes::none().post("/customers/login-with-sms", asking, login_with_sms).post("/customers/verify-code", by_code, verify_code).post(
         "/customers/login",
         by_password,

@@ -33,8 +33,8 @@ pub(super) fn routes(name: &RouteName) -> Routes<Storefront> {
     let key = object([("ephemeralKey", text()), ("customerId", text())]);
     let intent = object([("setupIntentId", text()), ("setupIntent", text()), ("customerId", text())]);
     let refused = &[ProblemCode::CardNotConfigured, ProblemCode::CardProviderFailed];
-    let keys = describe("Create an ephemeral key for the card provider's SDK to show the customer's cards.", key).refused(refused);
-    let intents = describe("Create a setup intent for the card provider's SDK to save a card.", intent).refused(refused);
+    let keys = describe("Create an ephemeral key for the card provider's SDK to show the customer's cards.", key).refusing(refused);
+    let intents = describe("Create a setup intent for the card provider's SDK to save a card.", intent).refusing(refused);
     let mut names = vec!["card".to_owned(), name.to_string()];
     names.dedup();
     names.iter().fold(Routes::none(), |routes, name| {

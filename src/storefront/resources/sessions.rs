@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use crate::kernel::ids::{CustomerId, SessionId, StoreId};
 use crate::kernel::json::JsonBody;
-use crate::kernel::openapi::object;
+use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{EmptyBody, Filter, Instant, Reference, Resource, RouteDoc, WriteRequest};
+use crate::resources::{EmptyBody, Filter, Instant, Reference, Resource, WriteRequest};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::{Storefront, tokens};
 
@@ -46,8 +46,8 @@ impl Resource for SessionRecord {
 }
 
 /// The description of `DELETE tokens/{uuid}`.
-pub(super) fn revoke_doc() -> RouteDoc {
-    RouteDoc::new("End a session of a customer.").answering(StatusCode::OK, object([("status", json!({ "const": "ok" }))]))
+pub(super) fn revoke_doc() -> OperationDoc {
+    OperationDoc::new("End a session of a customer.").answering(StatusCode::OK, object([("status", json!({ "const": "ok" }))]))
 }
 
 /// `DELETE tokens/{uuid}`: revokes one session.
@@ -59,9 +59,9 @@ pub(super) async fn revoke(WriteRequest { state: storefront, caller, id }: Write
 }
 
 /// The description of `POST customers/{uuid}/revoke-tokens`.
-pub(super) fn revoke_all_doc() -> RouteDoc {
+pub(super) fn revoke_all_doc() -> OperationDoc {
     let answer = object([("status", json!({ "const": "ok" })), ("revoked", json!({ "type": "integer" }))]);
-    RouteDoc::new("End all sessions of a customer.").taking_body(EmptyBody::schema()).answering(StatusCode::OK, answer)
+    OperationDoc::new("End all sessions of a customer.").taking_body(EmptyBody::schema()).answering(StatusCode::OK, answer)
 }
 
 /// `POST customers/{uuid}/revoke-tokens`: revokes all sessions of the customer.

@@ -9,11 +9,11 @@ use serde_json::{Map, Value, json};
 use crate::companies::{CallingCompany, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{StoreId, TextId};
-use crate::kernel::openapi::object;
+use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::Problem;
 use crate::members;
 use crate::providers::sms::SendTextErrorKind;
-use crate::resources::{FieldDoc, FieldType, Filter, Instant, Reference, Resource, RouteDoc};
+use crate::resources::{FieldDoc, FieldType, Filter, Instant, Reference, Resource};
 use crate::storefront::Storefront;
 use crate::storefront::messaging::sms_guard;
 
@@ -135,7 +135,7 @@ fn details() -> Value {
 }
 
 /// The description of `GET texts/conversion`.
-pub(super) fn conversion_doc() -> RouteDoc {
+pub(super) fn conversion_doc() -> OperationDoc {
     let range = object([
         ("country", json!({ "type": ["string", "null"] })),
         ("number_range", json!({ "type": "string" })),
@@ -144,7 +144,7 @@ pub(super) fn conversion_doc() -> RouteDoc {
         ("conversion", json!({ "type": "number", "description": "The ratio of used to texted codes, from 0 to 1." })),
     ]);
     let ranges = json!({ "type": "array", "items": range });
-    RouteDoc::new("Show how many texted codes were used in the last 24 hours, by country and number range.")
+    OperationDoc::new("Show how many texted codes were used in the last 24 hours, by country and number range.")
         .answering(StatusCode::OK, object([("since", Instant::schema()), ("ranges", ranges)]))
 }
 

@@ -16,7 +16,7 @@ pub trait Body {
     fn schema() -> Value;
 }
 
-/// The handler reads the fields itself. The route declares them with [`OperationDoc::reading`](crate::storefront::routes::OperationDoc::reading).
+/// The handler reads the fields itself. The route names them itself.
 impl Body for Members {
     fn schema() -> Value {
         json!({ "type": "object" })

@@ -7,25 +7,38 @@
 
 mod answers;
 mod bodies;
-mod operation_doc;
 mod parts;
 
 use axum::Router;
 use axum::handler::Handler;
-use axum::http::Method;
+use axum::http::{Method, StatusCode};
 use axum::middleware::from_fn_with_state;
 use axum::routing::{MethodFilter, on};
+use serde_json::Value;
 
-use crate::kernel::openapi::Description;
+use crate::kernel::openapi::{Description, OperationDoc};
+use crate::kernel::problem::ProblemCode;
 use crate::storefront::{Storefront, access, customers};
 
 pub(super) use answers::{done, login, own_record, sent};
 pub(super) use bodies::{Body, Sent, body};
-pub use operation_doc::{OperationDoc, describe};
 pub use parts::Parts;
 
 /// The path prefix of the routes.
 pub const PATH: &str = "/storefront/v1";
+
+/// Describes a route by its summary and the schema of its response. Every route requires a store key.
+pub fn describe(summary: &'static str, answer: Value) -> OperationDoc {
+    describe_with(summary, StatusCode::OK, answer)
+}
+
+/// The same for a route that succeeds with another status.
+pub(super) fn describe_with(summary: &'static str, status: StatusCode, answer: Value) -> OperationDoc {
+    OperationDoc::new(summary)
+        .authenticated_by(&["store_key"])
+        .answering(status, answer)
+        .refusing(&[ProblemCode::StoreKeyInvalid, ProblemCode::RateLimited])
+}
 
 /// A set of routes with their description.
 #[derive(Debug)]
@@ -63,8 +76,9 @@ impl<S: Clone + Send + Sync + 'static> Routes<S> {
     fn route<H: Handler<T, S>, T: Parts + 'static>(mut self, method: Method, path: &str, doc: OperationDoc, handler: H) -> Self {
         let filter = MethodFilter::try_from(method.clone()).expect("all methods in the program can be routed");
         self.router = self.router.route(path, on(filter, handler));
-        let operation = T::describe(doc).operation(&method, path);
-        self.description.route(method, format!("{PATH}{path}"), operation);
+        let words = path.split(|character: char| !character.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let id = format!("{}_{}", method.as_str().to_lowercase(), words.collect::<Vec<_>>().join("_"));
+        self.description.route(method, format!("{PATH}{path}"), T::describe(doc).identified(id).into_value("customers"));
         self
     }
 

@@ -4,11 +4,12 @@ use axum::extract::{Path, State};
 
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::json::JsonBody;
-use crate::kernel::problem::Problem;
+use crate::kernel::openapi::OperationDoc;
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
 use crate::storefront::audit::ClientInfo;
 use crate::storefront::messaging::messages::AcceptedLanguages;
-use crate::storefront::routes::{Body, OperationDoc};
+use crate::storefront::routes::Body;
 use crate::storefront::tokens::SignedInCustomer;
 
 /// All parameters of a handler.
@@ -34,7 +35,7 @@ impl Part for Path<String> {}
 
 impl Part for SignedInCustomer {
     fn describe(doc: OperationDoc) -> OperationDoc {
-        doc.taking_token()
+        doc.authenticated_by(&["store_key", "customer_token"]).refusing(&[ProblemCode::CustomerTokenInvalid])
     }
 }
 
@@ -46,7 +47,7 @@ impl Part for AcceptedLanguages {
 
 impl<B: Body> Part for JsonBody<B> {
     fn describe(doc: OperationDoc) -> OperationDoc {
-        doc.taking_body::<B>()
+        doc.taking_body(B::schema())
     }
 }
 

@@ -11,9 +11,9 @@ use crate::companies::{CallingCompany, Companies, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::EventId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::openapi::{closed_object, object};
+use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{EmptyBody, Extension, FieldType, Instant, Line, PathId, Reference, RouteDoc, WriteRequest};
+use crate::resources::{EmptyBody, Extension, FieldType, Instant, Line, PathId, Reference, Resource, WriteRequest};
 use crate::webhooks::Webhooks;
 use crate::webhooks::deliveries::log::Delivery;
 use crate::webhooks::replays::keys::Key;
@@ -26,7 +26,7 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let cancelling = RouteDoc::new("Cancel a delivery.").taking_body(EmptyBody::schema()).showing::<Delivery>(StatusCode::OK);
+    let cancelling = OperationDoc::new("Cancel a delivery.").taking_body(EmptyBody::schema()).showing(StatusCode::OK, Delivery::SINGULAR);
     Extension::new("developers")
         .read_only::<Replay>()
         .route(Method::POST, "/webhooks/{uuid}/replay", replay_doc(), replay)
@@ -35,34 +35,34 @@ where
         .route(Method::POST, "/events/{uuid}/replay", replay_event_doc(), replay_event)
 }
 
-fn replay_doc() -> RouteDoc {
+fn replay_doc() -> OperationDoc {
     let body = [
         ("since", Instant::schema()),
         ("status", Repeatable::schema()),
         ("dry_run", json!({ "type": "boolean" })),
         ("idempotency_key", Option::<Line<255>>::schema()),
     ];
-    RouteDoc::new("Replay deliveries of a webhook, once per `idempotency_key`.")
+    OperationDoc::new("Replay deliveries of a webhook, once per `idempotency_key`.")
         .taking_body(closed_object(&["since"], body))
-        .showing::<Replay>(StatusCode::OK)
-        .showing::<Replay>(StatusCode::ACCEPTED)
+        .showing(StatusCode::OK, Replay::SINGULAR)
+        .showing(StatusCode::ACCEPTED, Replay::SINGULAR)
         .refusing(&[ProblemCode::IdempotencyKeyUsed])
 }
 
-fn replay_delivery_doc() -> RouteDoc {
-    RouteDoc::new("Replay a delivery, once per `idempotency_key`.")
+fn replay_delivery_doc() -> OperationDoc {
+    OperationDoc::new("Replay a delivery, once per `idempotency_key`.")
         .taking_body(closed_object(&[], [("idempotency_key", Option::<Line<255>>::schema())]))
-        .showing::<Delivery>(StatusCode::OK)
-        .showing::<Delivery>(StatusCode::CREATED)
+        .showing(StatusCode::OK, Delivery::SINGULAR)
+        .showing(StatusCode::CREATED, Delivery::SINGULAR)
         .refusing(&[ProblemCode::DeliveryOpen, ProblemCode::IdempotencyKeyUsed])
 }
 
-fn replay_event_doc() -> RouteDoc {
+fn replay_event_doc() -> OperationDoc {
     let body = [("dry_run", json!({ "type": "boolean" })), ("idempotency_key", Option::<Line<255>>::schema())];
     let replay =
         [("event_id", Reference::<EventId>::schema()), ("count", json!({ "type": "integer" })), ("dry_run", json!({ "type": "boolean" }))];
     let answer = object([("replay", object(replay))]);
-    RouteDoc::new("Replay an event to every webhook that subscribes to it, once per `idempotency_key`.")
+    OperationDoc::new("Replay an event to every webhook that subscribes to it, once per `idempotency_key`.")
         .taking_body(closed_object(&[], body))
         .answering(StatusCode::OK, answer.clone())
         .answering(StatusCode::CREATED, answer)

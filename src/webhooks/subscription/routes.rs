@@ -9,9 +9,9 @@ use serde_json::json;
 use crate::companies::{CallingCompany, Companies, Scope};
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::openapi::closed_object;
+use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{EmptyBody, Extension, GracePeriod, PathId, RouteDoc, Shown, WriteRequest};
+use crate::resources::{EmptyBody, Extension, GracePeriod, PathId, Resource, Shown, WriteRequest};
 use crate::webhooks::Webhooks;
 use crate::webhooks::deliveries::log::Delivery;
 use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
@@ -22,10 +22,10 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    let doc = |sentence| RouteDoc::new(sentence).showing::<Subscription>(StatusCode::OK);
+    let doc = |sentence| OperationDoc::new(sentence).showing(StatusCode::OK, Subscription::SINGULAR);
     let rotation = closed_object(&[], [("overlap", GracePeriod::schema())]);
     let sample = closed_object(&[], [("event", json!({ "type": ["string", "null"], "default": "webhook.test" }))]);
-    let testing = RouteDoc::new("Send a test event to a webhook.").showing::<Delivery>(StatusCode::CREATED);
+    let testing = OperationDoc::new("Send a test event to a webhook.").showing(StatusCode::CREATED, Delivery::SINGULAR);
     let testing = testing.taking_body(sample).refusing(&[ProblemCode::WebhookDisabled]);
     Extension::new("developers")
         .editable::<Subscription>()

@@ -15,7 +15,7 @@ use crate::kernel::openapi::object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::Storefront;
 use crate::storefront::accounts::devices::push_token::SealedToken;
-use crate::storefront::routes::{self, Routes, Sent, body, describe};
+use crate::storefront::routes::{self, Body, Routes, Sent, body, describe};
 use crate::storefront::tokens::SignedInCustomer;
 
 pub(in crate::storefront) use queries::{forget_devices, list_devices};
@@ -27,11 +27,11 @@ const TOKEN_MAX_LEN: usize = 4_096;
 /// The routes of push devices.
 pub(in crate::storefront) fn routes() -> Routes<Storefront> {
     let registered = object([("status", json!({ "const": "ok" })), ("device", DeviceId::schema())]);
-    let registering = describe("Register a device for the customer's notifications.", registered).reading::<DeviceRequest>();
+    let registering = describe("Register a device for the customer's notifications.", registered).taking_body(DeviceRequest::schema());
     let registering = registering.restricting("platform", json!({ "enum": PLATFORMS }));
     let registering = registering.restricting("token", json!({ "minLength": 1, "maxLength": TOKEN_MAX_LEN }));
-    let unregistering = describe("Unregister a device.", routes::done()).refused(&[ProblemCode::RecordNotFound]);
-    let unregistering = unregistering.reading::<DeviceRemoval>().needing_one_of(&["device", "token"]);
+    let unregistering = describe("Unregister a device.", routes::done()).refusing(&[ProblemCode::RecordNotFound]);
+    let unregistering = unregistering.taking_body(DeviceRemoval::schema()).needing_one_of(&["device", "token"]);
     let routes = Routes::none().post("/customers/register-device", registering, register);
     routes.post("/customers/unregister-device", unregistering, unregister)
 }

@@ -54,9 +54,9 @@ where
     T: Parts + 'static,
 {
     let doc = describe("Sign in with an identity provider. The first sign-in creates an account.", routes::login())
-        .reading::<B>()
-        .refused(&[ProblemCode::ProviderNotConfigured, ProblemCode::IdentityNotVerified])
-        .refused(&[ProblemCode::ProviderUnavailable, ProblemCode::Overloaded]);
+        .taking_body(B::schema())
+        .refusing(&[ProblemCode::ProviderNotConfigured, ProblemCode::IdentityNotVerified])
+        .refusing(&[ProblemCode::ProviderUnavailable, ProblemCode::Overloaded]);
     let path = |name: &str| format!("/customers/login-with-{name}");
     let routes = routes.post(&path(neutral), doc.clone(), handler.clone());
     match name.to_string() {

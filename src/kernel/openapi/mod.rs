@@ -1,11 +1,15 @@
 //! The OpenAPI 3.1 description of routes. A module that mounts a route also describes it.
 
+mod operation;
+
 use std::collections::BTreeMap;
 
 use axum::http::Method;
 use serde_json::{Map, Value, json};
 
 use crate::kernel::problem::ProblemCode;
+
+pub use operation::{OperationDoc, QueryParameters};
 
 /// The description of some routes.
 #[derive(Clone, Debug, Default)]
