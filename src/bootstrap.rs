@@ -7,7 +7,8 @@ use crate::config::{Config, Environment};
 use crate::dev::postgres::{DATABASE, PostgresError, PrivatePostgres, Settings};
 use crate::dev::workspace;
 use crate::kernel::crypto::{ApplicationKey, InvalidApplicationKey};
-use crate::kernel::database::{self, DatabaseUrl, MIGRATIONS};
+use crate::kernel::database::{self, DatabaseUrl};
+use crate::kernel::migrations::{self, MigrationError};
 
 /// Connections of the private server beyond the pool: for the workers, LISTEN, and a few other clients.
 const SPARE_CONNECTIONS: u16 = 40;
@@ -38,15 +39,9 @@ pub enum BootstrapError {
     /// The data directory of development cannot be used.
     #[error("the development data directory cannot be used")]
     Workspace(#[from] std::io::Error),
-    /// The database of a production deployment lacks migrations.
-    #[error("the database lacks {0} migrations of this version: run portico migrate")]
-    NotMigrated(usize),
-    /// A database error.
-    #[error("the database cannot be reached")]
-    Database(#[from] sqlx::Error),
-    /// A migration failed.
-    #[error("the migrations could not be applied")]
-    Migration(#[from] sqlx::migrate::MigrateError),
+    /// The database does not have the schema of this version.
+    #[error(transparent)]
+    NotMigrated(#[from] MigrationError),
 }
 
 impl Database {
@@ -65,25 +60,40 @@ impl Database {
         }
         let max_connections = u16::try_from(config.database.max_connections.get()).unwrap_or(u16::MAX).saturating_add(SPARE_CONNECTIONS);
         let settings = Settings { data_dir, durable: true, max_connections };
-        let starting = tokio::task::spawn_blocking(move || PrivatePostgres::start(&settings));
-        let private = starting.await.expect("starting does not panic, and a running blocking task is not cancelled")?;
-        Ok(Self { pool: database::pool(&parsed(&private.url(DATABASE)), &config.database), private: Some(private) })
+        let (mut private, mut pool) = start(&settings, config).await?;
+        if let Err(MigrationError::BeforeFirstEdition) = migrations::must_be_applied(&pool).await {
+            pool.close().await;
+            let aside = private.set_aside().await?;
+            tracing::warn!(
+                kept_in = %aside.display(),
+                "the development database was created before the first edition of the schema and cannot be migrated: \
+                 it was set aside, and a new one is created"
+            );
+            (private, pool) = start(&settings, config).await?;
+        }
+        Ok(Self { pool, private: Some(private) })
     }
 
-    /// Applies pending migrations.
-    pub async fn migrate(&self) -> Result<(), BootstrapError> {
-        Ok(MIGRATIONS.run(&self.pool).await?)
+    /// Applies pending migrations. Returns their number.
+    pub async fn migrate(&self) -> Result<usize, BootstrapError> {
+        Ok(migrations::apply(&self.pool).await?)
+    }
+
+    /// Returns an error if the database was created before the first edition of the schema. A database that lacks migrations or is
+    /// away may be in order later.
+    pub async fn must_be_of_this_edition(&self) -> Result<(), BootstrapError> {
+        match migrations::must_be_applied(&self.pool).await {
+            Err(error @ MigrationError::BeforeFirstEdition) => Err(error.into()),
+            _ => Ok(()),
+        }
     }
 
     /// Migrates in development. In production, returns an error if migrations are missing, because the database may serve older
     /// instances.
     async fn bring_up_to_date(&self, config: &Config) -> Result<(), BootstrapError> {
-        if config.environment() == Environment::Development {
-            return self.migrate().await;
-        }
-        match database::missing_migrations(&self.pool).await? {
-            0 => Ok(()),
-            missing => Err(BootstrapError::NotMigrated(missing)),
+        match config.environment() {
+            Environment::Development => self.migrate().await.map(drop),
+            Environment::Production => Ok(migrations::must_be_applied(&self.pool).await?),
         }
     }
 
@@ -117,6 +127,15 @@ pub fn application_key(config: &Config) -> Result<ApplicationKey, BootstrapError
         (None, Environment::Development) => workspace::application_key(&config.data_dir())?,
     };
     Ok(ApplicationKey::parse(&setting)?)
+}
+
+/// Starts the private server. The pool connects to its database on first use.
+async fn start(settings: &Settings, config: &Config) -> Result<(PrivatePostgres, PgPool), BootstrapError> {
+    let settings = settings.clone();
+    let starting = tokio::task::spawn_blocking(move || PrivatePostgres::start(&settings));
+    let private = starting.await.expect("starting does not panic, and a running blocking task is not cancelled")?;
+    let pool = database::pool(&parsed(&private.url(DATABASE)), &config.database);
+    Ok((private, pool))
 }
 
 fn parsed(url: &str) -> DatabaseUrl {

@@ -94,6 +94,8 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     let application_key = application_key(config)?;
     if development || arguments.migrate {
         database.migrate().await?;
+    } else {
+        database.must_be_of_this_edition().await?;
     }
     let listen = config.http.listen;
     let listener = TcpListener::bind(listen).map_err(|source| ServeError::Bind { address: listen, source })?;

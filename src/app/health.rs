@@ -5,7 +5,7 @@ use axum::extract::State;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::kernel::database;
+use crate::kernel::migrations::{self, MigrationError};
 use crate::kernel::problem::{Problem, ProblemCode};
 
 /// `GET /healthz`: the process responds.
@@ -15,10 +15,11 @@ pub(super) async fn alive() -> Json<Value> {
 
 /// `GET /readyz`: the database responds and has all migrations of this binary.
 pub(super) async fn ready(State(pool): State<PgPool>) -> Result<Json<Value>, Problem> {
-    match database::missing_migrations(&pool).await? {
-        0 => Ok(Json(json!({ "status": "ok" }))),
-        missing => {
-            let detail = format!("The database lacks {missing} migrations of this version (portico migrate).");
+    match migrations::must_be_applied(&pool).await {
+        Ok(()) => Ok(Json(json!({ "status": "ok" }))),
+        Err(MigrationError::Database(error)) => Err(error.into()),
+        Err(error) => {
+            let detail = format!("This instance cannot use its database: {error}.");
             Err(Problem::new(ProblemCode::DatabaseUnavailable).detail(detail).retry_after(5))
         }
     }

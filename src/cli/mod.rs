@@ -19,11 +19,10 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::bootstrap::{BootstrapError, Database};
+use crate::bootstrap::Database;
 use crate::config::{Config, Environment};
 use crate::dev;
 use crate::kernel::clock::Clock;
-use crate::kernel::database::missing_migrations;
 use crate::kernel::error_chain::chain;
 use crate::kernel::logging;
 use crate::kernel::open_files;
@@ -138,12 +137,7 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
 
 async fn migrate(config: &Config) -> Result<(), Failure> {
     let database = Database::new(config).await?;
-    let migrated = async {
-        let missing = missing_migrations(&database.pool).await?;
-        database.migrate().await?;
-        Ok::<_, BootstrapError>(missing)
-    };
-    let migrated = migrated.await;
+    let migrated = database.migrate().await;
     database.stop().await;
     match migrated? {
         0 => say("All migrations were already applied."),

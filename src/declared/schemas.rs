@@ -4,7 +4,7 @@ use sqlx::{PgConnection, Postgres, Transaction};
 
 use crate::declared::declaration::{Incompatible, compare, is_same};
 use crate::declared::{Declaration, Declared, queries};
-use crate::kernel::database::missing_migrations;
+use crate::kernel::migrations::{self, MigrationError};
 
 /// The reason why the files do not match the database.
 #[derive(Debug, thiserror::Error)]
@@ -18,9 +18,9 @@ pub enum Unsuitable {
     /// Stored records may not fit the new schema.
     #[error("records of {0} that are valid under version {1} of its schema may be invalid under version {2}")]
     Incompatible(String, i32, i32, #[source] Incompatible),
-    /// The database lacks migrations.
-    #[error("the database lacks {0} migrations of this version: run portico migrate")]
-    NotMigrated(usize),
+    /// The database does not have the schema of this binary.
+    #[error(transparent)]
+    NotMigrated(#[from] MigrationError),
     /// A database error.
     #[error("the database could not be used")]
     Database(#[from] sqlx::Error),
@@ -29,7 +29,7 @@ pub enum Unsuitable {
 impl Unsuitable {
     /// Whether the error may be temporary, that is, not caused by the files.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::NotMigrated(_) | Self::Database(_))
+        matches!(self, Self::NotMigrated(MigrationError::Missing(_) | MigrationError::Database(_)) | Self::Database(_))
     }
 }
 
@@ -55,10 +55,7 @@ impl Declared {
         if self.kinds.is_empty() {
             return Ok(None);
         }
-        match missing_migrations(&self.pool).await? {
-            0 => {}
-            missing => return Err(Unsuitable::NotMigrated(missing)),
-        }
+        migrations::must_be_applied(&self.pool).await?;
         let mut transaction = self.pool.begin().await?;
         queries::lock_schemas(&mut transaction).await?;
         for declaration in self.kinds.iter() {

@@ -1,10 +1,9 @@
-//! Postgres: connection pools, migrations, and the mapping of database errors to problems.
+//! Postgres: connection pools, and the mapping of database errors to problems.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
-use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{Connection, PgPool};
 
@@ -12,9 +11,6 @@ use crate::kernel::dedicated_connection::DedicatedConnection;
 use crate::kernel::error_chain::chain;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::settings;
-
-/// Everything in `migrations/`, embedded in the binary.
-pub static MIGRATIONS: Migrator = sqlx::migrate!();
 
 /// `[database]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -153,15 +149,4 @@ impl From<sqlx::Error> for Problem {
 /// One column of many rows, as an array for a statement that processes all of them (`unnest`).
 pub fn column<'a, R, V>(rows: &'a [R], of: impl Fn(&'a R) -> V) -> Vec<V> {
     rows.iter().map(of).collect()
-}
-
-/// The number of migrations of this binary that have not been applied to the database.
-pub async fn missing_migrations(pool: &PgPool) -> Result<usize, sqlx::Error> {
-    let known = sqlx::query_scalar!(r#"select to_regclass('_sqlx_migrations') is not null as "known!""#).fetch_one(pool).await?;
-    let applied: Vec<i64> = match known {
-        // The migrator creates this table itself, so it does not exist when the checked queries are compiled.
-        true => sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(pool).await?,
-        false => Vec::new(),
-    };
-    Ok(MIGRATIONS.iter().filter(|migration| !applied.contains(&migration.version)).count())
 }

@@ -14,6 +14,7 @@ pub mod json_schema;
 pub mod lifecycle;
 pub mod logging;
 pub mod middleware;
+pub mod migrations;
 pub mod open_files;
 pub mod openapi;
 pub mod password_hashing;

@@ -8,8 +8,8 @@ use crate::cli::doctor::Finding::{self, Bad, Good, Note};
 use crate::config::Config;
 use crate::declared::Declared;
 use crate::kernel::clock::Clock;
-use crate::kernel::database;
 use crate::kernel::error_chain::chain;
+use crate::kernel::migrations;
 
 /// The tolerated difference between the clocks of the service and the database.
 const CLOCK_TOLERANCE: TimeDelta = TimeDelta::seconds(5);
@@ -23,9 +23,8 @@ pub(super) async fn look(pool: &PgPool) -> Vec<(&'static str, Finding)> {
 }
 
 async fn migrations(pool: &PgPool) -> Finding {
-    match database::missing_migrations(pool).await {
-        Ok(0) => Good("all migrations are applied".to_owned()),
-        Ok(missing) => Bad(format!("the database lacks {missing} migrations: run portico migrate")),
+    match migrations::must_be_applied(pool).await {
+        Ok(()) => Good("all migrations are applied".to_owned()),
         Err(error) => Bad(chain(&error)),
     }
 }

@@ -34,6 +34,14 @@ impl Cluster {
         Ok(Self { directory: directory.to_owned() })
     }
 
+    /// Renames the directory of a stopped server to the first free name beside it, and returns that.
+    pub(super) fn set_aside(self) -> Result<PathBuf, PostgresError> {
+        let mut names = (1..).map(|number| self.directory.with_file_name(format!("postgres-set-aside-{number}")));
+        let aside = names.find(|name| !name.exists()).expect("only finitely many names are taken");
+        fs::rename(&self.directory, &aside).doing("rename the cluster to", &aside)?;
+        Ok(aside)
+    }
+
     pub(super) fn directory(&self) -> &Path {
         &self.directory
     }

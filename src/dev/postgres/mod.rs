@@ -1,10 +1,11 @@
 //! A private PostgreSQL for `cargo run` and `cargo test`, so that neither needs a server, a password or a port.
 //!
 //! ```text
-//! <data_dir>/postgres/      the cluster, created once by initdb          cluster
-//!            npm/           PostgreSQL's programs, if none is installed  fetch
-//!            socket/        the Unix socket, the only way to connect     socket
-//!            postgres.log   the server's log since its start
+//! <data_dir>/postgres/              the cluster, created once by initdb          cluster
+//!            postgres-set-aside-1/  a former cluster that cannot be migrated     cluster
+//!            npm/                   PostgreSQL's programs, if none is installed  fetch
+//!            socket/                the Unix socket, the only way to connect     socket
+//!            postgres.log           the server's log since its start
 //! ```
 //!
 //! Only one process at a time runs a server on a data directory: the one that holds the lock of `claim`. The server runs under an
@@ -31,7 +32,7 @@ mod tests;
 use std::env;
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -64,7 +65,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub struct PrivatePostgres {
     // Dropped in this order: the server ends before its files are removed and before another process may take the lock.
-    _server: Server,
+    server: Server,
+    cluster: Cluster,
     socket: SocketDirectory,
     _temporary: Option<TemporaryDirectory>,
     _claim: Claim,
@@ -111,7 +113,7 @@ impl PrivatePostgres {
         postgres.stderr(open_log(&log)?);
         let server = Server::spawn(postgres).doing("run", &programs.postgres())?;
         server.await_ready(&cluster, &log)?;
-        Ok(Self { _server: server, socket, _temporary: temporary, _claim: claim })
+        Ok(Self { server, cluster, socket, _temporary: temporary, _claim: claim })
     }
 
     /// The URL of a database on the server that another process runs on `data_dir`, if there is one.
@@ -130,6 +132,20 @@ impl PrivatePostgres {
     pub async fn stop(self) {
         let stopping = tokio::task::spawn_blocking(move || drop(self));
         stopping.await.expect("stopping does not panic, and a running blocking task is not cancelled");
+    }
+
+    /// Stops the server and renames its data, so that the next start creates an empty cluster. Returns the new path of the data.
+    ///
+    /// # Errors
+    /// Returns an error of the file system.
+    pub async fn set_aside(self) -> Result<PathBuf, PostgresError> {
+        let setting_aside = tokio::task::spawn_blocking(move || {
+            // The lock is held until the data is renamed.
+            let Self { server, cluster, _claim, .. } = self;
+            drop(server);
+            cluster.set_aside()
+        });
+        setting_aside.await.expect("stopping does not panic, and a running blocking task is not cancelled")
     }
 }
 

@@ -31,6 +31,23 @@ async fn written_data_survives_a_restart() {
 }
 
 #[tokio::test]
+async fn data_that_is_set_aside_is_kept_beside_the_new() {
+    let directory = TemporaryDirectory::make("portico-postgres").unwrap();
+    let settings = settings(&directory);
+    for number in 1..=2 {
+        let former = PrivatePostgres::start(&settings).unwrap();
+        assert_eq!(ask(&former, "select coalesce(to_regclass('notes')::text, 'empty')").await, "empty");
+        sqlx::raw_sql("create table notes as select 'kept' as note").execute(&mut connect(&former).await).await.unwrap();
+        let aside = former.set_aside().await.unwrap();
+        assert_eq!(aside, settings.data_dir.canonicalize().unwrap().join(format!("postgres-set-aside-{number}")));
+    }
+    fs::rename(settings.data_dir.join("postgres-set-aside-1"), settings.data_dir.join("postgres")).unwrap();
+    let brought_back = PrivatePostgres::start(&settings).unwrap();
+    assert_eq!(ask(&brought_back, "select note from notes").await, "kept");
+    brought_back.stop().await;
+}
+
+#[tokio::test]
 async fn a_temporary_server_is_set_up_and_leaves_no_files() {
     let postgres = PrivatePostgres::start_temporary(17).unwrap();
     let facts = "select concat_ws(' ', current_user, current_database(),

@@ -2,6 +2,7 @@
 
 mod commands;
 mod database_away;
+mod editions;
 mod instances;
 mod listen_command;
 mod logging;

@@ -5,11 +5,10 @@ use std::process::Stdio;
 use portico::dev::temporary::TemporaryDirectory;
 use reqwest::StatusCode;
 use serde_json::Value;
-use sqlx::AssertSqlSafe;
 use tokio::io::AsyncWriteExt;
 
-use crate::support::World;
 use crate::support::program::{Service, portico, printed};
+use crate::support::{World, database};
 
 /// What a command prints as JSON, below the singular.
 async fn made(arguments: &[&str], settings: &[(&str, &str)], singular: &str) -> Value {
@@ -38,8 +37,7 @@ async fn fed(arguments: &[&str], settings: &[(&str, &str)], secret: &str) -> Res
 #[tokio::test]
 async fn an_empty_database_becomes_a_shop_whose_keys_work() {
     let world = World::new().await;
-    let (url, name) = empty_beside(&world.database);
-    sqlx::query(AssertSqlSafe(format!("create database {name} template template0"))).execute(&world.pool).await.unwrap();
+    let url = database::empty_beside(&world).await;
     let database = [("database.url", url.as_str())];
 
     assert!(refused(&["company", "create", "My Shop"], &database).await.contains("run portico migrate"));
@@ -81,14 +79,6 @@ async fn an_empty_database_becomes_a_shop_whose_keys_work() {
     assert_eq!(made(&["key", "revoke", api_key["id"].as_str().unwrap()], &database, "key").await["revoked"], true);
     assert!(refused(&["key", "revoke", api_key["id"].as_str().unwrap()], &database).await.contains("no such key"));
     drop(service);
-}
-
-/// The URL and the name of a database beside that of a story.
-fn empty_beside(url: &str) -> (String, String) {
-    let mut url = url::Url::parse(url).unwrap();
-    let name = format!("{}_empty", url.path().trim_start_matches('/'));
-    url.set_path(&name);
-    (url.into(), name)
 }
 
 #[tokio::test]

@@ -9,8 +9,10 @@ use portico::config::Config;
 use portico::declared::Declared;
 use portico::dev::postgres::PrivatePostgres;
 use portico::kernel::clock::Clock;
-use portico::kernel::database;
+use portico::kernel::migrations;
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, PgPool};
+
+use crate::support::World;
 
 static POSTGRES: OnceLock<PrivatePostgres> = OnceLock::new();
 static STORIES: AtomicU32 = AtomicU32::new(0);
@@ -29,6 +31,15 @@ pub async fn fresh() -> String {
     postgres.url(&name)
 }
 
+/// The URL of a database without migrations, beside that of a story.
+pub async fn empty_beside(world: &World) -> String {
+    let mut url = url::Url::parse(&world.database).unwrap();
+    let name = format!("{}_empty", url.path().trim_start_matches('/'));
+    world.pool.execute(AssertSqlSafe(format!("create database {name} template template0"))).await.unwrap();
+    url.set_path(&name);
+    url.into()
+}
+
 /// Starts the server and creates the template database.
 fn start() -> PrivatePostgres {
     let postgres = PrivatePostgres::start_temporary(500).unwrap();
@@ -45,7 +56,7 @@ fn start() -> PrivatePostgres {
 /// Runs all migrations, and creates what the bundled extensions need.
 pub async fn migrate(url: &str) {
     let pool = PgPool::connect(url).await.unwrap();
-    database::MIGRATIONS.run(&pool).await.unwrap();
+    migrations::apply(&pool).await.unwrap();
     let shipped = app::declarations(&Config::with(&[]).unwrap().extensions).unwrap();
     let shipped = Declared::new(pool.clone(), Clock::System, shipped);
     shipped.take_schemas().await.unwrap();

@@ -1,0 +1,57 @@
+//! The migrations of this binary, and whether a database has them.
+
+use sqlx::PgPool;
+use sqlx::migrate::{MigrateError, Migrator};
+
+/// Everything in `migrations/`, embedded in the binary.
+static MIGRATIONS: Migrator = sqlx::migrate!();
+
+/// The reason why a database does not have the schema of this binary.
+#[derive(Debug, thiserror::Error)]
+pub enum MigrationError {
+    /// Migrations have not been applied.
+    #[error("the database lacks {0} migrations of this version: run portico migrate")]
+    Missing(usize),
+    /// The database has migrations that are older than the oldest one of this binary.
+    #[error(
+        "the database was created before the first edition of the schema, from which no migration leads to this version: \
+         configure an empty database (this one was not changed)"
+    )]
+    BeforeFirstEdition,
+    /// A migration failed.
+    #[error("the migrations could not be applied")]
+    Failed(#[from] MigrateError),
+    /// A database error.
+    #[error("the database cannot be reached")]
+    Database(#[from] sqlx::Error),
+}
+
+/// Applies all missing migrations. Returns their number.
+pub async fn apply(pool: &PgPool) -> Result<usize, MigrationError> {
+    let missing = missing(pool).await?;
+    MIGRATIONS.run(pool).await?;
+    Ok(missing)
+}
+
+/// Returns an error if migrations are missing.
+pub async fn must_be_applied(pool: &PgPool) -> Result<(), MigrationError> {
+    match missing(pool).await? {
+        0 => Ok(()),
+        missing => Err(MigrationError::Missing(missing)),
+    }
+}
+
+/// The number of migrations that have not been applied to the database.
+async fn missing(pool: &PgPool) -> Result<usize, MigrationError> {
+    let known = sqlx::query_scalar!(r#"select to_regclass('_sqlx_migrations') is not null as "known!""#).fetch_one(pool).await?;
+    let applied: Vec<i64> = match known {
+        // The migrator creates this table itself, so it does not exist when the checked queries are compiled.
+        true => sqlx::query_scalar("select version from _sqlx_migrations where success").fetch_all(pool).await?,
+        false => Vec::new(),
+    };
+    let first = MIGRATIONS.iter().map(|migration| migration.version).min();
+    if applied.iter().any(|version| Some(*version) < first) {
+        return Err(MigrationError::BeforeFirstEdition);
+    }
+    Ok(MIGRATIONS.iter().filter(|migration| !applied.contains(&migration.version)).count())
+}
