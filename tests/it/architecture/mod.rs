@@ -1,6 +1,7 @@
 //! Tests that read the sources: rules of the architecture that the compiler does not check.
 
 mod floors;
+mod migrations;
 mod repeated_statements;
 mod secret_comparison;
 mod single_writer;

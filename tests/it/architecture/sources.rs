@@ -1,5 +1,6 @@
-//! The source files, and what they name.
+//! The source files and migrations, and what they name.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -33,6 +34,14 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
             found.push(path);
         }
     }
+}
+
+/// The text of each migration by the name of its file.
+pub fn migrations() -> BTreeMap<String, String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations");
+    let files =
+        fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).filter(|file| file.extension().is_some_and(|it| it == "sql"));
+    files.map(|file| (file.file_name().unwrap().to_str().unwrap().to_owned(), fs::read_to_string(&file).unwrap())).collect()
 }
 
 /// The paths that the code names after `prefix`, with groups taken apart: `crate::{dev, storefront::{self, Store}}` names `dev`,
