@@ -82,23 +82,23 @@ pub(in crate::storefront) async fn check(
     // The guess is counted even if the client disconnects.
     let counting = async move { queries::count_guess(&mut *pool.acquire().await?, store, purpose, target, now).await };
     let counted = storefront.lifecycle.finish(counting).await?;
-    let guessed = counted.code.as_ref().map(|code| GuessedCode {
+    let guessed = counted.code.map(|code| GuessedCode {
         guesses: code.guesses,
         expires_at: code.expires_at,
         is_used: code.is_used,
         matches: digest(&storefront.application_key, code.id, digits).is(&code.digest),
+        code,
     });
     let tally = Tally { wrong: counted.wrong, locked_out_until: counted.locked_out_until };
-    match (judge(guessed, tally, now), counted.code) {
-        (Verdict::Right, Some(code)) => {
+    match judge(guessed, tally, now) {
+        Verdict::Right(code) => {
             let (identity, proves_identity) = (counted.identity, code.proves_identity);
             Ok(VerifiedCode { id: code.id, store, identity, sent_to: code.sent_to, proves_identity, customer: code.customer })
         }
-        (Verdict::Right, None) => unreachable!("a guess cannot be right without a code"),
-        (Verdict::Wrong { attempts_left }, _) => Err(CheckError::Invalid { attempts_left }),
-        (Verdict::Expired, _) => Err(CheckError::Expired),
-        (Verdict::Locked, _) => Err(CheckError::Locked),
-        (Verdict::LockedOut { until }, _) => Err(CheckError::LockedOut { seconds: seconds_until(until, now) }),
+        Verdict::Wrong { attempts_left } => Err(CheckError::Invalid { attempts_left }),
+        Verdict::Expired => Err(CheckError::Expired),
+        Verdict::Locked => Err(CheckError::Locked),
+        Verdict::LockedOut { until } => Err(CheckError::LockedOut { seconds: seconds_until(until, now) }),
     }
 }
 
