@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use crate::kernel::clock::timestamp;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::storefront::Storefront;
 use crate::storefront::routes::{self, Routes, describe};
-use crate::storefront::tokens::{self, SignedInCustomer};
+use crate::storefront::state::Storefront;
+use crate::storefront::{access::SignedInCustomer, tokens};
 
 /// The routes of sessions.
-pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+pub fn routes() -> Routes<Storefront> {
     let listing = describe("List the customer's sessions, the last used first.", object([("sessions", schema())]));
     let ending = describe("End a session.", routes::done()).at("id", "The id of the session.").refusing(&[ProblemCode::RecordNotFound]);
     Routes::none()

@@ -8,7 +8,8 @@ use crate::kernel::ids::SignInId;
 use crate::kernel::problem::ProblemCode;
 use crate::storefront::audit::SignInAttempt;
 
-pub(super) async fn insert_refusal(
+/// Records a refused attempt.
+pub async fn insert_refusal(
     conn: &mut PgConnection,
     attempt: &SignInAttempt<'_>,
     refusal: ProblemCode,
@@ -32,14 +33,14 @@ pub(super) async fn insert_refusal(
 }
 
 /// Deletes the entries created before `before`.
-pub(in crate::storefront) async fn forget_sign_ins(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_sign_ins(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from sign_ins where created_at < $1", before).execute(conn).await?;
     Ok(())
 }
 
 /// Blanks the personal data of customers whose accounts were closed before `closed_before` and are about to be erased: in their
 /// own entries, and in refused attempts with their identities from before the closure.
-pub(in crate::storefront) async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update sign_ins set identity = null, address = '', user_agent = null
          from customers

@@ -7,15 +7,16 @@ use uuid::Uuid;
 use crate::kernel::clock::seconds_until;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::storefront::Storefront;
 use crate::storefront::codes::rules::{GuessedCode, Tally, Verdict, judge};
-use crate::storefront::codes::{Purpose, SubmittedCode, Target, digest, queries};
+use crate::storefront::codes::{SubmittedCode, Target, digest, queries};
 use crate::storefront::customers::{self, Customer};
-use crate::storefront::messaging::sms_guard;
+use crate::storefront::purpose::Purpose;
+use crate::storefront::sending::sms_guard;
+use crate::storefront::state::Storefront;
 
 /// The reason why a guess was refused.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::storefront) enum CheckError {
+pub enum CheckError {
     #[error("no code was sent")]
     Missing,
     #[error("the code is wrong, or there is none")]
@@ -31,7 +32,7 @@ pub(in crate::storefront) enum CheckError {
 }
 
 /// The refusals of a code, for the descriptions of the routes that take one.
-pub(in crate::storefront) const CODE_REFUSALS: &[ProblemCode] =
+pub const CODE_REFUSALS: &[ProblemCode] =
     &[ProblemCode::CodeInvalid, ProblemCode::CodeExpired, ProblemCode::CodeLocked, ProblemCode::IdentityLockedOut];
 
 impl From<CheckError> for Problem {
@@ -51,7 +52,7 @@ impl From<CheckError> for Problem {
 /// A right code. It has no effect until it is consumed.
 #[derive(Debug)]
 #[must_use = "a right code must be consumed in the transaction of the action that it authorizes"]
-pub(in crate::storefront) struct VerifiedCode {
+pub struct VerifiedCode {
     id: Uuid,
     store: StoreId,
     identity: String,
@@ -63,7 +64,7 @@ pub(in crate::storefront) struct VerifiedCode {
 }
 
 /// Judges a guess at the latest code of `purpose` and `target`.
-pub(in crate::storefront) async fn check(
+pub async fn check(
     storefront: &Storefront,
     store: StoreId,
     purpose: Purpose,
@@ -104,18 +105,14 @@ pub(in crate::storefront) async fn check(
 
 impl VerifiedCode {
     /// The identity that the code was requested for, as a key.
-    pub(in crate::storefront) fn identity(&self) -> &str {
+    pub fn identity(&self) -> &str {
         &self.identity
     }
 
     /// [Consumes](Self::consume) the code for the account that it was issued for and returns that account, locked. For flows
     /// without a session. Fails if the account no longer lists the identity that the code was requested for or the one that it
     /// was sent to: the customer may have changed either of them after the code was sent.
-    pub(in crate::storefront) async fn consume_for_account(
-        self,
-        conn: &mut PgConnection,
-        now: DateTime<Utc>,
-    ) -> Result<Customer, CheckError> {
+    pub async fn consume_for_account(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<Customer, CheckError> {
         let account = match self.customer {
             Some(id) => customers::lock_customer(conn, id).await?,
             None => None,
@@ -127,7 +124,7 @@ impl VerifiedCode {
     }
 
     /// Marks the code as used in the caller's transaction. Resets the tally of wrong codes if the code proves the identity.
-    pub(in crate::storefront) async fn consume(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), CheckError> {
+    pub async fn consume(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), CheckError> {
         if !queries::consume_code(conn, self.id, now).await? {
             return Err(CheckError::Invalid { attempts_left: None });
         }

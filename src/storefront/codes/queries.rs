@@ -6,7 +6,8 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::SecretDigest;
 use crate::kernel::ids::{CustomerId, StoreId};
-use crate::storefront::codes::{Purpose, Target, rules};
+use crate::storefront::codes::{Target, rules};
+use crate::storefront::purpose::{CODE_LIFETIME, Purpose};
 
 /// A code to be inserted.
 pub(super) struct NewCode<'a> {
@@ -42,7 +43,7 @@ pub(super) async fn replace_code(conn: &mut PgConnection, code: &NewCode<'_>, no
         code.customer.map(CustomerId::uuid),
         code.digest.as_ref(),
         now,
-        now + rules::LIFETIME,
+        now + CODE_LIFETIME,
         now - rules::RESEND_AFTER,
     )
     .execute(conn)
@@ -65,13 +66,13 @@ pub(super) async fn forget_other_codes(conn: &mut PgConnection, code: &NewCode<'
 }
 
 /// Deletes every code of an account.
-pub(in crate::storefront) async fn forget_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where requested_by = $1 or customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
 }
 
 /// Deletes the unused codes of an account.
-pub(in crate::storefront) async fn forget_open_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_open_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where (requested_by = $1 or customer_id = $1) and used_at is null", customer.uuid())
         .execute(conn)
         .await?;
@@ -230,7 +231,7 @@ pub(super) async fn take_wrong_back(conn: &mut PgConnection, store: StoreId, ide
 }
 
 /// Deletes codes that expired before `before` and tallies without a wrong guess since then.
-pub(in crate::storefront) async fn sweep_codes(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn sweep_codes(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where expires_at < $1", before).execute(&mut *conn).await?;
     sqlx::query!("delete from wrong_codes where last_wrong_at < $1", before).execute(conn).await?;
     Ok(())

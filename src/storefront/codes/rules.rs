@@ -2,8 +2,6 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// The time for which a code is valid.
-pub(in crate::storefront) const LIFETIME: TimeDelta = TimeDelta::minutes(10);
 /// A second request within this time sends no message.
 pub(super) const RESEND_AFTER: TimeDelta = TimeDelta::minutes(1);
 /// Guesses per code.
@@ -68,11 +66,12 @@ pub(super) fn judge<C>(guessed: Option<GuessedCode<C>>, tally: Tally, now: DateT
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storefront::purpose::CODE_LIFETIME;
 
     const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
     fn at(guesses: i32, matches: bool) -> Option<GuessedCode<&'static str>> {
-        Some(GuessedCode { code: "the code", guesses, expires_at: NOW + LIFETIME, is_used: false, matches })
+        Some(GuessedCode { code: "the code", guesses, expires_at: NOW + CODE_LIFETIME, is_used: false, matches })
     }
 
     fn tally(wrong: i32) -> Tally {
@@ -102,8 +101,8 @@ mod tests {
 
     #[test]
     fn a_code_lives_ten_minutes_and_works_once() {
-        assert_eq!(judge(at(1, true), tally(1), NOW + LIFETIME - TimeDelta::microseconds(1)), Verdict::Right("the code"));
-        assert_eq!(judge(at(1, true), tally(1), NOW + LIFETIME), Verdict::Expired);
+        assert_eq!(judge(at(1, true), tally(1), NOW + CODE_LIFETIME - TimeDelta::microseconds(1)), Verdict::Right("the code"));
+        assert_eq!(judge(at(1, true), tally(1), NOW + CODE_LIFETIME), Verdict::Expired);
         let used = at(1, true).map(|code| GuessedCode { is_used: true, ..code });
         assert_eq!(judge(used, tally(1), NOW), Verdict::Wrong { attempts_left: None });
     }

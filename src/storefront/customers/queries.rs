@@ -8,11 +8,7 @@ use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Customer, NewCustomer};
 
-pub(in crate::storefront) async fn insert_customer(
-    conn: &mut PgConnection,
-    customer: &NewCustomer,
-    now: DateTime<Utc>,
-) -> Result<Customer, sqlx::Error> {
+pub async fn insert_customer(conn: &mut PgConnection, customer: &NewCustomer, now: DateTime<Utc>) -> Result<Customer, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at)
@@ -34,11 +30,7 @@ pub(in crate::storefront) async fn insert_customer(
 }
 
 /// Returns the open account with this id.
-pub(in crate::storefront) async fn find_customer(
-    conn: &mut PgConnection,
-    store: StoreId,
-    id: CustomerId,
-) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn find_customer(conn: &mut PgConnection, store: StoreId, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
@@ -52,26 +44,18 @@ pub(in crate::storefront) async fn find_customer(
 }
 
 /// Returns the open account that `identity` belongs to.
-pub(in crate::storefront) async fn find_proven(
-    conn: &mut PgConnection,
-    store: StoreId,
-    identity: &Identity,
-) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn find_proven(conn: &mut PgConnection, store: StoreId, identity: &Identity) -> Result<Option<Customer>, sqlx::Error> {
     let found = list_by_identity(conn, store, identity).await?;
     Ok(found.into_iter().find(|customer| is_proven(customer, identity)))
 }
 
 /// Returns the open account that `identity` belongs to, or else the only one that lists it.
-pub(in crate::storefront) async fn find_by_identity(
-    conn: &mut PgConnection,
-    store: StoreId,
-    identity: &Identity,
-) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn find_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Identity) -> Result<Option<Customer>, sqlx::Error> {
     Ok(meant_by(identity, list_by_identity(conn, store, identity).await?))
 }
 
 /// Selects from the accounts that list `identity` the one that it belongs to, or else the only one.
-pub(in crate::storefront) fn meant_by(identity: &Identity, mut listing: Vec<Customer>) -> Option<Customer> {
+pub fn meant_by(identity: &Identity, mut listing: Vec<Customer>) -> Option<Customer> {
     if let Some(owner) = listing.iter().position(|customer| is_proven(customer, identity)) {
         return Some(listing.swap_remove(owner));
     }
@@ -108,12 +92,7 @@ async fn list_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Id
 
 /// Locks the account of `owner` and every account that lists `identity` until the transaction ends, in the order of their ids.
 /// Without this order, two customers who prove each other's unproven identities would deadlock.
-pub(in crate::storefront) async fn lock_claimants(
-    conn: &mut PgConnection,
-    store: StoreId,
-    owner: CustomerId,
-    identity: &Identity,
-) -> Result<(), sqlx::Error> {
+pub async fn lock_claimants(conn: &mut PgConnection, store: StoreId, owner: CustomerId, identity: &Identity) -> Result<(), sqlx::Error> {
     let (email, phone) = columns(identity);
     sqlx::query!(
         "select id from customers where store_id = $1 and closed_at is null and (id = $2 or email_key = $3 or phone = $4)
@@ -157,7 +136,7 @@ pub(super) async fn remove_unproven_claims(
 }
 
 /// The values that `email_key` and `phone` are compared with. One of them is `None`.
-pub(in crate::storefront) fn columns(identity: &Identity) -> (Option<String>, Option<&str>) {
+pub fn columns(identity: &Identity) -> (Option<String>, Option<&str>) {
     match identity {
         Identity::Email(email) => (Some(email.key()), None),
         Identity::Phone(phone) => (None, Some(phone.as_str())),
@@ -166,7 +145,7 @@ pub(in crate::storefront) fn columns(identity: &Identity) -> (Option<String>, Op
 
 /// Replaces a password hash that was made with older parameters. Returns `false` and changes nothing if the hash has been
 /// replaced in the meantime.
-pub(in crate::storefront) async fn set_password_hash(
+pub async fn set_password_hash(
     conn: &mut PgConnection,
     id: CustomerId,
     older: &HashedPassword,
@@ -184,17 +163,13 @@ pub(in crate::storefront) async fn set_password_hash(
 }
 
 /// Replaces the password hash unconditionally.
-pub(in crate::storefront) async fn reset_password(
-    conn: &mut PgConnection,
-    id: CustomerId,
-    hash: &HashedPassword,
-) -> Result<(), sqlx::Error> {
+pub async fn reset_password(conn: &mut PgConnection, id: CustomerId, hash: &HashedPassword) -> Result<(), sqlx::Error> {
     sqlx::query!("update customers set password_hash = $2 where id = $1", id.uuid(), hash.expose()).execute(conn).await?;
     Ok(())
 }
 
 /// Returns the open account and locks it against changes until the transaction ends.
-pub(in crate::storefront) async fn lock_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn lock_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
@@ -207,7 +182,7 @@ pub(in crate::storefront) async fn lock_customer(conn: &mut PgConnection, id: Cu
 }
 
 /// Takes a shared lock on an open account until the transaction ends. Returns `None` if the account is closed.
-pub(in crate::storefront) async fn lock_customer_shared(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn lock_customer_shared(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
@@ -220,11 +195,7 @@ pub(in crate::storefront) async fn lock_customer_shared(conn: &mut PgConnection,
 }
 
 /// Saves the fields that customers can change themselves.
-pub(in crate::storefront) async fn update_profile(
-    conn: &mut PgConnection,
-    customer: &Customer,
-    now: DateTime<Utc>,
-) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn update_profile(conn: &mut PgConnection, customer: &Customer, now: DateTime<Utc>) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"update customers set name = $2, title = $3, photo_url = $4, meta = $5, updated_at = $6 where id = $1 and closed_at is null
@@ -242,7 +213,7 @@ pub(in crate::storefront) async fn update_profile(
 }
 
 /// Saves a phone number or email address that the customer has proven, in its normalized spelling.
-pub(in crate::storefront) async fn set_proven(
+pub async fn set_proven(
     conn: &mut PgConnection,
     id: CustomerId,
     identity: &Identity,
@@ -268,11 +239,7 @@ pub(in crate::storefront) async fn set_proven(
 }
 
 /// Marks an account as closed. Returns `None` if it is closed already.
-pub(in crate::storefront) async fn close_customer(
-    conn: &mut PgConnection,
-    id: CustomerId,
-    now: DateTime<Utc>,
-) -> Result<Option<Customer>, sqlx::Error> {
+pub async fn close_customer(conn: &mut PgConnection, id: CustomerId, now: DateTime<Utc>) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"update customers set closed_at = $2, updated_at = $2 where id = $1 and closed_at is null
@@ -286,11 +253,7 @@ pub(in crate::storefront) async fn close_customer(
 }
 
 /// Blanks the personal fields of the accounts closed before `closed_before`.
-pub(in crate::storefront) async fn erase_closed(
-    conn: &mut PgConnection,
-    closed_before: DateTime<Utc>,
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
+pub async fn erase_closed(conn: &mut PgConnection, closed_before: DateTime<Utc>, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
              photo_url = null, meta = '{}', password_hash = null, erased_at = $2

@@ -24,7 +24,7 @@ impl Body for Members {
 }
 
 /// The type of a field of a body.
-pub(in crate::storefront) trait Sent {
+pub trait Sent {
     /// Whether the field is required.
     const NEEDED: bool = true;
 
@@ -66,7 +66,7 @@ macro_rules! body {
         }
     };
 }
-pub(in crate::storefront) use body;
+pub(crate) use body;
 
 fn text() -> Value {
     json!({ "type": "string" })

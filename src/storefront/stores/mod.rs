@@ -8,7 +8,7 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 
-pub(super) use queries::{Store, find_store};
+pub use queries::{Store, find_store};
 pub use queries::{list_stores, revoke_store_key};
 pub use store_key::StoreKey;
 

@@ -56,19 +56,15 @@ pub(super) async fn insert_store_key(
 
 /// The store that a key belongs to.
 #[derive(Clone, Debug)]
-pub(in crate::storefront) struct Store {
-    pub(in crate::storefront) key_id: KeyId,
-    pub(in crate::storefront) id: StoreId,
-    pub(in crate::storefront) company_id: CompanyId,
-    pub(in crate::storefront) name: String,
+pub struct Store {
+    pub key_id: KeyId,
+    pub id: StoreId,
+    pub company_id: CompanyId,
+    pub name: String,
 }
 
 /// Returns the store whose key has this digest, unless the key is revoked.
-pub(in crate::storefront) async fn find_store(
-    conn: &mut PgConnection,
-    digest: &[u8],
-    now: DateTime<Utc>,
-) -> Result<Option<Store>, sqlx::Error> {
+pub async fn find_store(conn: &mut PgConnection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<Store>, sqlx::Error> {
     sqlx::query_as!(
         Store,
         "select store_keys.id as key_id, stores.id, stores.company_id, stores.name

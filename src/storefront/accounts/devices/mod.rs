@@ -13,19 +13,19 @@ use crate::kernel::ids::DeviceId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::storefront::Storefront;
+use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::devices::push_token::SealedToken;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe};
-use crate::storefront::tokens::SignedInCustomer;
+use crate::storefront::state::Storefront;
 
-pub(in crate::storefront) use queries::{forget_devices, list_devices};
+pub use queries::{forget_devices, list_devices};
 
 const PLATFORMS: [&str; 3] = ["ios", "android", "web"];
 /// The maximum length of a token, in characters.
 const TOKEN_MAX_LEN: usize = 4_096;
 
 /// The routes of push devices.
-pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+pub fn routes() -> Routes<Storefront> {
     let registered = object([("status", json!({ "const": "ok" })), ("device", DeviceId::schema())]);
     let registering = describe("Register a device for the customer's notifications.", registered).taking_body(DeviceRequest::schema());
     let registering = registering.restricting("platform", json!({ "enum": PLATFORMS }));

@@ -59,17 +59,13 @@ pub(super) async fn delete_device(
 }
 
 /// Deletes every device of a customer.
-pub(in crate::storefront) async fn forget_devices(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_devices(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from devices where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
 }
 
 /// Returns every device of a customer with its token in plain text, for the export.
-pub(in crate::storefront) async fn list_devices(
-    conn: &mut PgConnection,
-    key: &ApplicationKey,
-    customer: CustomerId,
-) -> Result<Vec<Value>, sqlx::Error> {
+pub async fn list_devices(conn: &mut PgConnection, key: &ApplicationKey, customer: CustomerId) -> Result<Vec<Value>, sqlx::Error> {
     let rows = sqlx::query!(
         "select id, platform, token, token_digest, sealed_token, created_at, updated_at from devices where customer_id = $1 order by created_at",
         customer.uuid(),

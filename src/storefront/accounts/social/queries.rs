@@ -21,7 +21,7 @@ pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &P
 }
 
 /// Deletes the tokens that have expired.
-pub(in crate::storefront) async fn sweep_tokens(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn sweep_tokens(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from used_identity_tokens where expires_at < $1", now).execute(conn).await?;
     Ok(())
 }
@@ -69,7 +69,7 @@ pub(super) async fn link(
 
 /// Deletes every link of a customer. From then on a provider signs the customer in only by vouching for the proven address. The caller has
 /// locked the account.
-pub(in crate::storefront) async fn forget_links(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_links(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from provider_links where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
 }

@@ -10,12 +10,12 @@ use crate::kernel::crypto::sha256;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
-use crate::storefront::Storefront;
+use crate::storefront::state::Storefront;
 
 /// The mailbox has reached its limit.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("the daily limit of mails to this address is reached")]
-pub(in crate::storefront) struct CoolingDown {
+pub struct CoolingDown {
     /// Seconds until another mail can be sent.
     seconds: u64,
 }
@@ -27,7 +27,7 @@ impl From<CoolingDown> for Problem {
 }
 
 /// Counts a mail as sent if the limit allows it.
-pub(in crate::storefront) async fn reserve(
+pub async fn reserve(
     storefront: &Storefront,
     conn: &mut PgConnection,
     store: StoreId,
@@ -40,12 +40,7 @@ pub(in crate::storefront) async fn reserve(
 }
 
 /// Takes back the count of a mail that the server did not accept.
-pub(in crate::storefront) async fn refund(
-    conn: &mut PgConnection,
-    store: StoreId,
-    address: &EmailAddress,
-    at: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
+pub async fn refund(conn: &mut PgConnection, store: StoreId, address: &EmailAddress, at: DateTime<Utc>) -> Result<(), sqlx::Error> {
     rate_limit::refund(conn, &bucket(store, address), at).await
 }
 

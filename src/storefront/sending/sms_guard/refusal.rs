@@ -13,7 +13,7 @@ use crate::providers::sms::TextNotSent;
 const PAUSE_SECONDS: u64 = 600;
 
 /// The closed list of [`TextRefusal::rule`].
-pub(in crate::storefront) const RULES: &[&str] = &[
+pub const RULES: &[&str] = &[
     "texts_paused",
     "pumping",
     "number_format",
@@ -31,7 +31,7 @@ pub(in crate::storefront) const RULES: &[&str] = &[
 
 /// The reason why a text is not sent. Its `Display` text is the sentence for operators. Customers get the text of the problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub(in crate::storefront) enum TextRefusal {
+pub enum TextRefusal {
     #[error("The store's texts have been paused since {}: {}.", timestamp(.0.since), .0.reason)]
     Paused(Pause),
     #[error(
@@ -57,14 +57,14 @@ pub(in crate::storefront) enum TextRefusal {
 
 /// The start of a pause of a store's texts, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::storefront) struct Pause {
+pub struct Pause {
     pub(super) since: DateTime<Utc>,
     pub(super) reason: String,
 }
 
 /// A limit of the store that does not allow another text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::storefront) struct LimitReached {
+pub struct LimitReached {
     pub(super) limit: Limit,
     /// The value of the setting: seconds for [`Limit::BetweenTexts`], otherwise a number of texts or of phone numbers.
     pub(super) allowed: i64,
@@ -78,7 +78,7 @@ pub(in crate::storefront) struct LimitReached {
 
 /// The limits of a store. Each corresponds to a setting ([`Limit::setting`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::storefront) enum Limit {
+pub enum Limit {
     BetweenTexts,
     PerNumberAndHour,
     PerNumberAndDay,

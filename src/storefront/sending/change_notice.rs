@@ -5,13 +5,13 @@
 use chrono::{DateTime, Utc};
 
 use crate::providers::mail::Letter;
-use crate::storefront::Storefront;
 use crate::storefront::customers::Customer;
-use crate::storefront::messaging::messages::{AcceptedLanguages, Notice};
+use crate::storefront::messages::{AcceptedLanguages, Notice};
+use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
 /// Sends the notice of a committed change to the customer `before`. The change stays even if the mail is not sent.
-pub(in crate::storefront) async fn notify_of_change(
+pub async fn notify_of_change(
     storefront: &Storefront,
     store: &Store,
     languages: &AcceptedLanguages,

@@ -19,11 +19,11 @@ use crate::contact::PhoneNumber;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::{self, Rule};
-use crate::storefront::Storefront;
+use crate::storefront::state::Storefront;
 
-pub(in crate::storefront) use queries::{forget_leavers, forget_texts, list_conversion, note_code_used, take_back};
-pub(in crate::storefront) use refusal::{RULES, TextRefusal};
-pub(in crate::storefront) use rules::Recipient;
+pub use queries::{forget_leavers, forget_texts, list_conversion, note_code_used, take_back};
+pub use refusal::{RULES, TextRefusal};
+pub use rules::Recipient;
 
 /// Limits the log entries for invalid numbers, per store. Such an entry has no number that an operator could investigate, and many of
 /// them would fill the log.
@@ -31,7 +31,7 @@ const INVALID_NUMBERS: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
 
 /// Parses the phone number for a text. While texts are paused, the refusal is `Paused` and not `NumberInvalid`: the first rule
 /// comes first here too.
-pub(in crate::storefront) async fn read_number(storefront: &Storefront, store: StoreId, text: &str) -> Result<PhoneNumber, Problem> {
+pub async fn read_number(storefront: &Storefront, store: StoreId, text: &str) -> Result<PhoneNumber, Problem> {
     let Ok(number) = PhoneNumber::parse(text) else {
         let pause = queries::find_pause(&mut *storefront.pool.acquire().await?, store).await?;
         let refusal = pause.map_or(TextRefusal::NumberInvalid, TextRefusal::Paused);
@@ -42,7 +42,7 @@ pub(in crate::storefront) async fn read_number(storefront: &Storefront, store: S
 }
 
 /// Counts a text as sent if the guard allows it.
-pub(in crate::storefront) async fn reserve(
+pub async fn reserve(
     storefront: &Storefront,
     conn: &mut PgConnection,
     store: StoreId,
@@ -61,7 +61,7 @@ pub(in crate::storefront) async fn reserve(
 
 /// Records a refusal, and pauses the store's texts if the refusal requires it. Runs after the rollback of the transaction in
 /// which the guard refused.
-pub(in crate::storefront) async fn note_refusal(
+pub async fn note_refusal(
     storefront: &Storefront,
     store: StoreId,
     number: Option<&PhoneNumber>,

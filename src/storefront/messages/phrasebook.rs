@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use secrecy::ExposeSecret;
 
-use crate::storefront::messaging::messages::draft::Wordings;
-use crate::storefront::messaging::messages::files::{Files, MessagesError};
-use crate::storefront::messaging::messages::language_tag::LanguageTag;
-use crate::storefront::messaging::messages::layout::{Content, Layout};
-use crate::storefront::messaging::messages::wording::Fault;
-use crate::storefront::messaging::messages::{AcceptedLanguages, Notice, Occasion, store_name};
+use crate::storefront::messages::draft::Wordings;
+use crate::storefront::messages::files::{Files, MessagesError};
+use crate::storefront::messages::language_tag::LanguageTag;
+use crate::storefront::messages::layout::{Content, Layout};
+use crate::storefront::messages::wording::Fault;
+use crate::storefront::messages::{AcceptedLanguages, Notice, Occasion, store_name};
 use crate::storefront::stores::Store;
 
 /// The checked wording and the layout.
@@ -20,10 +20,10 @@ pub(super) struct Phrasebook {
 }
 
 /// The parts of a mail.
-pub(in crate::storefront) struct Mail {
-    pub(in crate::storefront) subject: String,
-    pub(in crate::storefront) text: String,
-    pub(in crate::storefront) html: String,
+pub struct Mail {
+    pub subject: String,
+    pub text: String,
+    pub html: String,
 }
 
 impl Phrasebook {

@@ -6,14 +6,14 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 
-use crate::storefront::messaging::messages::language_tag::LanguageTag;
+use crate::storefront::messages::language_tag::LanguageTag;
 
 /// The maximum number of entries that are read. Browsers send a handful.
 const MAX_LANGUAGES: usize = 32;
 
 /// The languages of one request. Invalid entries are ignored, because a message in another language is better than none.
 #[derive(Clone, Debug, Default)]
-pub(in crate::storefront) struct AcceptedLanguages(Vec<Accepted>);
+pub struct AcceptedLanguages(Vec<Accepted>);
 
 #[derive(Clone, Debug)]
 enum Accepted {

@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use crate::kernel::template::{Template, UnknownPlaceholder};
 use crate::providers::sms::segment::{self, Alphabet};
-use crate::storefront::codes;
-use crate::storefront::messaging::messages::draft::Draft;
-use crate::storefront::messaging::messages::store_name;
+use crate::storefront::messages::draft::Draft;
+use crate::storefront::messages::store_name;
+use crate::storefront::purpose::CODE_LIFETIME;
 
 /// The messages of one purpose.
 #[derive(Debug)]
@@ -128,7 +128,7 @@ fn fill(template: &Template<Placeholder>, code: &str, store: &str) -> String {
     template.fill(|placeholder| match placeholder {
         Placeholder::Code => Cow::Borrowed(code),
         Placeholder::Store => Cow::Borrowed(store),
-        Placeholder::Minutes => codes::LIFETIME.num_minutes().to_string().into(),
+        Placeholder::Minutes => CODE_LIFETIME.num_minutes().to_string().into(),
     })
 }
 

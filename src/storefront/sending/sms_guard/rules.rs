@@ -3,7 +3,7 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::contact::{Line, PhoneNumber};
-use crate::storefront::messaging::sms_guard::refusal::{Limit, LimitReached, Pause, TextRefusal};
+use crate::storefront::sending::sms_guard::refusal::{Limit, LimitReached, Pause, TextRefusal};
 
 /// The period in which texts are counted for the detection of SMS pumping.
 const PUMPING_WINDOW: TimeDelta = TimeDelta::minutes(10);
@@ -54,16 +54,16 @@ pub(super) struct History {
 
 /// The recipient of a text.
 #[derive(Clone, Debug)]
-pub(in crate::storefront) struct Recipient {
-    pub(in crate::storefront) number: PhoneNumber,
+pub struct Recipient {
+    pub number: PhoneNumber,
     /// Whether the account that the text is for has not proven the number. The number may then belong to a stranger, who must not
     /// get into the account by reading its texts.
-    pub(in crate::storefront) is_unproven: bool,
+    pub is_unproven: bool,
 }
 
 impl Recipient {
     /// A recipient who claims the number or has proven it.
-    pub(in crate::storefront) fn of(number: PhoneNumber) -> Self {
+    pub fn of(number: PhoneNumber) -> Self {
         Self { number, is_unproven: false }
     }
 }

@@ -37,15 +37,15 @@ use secrecy::SecretString;
 
 use crate::kernel::ids::StoreId;
 use crate::kernel::settings;
-use crate::storefront::codes::Purpose;
+use crate::storefront::purpose::Purpose;
 use crate::storefront::stores::Store;
 use files::Files;
 use phrasebook::Phrasebook;
 
-pub(in crate::storefront) use accepted_languages::AcceptedLanguages;
+pub use accepted_languages::AcceptedLanguages;
 pub use files::MessagesError;
-pub(in crate::storefront) use notice::Notice;
-pub(in crate::storefront) use phrasebook::Mail;
+pub use notice::Notice;
+pub use phrasebook::Mail;
 pub use wording::Fault;
 
 /// `[messages]`
@@ -70,11 +70,11 @@ struct Phrasebooks {
 
 /// A message with a code that is about to be sent.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::storefront) struct Occasion<'a> {
-    pub(in crate::storefront) store: &'a Store,
-    pub(in crate::storefront) purpose: Purpose,
-    pub(in crate::storefront) languages: &'a AcceptedLanguages,
-    pub(in crate::storefront) code: &'a SecretString,
+pub struct Occasion<'a> {
+    pub store: &'a Store,
+    pub purpose: Purpose,
+    pub languages: &'a AcceptedLanguages,
+    pub code: &'a SecretString,
 }
 
 impl Messages {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::str::FromStr;
 
 use crate::kernel::template::Template;
-use crate::storefront::messaging::messages::wording::Fault;
+use crate::storefront::messages::wording::Fault;
 
 /// An HTML page with placeholders.
 #[derive(Debug)]

@@ -6,11 +6,11 @@ use std::str::FromStr;
 use serde::Deserialize;
 
 use crate::kernel::template::Template;
-use crate::storefront::messaging::messages::wording::{Fault, check_subject, given};
+use crate::storefront::messages::wording::{Fault, check_subject, given};
 
 /// The changes that a notice is sent for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::storefront) enum Notice {
+pub enum Notice {
     /// The phone number of the account was changed.
     PhoneChanged,
     /// The email address of the account was changed. The notice goes to the previous one.

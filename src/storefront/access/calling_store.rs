@@ -11,13 +11,13 @@ use crate::companies::bearer;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::RateLimitStatus;
-use crate::storefront::Storefront;
+use crate::storefront::state::Storefront;
 use crate::storefront::stores::{Store, StoreKey, find_store};
 
 /// A request with a valid store key that passed the general throttle.
 #[derive(Clone, Debug)]
-pub(super) struct CallingStore {
-    pub(super) store: Arc<Store>,
+pub struct CallingStore {
+    pub store: Arc<Store>,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for CallingStore {
@@ -31,7 +31,7 @@ impl<S: Send + Sync> FromRequestParts<S> for CallingStore {
 
 /// The middleware of `/storefront/v1`: refuses requests without a valid store key, and requests over the limit of the general
 /// throttle.
-pub(super) async fn admit(State(storefront): State<Storefront>, client: ClientAddress, mut request: Request, next: Next) -> Response {
+pub async fn admit(State(storefront): State<Storefront>, client: ClientAddress, mut request: Request, next: Next) -> Response {
     let store = match find(&storefront, bearer(request.headers()).and_then(StoreKey::parse), client).await {
         Ok(store) => store,
         Err((problem, status)) => {

@@ -2,9 +2,9 @@
 
 use serde::Deserialize;
 
-use crate::storefront::codes::Purpose;
-use crate::storefront::messaging::messages::notice::{Notice, NoticeDraft, NoticeWording};
-use crate::storefront::messaging::messages::wording::{Fault, Wording};
+use crate::storefront::messages::notice::{Notice, NoticeDraft, NoticeWording};
+use crate::storefront::messages::wording::{Fault, Wording};
+use crate::storefront::purpose::Purpose;
 
 /// One `C` for each purpose of a code and one `N` for each notice, under the names that the files use.
 #[derive(Clone, Debug, Default, Deserialize)]

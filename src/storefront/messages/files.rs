@@ -6,13 +6,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::kernel::ids::StoreId;
-use crate::storefront::messaging::messages::draft::Drafts;
-use crate::storefront::messaging::messages::language_tag::LanguageTag;
-use crate::storefront::messaging::messages::wording::Fault;
+use crate::storefront::messages::draft::Drafts;
+use crate::storefront::messages::language_tag::LanguageTag;
+use crate::storefront::messages::wording::Fault;
 
 const BUILT_IN: [(&str, &str); 2] =
-    [("en", include_str!("../../../../config/messages/en.toml")), ("de", include_str!("../../../../config/messages/de.toml"))];
-const BUILT_IN_LAYOUT: &str = include_str!("../../../../config/messages/layout.html");
+    [("en", include_str!("../../../config/messages/en.toml")), ("de", include_str!("../../../config/messages/de.toml"))];
+const BUILT_IN_LAYOUT: &str = include_str!("../../../config/messages/layout.html");
 const LAYOUT: &str = "layout.html";
 
 /// A file with wording cannot be used.

@@ -10,12 +10,11 @@ use chrono::TimeDelta;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::storefront::Storefront;
 use crate::storefront::access::CallingStore;
-use crate::storefront::caches::Session;
 use crate::storefront::customers::Customer;
+use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
-use crate::storefront::tokens::{Presented, TokenId, queries};
+use crate::storefront::tokens::{self, Presented, Session, TokenId};
 
 /// The interval at which the use of a token is recorded.
 const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
@@ -87,7 +86,7 @@ impl Storefront {
 
     async fn look_up_session(&self, token: TokenId) -> Result<Arc<Session>, Problem> {
         let (now, generation) = (self.clock.now(), self.caches.sessions.generation());
-        let found = queries::find_token(&mut *self.pool.acquire().await?, token, now).await?;
+        let found = tokens::find_session(&mut *self.pool.acquire().await?, token, now).await?;
         let session = Arc::new(found.ok_or(ProblemCode::CustomerTokenInvalid)?);
         self.caches.insert_session(generation, token, &session, now);
         Ok(session)
@@ -98,7 +97,8 @@ impl Storefront {
         let this = self.clone();
         self.lifecycle.spawn(async move {
             let now = this.clock.now();
-            let noted = async { queries::note_use(&mut *this.pool.acquire().await?, token, now, now + this.token_lifetime()).await };
+            let expires_at = this.settings.token_expires_at(now);
+            let noted = async { tokens::note_use(&mut *this.pool.acquire().await?, token, now, expires_at).await };
             match noted.await {
                 Ok(()) => this.caches.sessions.invalidate(&token),
                 Err(error) => tracing::warn!(error = chain(&error), "the last use of a token could not be recorded"),

@@ -1,4 +1,4 @@
-//! The SQL of password guesses.
+//! The SQL of a password guess: it is counted and its account is found in one round trip (`docs/performance.md`, A sign-in).
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -6,19 +6,19 @@ use sqlx::PgConnection;
 use crate::contact::Identity;
 use crate::kernel::ids::StoreId;
 use crate::kernel::password_hashing::HashedPassword;
-use crate::kernel::rate_limit::{RateLimitStatus, count_hit};
-use crate::storefront::customers::{Customer, columns, customer, meant_by};
-use crate::storefront::passwords::WRONG_PASSWORDS;
+use crate::kernel::rate_limit::{RateLimitStatus, Rule, count_hit};
+use crate::storefront::customers::queries::{columns, meant_by};
+use crate::storefront::customers::{Customer, customer};
 
 /// Counts a guess in `bucket` and returns the account that it is compared with, selected like
-/// [`find_by_identity`](crate::storefront::customers::find_by_identity), in one round trip.
+/// [`find_by_identity`](crate::storefront::customers::find_by_identity).
 ///
 /// The count is visible to other transactions before the guess is compared, but the commit does not wait for the disk
 /// (`synchronous_commit = off`). Only a crash of PostgreSQL can lose counts: those of its last second.
-pub(in crate::storefront) async fn count_guess(
+pub async fn count_password_guess(
     conn: &mut PgConnection,
     store: StoreId,
-    bucket: &str,
+    (bucket, rule): (&str, Rule),
     identity: Option<&Identity>,
     now: DateTime<Utc>,
 ) -> Result<(RateLimitStatus, Option<Customer>), sqlx::Error> {
@@ -32,7 +32,7 @@ pub(in crate::storefront) async fn count_guess(
          order by coalesce(case when $6::text is null then c.phone_verified_at else c.email_verified_at end, 'infinity')
          limit 3"#,
         bucket,
-        WRONG_PASSWORDS,
+        rule,
         now,
         store.uuid(),
         email,
@@ -41,7 +41,7 @@ pub(in crate::storefront) async fn count_guess(
     .fetch_all(conn)
     .await?;
     let counted = rows.first().expect("the count returns one row");
-    let status = RateLimitStatus::of(WRONG_PASSWORDS, counted.hits, counted.oldest, counted.refused, now);
+    let status = RateLimitStatus::of(rule, counted.hits, counted.oldest, counted.refused, now);
     let listing = rows.into_iter().filter_map(|row| Some(customer!(row, ?)));
     Ok((status, identity.and_then(|identity| meant_by(identity, listing.collect()))))
 }

@@ -6,8 +6,8 @@ use uuid::Uuid;
 
 use crate::contact::PhoneNumber;
 use crate::kernel::ids::{CompanyId, StoreId, TextId};
-use crate::storefront::messaging::sms_guard::refusal::{Pause, TextRefusal};
-use crate::storefront::messaging::sms_guard::rules::{History, Limits, RANGE_WINDOW};
+use crate::storefront::sending::sms_guard::refusal::{Pause, TextRefusal};
+use crate::storefront::sending::sms_guard::rules::{History, Limits, RANGE_WINDOW};
 
 /// Returns the pause of the store's texts, if they are paused.
 pub(super) async fn find_pause(conn: &mut PgConnection, store: StoreId) -> Result<Option<Pause>, sqlx::Error> {
@@ -131,7 +131,7 @@ pub(super) async fn insert_refused(
 }
 
 /// Takes back the count of a text that no provider accepted, and stores the reason.
-pub(in crate::storefront) async fn take_back(conn: &mut PgConnection, code: Uuid, refusal: &TextRefusal) -> Result<(), sqlx::Error> {
+pub async fn take_back(conn: &mut PgConnection, code: Uuid, refusal: &TextRefusal) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update texts set status = 'given_back', refusal = $2, rule = $3, reason = $4, details = $5 where code_id = $1 and status = 'sent'",
         code,
@@ -146,7 +146,7 @@ pub(in crate::storefront) async fn take_back(conn: &mut PgConnection, code: Uuid
 }
 
 /// Marks the text that carried the code as used. The use of codes distinguishes customers from SMS pumping.
-pub(in crate::storefront) async fn note_code_used(conn: &mut PgConnection, code: Uuid, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn note_code_used(conn: &mut PgConnection, code: Uuid, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("update texts set used_at = $2 where code_id = $1 and status = 'sent'", code, now).execute(conn).await?;
     Ok(())
 }
@@ -166,7 +166,7 @@ pub(super) async fn pause(conn: &mut PgConnection, store: StoreId, reason: &str,
 
 /// How many of the codes texted to a number range were used.
 #[derive(Debug, serde::Serialize)]
-pub(in crate::storefront) struct Conversion {
+pub struct Conversion {
     country: Option<String>,
     number_range: String,
     texted: i64,
@@ -176,11 +176,7 @@ pub(in crate::storefront) struct Conversion {
 }
 
 /// Returns the conversion of each number range since an instant, lowest first. SMS pumping shows as a low conversion.
-pub(in crate::storefront) async fn list_conversion(
-    conn: &mut PgConnection,
-    company: CompanyId,
-    since: DateTime<Utc>,
-) -> Result<Vec<Conversion>, sqlx::Error> {
+pub async fn list_conversion(conn: &mut PgConnection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<Conversion>, sqlx::Error> {
     sqlx::query_as!(
         Conversion,
         r#"select country, number_range as "number_range!", count(*) as "texted!", count(texts.used_at) as "used!",
@@ -197,7 +193,7 @@ pub(in crate::storefront) async fn list_conversion(
 
 /// Blanks the numbers of customers whose accounts were closed before `closed_before` and are about to be erased, in texts from
 /// before the closure.
-pub(in crate::storefront) async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update texts set number = null
          from customers
@@ -211,7 +207,7 @@ pub(in crate::storefront) async fn forget_leavers(conn: &mut PgConnection, close
 }
 
 /// Deletes the texts created before `before`.
-pub(in crate::storefront) async fn forget_texts(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn forget_texts(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from texts where created_at < $1", before).execute(conn).await?;
     Ok(())
 }
