@@ -14,7 +14,7 @@ use crate::kernel::client_address::ClientAddress;
 use crate::storefront::passwords;
 use crate::storefront::stores::Store;
 
-pub use queries::{forget_leavers, forget_sign_ins, insert_refusal};
+pub use queries::{export_sign_ins, forget_leavers, forget_sign_ins, insert_refusal};
 
 /// The retention of an entry.
 pub const RETENTION: TimeDelta = TimeDelta::days(90);

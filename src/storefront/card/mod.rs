@@ -27,6 +27,8 @@ use crate::storefront::card::customer::grant;
 use crate::storefront::routes::{Routes, body, describe};
 use crate::storefront::state::Storefront;
 
+pub use queries::export_entries;
+
 /// The card routes, under their neutral name and under the name of this deployment.
 pub fn routes(name: &RouteName) -> Routes<Storefront> {
     let text = || json!({ "type": "string" });

@@ -159,8 +159,8 @@ pub(super) async fn count_guess(
              update verification_codes set guesses = guesses + 1 where id = (select id from latest)
              returning id, identity, sent_to, digest, guesses, expires_at, used_at is not null as is_used, customer_id,
                        sent_to = identity or exists (
-                           select from customers
-                           where customers.id = customer_id and customers.phone = identity and customers.phone_verified_at is not null
+                           select from customer_identities as account
+                           where account.id = customer_id and account.phone = identity and account.phone_verified_at is not null
                        ) as proves_identity
          ), tally as (
              insert into wrong_codes as kept (store_id, identity, wrong, last_wrong_at)

@@ -1,7 +1,6 @@
 //! Customers: the accounts of one store and their representation in responses and events.
 
 mod claims;
-mod password_guess;
 mod queries;
 
 use chrono::{DateTime, Utc};
@@ -18,10 +17,9 @@ use crate::kernel::password_hashing::HashedPassword;
 use crate::members;
 
 pub use claims::{LostClaims, settle_claims};
-pub use password_guess::count_password_guess;
 pub use queries::{
-    close_customer, erase_closed, find_by_identity, find_customer, find_proven, lock_claimants, lock_customer, lock_customer_shared,
-    reset_password, set_password_hash, set_proven, update_profile,
+    close_customer, count_password_guess, erase_closed, export_record, find_by_identity, find_customer, find_proven, lock_claimants,
+    lock_customer, lock_customer_shared, reset_password, set_password_hash, set_proven, update_profile,
 };
 
 /// An open account.

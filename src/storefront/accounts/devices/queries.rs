@@ -17,12 +17,11 @@ pub(super) struct Device {
     pub(super) token: SealedToken,
 }
 
-/// Inserts a device, or reassigns the one with this token, and returns its id. Returns `None` and changes nothing if the account is
-/// closed. The account is locked, so that a parallel closure either comes before or deletes the device.
-pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now: DateTime<Utc>) -> Result<Option<DeviceId>, sqlx::Error> {
+/// Inserts a device, or reassigns the one with this token, and returns its id. The caller has locked the account.
+pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now: DateTime<Utc>) -> Result<DeviceId, sqlx::Error> {
     let id = sqlx::query_scalar!(
         "insert into devices (id, store_id, customer_id, platform, sealed_token, token_digest, created_at, updated_at)
-         select $1, $2, $3, $4, $5, $6, $7, $7 from customers where id = $3 and closed_at is null for share
+         values ($1, $2, $3, $4, $5, $6, $7, $7)
          on conflict on constraint devices_token_key do update
              set customer_id = excluded.customer_id, platform = excluded.platform, token = null, sealed_token = excluded.sealed_token,
                  updated_at = excluded.updated_at
@@ -35,9 +34,9 @@ pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now:
         device.token.digest.as_slice(),
         now,
     )
-    .fetch_optional(conn)
+    .fetch_one(conn)
     .await?;
-    Ok(id.map(Into::into))
+    Ok(id.into())
 }
 
 /// Deletes one of the customer's own devices. Returns `false` if there is none.

@@ -37,7 +37,7 @@ use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::routes::{self, Body, Parts, Routes, body, describe};
 use crate::storefront::state::Storefront;
 
-pub use queries::{forget_links, sweep_tokens};
+pub use queries::{export_links, forget_links, sweep_tokens};
 
 /// The routes of the three providers, under their neutral names and under the names of this deployment.
 pub fn routes(storefront: &Storefront) -> Routes<Storefront> {

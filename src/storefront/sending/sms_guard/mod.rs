@@ -20,8 +20,9 @@ use crate::kernel::ids::StoreId;
 use crate::kernel::problem::Problem;
 use crate::kernel::rate_limit::{self, Rule};
 use crate::storefront::state::Storefront;
+use crate::storefront::stores;
 
-pub use queries::{forget_leavers, forget_texts, list_conversion, note_code_used, take_back};
+pub use queries::{export_texts, forget_leavers, forget_texts, list_conversion, note_code_used, take_back};
 pub use refusal::{RULES, TextRefusal};
 pub use rules::Recipient;
 
@@ -33,7 +34,7 @@ const INVALID_NUMBERS: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
 /// comes first here too.
 pub async fn read_number(storefront: &Storefront, store: StoreId, text: &str) -> Result<PhoneNumber, Problem> {
     let Ok(number) = PhoneNumber::parse(text) else {
-        let pause = queries::find_pause(&mut *storefront.pool.acquire().await?, store).await?;
+        let pause = stores::find_pause(&mut *storefront.pool.acquire().await?, store).await?;
         let refusal = pause.map_or(TextRefusal::NumberInvalid, TextRefusal::Paused);
         note_refusal(storefront, store, None, &refusal, storefront.clock.now()).await?;
         return Err(refusal.into());
@@ -50,7 +51,7 @@ pub async fn reserve(
     code: Uuid,
     now: DateTime<Utc>,
 ) -> Result<Result<(), TextRefusal>, sqlx::Error> {
-    let limits = queries::lock_limits(conn, store).await?;
+    let limits = stores::lock_text_limits(conn, store).await?;
     let history = queries::count_texts(conn, store, &recipient.number, &limits, now).await?;
     if let Err(refusal) = rules::judge(&limits, &history, recipient, storefront.sms.is_available(), now) {
         return Ok(Err(refusal));
@@ -72,7 +73,7 @@ pub async fn note_refusal(
     if let TextRefusal::Pumping { texted, used } = refusal {
         let reason = format!("{texted} codes were texted within ten minutes, and only {used} of them were used");
         tracing::warn!(%store, reason, "the SMS guard paused the texts of a store");
-        queries::pause(&mut tx, store, &reason, now).await?;
+        stores::pause_texts(&mut tx, store, &reason, now).await?;
     }
     if number.is_some() || rate_limit::hit(&mut tx, &format!("unreadable numbers:{store}"), INVALID_NUMBERS, now).await?.allowed {
         queries::insert_refused(&mut tx, store, number, refusal, now).await?;

@@ -1,53 +1,22 @@
 //! The SQL of the SMS guard.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::Value;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::contact::PhoneNumber;
-use crate::kernel::ids::{CompanyId, StoreId, TextId};
-use crate::storefront::sending::sms_guard::refusal::{Pause, TextRefusal};
-use crate::storefront::sending::sms_guard::rules::{History, Limits, RANGE_WINDOW};
-
-/// Returns the pause of the store's texts, if they are paused.
-pub(super) async fn find_pause(conn: &mut PgConnection, store: StoreId) -> Result<Option<Pause>, sqlx::Error> {
-    let row = sqlx::query!("select texts_paused_at, texts_paused_reason from stores where id = $1", store.uuid()).fetch_one(conn).await?;
-    Ok(pause_of(row.texts_paused_at, row.texts_paused_reason))
-}
-
-fn pause_of(since: Option<DateTime<Utc>>, reason: Option<String>) -> Option<Pause> {
-    Some(Pause { since: since?, reason: reason? })
-}
-
-/// Returns the store's limits and locks them until the transaction ends, so that no other text of the store is judged in the
-/// meantime.
-pub(super) async fn lock_limits(conn: &mut PgConnection, store: StoreId) -> Result<Limits, sqlx::Error> {
-    let row = sqlx::query!(
-        "select texts_paused_at, texts_paused_reason, texts_resumed_at, text_countries, seconds_between_texts, texts_per_number_and_hour,
-                texts_per_number_and_day, numbers_per_range, texts_per_day
-         from stores where id = $1 for no key update",
-        store.uuid(),
-    )
-    .fetch_one(conn)
-    .await?;
-    Ok(Limits {
-        pause: pause_of(row.texts_paused_at, row.texts_paused_reason),
-        resumed_at: row.texts_resumed_at,
-        countries: row.text_countries,
-        between_texts: TimeDelta::seconds(row.seconds_between_texts.into()),
-        per_number_and_hour: row.texts_per_number_and_hour.into(),
-        per_number_and_day: row.texts_per_number_and_day.into(),
-        numbers_per_range: row.numbers_per_range.into(),
-        per_day: row.texts_per_day.into(),
-    })
-}
+use crate::kernel::ids::{CompanyId, CustomerId, StoreId, TextId};
+use crate::storefront::sending::sms_guard::refusal::TextRefusal;
+use crate::storefront::sending::sms_guard::rules::{History, RANGE_WINDOW, pumping_since};
+use crate::storefront::stores::TextLimits;
 
 /// Returns the counters that the rules need.
 pub(super) async fn count_texts(
     conn: &mut PgConnection,
     store: StoreId,
     number: &PhoneNumber,
-    limits: &Limits,
+    limits: &TextLimits,
     now: DateTime<Utc>,
 ) -> Result<History, sqlx::Error> {
     let row = sqlx::query!(
@@ -64,7 +33,7 @@ pub(super) async fn count_texts(
         number.range(),
         now - TimeDelta::days(1),
         now - RANGE_WINDOW,
-        limits.pumping_since(now),
+        pumping_since(limits, now),
     )
     .fetch_one(conn)
     .await?;
@@ -151,19 +120,6 @@ pub async fn note_code_used(conn: &mut PgConnection, code: Uuid, now: DateTime<U
     Ok(())
 }
 
-/// Pauses the store's texts until an operator ends the pause.
-pub(super) async fn pause(conn: &mut PgConnection, store: StoreId, reason: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "update stores set texts_paused_at = $2, texts_paused_reason = $3 where id = $1 and texts_paused_at is null",
-        store.uuid(),
-        now,
-        reason,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
 /// How many of the codes texted to a number range were used.
 #[derive(Debug, serde::Serialize)]
 pub struct Conversion {
@@ -179,10 +135,10 @@ pub struct Conversion {
 pub async fn list_conversion(conn: &mut PgConnection, company: CompanyId, since: DateTime<Utc>) -> Result<Vec<Conversion>, sqlx::Error> {
     sqlx::query_as!(
         Conversion,
-        r#"select country, number_range as "number_range!", count(*) as "texted!", count(texts.used_at) as "used!",
-                  count(texts.used_at)::float8 / count(*) as "conversion!"
-           from texts join stores on stores.id = texts.store_id
-           where stores.company_id = $1 and texts.status = 'sent' and texts.created_at > $2
+        r#"select country, number_range as "number_range!", count(*) as "texted!", count(used_at) as "used!",
+                  count(used_at)::float8 / count(*) as "conversion!"
+           from text_log
+           where company_id = $1 and status = 'sent' and created_at > $2
            group by country, number_range order by 5, 3 desc, 2 limit 1000"#,
         company.uuid(),
         since,
@@ -196,9 +152,9 @@ pub async fn list_conversion(conn: &mut PgConnection, company: CompanyId, since:
 pub async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update texts set number = null
-         from customers
-         where customers.closed_at <= $1 and customers.erased_at is null and texts.store_id = customers.store_id
-           and texts.number = customers.phone and texts.created_at <= customers.closed_at",
+         from customer_identities as leaver
+         where leaver.closed_at <= $1 and leaver.erased_at is null and texts.store_id = leaver.store_id
+           and texts.number = leaver.phone and texts.created_at <= leaver.closed_at",
         closed_before,
     )
     .execute(conn)
@@ -210,4 +166,17 @@ pub async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc
 pub async fn forget_texts(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from texts where created_at < $1", before).execute(conn).await?;
     Ok(())
+}
+
+/// Returns the texts to the proven number of a customer for the export, oldest first.
+pub async fn export_texts(conn: &mut PgConnection, customer: CustomerId) -> Result<Value, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select coalesce(jsonb_agg(jsonb_build_object('number', number, 'status', status, 'refusal', refusal, 'created_at', created_at)
+                                     order by created_at), '[]') as "texts!"
+         from texts join customer_identities as account on account.id = $1
+         where texts.store_id = account.store_id and texts.number = account.phone and account.phone_verified_at is not null"#,
+        customer.uuid(),
+    )
+    .fetch_one(conn)
+    .await
 }

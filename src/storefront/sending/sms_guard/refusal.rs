@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::kernel::clock::{seconds_until, timestamp};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::sms::TextNotSent;
+use crate::storefront::stores::Pause;
 
 /// The `Retry-After` while texts are paused. The pause itself lasts until an operator ends it.
 const PAUSE_SECONDS: u64 = 600;
@@ -53,13 +54,6 @@ pub enum TextRefusal {
     Unavailable,
     #[error("{}", describe_answers(.0))]
     NotTaken(TextNotSent),
-}
-
-/// The start of a pause of a store's texts, and its reason.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Pause {
-    pub(super) since: DateTime<Utc>,
-    pub(super) reason: String,
 }
 
 /// A limit of the store that does not allow another text.

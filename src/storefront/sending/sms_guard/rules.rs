@@ -3,7 +3,8 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::contact::{Line, PhoneNumber};
-use crate::storefront::sending::sms_guard::refusal::{Limit, LimitReached, Pause, TextRefusal};
+use crate::storefront::sending::sms_guard::refusal::{Limit, LimitReached, TextRefusal};
+use crate::storefront::stores::TextLimits;
 
 /// The period in which texts are counted for the detection of SMS pumping.
 const PUMPING_WINDOW: TimeDelta = TimeDelta::minutes(10);
@@ -14,26 +15,10 @@ const PUMPING_TEXTS: i64 = 50;
 /// The minimum percentage of texted codes that are used in legitimate traffic.
 const PUMPING_PERCENT: i64 = 10;
 
-/// The limits of one store.
-#[derive(Clone, Debug)]
-pub(super) struct Limits {
-    pub(super) pause: Option<Pause>,
-    /// When an operator last ended a pause.
-    pub(super) resumed_at: Option<DateTime<Utc>>,
-    pub(super) countries: Vec<String>,
-    pub(super) between_texts: TimeDelta,
-    pub(super) per_number_and_hour: i64,
-    pub(super) per_number_and_day: i64,
-    pub(super) numbers_per_range: i64,
-    pub(super) per_day: i64,
-}
-
-impl Limits {
-    /// The start of the period for the detection of SMS pumping. Texts from before the end of a pause do not count, so they
-    /// cannot cause a second pause.
-    pub(super) fn pumping_since(&self, now: DateTime<Utc>) -> DateTime<Utc> {
-        self.resumed_at.unwrap_or(DateTime::<Utc>::MIN_UTC).max(now - PUMPING_WINDOW)
-    }
+/// The start of the period for the detection of SMS pumping. Texts from before the end of a pause do not count, so they cannot cause a
+/// second pause.
+pub(super) fn pumping_since(limits: &TextLimits, now: DateTime<Utc>) -> DateTime<Utc> {
+    limits.resumed_at.unwrap_or(DateTime::<Utc>::MIN_UTC).max(now - PUMPING_WINDOW)
 }
 
 /// The texts that the guard allowed within the last 24 hours.
@@ -47,7 +32,7 @@ pub(super) struct History {
     /// The count of all texts of the store, and when the first of them was sent.
     pub(super) today: i64,
     pub(super) today_since: Option<DateTime<Utc>>,
-    /// The count of codes texted since [`Limits::pumping_since`], and how many of them were used.
+    /// The count of codes texted since [`pumping_since`], and how many of them were used.
     pub(super) texted: i64,
     pub(super) used: i64,
 }
@@ -70,7 +55,7 @@ impl Recipient {
 
 /// Judges whether one more text may be sent to the recipient. The first rule that refuses decides.
 pub(super) fn judge(
-    limits: &Limits,
+    limits: &TextLimits,
     history: &History,
     Recipient { number, is_unproven }: &Recipient,
     has_provider: bool,
@@ -111,7 +96,7 @@ fn is_served(countries: &[String], number: &PhoneNumber) -> bool {
 }
 
 /// The one of the three limits of a number that lasts longest.
-fn limit_of_number(limits: &Limits, texts: &[DateTime<Utc>], now: DateTime<Utc>) -> Option<LimitReached> {
+fn limit_of_number(limits: &TextLimits, texts: &[DateTime<Utc>], now: DateTime<Utc>) -> Option<LimitReached> {
     let per_window = |limit, allowed: i64, window| {
         // The n-th latest text must leave the window before another one is allowed. A limit of zero never allows one.
         let until = match usize::try_from(allowed).unwrap_or(0).checked_sub(1) {
@@ -133,11 +118,12 @@ fn limit_of_number(limits: &Limits, texts: &[DateTime<Utc>], now: DateTime<Utc>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storefront::stores::Pause;
 
     const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
-    fn limits() -> Limits {
-        Limits {
+    fn limits() -> TextLimits {
+        TextLimits {
             pause: None,
             resumed_at: None,
             countries: Vec::new(),
@@ -154,7 +140,7 @@ mod tests {
     }
 
     /// The code of the customer's problem, and the rule that refused the text.
-    fn refusal(limits: &Limits, history: &History, number: &str) -> Option<(&'static str, &'static str)> {
+    fn refusal(limits: &TextLimits, history: &History, number: &str) -> Option<(&'static str, &'static str)> {
         judge(limits, history, &to(number), true, NOW).err().map(|refusal| (refusal.name(), refusal.rule()))
     }
 
@@ -174,8 +160,8 @@ mod tests {
         let ago = |seconds| NOW - TimeDelta::seconds(seconds);
         let to_number = |texts: Vec<DateTime<Utc>>| History { to_number: texts, ..History::default() };
         let none = History::default();
-        let paused = Limits { pause: pause(), ..limits() };
-        let british = Limits { countries: vec!["GB".to_owned()], ..limits() };
+        let paused = TextLimits { pause: pause(), ..limits() };
+        let british = TextLimits { countries: vec!["GB".to_owned()], ..limits() };
         let full_range = History { others_in_range: 20, range_since: Some(ago(60)), ..History::default() };
         let (hour, day) = (Some(("number_cooldown", "texts_per_number_and_hour")), Some(("number_cooldown", "texts_per_number_and_day")));
         let known_in_full_range = History { to_number: vec![ago(60)], ..full_range.clone() };
@@ -206,7 +192,7 @@ mod tests {
         }
         let unavailable = judge(&limits(), &none, &to(MOBILE), false, NOW);
         assert_eq!(unavailable, Err(TextRefusal::Unavailable));
-        let unproven = |limits: &Limits| judge(limits, &none, &Recipient { is_unproven: true, ..to(MOBILE) }, true, NOW);
+        let unproven = |limits: &TextLimits| judge(limits, &none, &Recipient { is_unproven: true, ..to(MOBILE) }, true, NOW);
         assert_eq!(
             (unproven(&limits()), unproven(&paused)),
             (Err(TextRefusal::NumberUnproven), Err(TextRefusal::Paused(pause().unwrap())))
@@ -215,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_first_rule_that_refuses_decides() {
-        let everything = Limits { pause: pause(), countries: vec!["GB".to_owned()], per_day: 1, ..limits() };
+        let everything = TextLimits { pause: pause(), countries: vec!["GB".to_owned()], per_day: 1, ..limits() };
         let ago = |seconds| NOW - TimeDelta::seconds(seconds);
         let busy = History {
             to_number: vec![ago(1)],
@@ -227,7 +213,7 @@ mod tests {
             used: 0,
         };
         let (mut limits, mut history) = (everything, busy);
-        let mut next = |expected: &str, mend: fn(&mut Limits, &mut History)| {
+        let mut next = |expected: &str, mend: fn(&mut TextLimits, &mut History)| {
             let refused = judge(&limits, &history, &to(MOBILE), false, NOW).map_err(|refusal| refusal.name());
             assert_eq!(refused, Err(expected));
             mend(&mut limits, &mut history);
@@ -245,14 +231,14 @@ mod tests {
     fn a_limit_of_zero_allows_nothing() {
         let none = History::default();
         for (limits, refused) in [
-            (Limits { per_number_and_hour: 0, ..limits() }, reached(Limit::PerNumberAndHour, 0, 0, 3_600)),
-            (Limits { per_number_and_day: 0, ..limits() }, reached(Limit::PerNumberAndDay, 0, 0, 86_400)),
-            (Limits { numbers_per_range: 0, ..limits() }, reached(Limit::NumbersPerRange, 0, 0, 600)),
-            (Limits { per_day: 0, ..limits() }, reached(Limit::PerDay, 0, 0, 86_400)),
+            (TextLimits { per_number_and_hour: 0, ..limits() }, reached(Limit::PerNumberAndHour, 0, 0, 3_600)),
+            (TextLimits { per_number_and_day: 0, ..limits() }, reached(Limit::PerNumberAndDay, 0, 0, 86_400)),
+            (TextLimits { numbers_per_range: 0, ..limits() }, reached(Limit::NumbersPerRange, 0, 0, 600)),
+            (TextLimits { per_day: 0, ..limits() }, reached(Limit::PerDay, 0, 0, 86_400)),
         ] {
             assert_eq!(judge(&limits, &none, &to(MOBILE), true, NOW), Err(refused));
         }
-        let unlimited = Limits { between_texts: TimeDelta::zero(), ..limits() };
+        let unlimited = TextLimits { between_texts: TimeDelta::zero(), ..limits() };
         assert_eq!(
             judge(&unlimited, &History { to_number: vec![NOW], ..none }, &to(MOBILE), true, NOW),
             Ok(()),

@@ -4,6 +4,7 @@ mod find_session;
 mod insert_token;
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, CustomerId, SessionId};
@@ -21,8 +22,7 @@ pub async fn is_signed_in(
 ) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select exists (
-             select from customer_tokens t join customers c on c.id = t.customer_id join stores s on s.id = c.store_id
-             where t.id = $1 and c.id = $2 and t.revoked_at is null and t.expires_at > $3 and c.closed_at is null and s.deleted_at is null
+             select from live_sessions where number = $1 and customer_id = $2 and expires_at > $3
            ) as "is_signed_in!""#,
         sign_in.0,
         customer.uuid(),
@@ -61,7 +61,7 @@ pub struct ListedSession {
 pub async fn list_tokens(conn: &mut PgConnection, customer: CustomerId, now: DateTime<Utc>) -> Result<Vec<ListedSession>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"select t.id, t.created_at, t.last_used_at, t.expires_at, s.method as "method?", s.address as "address?", s.user_agent
-         from customer_tokens t left join sign_ins s on s.id = t.uuid
+         from customer_tokens t left join sign_in_log s on s.id = t.uuid
          where t.customer_id = $1 and t.revoked_at is null and t.expires_at > $2 order by t.last_used_at desc, t.id desc limit 100"#,
         customer.uuid(),
         now,
@@ -117,9 +117,9 @@ pub async fn revoke_session(
     now: DateTime<Utc>,
 ) -> Result<Option<TokenId>, sqlx::Error> {
     let revoked = sqlx::query_scalar!(
-        "update customer_tokens set revoked_at = $3 from customers, stores
+        "update customer_tokens set revoked_at = $3 from session_records
          where customer_tokens.uuid = $1 and customer_tokens.revoked_at is null
-           and customers.id = customer_tokens.customer_id and stores.id = customers.store_id and stores.company_id = coalesce($2, stores.company_id)
+           and session_records.id = customer_tokens.uuid and session_records.company_id = coalesce($2, session_records.company_id)
          returning customer_tokens.id",
         id.uuid(),
         company.map(CompanyId::uuid),
@@ -139,8 +139,7 @@ pub async fn revoke_customer(
 ) -> Result<Option<i64>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"with customer as (
-             select customers.id from customers join stores on stores.id = customers.store_id
-             where customers.id = $1 and stores.company_id = coalesce($2, stores.company_id)
+             select id from customer_records where id = $1 and company_id = coalesce($2, company_id)
          ), revoked as (
              update customer_tokens set revoked_at = $3 from customer
              where customer_tokens.customer_id = customer.id and customer_tokens.revoked_at is null
@@ -152,5 +151,17 @@ pub async fn revoke_customer(
         now,
     )
     .fetch_optional(conn)
+    .await
+}
+
+/// Returns every session of a customer for the export, oldest first.
+pub async fn export_sessions(conn: &mut PgConnection, customer: CustomerId) -> Result<Value, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select coalesce(jsonb_agg(jsonb_build_object('uuid', uuid, 'created_at', created_at, 'last_used_at', last_used_at,
+                                                        'expires_at', expires_at, 'revoked_at', revoked_at) order by created_at), '[]') as "sessions!"
+         from customer_tokens where customer_id = $1"#,
+        customer.uuid(),
+    )
+    .fetch_one(conn)
     .await
 }

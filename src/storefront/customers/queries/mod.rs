@@ -1,12 +1,19 @@
 //! The SQL of customers.
 
+mod locks;
+mod password_guess;
+
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::contact::Identity;
-use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
 use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Customer, NewCustomer};
+
+pub use locks::{lock_claimants, lock_customer, lock_customer_shared};
+pub use password_guess::count_password_guess;
 
 pub async fn insert_customer(conn: &mut PgConnection, customer: &NewCustomer, now: DateTime<Utc>) -> Result<Customer, sqlx::Error> {
     sqlx::query_as!(
@@ -90,23 +97,6 @@ async fn list_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Id
     .await
 }
 
-/// Locks the account of `owner` and every account that lists `identity` until the transaction ends, in the order of their ids.
-/// Without this order, two customers who prove each other's unproven identities would deadlock.
-pub async fn lock_claimants(conn: &mut PgConnection, store: StoreId, owner: CustomerId, identity: &Identity) -> Result<(), sqlx::Error> {
-    let (email, phone) = columns(identity);
-    sqlx::query!(
-        "select id from customers where store_id = $1 and closed_at is null and (id = $2 or email_key = $3 or phone = $4)
-         order by id for no key update",
-        store.uuid(),
-        owner.uuid(),
-        email,
-        phone,
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(())
-}
-
 /// Removes `identity` from every other account that lists it unproven and returns those accounts in their new state.
 pub(super) async fn remove_unproven_claims(
     conn: &mut PgConnection,
@@ -166,32 +156,6 @@ pub async fn set_password_hash(
 pub async fn reset_password(conn: &mut PgConnection, id: CustomerId, hash: &HashedPassword) -> Result<(), sqlx::Error> {
     sqlx::query!("update customers set password_hash = $2 where id = $1", id.uuid(), hash.expose()).execute(conn).await?;
     Ok(())
-}
-
-/// Returns the open account and locks it against changes until the transaction ends.
-pub async fn lock_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
-    sqlx::query_as!(
-        Customer,
-        r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at
-         from customers where id = $1 and closed_at is null for no key update"#,
-        id.uuid(),
-    )
-    .fetch_optional(conn)
-    .await
-}
-
-/// Takes a shared lock on an open account until the transaction ends. Returns `None` if the account is closed.
-pub async fn lock_customer_shared(conn: &mut PgConnection, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
-    sqlx::query_as!(
-        Customer,
-        r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at
-         from customers where id = $1 and closed_at is null for share"#,
-        id.uuid(),
-    )
-    .fetch_optional(conn)
-    .await
 }
 
 /// Saves the fields that customers can change themselves.
@@ -264,4 +228,17 @@ pub async fn erase_closed(conn: &mut PgConnection, closed_before: DateTime<Utc>,
     .execute(conn)
     .await?;
     Ok(())
+}
+
+/// Returns the record of a customer, open or closed, for the export, and the customer's company. The hash of the password is left out.
+pub async fn export_record(conn: &mut PgConnection, id: CustomerId) -> Result<Option<(CompanyId, Value)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"select company_id as "company_id!",
+                to_jsonb(customers) - 'password_hash' - 'email_key' || jsonb_build_object('has_password', password_hash is not null) as "record!"
+         from customers join customer_records on customer_records.id = customers.id where customers.id = $1"#,
+        id.uuid(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (row.company_id.into(), row.record)))
 }
