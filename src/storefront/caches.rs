@@ -10,12 +10,11 @@ use crate::storefront::customers::LostClaims;
 use crate::storefront::stores::Store;
 use crate::storefront::tokens::{Session, TokenId};
 
-/// The maximum number of cached sessions. Each takes about one kilobyte.
+/// Each takes about one kilobyte.
 const MAX_CACHED_SESSIONS: usize = 20_000;
 /// The maximum size of `meta` in a cached session, as JSON in bytes. Sessions of customers with a larger `meta` are not cached,
 /// because they would take too much memory.
 const MAX_CACHED_META_LEN: usize = 256;
-/// The maximum number of cached stores.
 const MAX_CACHED_STORES: usize = 2_000;
 
 /// The digest of a store key.
@@ -58,7 +57,6 @@ impl Caches {
         self.sessions.invalidate_if(|session| customers.contains(&session.customer.id));
     }
 
-    /// Evicts everything.
     pub fn invalidate_all(&self) {
         self.stores.invalidate_all();
         self.sessions.invalidate_all();

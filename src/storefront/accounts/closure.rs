@@ -26,7 +26,6 @@ use crate::storefront::sending::sms_guard::Recipient;
 use crate::storefront::state::Storefront;
 use crate::storefront::tokens::revoke_all_tokens;
 
-/// The routes of the account closure.
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to close the account with.", routes::sent());
     let asking = asking.refusing(&[ProblemCode::ContactMissing]).refusing(codes::TEXT_REFUSALS);

@@ -23,7 +23,6 @@ use crate::storefront::routes::{self, Routes, body, describe};
 use crate::storefront::sending::{Channel, change_notice, send_limit, sms_guard};
 use crate::storefront::state::Storefront;
 
-/// The routes of the contact change.
 pub fn routes() -> Routes<Storefront> {
     let asking = |sentence| describe(sentence, routes::sent());
     let saving = |sentence| describe(sentence, routes::own_record()).refusing(codes::CODE_REFUSALS);

@@ -24,7 +24,6 @@ use crate::storefront::state::Storefront;
 use crate::storefront::tokens::revoke_all_tokens;
 use crate::storefront::{customers, passwords};
 
-/// The route of the password reset.
 pub fn routes() -> Routes<Storefront> {
     let doc = describe(
         "Set a new password with a verification code, end all other sessions and delete the links to identity providers.",

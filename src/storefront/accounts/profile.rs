@@ -24,7 +24,6 @@ use crate::storefront::state::Storefront;
 /// The maximum size of `meta` as JSON, in bytes.
 const META_MAX_LEN: usize = 16 * 1024;
 
-/// The routes of the profile.
 pub fn routes() -> Routes<Storefront> {
     let by_id = |doc: OperationDoc| doc.at("id", "The id or the UUID of the signed-in customer.").refusing(&[ProblemCode::RecordNotFound]);
     let finding = by_id(describe("Find the signed-in customer by id.", reference("customer")));
@@ -64,7 +63,6 @@ body! {
     }
 }
 
-/// The URL of a picture.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Line<2048>")]
 struct PictureUrl(String);

@@ -28,7 +28,6 @@ use crate::storefront::sending::{Channel, send_limit, sms_guard};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
-/// The routes of registration.
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code for a new account.", routes::sent()).refusing(&[ProblemCode::AccountExists]);
     let asking = asking.refusing(codes::TEXT_REFUSALS).refusing(codes::MAIL_REFUSALS);

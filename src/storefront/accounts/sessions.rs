@@ -11,7 +11,6 @@ use crate::storefront::routes::{self, Routes, describe};
 use crate::storefront::state::Storefront;
 use crate::storefront::{access::SignedInCustomer, tokens};
 
-/// The routes of sessions.
 pub fn routes() -> Routes<Storefront> {
     let listing = describe("List the customer's sessions, the last used first.", object([("sessions", schema())]));
     let ending = describe("End a session.", routes::done()).at("id", "The id of the session.").refusing(&[ProblemCode::RecordNotFound]);
@@ -22,7 +21,6 @@ pub fn routes() -> Routes<Storefront> {
         .post("/customers/logout-all", describe("End all sessions of the customer.", routes::done()), logout_all)
 }
 
-/// The JSON schema of the list.
 fn schema() -> Value {
     let instant = json!({ "type": "string", "format": "date-time" });
     let line = json!({ "type": ["string", "null"] });

@@ -30,7 +30,6 @@ use crate::storefront::stores::Store;
 /// parallel sign-in may have upgraded the hash of the same password.
 const MAX_COMPARISONS: usize = 2;
 
-/// The routes of sign-in.
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to sign in with.", routes::sent())
         .refusing(&[ProblemCode::CustomerNotFound])

@@ -16,7 +16,6 @@ use crate::storefront::stores::Store;
 
 pub use queries::{export_sign_ins, forget_leavers, forget_sign_ins, insert_refusal};
 
-/// The retention of an entry.
 pub const RETENTION: TimeDelta = TimeDelta::days(90);
 
 crate::text_enum! {
@@ -49,7 +48,6 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientInfo {
     }
 }
 
-/// An attempt to sign in.
 #[derive(Debug)]
 pub struct SignInAttempt<'a> {
     pub store: &'a Store,

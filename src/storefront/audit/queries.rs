@@ -9,7 +9,6 @@ use crate::kernel::ids::{CustomerId, SignInId};
 use crate::kernel::problem::ProblemCode;
 use crate::storefront::audit::SignInAttempt;
 
-/// Records a refused attempt.
 pub async fn insert_refusal(
     conn: &mut PgConnection,
     attempt: &SignInAttempt<'_>,
@@ -33,7 +32,6 @@ pub async fn insert_refusal(
     Ok(())
 }
 
-/// Deletes the entries created before `before`.
 pub async fn forget_sign_ins(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from sign_ins where created_at < $1", before).execute(conn).await?;
     Ok(())

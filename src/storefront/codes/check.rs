@@ -14,7 +14,6 @@ use crate::storefront::purpose::Purpose;
 use crate::storefront::sending::sms_guard;
 use crate::storefront::state::Storefront;
 
-/// The reason why a guess was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     #[error("no code was sent")]

@@ -24,7 +24,6 @@ use crate::storefront::sending::{Channel, mail_limit};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
-/// A request for a code.
 #[derive(Debug)]
 pub struct IssueRequest<'a> {
     pub store: &'a Store,
@@ -57,7 +56,6 @@ pub fn channels_for(identity: &Identity) -> (Option<Recipient>, Option<EmailAddr
     }
 }
 
-/// The reason why no code was sent.
 #[derive(Debug, thiserror::Error)]
 pub enum IssueError {
     #[error("the SMS guard or the providers refused the text")]

@@ -9,7 +9,6 @@ use crate::kernel::ids::{CustomerId, StoreId};
 use crate::storefront::codes::{Target, rules};
 use crate::storefront::purpose::{CODE_LIFETIME, Purpose};
 
-/// A code to be inserted.
 pub(super) struct NewCode<'a> {
     pub(super) id: Uuid,
     pub(super) store: StoreId,
@@ -65,7 +64,6 @@ pub(super) async fn forget_other_codes(conn: &mut PgConnection, code: &NewCode<'
     Ok(())
 }
 
-/// Deletes every code of an account.
 pub async fn forget_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where requested_by = $1 or customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())

@@ -8,7 +8,6 @@ pub(super) const RESEND_AFTER: TimeDelta = TimeDelta::minutes(1);
 pub(super) const MAX_GUESSES: i32 = 5;
 /// Wrong codes per identity, across all codes and client addresses, before the identity is locked out.
 pub(super) const MAX_WRONG_CODES: i32 = 10;
-/// The duration of a lock-out.
 pub(super) const LOCKOUT: TimeDelta = TimeDelta::minutes(15);
 /// The tally of wrong codes starts over if there was no wrong guess for this time.
 pub(super) const LOCKOUT_RESET_AFTER: TimeDelta = TimeDelta::hours(1);

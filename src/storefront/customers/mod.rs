@@ -137,7 +137,6 @@ pub async fn publish(
     events::publish(conn, NewEvent { company, name, subject: Some(customer.id.uuid()), data: customer.event_data() }, now).await
 }
 
-/// An account to be opened.
 #[derive(Debug)]
 pub struct NewCustomer {
     pub id: CustomerId,
@@ -188,10 +187,9 @@ pub async fn open_account(
     Ok((customer, lost.into_iter().collect()))
 }
 
-/// The maximum length of a name, in characters.
+/// In characters.
 pub const NAME_MAX_LEN: usize = 255;
 
-/// The text is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidName {
     #[error("name is required.")]

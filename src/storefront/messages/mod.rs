@@ -98,17 +98,17 @@ impl Messages {
     }
 
     /// The body of the text. It fits into one segment, regardless of the store's name.
-    pub(in crate::storefront) fn text(&self, occasion: Occasion<'_>) -> String {
+    pub(super) fn text(&self, occasion: Occasion<'_>) -> String {
         self.phrasebook(occasion.store.id).text(occasion)
     }
 
     /// The subject and the body of the mail.
-    pub(in crate::storefront) fn mail(&self, occasion: Occasion<'_>) -> Mail {
+    pub(super) fn mail(&self, occasion: Occasion<'_>) -> Mail {
         self.phrasebook(occasion.store.id).mail(occasion)
     }
 
     /// The subject and the body of the notice of a change.
-    pub(in crate::storefront) fn notice(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice) -> Mail {
+    pub(super) fn notice(&self, store: &Store, languages: &AcceptedLanguages, notice: Notice) -> Mail {
         self.phrasebook(store.id).notice(store, languages, notice)
     }
 

@@ -12,14 +12,12 @@ use crate::storefront::messages::wording::Fault;
 use crate::storefront::messages::{AcceptedLanguages, Notice, Occasion, store_name};
 use crate::storefront::stores::Store;
 
-/// The checked wording and the layout.
 #[derive(Debug)]
 pub(super) struct Phrasebook {
     languages: BTreeMap<LanguageTag, Wordings>,
     layout: Layout,
 }
 
-/// The parts of a mail.
 pub struct Mail {
     pub subject: String,
     pub text: String,

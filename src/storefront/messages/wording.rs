@@ -44,7 +44,6 @@ pub enum Fault {
     },
 }
 
-/// A placeholder of the wording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placeholder {
     Code,

@@ -26,7 +26,6 @@ pub fn bucket(store: StoreId, identity: &str) -> String {
 /// MIT).
 static COMMON_PASSWORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common.txt").lines().collect());
 
-/// The text is not an acceptable password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidPassword {
     #[error("The password needs at least 8 characters.")]
@@ -42,7 +41,6 @@ pub fn length() -> Value {
     json!({ "minLength": MIN_LEN, "maxLength": MAX_LEN })
 }
 
-/// Checks a new password.
 pub fn parse(password: &SecretString) -> Result<SecretString, InvalidPassword> {
     let text = password.expose_secret();
     match text.chars().count() {

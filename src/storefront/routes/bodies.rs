@@ -12,7 +12,6 @@ use crate::storefront::codes::SubmittedCode;
 
 /// A request body. Implemented by [`body!`].
 pub trait Body {
-    /// The JSON schema of the body.
     fn schema() -> Value;
 }
 
@@ -28,12 +27,14 @@ pub trait Sent {
     /// Whether the field is required.
     const NEEDED: bool = true;
 
-    /// The JSON schema of the field.
     fn schema() -> Value;
 }
 
-/// Declares the struct that a body is deserialized into and derives its JSON schema from the comment and the type of each field.
-/// `as` gives a field another name in JSON.
+/// Declares the struct that a body is deserialized into and derives its JSON schema from the comment and the type of each field. It is
+/// written like the struct, and `as` gives a field another name in JSON.
+///
+/// A macro and not a derive, because the two readers differ: a body without a code is read, and the flow refuses it with the field's name,
+/// but the schema says that the code is required. A derive takes every field with a default for an optional one.
 macro_rules! body {
     (@name $member:ident) => { stringify!($member) };
     (@name $member:ident $outside:literal) => { $outside };

@@ -55,7 +55,6 @@ pub(super) async fn insert_store_key(
     Ok(inserted.rows_affected() == 1)
 }
 
-/// The store that a key belongs to.
 #[derive(Clone, Debug)]
 pub struct Store {
     pub key_id: KeyId,

@@ -9,7 +9,6 @@ pub struct Pause {
     pub reason: String,
 }
 
-/// The limits of the texts of one store.
 #[derive(Clone, Debug)]
 pub struct TextLimits {
     pub pause: Option<Pause>,

@@ -25,7 +25,6 @@ const PLATFORMS: [&str; 3] = ["ios", "android", "web"];
 /// The maximum length of a token, in characters.
 const TOKEN_MAX_LEN: usize = 4_096;
 
-/// The routes of push devices.
 pub fn routes() -> Routes<Storefront> {
     let registered = object([("status", json!({ "const": "ok" })), ("device", DeviceId::schema())]);
     let registering = describe("Register a device for the customer's notifications.", registered).taking_body(DeviceRequest::schema());

@@ -57,7 +57,6 @@ pub(super) async fn delete_device(
     Ok(deleted.rows_affected() > 0)
 }
 
-/// Deletes every device of a customer.
 pub async fn forget_devices(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from devices where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())

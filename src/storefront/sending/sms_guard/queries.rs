@@ -11,7 +11,6 @@ use crate::storefront::sending::sms_guard::refusal::TextRefusal;
 use crate::storefront::sending::sms_guard::rules::{History, RANGE_WINDOW, pumping_since};
 use crate::storefront::stores::TextLimits;
 
-/// Returns the counters that the rules need.
 pub(super) async fn count_texts(
     conn: &mut PgConnection,
     store: StoreId,
@@ -48,7 +47,6 @@ pub(super) async fn count_texts(
     })
 }
 
-/// Inserts a text as sent.
 pub(super) async fn insert_sent(
     conn: &mut PgConnection,
     store: StoreId,
@@ -72,7 +70,6 @@ pub(super) async fn insert_sent(
     Ok(())
 }
 
-/// Inserts a text as refused, with the reason.
 pub(super) async fn insert_refused(
     conn: &mut PgConnection,
     store: StoreId,
@@ -162,7 +159,6 @@ pub async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc
     Ok(())
 }
 
-/// Deletes the texts created before `before`.
 pub async fn forget_texts(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from texts where created_at < $1", before).execute(conn).await?;
     Ok(())

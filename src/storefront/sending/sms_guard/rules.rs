@@ -37,7 +37,6 @@ pub(super) struct History {
     pub(super) used: i64,
 }
 
-/// The recipient of a text.
 #[derive(Clone, Debug)]
 pub struct Recipient {
     pub number: PhoneNumber,

@@ -11,7 +11,6 @@ use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::audit::SignInAttempt;
 use crate::storefront::tokens::TokenId;
 
-/// A token to be inserted.
 pub struct NewToken<'a> {
     pub customer: CustomerId,
     pub digest: SecretDigest,

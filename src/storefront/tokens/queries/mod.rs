@@ -95,7 +95,6 @@ pub async fn revoke_token(conn: &mut PgConnection, customer: CustomerId, id: Tok
     Ok(revoked.rows_affected() == 1)
 }
 
-/// Revokes every session of a customer.
 pub async fn revoke_all_tokens(conn: &mut PgConnection, customer: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("update customer_tokens set revoked_at = $2 where customer_id = $1 and revoked_at is null", customer.uuid(), now)
         .execute(conn)
