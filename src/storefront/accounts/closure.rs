@@ -12,17 +12,21 @@ use crate::events::names::CUSTOMER_CLOSED;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::storefront::access::SignedInCustomer;
+use crate::storefront::accounts::code_body::CodeBody;
 use crate::storefront::accounts::{devices, social};
-use crate::storefront::codes::{self, CodeBody, IssueRequest, Method, Purpose, SubmittedCode, Target};
-use crate::storefront::messaging::messages::AcceptedLanguages;
-use crate::storefront::messaging::send_limit;
-use crate::storefront::messaging::sms_guard::Recipient;
+use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
+use crate::storefront::customers;
+use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, describe};
-use crate::storefront::tokens::{SignedInCustomer, revoke_all_tokens};
-use crate::storefront::{Storefront, customers};
+use crate::storefront::sending::Channel;
+use crate::storefront::sending::send_limit;
+use crate::storefront::sending::sms_guard::Recipient;
+use crate::storefront::state::Storefront;
+use crate::storefront::tokens::revoke_all_tokens;
 
-/// The routes of the account closure.
-pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to close the account with.", routes::sent());
     let asking = asking.refusing(&[ProblemCode::ContactMissing]).refusing(codes::TEXT_REFUSALS);
     let closing = describe("Close the account with a verification code.", routes::done()).refusing(codes::CODE_REFUSALS);
@@ -41,7 +45,7 @@ async fn request(
     send_limit::limited(&storefront, &caller.store, client, flow.boxed()).await
 }
 
-async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, languages: &AcceptedLanguages) -> Result<Method, Problem> {
+async fn send_code(storefront: &Storefront, caller: &SignedInCustomer, languages: &AcceptedLanguages) -> Result<Channel, Problem> {
     let (phone, email) = (caller.customer.proven_phone(), caller.customer.proven_email());
     let identity = phone.clone().map(Identity::Phone).or_else(|| email.clone().map(Identity::Email)).ok_or(ProblemCode::ContactMissing)?;
     let issue_request = IssueRequest {

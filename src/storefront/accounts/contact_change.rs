@@ -13,17 +13,17 @@ use crate::kernel::client_address::ClientAddress;
 use crate::kernel::database::violated_constraint;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::storefront::Storefront;
-use crate::storefront::codes::{self, CodeBody, IssueRequest, Method, Purpose, SubmittedCode, Target};
+use crate::storefront::access::SignedInCustomer;
+use crate::storefront::accounts::code_body::CodeBody;
+use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
 use crate::storefront::customers;
-use crate::storefront::messaging::change_notice;
-use crate::storefront::messaging::messages::AcceptedLanguages;
-use crate::storefront::messaging::{send_limit, sms_guard};
+use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, body, describe};
-use crate::storefront::tokens::SignedInCustomer;
+use crate::storefront::sending::{Channel, change_notice, send_limit, sms_guard};
+use crate::storefront::state::Storefront;
 
-/// The routes of the contact change.
-pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+pub fn routes() -> Routes<Storefront> {
     let asking = |sentence| describe(sentence, routes::sent());
     let saving = |sentence| describe(sentence, routes::own_record()).refusing(codes::CODE_REFUSALS);
     let to_number = asking("Send a verification code to the customer's new phone number.").refusing(&[ProblemCode::PhoneTaken]);
@@ -93,7 +93,7 @@ async fn send_code(
     caller: &SignedInCustomer,
     languages: &AcceptedLanguages,
     identity: Identity,
-) -> Result<Method, Problem> {
+) -> Result<Channel, Problem> {
     let (purpose, taken) = match &identity {
         Identity::Phone(_) => (Purpose::VerifyPhone, ProblemCode::PhoneTaken),
         Identity::Email(_) => (Purpose::VerifyEmail, ProblemCode::EmailTaken),
@@ -159,7 +159,7 @@ async fn save(
     let lost = customers::settle_claims(&mut tx, (caller.store.company_id, caller.store.id), customer.id, &identity, now).await?;
     customers::publish(&mut tx, caller.store.company_id, CUSTOMER_UPDATED, &customer, now).await?;
     tx.commit().await?;
-    lost.invalidate(&storefront.caches);
+    storefront.caches.invalidate_losers(lost);
     storefront.caches.invalidate_customer(customer.id);
     change_notice::notify_of_change(storefront, &caller.store, languages, (&before, &customer), now).await;
     Ok(Json(json!({ "customer": customer.present() })))

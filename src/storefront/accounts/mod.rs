@@ -1,12 +1,14 @@
 //! The flows of accounts: the steps behind the routes of customers.
 
-pub(super) mod closure;
-pub(super) mod contact_change;
-pub(super) mod devices;
-pub(super) mod export;
-pub(super) mod password_reset;
-pub(super) mod profile;
-pub(super) mod registration;
-pub(super) mod sessions;
-pub(super) mod sign_in;
-pub(super) mod social;
+pub mod closure;
+mod code_body;
+pub mod contact_change;
+pub mod devices;
+pub mod export;
+pub mod password_reset;
+pub mod profile;
+pub mod registration;
+pub mod sessions;
+pub mod sign_in;
+mod signed_in;
+pub mod social;

@@ -2,7 +2,7 @@
 //! session is revoked and the links to identity providers are deleted. A provider that vouches for the account's proven address is linked
 //! again at the next sign-in.
 //!
-//! A token alone does not set a password. It can verify another number or address for the account ([`super::contact_change`]), to which a
+//! A token alone does not set a password. It can verify another number or address for the account ([`contact_change`](crate::storefront::accounts::contact_change)), to which a
 //! sign-in code can then be sent; the address that was proven before is notified of that change.
 
 use axum::Json;
@@ -14,16 +14,17 @@ use serde_json::Value;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
-use crate::storefront::accounts::sign_in::SignedIn;
+use crate::storefront::accounts::signed_in::{SignedIn, audited};
 use crate::storefront::accounts::social;
-use crate::storefront::audit::{ClientInfo, Method, SignInAttempt, audited};
-use crate::storefront::codes::{self, Purpose, SubmittedCode, Target};
+use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
+use crate::storefront::codes::{self, SubmittedCode, Target};
+use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, body, describe};
+use crate::storefront::state::Storefront;
 use crate::storefront::tokens::revoke_all_tokens;
-use crate::storefront::{Storefront, customers, passwords};
+use crate::storefront::{customers, passwords};
 
-/// The route of the password reset.
-pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+pub fn routes() -> Routes<Storefront> {
     let doc = describe(
         "Set a new password with a verification code, end all other sessions and delete the links to identity providers.",
         routes::login(),

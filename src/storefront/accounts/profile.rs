@@ -16,16 +16,15 @@ use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, reference};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{Line, Member, Meta};
-use crate::storefront::Storefront;
+use crate::storefront::access::SignedInCustomer;
 use crate::storefront::customers::{self, Customer};
 use crate::storefront::routes::{self, Routes, body, describe};
-use crate::storefront::tokens::SignedInCustomer;
+use crate::storefront::state::Storefront;
 
 /// The maximum size of `meta` as JSON, in bytes.
 const META_MAX_LEN: usize = 16 * 1024;
 
-/// The routes of the profile.
-pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+pub fn routes() -> Routes<Storefront> {
     let by_id = |doc: OperationDoc| doc.at("id", "The id or the UUID of the signed-in customer.").refusing(&[ProblemCode::RecordNotFound]);
     let finding = by_id(describe("Find the signed-in customer by id.", reference("customer")));
     let changing = by_id(describe("Change the fields that are present in the body.", routes::own_record()));
@@ -64,7 +63,6 @@ body! {
     }
 }
 
-/// The URL of a picture.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Line<2048>")]
 struct PictureUrl(String);

@@ -16,18 +16,19 @@ use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
-use crate::storefront::accounts::sign_in::SignedIn;
-use crate::storefront::audit::{self, ClientInfo, SignInAttempt, audited};
-use crate::storefront::codes::{self, IssueRequest, Method, Purpose, SubmittedCode, Target};
+use crate::storefront::accounts::signed_in::{SignedIn, audited};
+use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
+use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
 use crate::storefront::customers::{self, NewCustomer};
-use crate::storefront::messaging::messages::AcceptedLanguages;
-use crate::storefront::messaging::{send_limit, sms_guard};
+use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::passwords;
+use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe, describe_with};
+use crate::storefront::sending::{Channel, send_limit, sms_guard};
+use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
-use crate::storefront::{Storefront, passwords};
 
-/// The routes of registration.
-pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code for a new account.", routes::sent()).refusing(&[ProblemCode::AccountExists]);
     let asking = asking.refusing(codes::TEXT_REFUSALS).refusing(codes::MAIL_REFUSALS);
     let opening = describe_with("Create an account with a verification code, and sign in.", StatusCode::CREATED, routes::login());
@@ -85,7 +86,7 @@ async fn send_creation_code(
     store: &Store,
     languages: &AcceptedLanguages,
     request: CreationCodeRequest,
-) -> Result<Method, Problem> {
+) -> Result<Channel, Problem> {
     let identity = match request.mode {
         Mode::Sms => Identity::Phone(sms_guard::read_number(storefront, store.id, &request.identity).await?),
         Mode::Email => {
@@ -188,7 +189,7 @@ async fn register(
     JsonBody(request): JsonBody<RegistrationRequest>,
 ) -> Result<(StatusCode, Json<Value>), Problem> {
     let identity = [&request.identity, &request.email, &request.phone].into_iter().flatten().next();
-    let attempt = SignInAttempt::new(&store, audit::Method::Registration, identity.map(String::as_str), client);
+    let attempt = SignInAttempt::new(&store, Method::Registration, identity.map(String::as_str), client);
     let signed_in = audited(&storefront, &attempt, create_account(&storefront, &attempt, &request).boxed()).await?;
     Ok((StatusCode::CREATED, Json(signed_in.answer(&storefront.settings))))
 }
@@ -222,7 +223,7 @@ async fn create_account(storefront: &Storefront, attempt: &SignInAttempt<'_>, re
     let (customer, lost) = customers::open_account(&mut tx, store.company_id, &newcomer, now).await.map_err(refuse_taken)?;
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
-    lost.invalidate(&storefront.caches);
+    storefront.caches.invalidate_losers(lost);
     Ok(signed_in)
 }
 

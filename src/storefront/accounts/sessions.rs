@@ -7,12 +7,11 @@ use serde_json::{Value, json};
 use crate::kernel::clock::timestamp;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::storefront::Storefront;
 use crate::storefront::routes::{self, Routes, describe};
-use crate::storefront::tokens::{self, SignedInCustomer};
+use crate::storefront::state::Storefront;
+use crate::storefront::{access::SignedInCustomer, tokens};
 
-/// The routes of sessions.
-pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+pub fn routes() -> Routes<Storefront> {
     let listing = describe("List the customer's sessions, the last used first.", object([("sessions", schema())]));
     let ending = describe("End a session.", routes::done()).at("id", "The id of the session.").refusing(&[ProblemCode::RecordNotFound]);
     Routes::none()
@@ -22,7 +21,6 @@ pub(in crate::storefront) fn routes() -> Routes<Storefront> {
         .post("/customers/logout-all", describe("End all sessions of the customer.", routes::done()), logout_all)
 }
 
-/// The JSON schema of the list.
 fn schema() -> Value {
     let instant = json!({ "type": "string", "format": "date-time" });
     let line = json!({ "type": ["string", "null"] });

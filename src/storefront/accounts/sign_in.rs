@@ -4,8 +4,8 @@ use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
 use futures::FutureExt;
-use secrecy::{ExposeSecret, SecretString};
-use serde_json::{Map, Value, json};
+use secrecy::SecretString;
+use serde_json::Value;
 
 use crate::contact::{EmailAddress, Identity};
 use crate::kernel::client_address::ClientAddress;
@@ -13,22 +13,24 @@ use crate::kernel::json::JsonBody;
 use crate::kernel::password_hashing::{Comparison, HashingPlace};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
-use crate::storefront::audit::{ClientInfo, Method, SignInAttempt, audited};
-use crate::storefront::codes::{self, IssueRequest, Purpose, SubmittedCode, Target};
+use crate::storefront::accounts::signed_in::{SignedIn, audited};
+use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
+use crate::storefront::codes::{self, IssueRequest, SubmittedCode, Target};
 use crate::storefront::customers::{self, Customer};
-use crate::storefront::messaging::messages::AcceptedLanguages;
-use crate::storefront::messaging::send_limit;
-use crate::storefront::messaging::sms_guard::{self, Recipient};
+use crate::storefront::messages::AcceptedLanguages;
+use crate::storefront::passwords;
+use crate::storefront::purpose::Purpose;
 use crate::storefront::routes::{self, Routes, body, describe};
+use crate::storefront::sending::sms_guard::{self, Recipient};
+use crate::storefront::sending::{Channel, send_limit};
+use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
-use crate::storefront::{Settings, Storefront, passwords};
 
 /// The number of times a password is compared. A second comparison is needed if the stored hash was replaced in the meantime: a
 /// parallel sign-in may have upgraded the hash of the same password.
 const MAX_COMPARISONS: usize = 2;
 
-/// The routes of sign-in.
-pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to sign in with.", routes::sent())
         .refusing(&[ProblemCode::CustomerNotFound])
         .refusing(codes::TEXT_REFUSALS);
@@ -42,24 +44,6 @@ pub(in crate::storefront) fn routes() -> Routes<Storefront> {
     )
 }
 
-/// A customer with a newly issued token.
-#[derive(Debug)]
-pub(in crate::storefront) struct SignedIn {
-    pub(in crate::storefront) token: SecretString,
-    pub(in crate::storefront) customer: Customer,
-}
-
-impl SignedIn {
-    /// The login response of interface 1. With `storefront.flat_login` it also contains the customer's fields at its top level.
-    pub(in crate::storefront) fn answer(&self, settings: &Settings) -> Value {
-        let customer = self.customer.present();
-        let mut answer = if settings.flat_login { customer.clone() } else { Map::new() };
-        answer.insert("token".to_owned(), json!(self.token.expose_secret()));
-        answer.insert("customer".to_owned(), Value::Object(customer));
-        Value::Object(answer)
-    }
-}
-
 body! {
     /// `POST customers/login-with-sms`
     #[derive(Debug)]
@@ -71,7 +55,7 @@ body! {
     }
 }
 
-/// `POST customers/login-with-sms`: sends a code and responds with the method that it was sent by. `verify-code` issues the
+/// `POST customers/login-with-sms`: sends a code and responds with the channel that it was sent through. `verify-code` issues the
 /// token. Customers who registered by mail and have neither a phone number nor a password sign in with their email address, which
 /// receives the code.
 async fn login_with_sms(
@@ -90,7 +74,7 @@ async fn send_sign_in_code(
     store: &Store,
     languages: &AcceptedLanguages,
     request: &SmsLoginRequest,
-) -> Result<codes::Method, Problem> {
+) -> Result<Channel, Problem> {
     match (&request.phone, &request.identity) {
         (None, Some(address)) if address.contains('@') => mail_sign_in_code(storefront, store, languages, address).await,
         (Some(phone), _) | (None, Some(phone)) => text_sign_in_code(storefront, store, languages, phone).await,
@@ -105,7 +89,7 @@ async fn mail_sign_in_code(
     store: &Store,
     languages: &AcceptedLanguages,
     address: &str,
-) -> Result<codes::Method, Problem> {
+) -> Result<Channel, Problem> {
     let address = EmailAddress::parse(address).map_err(|error| FieldErrors::one("identity", error.to_string()))?;
     let identity = Identity::Email(address);
     let customer = customers::find_proven(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
@@ -113,12 +97,7 @@ async fn mail_sign_in_code(
     issue(storefront, store, languages, (&identity, &customer), None).await
 }
 
-async fn text_sign_in_code(
-    storefront: &Storefront,
-    store: &Store,
-    languages: &AcceptedLanguages,
-    phone: &str,
-) -> Result<codes::Method, Problem> {
+async fn text_sign_in_code(storefront: &Storefront, store: &Store, languages: &AcceptedLanguages, phone: &str) -> Result<Channel, Problem> {
     let number = sms_guard::read_number(storefront, store.id, phone).await?;
     let identity = Identity::Phone(number.clone());
     let customer = customers::find_by_identity(&mut *storefront.pool.acquire().await?, store.id, &identity).await?;
@@ -134,7 +113,7 @@ async fn issue(
     languages: &AcceptedLanguages,
     (identity, customer): (&Identity, &Customer),
     text: Option<Recipient>,
-) -> Result<codes::Method, Problem> {
+) -> Result<Channel, Problem> {
     let issue_request = IssueRequest {
         store,
         purpose: Purpose::SignIn,
@@ -219,8 +198,9 @@ async fn sign_in_by_password(
     let place = storefront.hashing.reserve()?;
     let now = storefront.clock.now();
     // The guess is counted before it is compared, so parallel guesses cannot get past the limit. A right password clears the count.
+    let limit = (bucket.as_str(), passwords::WRONG_PASSWORDS);
     let (status, mut customer) =
-        passwords::count_guess(&mut *storefront.password_pool.acquire().await?, store, &bucket, identity, now).await?;
+        customers::count_password_guess(&mut *storefront.password_pool.acquire().await?, store, limit, identity, now).await?;
     if !status.allowed {
         return Err(Problem::new(ProblemCode::PasswordAttemptsExceeded).retry_after(status.retry_after()));
     }
@@ -236,7 +216,7 @@ async fn sign_in_by_password(
         }
         let id = right.id;
         let mut conn = storefront.password_pool.acquire().await?;
-        if let Some(signed_in) = storefront.sign_in_by_password(&mut conn, attempt, right, now).await? {
+        if let Some(signed_in) = storefront.sign_in_unless_password_replaced(&mut conn, attempt, right, now).await? {
             return Ok(signed_in);
         }
         customer = customers::find_customer(&mut conn, store, id).await?;

@@ -8,24 +8,19 @@ use axum::extract::FromRequestParts;
 use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
 use chrono::TimeDelta;
-use futures::future::BoxFuture;
 
 use crate::contact::Identity;
 use crate::kernel::client_address::ClientAddress;
-use crate::kernel::error_chain::chain;
-use crate::kernel::problem::Problem;
-use crate::storefront::accounts::sign_in::SignedIn;
+use crate::storefront::passwords;
 use crate::storefront::stores::Store;
-use crate::storefront::{Storefront, passwords};
 
-pub(super) use queries::{forget_leavers, forget_sign_ins};
+pub use queries::{export_sign_ins, forget_leavers, forget_sign_ins, insert_refusal};
 
-/// The retention of an entry.
-pub(super) const RETENTION: TimeDelta = TimeDelta::days(90);
+pub const RETENTION: TimeDelta = TimeDelta::days(90);
 
 crate::text_enum! {
     /// The method of a sign-in attempt.
-    pub(super) enum Method {
+    pub enum Method {
         Registration = "registration",
         Code = "code",
         Password = "password",
@@ -38,9 +33,9 @@ crate::text_enum! {
 
 /// The origin of a request, as the audit records it.
 #[derive(Clone, Debug)]
-pub(super) struct ClientInfo {
-    pub(super) address: ClientAddress,
-    pub(super) user_agent: Option<String>,
+pub struct ClientInfo {
+    pub address: ClientAddress,
+    pub user_agent: Option<String>,
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for ClientInfo {
@@ -53,24 +48,23 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientInfo {
     }
 }
 
-/// An attempt to sign in.
 #[derive(Debug)]
-pub(super) struct SignInAttempt<'a> {
-    pub(super) store: &'a Store,
-    pub(super) method: Method,
+pub struct SignInAttempt<'a> {
+    pub store: &'a Store,
+    pub method: Method,
     /// The identity, if the input is a valid one. Invalid input is not recorded, because it may be a password in the wrong field.
-    pub(super) identity: Option<Identity>,
-    pub(super) client: ClientInfo,
+    pub identity: Option<Identity>,
+    pub client: ClientInfo,
 }
 
 impl<'a> SignInAttempt<'a> {
-    pub(super) fn new(store: &'a Store, method: Method, typed: Option<&str>, client: ClientInfo) -> Self {
+    pub fn new(store: &'a Store, method: Method, typed: Option<&str>, client: ClientInfo) -> Self {
         Self { store, method, identity: typed.and_then(|text| Identity::parse(text).ok()), client }
     }
 
     /// The bucket of the wrong passwords that are cleared when this attempt succeeds. A password reset clears it too, because a
     /// customer who forgot the password has usually tried wrong ones before.
-    pub(super) fn forgives(&self) -> Option<String> {
+    pub fn forgives(&self) -> Option<String> {
         match self.method {
             Method::Password | Method::PasswordReset => {
                 self.identity.as_ref().map(|identity| passwords::bucket(self.store.id, &identity.key()))
@@ -78,24 +72,4 @@ impl<'a> SignInAttempt<'a> {
             Method::Registration | Method::Code | Method::IdpA | Method::IdpB | Method::IdpC => None,
         }
     }
-}
-
-/// Runs a sign-in and records a refusal. A success is recorded together with its token ([`Storefront::sign_in`]).
-///
-/// The flow is boxed, so that the large state of its queries is not moved from future to future.
-pub(super) async fn audited(
-    storefront: &Storefront,
-    attempt: &SignInAttempt<'_>,
-    flow: BoxFuture<'_, Result<SignedIn, Problem>>,
-) -> Result<SignedIn, Problem> {
-    let result = flow.await;
-    if let Err(problem) = &result {
-        let now = storefront.clock.now();
-        let written = async { queries::insert_refusal(&mut *storefront.pool.acquire().await?, attempt, problem.code(), now).await };
-        if let Err(error) = written.await {
-            // The failure to record a refusal does not change the response.
-            tracing::error!(error = chain(&error), "a refused sign-in could not be recorded in the audit log");
-        }
-    }
-    result
 }

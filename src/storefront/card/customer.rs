@@ -5,10 +5,10 @@ use serde_json::Value;
 use crate::companies::gateways::{self, ActiveGateway};
 use crate::kernel::crypto::random_hex;
 use crate::providers::card::{CardCustomerId, CardError, NewCardCustomer};
-use crate::storefront::Storefront;
+use crate::storefront::access::SignedInCustomer;
 use crate::storefront::card::queries::Entry;
 use crate::storefront::card::{CardHelperError, Wish, queries};
-use crate::storefront::tokens::SignedInCustomer;
+use crate::storefront::state::Storefront;
 
 /// Requests a secret for the calling customer at the company's active card gateway.
 ///

@@ -22,13 +22,15 @@ use crate::kernel::openapi::object;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::RouteName;
 use crate::providers::card::{ApiVersion, Card, CardCustomerId, CardError};
-use crate::storefront::Storefront;
+use crate::storefront::access::SignedInCustomer;
 use crate::storefront::card::customer::grant;
 use crate::storefront::routes::{Routes, body, describe};
-use crate::storefront::tokens::SignedInCustomer;
+use crate::storefront::state::Storefront;
+
+pub use queries::export_entries;
 
 /// The card routes, under their neutral name and under the name of this deployment.
-pub(super) fn routes(name: &RouteName) -> Routes<Storefront> {
+pub fn routes(name: &RouteName) -> Routes<Storefront> {
     let text = || json!({ "type": "string" });
     let key = object([("ephemeralKey", text()), ("customerId", text())]);
     let intent = object([("setupIntentId", text()), ("setupIntent", text()), ("customerId", text())]);

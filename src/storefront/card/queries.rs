@@ -1,6 +1,7 @@
 //! The SQL of customers' records at the card provider.
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::crypto::random_hex;
@@ -89,4 +90,15 @@ pub(super) async fn start_over(
     .execute(&mut *conn)
     .await?;
     find_entry(conn, customer, gateway).await?.ok_or(sqlx::Error::RowNotFound)
+}
+
+/// Returns the entries of a customer at every gateway for the export, oldest first.
+pub async fn export_entries(conn: &mut PgConnection, customer: CustomerId) -> Result<Value, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select coalesce(jsonb_agg(to_jsonb(card_customers) - 'idempotency_key' order by created_at), '[]') as "entries!"
+         from card_customers where customer_id = $1"#,
+        customer.uuid(),
+    )
+    .fetch_one(conn)
+    .await
 }

@@ -7,15 +7,15 @@ use uuid::Uuid;
 use crate::kernel::clock::seconds_until;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::storefront::Storefront;
 use crate::storefront::codes::rules::{GuessedCode, Tally, Verdict, judge};
-use crate::storefront::codes::{Purpose, SubmittedCode, Target, digest, queries};
+use crate::storefront::codes::{SubmittedCode, Target, digest, queries};
 use crate::storefront::customers::{self, Customer};
-use crate::storefront::messaging::sms_guard;
+use crate::storefront::purpose::Purpose;
+use crate::storefront::sending::sms_guard;
+use crate::storefront::state::Storefront;
 
-/// The reason why a guess was refused.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::storefront) enum CheckError {
+pub enum CheckError {
     #[error("no code was sent")]
     Missing,
     #[error("the code is wrong, or there is none")]
@@ -31,7 +31,7 @@ pub(in crate::storefront) enum CheckError {
 }
 
 /// The refusals of a code, for the descriptions of the routes that take one.
-pub(in crate::storefront) const CODE_REFUSALS: &[ProblemCode] =
+pub const CODE_REFUSALS: &[ProblemCode] =
     &[ProblemCode::CodeInvalid, ProblemCode::CodeExpired, ProblemCode::CodeLocked, ProblemCode::IdentityLockedOut];
 
 impl From<CheckError> for Problem {
@@ -51,7 +51,7 @@ impl From<CheckError> for Problem {
 /// A right code. It has no effect until it is consumed.
 #[derive(Debug)]
 #[must_use = "a right code must be consumed in the transaction of the action that it authorizes"]
-pub(in crate::storefront) struct VerifiedCode {
+pub struct VerifiedCode {
     id: Uuid,
     store: StoreId,
     identity: String,
@@ -63,7 +63,7 @@ pub(in crate::storefront) struct VerifiedCode {
 }
 
 /// Judges a guess at the latest code of `purpose` and `target`.
-pub(in crate::storefront) async fn check(
+pub async fn check(
     storefront: &Storefront,
     store: StoreId,
     purpose: Purpose,
@@ -82,40 +82,36 @@ pub(in crate::storefront) async fn check(
     // The guess is counted even if the client disconnects.
     let counting = async move { queries::count_guess(&mut *pool.acquire().await?, store, purpose, target, now).await };
     let counted = storefront.lifecycle.finish(counting).await?;
-    let guessed = counted.code.as_ref().map(|code| GuessedCode {
+    let guessed = counted.code.map(|code| GuessedCode {
         guesses: code.guesses,
         expires_at: code.expires_at,
         is_used: code.is_used,
         matches: digest(&storefront.application_key, code.id, digits).is(&code.digest),
+        code,
     });
     let tally = Tally { wrong: counted.wrong, locked_out_until: counted.locked_out_until };
-    match (judge(guessed, tally, now), counted.code) {
-        (Verdict::Right, Some(code)) => {
+    match judge(guessed, tally, now) {
+        Verdict::Right(code) => {
             let (identity, proves_identity) = (counted.identity, code.proves_identity);
             Ok(VerifiedCode { id: code.id, store, identity, sent_to: code.sent_to, proves_identity, customer: code.customer })
         }
-        (Verdict::Right, None) => unreachable!("a guess cannot be right without a code"),
-        (Verdict::Wrong { attempts_left }, _) => Err(CheckError::Invalid { attempts_left }),
-        (Verdict::Expired, _) => Err(CheckError::Expired),
-        (Verdict::Locked, _) => Err(CheckError::Locked),
-        (Verdict::LockedOut { until }, _) => Err(CheckError::LockedOut { seconds: seconds_until(until, now) }),
+        Verdict::Wrong { attempts_left } => Err(CheckError::Invalid { attempts_left }),
+        Verdict::Expired => Err(CheckError::Expired),
+        Verdict::Locked => Err(CheckError::Locked),
+        Verdict::LockedOut { until } => Err(CheckError::LockedOut { seconds: seconds_until(until, now) }),
     }
 }
 
 impl VerifiedCode {
     /// The identity that the code was requested for, as a key.
-    pub(in crate::storefront) fn identity(&self) -> &str {
+    pub fn identity(&self) -> &str {
         &self.identity
     }
 
     /// [Consumes](Self::consume) the code for the account that it was issued for and returns that account, locked. For flows
     /// without a session. Fails if the account no longer lists the identity that the code was requested for or the one that it
     /// was sent to: the customer may have changed either of them after the code was sent.
-    pub(in crate::storefront) async fn consume_for_account(
-        self,
-        conn: &mut PgConnection,
-        now: DateTime<Utc>,
-    ) -> Result<Customer, CheckError> {
+    pub async fn consume_for_account(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<Customer, CheckError> {
         let account = match self.customer {
             Some(id) => customers::lock_customer(conn, id).await?,
             None => None,
@@ -127,7 +123,7 @@ impl VerifiedCode {
     }
 
     /// Marks the code as used in the caller's transaction. Resets the tally of wrong codes if the code proves the identity.
-    pub(in crate::storefront) async fn consume(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), CheckError> {
+    pub async fn consume(self, conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), CheckError> {
         if !queries::consume_code(conn, self.id, now).await? {
             return Err(CheckError::Invalid { attempts_left: None });
         }

@@ -15,30 +15,31 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::providers::mail::{Letter, SendMailError};
 use crate::providers::sms::Text;
 use crate::storefront::codes::queries::NewCode;
-use crate::storefront::codes::{Purpose, digest, queries};
-use crate::storefront::messaging::mail_limit;
-use crate::storefront::messaging::messages::{AcceptedLanguages, Occasion};
-use crate::storefront::messaging::sms_guard::{self, Recipient, TextRefusal};
+use crate::storefront::codes::{digest, queries};
+use crate::storefront::customers;
+use crate::storefront::messages::{AcceptedLanguages, Occasion};
+use crate::storefront::purpose::Purpose;
+use crate::storefront::sending::sms_guard::{self, Recipient, TextRefusal};
+use crate::storefront::sending::{Channel, mail_limit};
+use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
-use crate::storefront::{Storefront, customers};
 
-/// A request for a code.
 #[derive(Debug)]
-pub(in crate::storefront) struct IssueRequest<'a> {
-    pub(in crate::storefront) store: &'a Store,
-    pub(in crate::storefront) purpose: Purpose,
+pub struct IssueRequest<'a> {
+    pub store: &'a Store,
+    pub purpose: Purpose,
     /// The languages that the client accepts.
-    pub(in crate::storefront) languages: &'a AcceptedLanguages,
+    pub languages: &'a AcceptedLanguages,
     /// The identity that the code is requested for and checked with.
-    pub(in crate::storefront) identity: &'a Identity,
+    pub identity: &'a Identity,
     /// The signed-in customer who requests the code, for the purposes that require a session.
-    pub(in crate::storefront) requested_by: Option<CustomerId>,
+    pub requested_by: Option<CustomerId>,
     /// The account that the code is for, if there is one.
-    pub(in crate::storefront) customer: Option<CustomerId>,
+    pub customer: Option<CustomerId>,
     /// The recipient of the text, if the code may be texted.
-    pub(in crate::storefront) text: Option<Recipient>,
+    pub text: Option<Recipient>,
     /// The address for the mail, if there is no text or the text is refused.
-    pub(in crate::storefront) mail: Option<EmailAddress>,
+    pub mail: Option<EmailAddress>,
 }
 
 impl IssueRequest<'_> {
@@ -48,33 +49,15 @@ impl IssueRequest<'_> {
 }
 
 /// The recipient of a text or the address of a mail that `identity` denotes.
-pub(in crate::storefront) fn channels_for(identity: &Identity) -> (Option<Recipient>, Option<EmailAddress>) {
+pub fn channels_for(identity: &Identity) -> (Option<Recipient>, Option<EmailAddress>) {
     match identity {
         Identity::Phone(number) => (Some(Recipient::of(number.clone())), None),
         Identity::Email(address) => (None, Some(address.clone())),
     }
 }
 
-/// How a code was sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(in crate::storefront) enum Method {
-    Sms,
-    Email,
-}
-
-impl Method {
-    fn as_str(self) -> &'static str {
-        match self {
-            Self::Sms => "sms",
-            Self::Email => "email",
-        }
-    }
-}
-
-/// The reason why no code was sent.
 #[derive(Debug, thiserror::Error)]
-pub(in crate::storefront) enum IssueError {
+pub enum IssueError {
     #[error("the SMS guard or the providers refused the text")]
     Refused(#[source] TextRefusal),
     #[error("the mail was refused")]
@@ -88,10 +71,10 @@ pub(in crate::storefront) enum IssueError {
 }
 
 /// The refusals of a mail to a freely entered address, for the descriptions of the routes that send one.
-pub(in crate::storefront) const MAIL_REFUSALS: &[ProblemCode] = &[ProblemCode::EmailCooldown, ProblemCode::MessageNotSent];
+pub const MAIL_REFUSALS: &[ProblemCode] = &[ProblemCode::EmailCooldown, ProblemCode::MessageNotSent];
 
 /// The refusals of a text.
-pub(in crate::storefront) const TEXT_REFUSALS: &[ProblemCode] = &[
+pub const TEXT_REFUSALS: &[ProblemCode] = &[
     ProblemCode::TextsPaused,
     ProblemCode::NumberInvalid,
     ProblemCode::NumberUnreachable,
@@ -115,14 +98,14 @@ impl From<IssueError> for Problem {
     }
 }
 
-/// Sends a code, by text if possible and otherwise by mail, and returns the method. A repeated request within one minute sends
-/// nothing and returns the method of the first one.
-pub(in crate::storefront) async fn issue(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Method, IssueError> {
+/// Sends a code, by text if possible and otherwise by mail, and returns the channel. A repeated request within one minute sends
+/// nothing and returns the channel of the first one.
+pub async fn issue(storefront: &Storefront, request: IssueRequest<'_>) -> Result<Channel, IssueError> {
     let now = storefront.clock.now();
     let by_text = match &request.text {
         None => None,
         Some(recipient) => match by_text(storefront, &request, recipient, now).await {
-            Ok(method) => return Ok(method),
+            Ok(channel) => return Ok(channel),
             Err(final_word @ (IssueError::Closed | IssueError::Database(_))) => return Err(final_word),
             Err(refused) => Some(refused),
         },
@@ -139,12 +122,12 @@ async fn by_text(
     request: &IssueRequest<'_>,
     recipient: &Recipient,
     now: DateTime<Utc>,
-) -> Result<Method, IssueError> {
+) -> Result<Channel, IssueError> {
     let number = &recipient.number;
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
-    if !replace(storefront, &mut tx, request, id, &digits, (Method::Sms, number.as_str()), now).await? {
-        return existing_channel(&mut tx, request, Method::Sms).await;
+    if !replace(storefront, &mut tx, request, id, &digits, (Channel::Sms, number.as_str()), now).await? {
+        return existing_channel(&mut tx, request, Channel::Sms).await;
     }
     if let Err(refusal) = sms_guard::reserve(storefront, &mut tx, request.store.id, recipient, id, now).await? {
         // The rollback keeps the previous code. Only the refusal is recorded.
@@ -167,9 +150,9 @@ async fn send_text(
     body: &str,
     digits: &SecretString,
     now: DateTime<Utc>,
-) -> Result<Method, IssueError> {
+) -> Result<Channel, IssueError> {
     let sent = storefront.sms.send(Text { to: number, body, code: Some(digits), at: now }).await;
-    let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Method::Sms) };
+    let Err(refusal) = sent.map_err(TextRefusal::NotTaken) else { return Ok(Channel::Sms) };
     let mut tx = storefront.pool.begin().await?;
     // The row of the code is locked first, in the same order as when a code is consumed.
     queries::delete_code(&mut tx, id).await?;
@@ -183,11 +166,11 @@ async fn by_mail(
     request: &IssueRequest<'_>,
     address: &EmailAddress,
     now: DateTime<Utc>,
-) -> Result<Method, IssueError> {
+) -> Result<Channel, IssueError> {
     let (id, digits) = (CodeId::new(now).uuid(), random_digits(6));
     let mut tx = storefront.pool.begin().await?;
-    if !replace(storefront, &mut tx, request, id, &digits, (Method::Email, &address.key()), now).await? {
-        return existing_channel(&mut tx, request, Method::Email).await;
+    if !replace(storefront, &mut tx, request, id, &digits, (Channel::Email, &address.key()), now).await? {
+        return existing_channel(&mut tx, request, Channel::Email).await;
     }
     // Mails to the owner of an account are not counted, so other people's requests for codes cannot lock the owner out. The pause
     // of one minute between two codes limits these mails.
@@ -213,7 +196,7 @@ async fn by_mail(
             tx.commit().await?;
             return Err(IssueError::NotSent);
         }
-        Ok(Method::Email)
+        Ok(Channel::Email)
     };
     storefront.lifecycle.finish(sending).await
 }
@@ -224,7 +207,7 @@ async fn replace(
     request: &IssueRequest<'_>,
     id: Uuid,
     digits: &SecretString,
-    (method, sent_to): (Method, &str),
+    (channel, sent_to): (Channel, &str),
     now: DateTime<Utc>,
 ) -> Result<bool, IssueError> {
     let code = NewCode {
@@ -233,7 +216,7 @@ async fn replace(
         purpose: request.purpose,
         identity: &request.identity.key(),
         sent_to,
-        channel: method.as_str(),
+        channel: channel.as_str(),
         requested_by: request.requested_by,
         customer: request.customer,
         digest: digest(&storefront.application_key, id, digits),
@@ -250,12 +233,12 @@ async fn replace(
     Ok(replaced)
 }
 
-/// The method that the existing code was sent by.
-async fn existing_channel(tx: &mut sqlx::PgConnection, request: &IssueRequest<'_>, otherwise: Method) -> Result<Method, IssueError> {
+/// The channel that the existing code was sent by.
+async fn existing_channel(tx: &mut sqlx::PgConnection, request: &IssueRequest<'_>, otherwise: Channel) -> Result<Channel, IssueError> {
     let channel = queries::find_channel(tx, request.store.id, request.purpose, &request.identity.key(), request.requested_by).await?;
     Ok(match channel.as_deref() {
-        Some("sms") => Method::Sms,
-        Some("email") => Method::Email,
+        Some("sms") => Channel::Sms,
+        Some("email") => Channel::Email,
         _ => otherwise,
     })
 }

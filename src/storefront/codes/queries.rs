@@ -6,9 +6,9 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::SecretDigest;
 use crate::kernel::ids::{CustomerId, StoreId};
-use crate::storefront::codes::{Purpose, Target, rules};
+use crate::storefront::codes::{Target, rules};
+use crate::storefront::purpose::{CODE_LIFETIME, Purpose};
 
-/// A code to be inserted.
 pub(super) struct NewCode<'a> {
     pub(super) id: Uuid,
     pub(super) store: StoreId,
@@ -42,7 +42,7 @@ pub(super) async fn replace_code(conn: &mut PgConnection, code: &NewCode<'_>, no
         code.customer.map(CustomerId::uuid),
         code.digest.as_ref(),
         now,
-        now + rules::LIFETIME,
+        now + CODE_LIFETIME,
         now - rules::RESEND_AFTER,
     )
     .execute(conn)
@@ -64,14 +64,13 @@ pub(super) async fn forget_other_codes(conn: &mut PgConnection, code: &NewCode<'
     Ok(())
 }
 
-/// Deletes every code of an account.
-pub(in crate::storefront) async fn forget_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where requested_by = $1 or customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
 }
 
 /// Deletes the unused codes of an account.
-pub(in crate::storefront) async fn forget_open_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_open_codes(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where (requested_by = $1 or customer_id = $1) and used_at is null", customer.uuid())
         .execute(conn)
         .await?;
@@ -158,8 +157,8 @@ pub(super) async fn count_guess(
              update verification_codes set guesses = guesses + 1 where id = (select id from latest)
              returning id, identity, sent_to, digest, guesses, expires_at, used_at is not null as is_used, customer_id,
                        sent_to = identity or exists (
-                           select from customers
-                           where customers.id = customer_id and customers.phone = identity and customers.phone_verified_at is not null
+                           select from customer_identities as account
+                           where account.id = customer_id and account.phone = identity and account.phone_verified_at is not null
                        ) as proves_identity
          ), tally as (
              insert into wrong_codes as kept (store_id, identity, wrong, last_wrong_at)
@@ -230,7 +229,7 @@ pub(super) async fn take_wrong_back(conn: &mut PgConnection, store: StoreId, ide
 }
 
 /// Deletes codes that expired before `before` and tallies without a wrong guess since then.
-pub(in crate::storefront) async fn sweep_codes(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn sweep_codes(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from verification_codes where expires_at < $1", before).execute(&mut *conn).await?;
     sqlx::query!("delete from wrong_codes where last_wrong_at < $1", before).execute(conn).await?;
     Ok(())

@@ -2,22 +2,20 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// The time for which a code is valid.
-pub(in crate::storefront) const LIFETIME: TimeDelta = TimeDelta::minutes(10);
 /// A second request within this time sends no message.
 pub(super) const RESEND_AFTER: TimeDelta = TimeDelta::minutes(1);
 /// Guesses per code.
 pub(super) const MAX_GUESSES: i32 = 5;
 /// Wrong codes per identity, across all codes and client addresses, before the identity is locked out.
 pub(super) const MAX_WRONG_CODES: i32 = 10;
-/// The duration of a lock-out.
 pub(super) const LOCKOUT: TimeDelta = TimeDelta::minutes(15);
 /// The tally of wrong codes starts over if there was no wrong guess for this time.
 pub(super) const LOCKOUT_RESET_AFTER: TimeDelta = TimeDelta::hours(1);
 
 /// The code that the guess was compared with. `guesses` includes this guess.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct GuessedCode {
+pub(super) struct GuessedCode<C> {
+    pub(super) code: C,
     pub(super) guesses: i32,
     pub(super) expires_at: DateTime<Utc>,
     pub(super) is_used: bool,
@@ -31,10 +29,10 @@ pub(super) struct Tally {
     pub(super) locked_out_until: Option<DateTime<Utc>>,
 }
 
-/// The verdict on a guess.
+/// The verdict on a guess at a `C`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    Right,
+pub(super) enum Verdict<C> {
+    Right(C),
     /// The code is wrong or does not exist. The response does not tell which.
     Wrong {
         attempts_left: Option<i32>,
@@ -47,18 +45,19 @@ pub(super) enum Verdict {
 }
 
 /// Judges one guess. The tenth wrong code locks the identity out. Further guesses are refused even if they are right.
-pub(super) fn judge(code: Option<GuessedCode>, tally: Tally, now: DateTime<Utc>) -> Verdict {
-    let verdict = match code {
+pub(super) fn judge<C>(guessed: Option<GuessedCode<C>>, tally: Tally, now: DateTime<Utc>) -> Verdict<C> {
+    let verdict = match guessed {
         None => Verdict::Wrong { attempts_left: None },
-        Some(code) if code.expires_at <= now => Verdict::Expired,
-        Some(code) if code.is_used => Verdict::Wrong { attempts_left: None },
-        Some(code) if code.guesses > MAX_GUESSES => Verdict::Locked,
-        Some(code) if code.matches => Verdict::Right,
-        Some(code) if code.guesses == MAX_GUESSES => Verdict::Locked,
-        Some(code) => Verdict::Wrong { attempts_left: Some(MAX_GUESSES - code.guesses) },
+        Some(guessed) if guessed.expires_at <= now => Verdict::Expired,
+        Some(guessed) if guessed.is_used => Verdict::Wrong { attempts_left: None },
+        Some(guessed) if guessed.guesses > MAX_GUESSES => Verdict::Locked,
+        Some(guessed) if guessed.matches => Verdict::Right(guessed.code),
+        Some(guessed) if guessed.guesses == MAX_GUESSES => Verdict::Locked,
+        Some(guessed) => Verdict::Wrong { attempts_left: Some(MAX_GUESSES - guessed.guesses) },
     };
+    let is_right_in_time = matches!(verdict, Verdict::Right(_)) && tally.wrong <= MAX_WRONG_CODES;
     match tally.locked_out_until {
-        Some(until) if until > now && (tally.wrong > MAX_WRONG_CODES || verdict != Verdict::Right) => Verdict::LockedOut { until },
+        Some(until) if until > now && !is_right_in_time => Verdict::LockedOut { until },
         _ => verdict,
     }
 }
@@ -66,11 +65,12 @@ pub(super) fn judge(code: Option<GuessedCode>, tally: Tally, now: DateTime<Utc>)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storefront::purpose::CODE_LIFETIME;
 
     const NOW: DateTime<Utc> = DateTime::UNIX_EPOCH;
 
-    fn at(guesses: i32, matches: bool) -> Option<GuessedCode> {
-        Some(GuessedCode { guesses, expires_at: NOW + LIFETIME, is_used: false, matches })
+    fn at(guesses: i32, matches: bool) -> Option<GuessedCode<&'static str>> {
+        Some(GuessedCode { code: "the code", guesses, expires_at: NOW + CODE_LIFETIME, is_used: false, matches })
     }
 
     fn tally(wrong: i32) -> Tally {
@@ -82,15 +82,15 @@ mod tests {
         let left = |attempts_left| Verdict::Wrong { attempts_left };
         let until = NOW + LOCKOUT;
         for (what, code, wrong, verdict) in [
-            ("right", at(1, true), 1, Verdict::Right),
+            ("right", at(1, true), 1, Verdict::Right("the code")),
             ("wrong", at(1, false), 1, left(Some(4))),
             ("the fourth wrong guess", at(4, false), 4, left(Some(1))),
             ("the fifth wrong guess", at(5, false), 5, Verdict::Locked),
-            ("right at the fifth", at(5, true), 5, Verdict::Right),
+            ("right at the fifth", at(5, true), 5, Verdict::Right("the code")),
             ("right after the fifth", at(6, true), 6, Verdict::Locked),
             ("no such code", None, 1, left(None)),
             ("the tenth wrong code", at(5, false), 10, Verdict::LockedOut { until }),
-            ("right as the tenth", at(5, true), 10, Verdict::Right),
+            ("right as the tenth", at(5, true), 10, Verdict::Right("the code")),
             ("right during the lock-out", at(1, true), 11, Verdict::LockedOut { until }),
             ("no such code during the lock-out", None, 12, Verdict::LockedOut { until }),
         ] {
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn a_code_lives_ten_minutes_and_works_once() {
-        assert_eq!(judge(at(1, true), tally(1), NOW + LIFETIME - TimeDelta::microseconds(1)), Verdict::Right);
-        assert_eq!(judge(at(1, true), tally(1), NOW + LIFETIME), Verdict::Expired);
+        assert_eq!(judge(at(1, true), tally(1), NOW + CODE_LIFETIME - TimeDelta::microseconds(1)), Verdict::Right("the code"));
+        assert_eq!(judge(at(1, true), tally(1), NOW + CODE_LIFETIME), Verdict::Expired);
         let used = at(1, true).map(|code| GuessedCode { is_used: true, ..code });
         assert_eq!(judge(used, tally(1), NOW), Verdict::Wrong { attempts_left: None });
     }

@@ -7,26 +7,22 @@ use sqlx::PgConnection;
 use crate::contact::Identity;
 use crate::events::names::CUSTOMER_UPDATED;
 use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
-use crate::storefront::caches::Caches;
 use crate::storefront::customers::{publish, queries};
 
 /// The accounts that lost a claim in a transaction that is not yet committed.
 #[derive(Debug)]
 #[must_use = "the accounts must be evicted from the cache after the commit"]
-pub(in crate::storefront) struct LostClaims(Vec<CustomerId>);
+pub struct LostClaims(Vec<CustomerId>);
 
 impl LostClaims {
-    /// Evicts the accounts from the cache. To be called after the commit.
-    pub(in crate::storefront) fn invalidate(self, caches: &Caches) {
-        if !self.0.is_empty() {
-            caches.invalidate_customers(&self.0);
-        }
+    pub fn into_customers(self) -> Vec<CustomerId> {
+        self.0
     }
 }
 
 /// Removes `identity`, which `owner` has proven, from every other account that lists it unproven, and publishes an event for each
 /// of these accounts.
-pub(in crate::storefront) async fn settle_claims(
+pub async fn settle_claims(
     conn: &mut PgConnection,
     (company, store): (CompanyId, StoreId),
     owner: CustomerId,

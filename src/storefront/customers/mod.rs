@@ -16,27 +16,27 @@ use crate::kernel::openapi::object;
 use crate::kernel::password_hashing::HashedPassword;
 use crate::members;
 
-pub(super) use claims::{LostClaims, settle_claims};
-pub(super) use queries::{
-    close_customer, columns, erase_closed, find_by_identity, find_customer, find_proven, lock_claimants, lock_customer,
-    lock_customer_shared, meant_by, reset_password, set_password_hash, set_proven, update_profile,
+pub use claims::{LostClaims, settle_claims};
+pub use queries::{
+    close_customer, count_password_guess, erase_closed, export_record, find_by_identity, find_customer, find_proven, lock_claimants,
+    lock_customer, lock_customer_shared, reset_password, set_password_hash, set_proven, update_profile,
 };
 
 /// An open account.
 #[derive(Clone, Debug)]
-pub(super) struct Customer {
-    pub(super) id: CustomerId,
-    pub(super) name: String,
-    pub(super) email: Option<String>,
-    pub(super) email_verified_at: Option<DateTime<Utc>>,
-    pub(super) phone: Option<String>,
-    pub(super) phone_verified_at: Option<DateTime<Utc>>,
-    pub(super) title: Option<String>,
-    pub(super) photo_url: Option<String>,
-    pub(super) meta: Value,
-    pub(super) password_hash: Option<HashedPassword>,
-    pub(super) created_at: DateTime<Utc>,
-    pub(super) updated_at: DateTime<Utc>,
+pub struct Customer {
+    pub id: CustomerId,
+    pub name: String,
+    pub email: Option<String>,
+    pub email_verified_at: Option<DateTime<Utc>>,
+    pub phone: Option<String>,
+    pub phone_verified_at: Option<DateTime<Utc>>,
+    pub title: Option<String>,
+    pub photo_url: Option<String>,
+    pub meta: Value,
+    pub password_hash: Option<HashedPassword>,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
 }
 
 /// Builds a [`Customer`] from a row with more columns: `customer!(row)`, or `customer!(row, ?)` if the columns may all be null.
@@ -58,10 +58,10 @@ macro_rules! customer {
         }
     };
 }
-pub(super) use customer;
+pub(crate) use customer;
 
 /// The JSON schema of [`Customer::present`].
-pub(super) fn schema() -> Value {
+pub fn schema() -> Value {
     let (text, instant) = (json!({ "type": "string" }), json!({ "type": "string", "format": "date-time" }));
     let (or_none, is_proven) =
         (json!({ "type": ["string", "null"] }), json!({ "type": "boolean", "description": "Whether it is verified." }));
@@ -83,7 +83,7 @@ pub(super) fn schema() -> Value {
 
 impl Customer {
     /// The customer as every response shows them (decisions, section 3).
-    pub(super) fn present(&self) -> Map<String, Value> {
+    pub fn present(&self) -> Map<String, Value> {
         members! {
             "id": self.id,
             "uuid": self.id.uuid(),
@@ -109,25 +109,25 @@ impl Customer {
     }
 
     /// Whether the account lists the phone number or email address with this key, proven or not.
-    pub(super) fn lists(&self, key: &str) -> bool {
+    pub fn lists(&self, key: &str) -> bool {
         self.phone.as_deref() == Some(key) || self.email.as_deref().is_some_and(|email| email.eq_ignore_ascii_case(key))
     }
 
     /// The address for mails to this customer. Only a proven address receives mails.
-    pub(super) fn proven_email(&self) -> Option<EmailAddress> {
+    pub fn proven_email(&self) -> Option<EmailAddress> {
         self.email_verified_at?;
         self.email.as_deref().and_then(|email| EmailAddress::parse(email).ok())
     }
 
     /// The number for texts to this customer. Only a proven number receives texts.
-    pub(super) fn proven_phone(&self) -> Option<PhoneNumber> {
+    pub fn proven_phone(&self) -> Option<PhoneNumber> {
         self.phone_verified_at?;
         self.phone.as_deref().and_then(|phone| PhoneNumber::parse(phone).ok())
     }
 }
 
 /// Publishes an event about a customer, in the transaction that changes the customer.
-pub(super) async fn publish(
+pub async fn publish(
     conn: &mut PgConnection,
     company: CompanyId,
     name: EventName,
@@ -137,17 +137,16 @@ pub(super) async fn publish(
     events::publish(conn, NewEvent { company, name, subject: Some(customer.id.uuid()), data: customer.event_data() }, now).await
 }
 
-/// An account to be opened.
 #[derive(Debug)]
-pub(super) struct NewCustomer {
-    pub(super) id: CustomerId,
-    pub(super) store: StoreId,
-    pub(super) name: String,
-    pub(super) email: Option<EmailAddress>,
-    pub(super) email_is_proven: bool,
-    pub(super) phone: Option<PhoneNumber>,
-    pub(super) phone_is_proven: bool,
-    pub(super) password_hash: Option<HashedPassword>,
+pub struct NewCustomer {
+    pub id: CustomerId,
+    pub store: StoreId,
+    pub name: String,
+    pub email: Option<EmailAddress>,
+    pub email_is_proven: bool,
+    pub phone: Option<PhoneNumber>,
+    pub phone_is_proven: bool,
+    pub password_hash: Option<HashedPassword>,
 }
 
 impl NewCustomer {
@@ -161,7 +160,7 @@ impl NewCustomer {
 
 /// Locks the accounts that will lose a claim to the new account. Must be the first lock of the transaction: a flow that proves
 /// the same identity for another account also locks the accounts first, before the code and the identity.
-pub(super) async fn lock_claims(conn: &mut PgConnection, newcomer: &NewCustomer) -> Result<(), sqlx::Error> {
+pub async fn lock_claims(conn: &mut PgConnection, newcomer: &NewCustomer) -> Result<(), sqlx::Error> {
     for identity in newcomer.proven() {
         queries::lock_claimants(conn, newcomer.store, newcomer.id, &identity).await?;
     }
@@ -172,7 +171,7 @@ pub(super) async fn lock_claims(conn: &mut PgConnection, newcomer: &NewCustomer)
 /// accounts that list them unproven.
 ///
 /// The caller must not have locked the row of any other account, except with [`lock_claims`].
-pub(super) async fn open_account(
+pub async fn open_account(
     conn: &mut PgConnection,
     company: CompanyId,
     newcomer: &NewCustomer,
@@ -188,12 +187,11 @@ pub(super) async fn open_account(
     Ok((customer, lost.into_iter().collect()))
 }
 
-/// The maximum length of a name, in characters.
-pub(super) const NAME_MAX_LEN: usize = 255;
+/// In characters.
+pub const NAME_MAX_LEN: usize = 255;
 
-/// The text is not a valid name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum InvalidName {
+pub enum InvalidName {
     #[error("name is required.")]
     Missing,
     #[error("The name may have at most 255 characters and no control characters.")]
@@ -201,7 +199,7 @@ pub(super) enum InvalidName {
 }
 
 /// Parses a name that was entered by hand.
-pub(super) fn parse_name(text: &str) -> Result<String, InvalidName> {
+pub fn parse_name(text: &str) -> Result<String, InvalidName> {
     match text.trim() {
         "" => Err(InvalidName::Missing),
         name if name.chars().count() > NAME_MAX_LEN || name.chars().any(char::is_control) => Err(InvalidName::Unusable),

@@ -1,7 +1,5 @@
 //! The rules for new passwords, and the limit of wrong ones.
 
-mod queries;
-
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -13,16 +11,14 @@ use crate::kernel::crypto::sha256;
 use crate::kernel::ids::StoreId;
 use crate::kernel::rate_limit::Rule;
 
-pub(super) use queries::count_guess;
-
 /// The minimum and the maximum number of characters of a password.
 const MIN_LEN: usize = 8;
 const MAX_LEN: usize = 256;
 /// Ten wrong passwords for one identity within fifteen minutes. Decisions, section 3.
-const WRONG_PASSWORDS: Rule = Rule { limit: 10, window: TimeDelta::minutes(15) };
+pub const WRONG_PASSWORDS: Rule = Rule { limit: 10, window: TimeDelta::minutes(15) };
 
 /// The bucket that counts the wrong passwords for an identity. A digest, because the input may be a password in the wrong field.
-pub(super) fn bucket(store: StoreId, identity: &str) -> String {
+pub fn bucket(store: StoreId, identity: &str) -> String {
     format!("passwords:{store}:{}", hex::encode(sha256(identity)))
 }
 
@@ -30,9 +26,8 @@ pub(super) fn bucket(store: StoreId, identity: &str) -> String {
 /// MIT).
 static COMMON_PASSWORDS: LazyLock<HashSet<&str>> = LazyLock::new(|| include_str!("common.txt").lines().collect());
 
-/// The text is not an acceptable password.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum InvalidPassword {
+pub enum InvalidPassword {
     #[error("The password needs at least 8 characters.")]
     TooShort,
     #[error("The password may have at most 256 characters.")]
@@ -42,12 +37,11 @@ pub(super) enum InvalidPassword {
 }
 
 /// The length of a new password as JSON Schema keywords.
-pub(super) fn length() -> Value {
+pub fn length() -> Value {
     json!({ "minLength": MIN_LEN, "maxLength": MAX_LEN })
 }
 
-/// Checks a new password.
-pub(super) fn parse(password: &SecretString) -> Result<SecretString, InvalidPassword> {
+pub fn parse(password: &SecretString) -> Result<SecretString, InvalidPassword> {
     let text = password.expose_secret();
     match text.chars().count() {
         0..MIN_LEN => Err(InvalidPassword::TooShort),

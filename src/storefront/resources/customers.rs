@@ -7,7 +7,7 @@ use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::members;
 use crate::resources::{FieldDoc, Filter, Instant, Meta, Reference, Resource};
-use crate::storefront::Storefront;
+use crate::storefront::state::Storefront;
 
 crate::columns! {
     /// A customer in the API for operators.

@@ -14,7 +14,7 @@ use sqlx::PgPool;
 use crate::companies::Companies;
 use crate::kernel::clock::Clock;
 use crate::resources::{Extension, ResourceState};
-use crate::storefront::Storefront;
+use crate::storefront::state::Storefront;
 
 impl ResourceState for Storefront {
     fn pool(&self) -> &PgPool {

@@ -10,7 +10,8 @@ use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{EmptyBody, Filter, Instant, Reference, Resource, WriteRequest};
 use crate::storefront::resources::customers::CustomerRecord;
-use crate::storefront::{Storefront, tokens};
+use crate::storefront::state::Storefront;
+use crate::storefront::tokens;
 
 crate::read_only! {
     /// A session in the API for operators.

@@ -2,8 +2,8 @@
 
 use crate::kernel::ids::{CustomerId, SignInId, StoreId};
 use crate::resources::{Filter, Reference, Resource};
-use crate::storefront::Storefront;
 use crate::storefront::audit::Method;
+use crate::storefront::state::Storefront;
 
 crate::read_only! {
     /// An attempt to sign in, in the API for operators.

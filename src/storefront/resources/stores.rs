@@ -9,7 +9,7 @@ use crate::kernel::ids::StoreId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
 use crate::resources::{Editable, FieldDoc, Instant, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource};
-use crate::storefront::Storefront;
+use crate::storefront::state::Storefront;
 
 /// The reason that is stored when an operator pauses texts without giving one.
 const PAUSED_BY_HAND: &str = "paused manually";

@@ -14,8 +14,8 @@ use crate::kernel::problem::Problem;
 use crate::members;
 use crate::providers::sms::SendTextErrorKind;
 use crate::resources::{FieldDoc, FieldType, Filter, Instant, Reference, Resource};
-use crate::storefront::Storefront;
-use crate::storefront::messaging::sms_guard;
+use crate::storefront::sending::sms_guard;
+use crate::storefront::state::Storefront;
 
 /// The period that the conversion covers.
 const CONVERSION_WINDOW: TimeDelta = TimeDelta::days(1);

@@ -12,7 +12,6 @@ use crate::storefront::codes::SubmittedCode;
 
 /// A request body. Implemented by [`body!`].
 pub trait Body {
-    /// The JSON schema of the body.
     fn schema() -> Value;
 }
 
@@ -24,16 +23,18 @@ impl Body for Members {
 }
 
 /// The type of a field of a body.
-pub(in crate::storefront) trait Sent {
+pub trait Sent {
     /// Whether the field is required.
     const NEEDED: bool = true;
 
-    /// The JSON schema of the field.
     fn schema() -> Value;
 }
 
-/// Declares the struct that a body is deserialized into and derives its JSON schema from the comment and the type of each field.
-/// `as` gives a field another name in JSON.
+/// Declares the struct that a body is deserialized into and derives its JSON schema from the comment and the type of each field. It is
+/// written like the struct, and `as` gives a field another name in JSON.
+///
+/// A macro and not a derive, because the two readers differ: a body without a code is read, and the flow refuses it with the field's name,
+/// but the schema says that the code is required. A derive takes every field with a default for an optional one.
 macro_rules! body {
     (@name $member:ident) => { stringify!($member) };
     (@name $member:ident $outside:literal) => { $outside };
@@ -66,7 +67,7 @@ macro_rules! body {
         }
     };
 }
-pub(in crate::storefront) use body;
+pub(crate) use body;
 
 fn text() -> Value {
     json!({ "type": "string" })

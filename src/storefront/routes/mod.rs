@@ -18,10 +18,12 @@ use serde_json::Value;
 
 use crate::kernel::openapi::{Description, OperationDoc};
 use crate::kernel::problem::ProblemCode;
-use crate::storefront::{Storefront, access, customers};
+use crate::storefront::state::Storefront;
+use crate::storefront::{access, customers};
 
-pub(super) use answers::{done, login, own_record, sent};
-pub(super) use bodies::{Body, Sent, body};
+pub use answers::{done, login, own_record, sent};
+pub(crate) use bodies::body;
+pub use bodies::{Body, Sent};
 pub use parts::Parts;
 
 /// The path prefix of the routes.

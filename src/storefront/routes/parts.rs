@@ -7,10 +7,10 @@ use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
+use crate::storefront::access::SignedInCustomer;
 use crate::storefront::audit::ClientInfo;
-use crate::storefront::messaging::messages::AcceptedLanguages;
+use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::routes::Body;
-use crate::storefront::tokens::SignedInCustomer;
 
 /// All parameters of a handler.
 pub trait Parts {

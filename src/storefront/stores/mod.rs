@@ -1,18 +1,20 @@
-//! Stores and their publishable keys.
+//! Stores, their publishable keys, and the limits of their texts.
 
 mod queries;
 mod store_key;
+mod text_limits;
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 
-pub(super) use queries::{Store, find_store};
-pub use queries::{list_stores, revoke_store_key};
+pub use queries::{Store, find_pause, find_store, list_stores, lock_text_limits, pause_texts, revoke_store_key};
 pub use store_key::StoreKey;
+pub use text_limits::{Pause, TextLimits};
 
-/// Creates a store. Returns `None` if the company does not exist.
+/// Creates a store. Returns `None` if the company does not exist; a transaction can then only be rolled back.
 pub async fn create_store(
     conn: &mut PgConnection,
     company: CompanyId,
@@ -20,7 +22,10 @@ pub async fn create_store(
     now: DateTime<Utc>,
 ) -> Result<Option<StoreId>, sqlx::Error> {
     let id = StoreId::new(now);
-    Ok(queries::insert_store(conn, id, company, name, now).await?.then_some(id))
+    match queries::insert_store(conn, id, company, name, now).await {
+        Err(error) if violated_constraint(&error) == Some("stores_company_id_fkey") => Ok(None),
+        inserted => inserted.map(|()| Some(id)),
+    }
 }
 
 /// Creates a key of a store. Returns `None` if the store does not exist.

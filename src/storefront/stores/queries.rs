@@ -1,9 +1,10 @@
 //! The SQL of stores and their keys.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
+use crate::storefront::stores::text_limits::{Pause, TextLimits};
 
 pub(super) async fn insert_store(
     conn: &mut PgConnection,
@@ -11,9 +12,9 @@ pub(super) async fn insert_store(
     company: CompanyId,
     name: &str,
     now: DateTime<Utc>,
-) -> Result<bool, sqlx::Error> {
-    let inserted = sqlx::query!(
-        "insert into stores (id, company_id, name, created_at, updated_at) select $1, companies.id, $3, $4, $4 from companies where companies.id = $2",
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "insert into stores (id, company_id, name, created_at, updated_at) values ($1, $2, $3, $4, $4)",
         id.uuid(),
         company.uuid(),
         name,
@@ -21,7 +22,7 @@ pub(super) async fn insert_store(
     )
     .execute(conn)
     .await?;
-    Ok(inserted.rows_affected() == 1)
+    Ok(())
 }
 
 /// The stores of a company, the oldest first.
@@ -54,21 +55,16 @@ pub(super) async fn insert_store_key(
     Ok(inserted.rows_affected() == 1)
 }
 
-/// The store that a key belongs to.
 #[derive(Clone, Debug)]
-pub(in crate::storefront) struct Store {
-    pub(in crate::storefront) key_id: KeyId,
-    pub(in crate::storefront) id: StoreId,
-    pub(in crate::storefront) company_id: CompanyId,
-    pub(in crate::storefront) name: String,
+pub struct Store {
+    pub key_id: KeyId,
+    pub id: StoreId,
+    pub company_id: CompanyId,
+    pub name: String,
 }
 
 /// Returns the store whose key has this digest, unless the key is revoked.
-pub(in crate::storefront) async fn find_store(
-    conn: &mut PgConnection,
-    digest: &[u8],
-    now: DateTime<Utc>,
-) -> Result<Option<Store>, sqlx::Error> {
+pub async fn find_store(conn: &mut PgConnection, digest: &[u8], now: DateTime<Utc>) -> Result<Option<Store>, sqlx::Error> {
     sqlx::query_as!(
         Store,
         "select store_keys.id as key_id, stores.id, stores.company_id, stores.name
@@ -88,4 +84,50 @@ pub async fn revoke_store_key(conn: &mut PgConnection, id: KeyId, now: DateTime<
             .execute(conn)
             .await?;
     Ok(revoked.rows_affected() == 1)
+}
+
+/// Returns the pause of the store's texts, if they are paused.
+pub async fn find_pause(conn: &mut PgConnection, store: StoreId) -> Result<Option<Pause>, sqlx::Error> {
+    let row = sqlx::query!("select texts_paused_at, texts_paused_reason from stores where id = $1", store.uuid()).fetch_one(conn).await?;
+    Ok(pause_of(row.texts_paused_at, row.texts_paused_reason))
+}
+
+fn pause_of(since: Option<DateTime<Utc>>, reason: Option<String>) -> Option<Pause> {
+    Some(Pause { since: since?, reason: reason? })
+}
+
+/// Returns the store's limits and locks them until the transaction ends, so that no other text of the store is judged in the
+/// meantime.
+pub async fn lock_text_limits(conn: &mut PgConnection, store: StoreId) -> Result<TextLimits, sqlx::Error> {
+    let row = sqlx::query!(
+        "select texts_paused_at, texts_paused_reason, texts_resumed_at, text_countries, seconds_between_texts, texts_per_number_and_hour,
+                texts_per_number_and_day, numbers_per_range, texts_per_day
+         from stores where id = $1 for no key update",
+        store.uuid(),
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(TextLimits {
+        pause: pause_of(row.texts_paused_at, row.texts_paused_reason),
+        resumed_at: row.texts_resumed_at,
+        countries: row.text_countries,
+        between_texts: TimeDelta::seconds(row.seconds_between_texts.into()),
+        per_number_and_hour: row.texts_per_number_and_hour.into(),
+        per_number_and_day: row.texts_per_number_and_day.into(),
+        numbers_per_range: row.numbers_per_range.into(),
+        per_day: row.texts_per_day.into(),
+    })
+}
+
+/// Pauses the store's texts until an operator ends the pause.
+pub async fn pause_texts(conn: &mut PgConnection, store: StoreId, reason: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update stores set texts_paused_at = $2, texts_paused_reason = $3 where id = $1 and texts_paused_at is null",
+        store.uuid(),
+        now,
+        reason,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }

@@ -1,28 +1,23 @@
 //! Customer tokens: `<number>|<40 base62>`. The number selects the row. The digest of the rest is compared
 //! (`docs/specification/decisions.md`, section 2).
 
-mod access;
 mod queries;
 
-use chrono::{DateTime, TimeDelta, Utc};
+use chrono::{DateTime, Utc};
 use secrecy::{ExposeSecret, SecretString};
 use sqlx::PgConnection;
 
 use crate::kernel::crypto::{SecretDigest, random_base62, sha256};
 use crate::kernel::ids::CustomerId;
 use crate::kernel::password_hashing::HashedPassword;
-use crate::storefront::Storefront;
-use crate::storefront::accounts::sign_in::SignedIn;
 use crate::storefront::audit::SignInAttempt;
 use crate::storefront::customers::Customer;
-use crate::storefront::tokens::queries::NewToken;
+use crate::storefront::tokens::queries::{NewToken, insert_token};
 
-pub use access::SignedInCustomer;
-pub(super) use queries::{forget_ended, list_tokens, revoke_all_tokens, revoke_token};
-pub use queries::{is_signed_in, revoke_customer, revoke_session};
-
-/// A thousand years: longer than any sensible setting, and within the range of Postgres.
-const LONGEST_LIFETIME: TimeDelta = TimeDelta::days(365_000);
+pub use queries::{
+    Session, export_sessions, find_session, forget_ended, is_signed_in, list_tokens, note_use, revoke_all_tokens, revoke_customer,
+    revoke_session, revoke_token,
+};
 
 /// The number of a token, which identifies a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,68 +46,61 @@ impl std::str::FromStr for TokenId {
 
 /// A well-formed token from a request. It is not verified yet.
 #[derive(Debug)]
-struct Presented {
-    id: TokenId,
+pub struct Presented {
+    pub id: TokenId,
     secret: SecretString,
 }
 
 impl Presented {
     /// Accepts one spelling per token: the number, one `|`, and 40 base62 characters.
-    fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let (number, secret) = text.split_once('|')?;
         let is_secret = secret.len() == 40 && secret.bytes().all(|byte| byte.is_ascii_alphanumeric());
         Some(Self { id: number.parse().ok().filter(|_| is_secret)?, secret: secret.into() })
     }
 
-    fn digest(&self) -> SecretDigest {
+    pub fn digest(&self) -> SecretDigest {
         sha256(self.secret.expose_secret()).into()
     }
 }
 
-impl Storefront {
-    /// Signs `customer` in after a successful `attempt` and records the sign-in in the audit. The token is returned in plain text
-    /// and stored as a digest.
-    pub(super) async fn sign_in(
-        &self,
-        conn: &mut PgConnection,
-        attempt: &SignInAttempt<'_>,
-        customer: Customer,
-        now: DateTime<Utc>,
-    ) -> Result<SignedIn, sqlx::Error> {
-        let token = self.issue_token(conn, attempt, customer.id, None, now).await?;
-        Ok(SignedIn { token: token.expect("without a password hash to compare, a token is always issued"), customer })
-    }
+/// Issues a token after a successful `attempt` and records the sign-in in the audit. The token is returned in plain text and stored as
+/// a digest.
+pub async fn issue(
+    conn: &mut PgConnection,
+    attempt: &SignInAttempt<'_>,
+    customer: CustomerId,
+    expires_at: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<SecretString, sqlx::Error> {
+    let token = insert(conn, attempt, customer, None, expires_at, now).await?;
+    Ok(token.expect("without a password hash to compare, a token is always issued"))
+}
 
-    /// Signs `customer` in after a right password. Returns `None` and issues no token if the password hash has been replaced
-    /// since (even by an upgrade of the same password) or the account is closed.
-    pub(super) async fn sign_in_by_password(
-        &self,
-        conn: &mut PgConnection,
-        attempt: &SignInAttempt<'_>,
-        customer: Customer,
-        now: DateTime<Utc>,
-    ) -> Result<Option<SignedIn>, sqlx::Error> {
-        let token = self.issue_token(conn, attempt, customer.id, customer.password_hash.as_ref(), now).await?;
-        Ok(token.map(|token| SignedIn { token, customer }))
-    }
+/// The same after a right password. Returns `None` and issues no token if the password hash has been replaced since (even by an
+/// upgrade of the same password) or the account is closed.
+pub async fn issue_unless_password_replaced(
+    conn: &mut PgConnection,
+    attempt: &SignInAttempt<'_>,
+    customer: &Customer,
+    expires_at: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<Option<SecretString>, sqlx::Error> {
+    insert(conn, attempt, customer.id, customer.password_hash.as_ref(), expires_at, now).await
+}
 
-    async fn issue_token(
-        &self,
-        conn: &mut PgConnection,
-        attempt: &SignInAttempt<'_>,
-        customer: CustomerId,
-        password_hash: Option<&HashedPassword>,
-        now: DateTime<Utc>,
-    ) -> Result<Option<SecretString>, sqlx::Error> {
-        let secret = random_base62(40);
-        let token = NewToken { customer, digest: sha256(&secret).into(), expires_at: now + self.token_lifetime(), password_hash };
-        let number = queries::insert_token(conn, &token, attempt, now).await?;
-        Ok(number.map(|number| format!("{number}|{secret}").into()))
-    }
-
-    fn token_lifetime(&self) -> TimeDelta {
-        TimeDelta::from_std(self.settings.token_lifetime).unwrap_or(LONGEST_LIFETIME).min(LONGEST_LIFETIME)
-    }
+async fn insert(
+    conn: &mut PgConnection,
+    attempt: &SignInAttempt<'_>,
+    customer: CustomerId,
+    password_hash: Option<&HashedPassword>,
+    expires_at: DateTime<Utc>,
+    now: DateTime<Utc>,
+) -> Result<Option<SecretString>, sqlx::Error> {
+    let secret = random_base62(40);
+    let token = NewToken { customer, digest: sha256(&secret).into(), expires_at, password_hash };
+    let number = insert_token(conn, &token, attempt, now).await?;
+    Ok(number.map(|number| format!("{number}|{secret}").into()))
 }
 
 #[cfg(test)]

@@ -34,18 +34,20 @@ const OWNERS: &[(&str, &str)] = &[
     ("store_keys", "storefront/stores"),
     ("customers", "storefront/customers"),
     ("customer_records", "storefront/customers"),
+    ("customer_identities", "storefront/customers"),
     ("verification_codes", "storefront/codes"),
     ("wrong_codes", "storefront/codes"),
     ("customer_tokens", "storefront/tokens"),
     ("session_records", "storefront/tokens"),
+    ("live_sessions", "storefront/tokens"),
     ("sign_ins", "storefront/audit"),
     ("sign_in_log", "storefront/audit"),
     ("provider_links", "storefront/accounts/social"),
     ("used_identity_tokens", "storefront/accounts/social"),
     ("devices", "storefront/accounts/devices"),
     ("card_customers", "storefront/card"),
-    ("texts", "storefront/messaging/sms_guard"),
-    ("text_log", "storefront/messaging/sms_guard"),
+    ("texts", "storefront/sending/sms_guard"),
+    ("text_log", "storefront/sending/sms_guard"),
     ("drivers", "fleet/drivers"),
     ("vehicles", "fleet/vehicles"),
     ("fleets", "fleet/fleets"),
@@ -62,7 +64,14 @@ const OWNERS: &[(&str, &str)] = &[
 
 /// What may be read and written beside that: the file or folder below `src`, the table, and the reason, with the figure if it was
 /// measured (`docs/performance.md`).
-const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("storefront/tokens/queries/find_session.rs", "customers", "one round trip for a request whose session is not cached: 8,038/s"),
+    ("storefront/tokens/queries/insert_token.rs", "customers", A_SIGN_IN),
+    ("storefront/tokens/queries/insert_token.rs", "sign_ins", A_SIGN_IN),
+    ("storefront/tokens/queries/insert_token.rs", "rate_limits", A_SIGN_IN),
+];
+
+const A_SIGN_IN: &str = "a sign-in of two statements instead of seven: 0.72 to 0.83 of the bare hashes became 0.80 to 0.92";
 
 /// What a statement does with a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

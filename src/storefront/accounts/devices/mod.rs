@@ -13,19 +13,19 @@ use crate::kernel::ids::DeviceId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::object;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::storefront::Storefront;
+use crate::storefront::access::SignedInCustomer;
 use crate::storefront::accounts::devices::push_token::SealedToken;
+use crate::storefront::customers;
 use crate::storefront::routes::{self, Body, Routes, Sent, body, describe};
-use crate::storefront::tokens::SignedInCustomer;
+use crate::storefront::state::Storefront;
 
-pub(in crate::storefront) use queries::{forget_devices, list_devices};
+pub use queries::{forget_devices, list_devices};
 
 const PLATFORMS: [&str; 3] = ["ios", "android", "web"];
 /// The maximum length of a token, in characters.
 const TOKEN_MAX_LEN: usize = 4_096;
 
-/// The routes of push devices.
-pub(in crate::storefront) fn routes() -> Routes<Storefront> {
+pub fn routes() -> Routes<Storefront> {
     let registered = object([("status", json!({ "const": "ok" })), ("device", DeviceId::schema())]);
     let registering = describe("Register a device for the customer's notifications.", registered).taking_body(DeviceRequest::schema());
     let registering = registering.restricting("platform", json!({ "enum": PLATFORMS }));
@@ -54,16 +54,20 @@ async fn register(
     JsonBody(request): JsonBody<DeviceRequest>,
 ) -> Result<Json<Value>, Problem> {
     let (platform, token) = request.parse()?;
+    let now = storefront.clock.now();
     let device = queries::Device {
-        id: DeviceId::new(storefront.clock.now()),
+        id: DeviceId::new(now),
         store: caller.store.id,
         customer: caller.customer.id,
         platform,
         token: SealedToken::new(&storefront.application_key, &token),
     };
-    let registered = queries::upsert_device(&mut *storefront.pool.acquire().await?, &device, storefront.clock.now()).await?;
-    // The session may have come from the cache, and the account may have been closed since.
-    let id = registered.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    let mut tx = storefront.pool.begin().await?;
+    // The session may have come from the cache, and the account may have been closed since. The lock makes a parallel closure either
+    // come before or delete the device.
+    customers::lock_customer_shared(&mut tx, device.customer).await?.ok_or(ProblemCode::CustomerTokenInvalid)?;
+    let id = queries::upsert_device(&mut tx, &device, now).await?;
+    tx.commit().await?;
     Ok(Json(json!({ "status": "ok", "device": id })))
 }
 

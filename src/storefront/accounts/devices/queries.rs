@@ -17,12 +17,11 @@ pub(super) struct Device {
     pub(super) token: SealedToken,
 }
 
-/// Inserts a device, or reassigns the one with this token, and returns its id. Returns `None` and changes nothing if the account is
-/// closed. The account is locked, so that a parallel closure either comes before or deletes the device.
-pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now: DateTime<Utc>) -> Result<Option<DeviceId>, sqlx::Error> {
+/// Inserts a device, or reassigns the one with this token, and returns its id. The caller has locked the account.
+pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now: DateTime<Utc>) -> Result<DeviceId, sqlx::Error> {
     let id = sqlx::query_scalar!(
         "insert into devices (id, store_id, customer_id, platform, sealed_token, token_digest, created_at, updated_at)
-         select $1, $2, $3, $4, $5, $6, $7, $7 from customers where id = $3 and closed_at is null for share
+         values ($1, $2, $3, $4, $5, $6, $7, $7)
          on conflict on constraint devices_token_key do update
              set customer_id = excluded.customer_id, platform = excluded.platform, token = null, sealed_token = excluded.sealed_token,
                  updated_at = excluded.updated_at
@@ -35,9 +34,9 @@ pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now:
         device.token.digest.as_slice(),
         now,
     )
-    .fetch_optional(conn)
+    .fetch_one(conn)
     .await?;
-    Ok(id.map(Into::into))
+    Ok(id.into())
 }
 
 /// Deletes one of the customer's own devices. Returns `false` if there is none.
@@ -58,18 +57,13 @@ pub(super) async fn delete_device(
     Ok(deleted.rows_affected() > 0)
 }
 
-/// Deletes every device of a customer.
-pub(in crate::storefront) async fn forget_devices(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_devices(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from devices where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
 }
 
 /// Returns every device of a customer with its token in plain text, for the export.
-pub(in crate::storefront) async fn list_devices(
-    conn: &mut PgConnection,
-    key: &ApplicationKey,
-    customer: CustomerId,
-) -> Result<Vec<Value>, sqlx::Error> {
+pub async fn list_devices(conn: &mut PgConnection, key: &ApplicationKey, customer: CustomerId) -> Result<Vec<Value>, sqlx::Error> {
     let rows = sqlx::query!(
         "select id, platform, token, token_digest, sealed_token, created_at, updated_at from devices where customer_id = $1 order by created_at",
         customer.uuid(),

@@ -8,11 +8,11 @@ use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::CustomerId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::providers::identity::{Flaw, VerifiedIdentity, VerifyError};
-use crate::storefront::Storefront;
-use crate::storefront::accounts::sign_in::SignedIn;
+use crate::storefront::accounts::signed_in::SignedIn;
 use crate::storefront::accounts::social::queries;
 use crate::storefront::audit::SignInAttempt;
 use crate::storefront::customers::{self, Customer, LostClaims, NewCustomer};
+use crate::storefront::state::Storefront;
 use crate::storefront::stores::Store;
 
 /// How often a sign-in is tried, if a parallel one was faster or a link was deleted. A retry finds what the parallel one has committed.
@@ -82,7 +82,7 @@ async fn try_to_sign_in(
     let signed_in = storefront.sign_in(&mut tx, attempt, customer, now).await?;
     tx.commit().await?;
     if let Some(lost) = lost {
-        lost.invalidate(&storefront.caches);
+        storefront.caches.invalidate_losers(lost);
     }
     Ok(Some(signed_in))
 }

@@ -30,16 +30,17 @@ use crate::kernel::json::{self, JsonBody, Members};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::providers::RouteName;
 use crate::providers::identity::{IdpAProof, IdpBProof, IdpCProof, VerifiedIdentity, VerifyError, user_id_member};
-use crate::storefront::Storefront;
 use crate::storefront::access::CallingStore;
+use crate::storefront::accounts::signed_in::audited;
 use crate::storefront::accounts::social::linking::{Typed, sign_in};
-use crate::storefront::audit::{ClientInfo, Method, SignInAttempt, audited};
+use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
 use crate::storefront::routes::{self, Body, Parts, Routes, body, describe};
+use crate::storefront::state::Storefront;
 
-pub(in crate::storefront) use queries::{forget_links, sweep_tokens};
+pub use queries::{export_links, forget_links, sweep_tokens};
 
 /// The routes of the three providers, under their neutral names and under the names of this deployment.
-pub(in crate::storefront) fn routes(storefront: &Storefront) -> Routes<Storefront> {
+pub fn routes(storefront: &Storefront) -> Routes<Storefront> {
     let providers = &storefront.identity_providers;
     let routes = Routes::none();
     let routes = mount::<IdpALogin, _, _>(routes, "idp-a", &providers.idp_a.name, login_with_idp_a);

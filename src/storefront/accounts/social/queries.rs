@@ -1,6 +1,7 @@
 //! The SQL of provider links and used identity tokens.
 
 use chrono::{DateTime, Utc};
+use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CustomerId, StoreId};
@@ -21,7 +22,7 @@ pub(super) async fn use_token(conn: &mut PgConnection, store: StoreId, token: &P
 }
 
 /// Deletes the tokens that have expired.
-pub(in crate::storefront) async fn sweep_tokens(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn sweep_tokens(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from used_identity_tokens where expires_at < $1", now).execute(conn).await?;
     Ok(())
 }
@@ -33,8 +34,8 @@ pub(super) async fn find_linked(
     identity: &VerifiedIdentity,
 ) -> Result<Option<CustomerId>, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"select customer_id as "id: CustomerId" from provider_links join customers on customers.id = provider_links.customer_id
-         where provider_links.store_id = $1 and provider = $2 and subject = $3 and customers.closed_at is null"#,
+        r#"select customer_id as "id: CustomerId" from provider_links join customer_identities as account on account.id = provider_links.customer_id
+         where provider_links.store_id = $1 and provider = $2 and subject = $3 and account.closed_at is null"#,
         store.uuid(),
         identity.provider.as_str(),
         identity.subject.as_str(),
@@ -55,7 +56,7 @@ pub(super) async fn link(
     let linked = sqlx::query!(
         "insert into provider_links as older (store_id, provider, subject, customer_id, linked_at) values ($1, $2, $3, $4, $5)
          on conflict on constraint provider_links_pkey do update set customer_id = excluded.customer_id, linked_at = excluded.linked_at
-         where exists (select from customers where customers.id = older.customer_id and customers.closed_at is not null)",
+         where exists (select from customer_identities as account where account.id = older.customer_id and account.closed_at is not null)",
         store.uuid(),
         identity.provider.as_str(),
         identity.subject.as_str(),
@@ -69,7 +70,19 @@ pub(super) async fn link(
 
 /// Deletes every link of a customer. From then on a provider signs the customer in only by vouching for the proven address. The caller has
 /// locked the account.
-pub(in crate::storefront) async fn forget_links(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
+pub async fn forget_links(conn: &mut PgConnection, customer: CustomerId) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from provider_links where customer_id = $1", customer.uuid()).execute(conn).await?;
     Ok(())
+}
+
+/// Returns every link of a customer for the export, oldest first.
+pub async fn export_links(conn: &mut PgConnection, customer: CustomerId) -> Result<Value, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select coalesce(jsonb_agg(jsonb_build_object('provider', provider, 'subject', subject, 'linked_at', linked_at) order by linked_at), '[]')
+                  as "links!"
+         from provider_links where customer_id = $1"#,
+        customer.uuid(),
+    )
+    .fetch_one(conn)
+    .await
 }

@@ -1,0 +1,8 @@
+//! Who is calling: the store by its key, which every request sends, and the customer by a token. Both are parameters of a handler, and
+//! holding one is the permission.
+
+mod calling_store;
+mod signed_in_customer;
+
+pub use calling_store::{CallingStore, admit};
+pub use signed_in_customer::SignedInCustomer;

@@ -1,0 +1,108 @@
+//! Authentication of the customer: a valid token of this store, as a parameter of a handler.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{FromRef, FromRequestParts};
+use axum::http::request::Parts;
+use chrono::TimeDelta;
+
+use crate::kernel::error_chain::chain;
+use crate::kernel::ids::{CompanyId, CustomerId};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::storefront::access::CallingStore;
+use crate::storefront::customers::Customer;
+use crate::storefront::state::Storefront;
+use crate::storefront::stores::Store;
+use crate::storefront::tokens::{self, Presented, Session, TokenId};
+
+/// The interval at which the use of a token is recorded.
+const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
+
+/// A request with a valid token of an open account of the calling store.
+#[derive(Clone, Debug)]
+pub struct SignedInCustomer {
+    pub(in crate::storefront) store: Arc<Store>,
+    pub(in crate::storefront) customer: Arc<Customer>,
+    pub(in crate::storefront) token: TokenId,
+    /// The customer as JSON.
+    pub(in crate::storefront) shown: Bytes,
+}
+
+impl SignedInCustomer {
+    /// The id of the customer.
+    pub fn customer_id(&self) -> CustomerId {
+        self.customer.id
+    }
+
+    /// The company of the store.
+    pub fn company_id(&self) -> CompanyId {
+        self.store.company_id
+    }
+
+    /// The number of the token.
+    pub fn token_id(&self) -> TokenId {
+        self.token
+    }
+}
+
+impl<S> FromRequestParts<S> for SignedInCustomer
+where
+    S: Send + Sync,
+    Storefront: FromRef<S>,
+{
+    type Rejection = Problem;
+
+    /// Refuses a missing, malformed, expired or revoked token, and a token of a closed account or of another store, with the same
+    /// response.
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
+        let CallingStore { store } = CallingStore::from_request_parts(parts, state).await?;
+        let mut values = parts.headers.get_all("customer-token").iter();
+        let (Some(value), None) = (values.next(), values.next()) else { return Err(ProblemCode::CustomerTokenInvalid.into()) };
+        let presented = value.to_str().ok().and_then(Presented::parse).ok_or(ProblemCode::CustomerTokenInvalid)?;
+
+        let storefront = Storefront::from_ref(state);
+        let session = storefront.find_session(presented.id, &store).await?;
+        if !session.digest.is(presented.digest()) {
+            return Err(ProblemCode::CustomerTokenInvalid.into());
+        }
+        if session.last_used_at + USE_NOTED_EVERY <= storefront.clock.now() {
+            storefront.note_use(presented.id);
+        }
+        Ok(Self { store, customer: Arc::clone(&session.customer), token: presented.id, shown: session.shown.clone() })
+    }
+}
+
+impl Storefront {
+    /// Returns the live session with this token number in this store, from the cache or from the database.
+    async fn find_session(&self, token: TokenId, store: &Store) -> Result<Arc<Session>, Problem> {
+        let session = match self.caches.sessions.get(&token, self.clock.now()) {
+            Some(session) => session,
+            // Boxed, because the query's future is large and every request would otherwise copy it.
+            None => Box::pin(self.look_up_session(token)).await?,
+        };
+        if session.store == store.id { Ok(session) } else { Err(ProblemCode::CustomerTokenInvalid.into()) }
+    }
+
+    async fn look_up_session(&self, token: TokenId) -> Result<Arc<Session>, Problem> {
+        let (now, generation) = (self.clock.now(), self.caches.sessions.generation());
+        let found = tokens::find_session(&mut *self.pool.acquire().await?, token, now).await?;
+        let session = Arc::new(found.ok_or(ProblemCode::CustomerTokenInvalid)?);
+        self.caches.insert_session(generation, token, &session, now);
+        Ok(session)
+    }
+
+    /// Records the use of a token outside of the request and restarts its lifetime.
+    fn note_use(&self, token: TokenId) {
+        let this = self.clone();
+        self.lifecycle.spawn(async move {
+            let now = this.clock.now();
+            let expires_at = this.settings.token_expires_at(now);
+            let noted = async { tokens::note_use(&mut *this.pool.acquire().await?, token, now, expires_at).await };
+            match noted.await {
+                Ok(()) => this.caches.sessions.invalidate(&token),
+                Err(error) => tracing::warn!(error = chain(&error), "the last use of a token could not be recorded"),
+            }
+        });
+    }
+}

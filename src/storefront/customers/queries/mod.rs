@@ -1,0 +1,244 @@
+//! The SQL of customers.
+
+mod locks;
+mod password_guess;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sqlx::PgConnection;
+
+use crate::contact::Identity;
+use crate::kernel::ids::{CompanyId, CustomerId, StoreId};
+use crate::kernel::password_hashing::HashedPassword;
+use crate::storefront::customers::{Customer, NewCustomer};
+
+pub use locks::{lock_claimants, lock_customer, lock_customer_shared};
+pub use password_guess::count_password_guess;
+
+pub async fn insert_customer(conn: &mut PgConnection, customer: &NewCustomer, now: DateTime<Utc>) -> Result<Customer, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        r#"insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at)
+         values ($1, $2, $3, $4, case when $5 then $9::timestamptz end, $6, case when $7 then $9::timestamptz end, $8, $9, $9)
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
+        customer.id.uuid(),
+        customer.store.uuid(),
+        customer.name,
+        customer.email.as_ref().map(|email| email.as_str()),
+        customer.email_is_proven,
+        customer.phone.as_ref().map(|phone| phone.as_str()),
+        customer.phone_is_proven,
+        customer.password_hash.as_ref().map(HashedPassword::expose),
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Returns the open account with this id.
+pub async fn find_customer(conn: &mut PgConnection, store: StoreId, id: CustomerId) -> Result<Option<Customer>, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at
+         from customers where store_id = $1 and id = $2 and closed_at is null"#,
+        store.uuid(),
+        id.uuid(),
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Returns the open account that `identity` belongs to.
+pub async fn find_proven(conn: &mut PgConnection, store: StoreId, identity: &Identity) -> Result<Option<Customer>, sqlx::Error> {
+    let found = list_by_identity(conn, store, identity).await?;
+    Ok(found.into_iter().find(|customer| is_proven(customer, identity)))
+}
+
+/// Returns the open account that `identity` belongs to, or else the only one that lists it.
+pub async fn find_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Identity) -> Result<Option<Customer>, sqlx::Error> {
+    Ok(meant_by(identity, list_by_identity(conn, store, identity).await?))
+}
+
+/// Selects from the accounts that list `identity` the one that it belongs to, or else the only one.
+pub fn meant_by(identity: &Identity, mut listing: Vec<Customer>) -> Option<Customer> {
+    if let Some(owner) = listing.iter().position(|customer| is_proven(customer, identity)) {
+        return Some(listing.swap_remove(owner));
+    }
+    let (first, another) = (listing.pop(), listing.pop());
+    if another.is_none() { first } else { None }
+}
+
+fn is_proven(customer: &Customer, identity: &Identity) -> bool {
+    match identity {
+        Identity::Email(_) => customer.email_verified_at.is_some(),
+        Identity::Phone(_) => customer.phone_verified_at.is_some(),
+    }
+}
+
+/// Returns open accounts that list `identity`: the one that it belongs to first, and enough others to tell whether there are
+/// several.
+async fn list_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Identity) -> Result<Vec<Customer>, sqlx::Error> {
+    let (email, phone) = columns(identity);
+    sqlx::query_as!(
+        Customer,
+        r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at
+         from customers
+         where store_id = $1 and closed_at is null and (email_key = $2 or phone = $3)
+         order by coalesce(case when $2::text is null then phone_verified_at else email_verified_at end, 'infinity')
+         limit 3"#,
+        store.uuid(),
+        email,
+        phone,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Removes `identity` from every other account that lists it unproven and returns those accounts in their new state.
+pub(super) async fn remove_unproven_claims(
+    conn: &mut PgConnection,
+    store: StoreId,
+    owner: CustomerId,
+    identity: &Identity,
+    now: DateTime<Utc>,
+) -> Result<Vec<Customer>, sqlx::Error> {
+    lock_claimants(conn, store, owner, identity).await?;
+    let (email, phone) = columns(identity);
+    sqlx::query_as!(
+        Customer,
+        r#"update customers set email = case when $3::text is null then email end, phone = case when $4::text is null then phone end,
+             updated_at = $5
+         where store_id = $1 and id <> $2 and closed_at is null
+           and (email_key = $3 and email_verified_at is null or phone = $4 and phone_verified_at is null)
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
+        store.uuid(),
+        owner.uuid(),
+        email,
+        phone,
+        now,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// The values that `email_key` and `phone` are compared with. One of them is `None`.
+pub fn columns(identity: &Identity) -> (Option<String>, Option<&str>) {
+    match identity {
+        Identity::Email(email) => (Some(email.key()), None),
+        Identity::Phone(phone) => (None, Some(phone.as_str())),
+    }
+}
+
+/// Replaces a password hash that was made with older parameters. Returns `false` and changes nothing if the hash has been
+/// replaced in the meantime.
+pub async fn set_password_hash(
+    conn: &mut PgConnection,
+    id: CustomerId,
+    older: &HashedPassword,
+    newer: &HashedPassword,
+) -> Result<bool, sqlx::Error> {
+    let replaced = sqlx::query!(
+        "update customers set password_hash = $3 where id = $1 and password_hash = $2",
+        id.uuid(),
+        older.expose(),
+        newer.expose(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(replaced.rows_affected() == 1)
+}
+
+/// Replaces the password hash unconditionally.
+pub async fn reset_password(conn: &mut PgConnection, id: CustomerId, hash: &HashedPassword) -> Result<(), sqlx::Error> {
+    sqlx::query!("update customers set password_hash = $2 where id = $1", id.uuid(), hash.expose()).execute(conn).await?;
+    Ok(())
+}
+
+/// Saves the fields that customers can change themselves.
+pub async fn update_profile(conn: &mut PgConnection, customer: &Customer, now: DateTime<Utc>) -> Result<Option<Customer>, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        r#"update customers set name = $2, title = $3, photo_url = $4, meta = $5, updated_at = $6 where id = $1 and closed_at is null
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
+        customer.id.uuid(),
+        customer.name,
+        customer.title,
+        customer.photo_url,
+        customer.meta,
+        now,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Saves a phone number or email address that the customer has proven, in its normalized spelling.
+pub async fn set_proven(
+    conn: &mut PgConnection,
+    id: CustomerId,
+    identity: &Identity,
+    now: DateTime<Utc>,
+) -> Result<Option<Customer>, sqlx::Error> {
+    let (email, phone) = columns(identity);
+    sqlx::query_as!(
+        Customer,
+        r#"update customers set
+             email = coalesce($2, email), email_verified_at = case when $2::text is null then email_verified_at else $4 end,
+             phone = coalesce($3, phone), phone_verified_at = case when $3::text is null then phone_verified_at else $4 end,
+             updated_at = $4
+         where id = $1 and closed_at is null
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
+        id.uuid(),
+        email,
+        phone,
+        now,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Marks an account as closed. Returns `None` if it is closed already.
+pub async fn close_customer(conn: &mut PgConnection, id: CustomerId, now: DateTime<Utc>) -> Result<Option<Customer>, sqlx::Error> {
+    sqlx::query_as!(
+        Customer,
+        r#"update customers set closed_at = $2, updated_at = $2 where id = $1 and closed_at is null
+         returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
+        id.uuid(),
+        now,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// Blanks the personal fields of the accounts closed before `closed_before`.
+pub async fn erase_closed(conn: &mut PgConnection, closed_before: DateTime<Utc>, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
+             photo_url = null, meta = '{}', password_hash = null, erased_at = $2
+         where closed_at <= $1 and erased_at is null",
+        closed_before,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Returns the record of a customer, open or closed, for the export, and the customer's company. The hash of the password is left out.
+pub async fn export_record(conn: &mut PgConnection, id: CustomerId) -> Result<Option<(CompanyId, Value)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"select company_id as "company_id!",
+                to_jsonb(customers) - 'password_hash' - 'email_key' || jsonb_build_object('has_password', password_hash is not null) as "record!"
+         from customers join customer_records on customer_records.id = customers.id where customers.id = $1"#,
+        id.uuid(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| (row.company_id.into(), row.record)))
+}

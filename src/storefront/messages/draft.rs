@@ -1,0 +1,90 @@
+//! The wording of one language as the files contain it, and the merge of one file over another.
+
+use serde::Deserialize;
+
+use crate::storefront::messages::notice::{Notice, NoticeDraft, NoticeWording};
+use crate::storefront::messages::wording::{Fault, Wording};
+use crate::storefront::purpose::Purpose;
+
+/// One `C` for each purpose of a code and one `N` for each notice, under the names that the files use.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Words<C, N> {
+    create_account: C,
+    sign_in: C,
+    verify_phone: C,
+    verify_email: C,
+    close_account: C,
+    phone_changed: N,
+    email_changed: N,
+}
+
+/// The wording of a file.
+pub(super) type Drafts = Words<Draft, NoticeDraft>;
+/// The checked wording of a file.
+pub(super) type Wordings = Words<Wording, NoticeWording>;
+
+/// The wording of one purpose in a file. Missing entries come from the file that it overrides.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct Draft {
+    pub(super) text: Option<String>,
+    pub(super) subject: Option<String>,
+    pub(super) mail: Option<String>,
+}
+
+impl<C, N> Words<C, N> {
+    pub(super) fn of(&self, purpose: Purpose) -> &C {
+        match purpose {
+            Purpose::CreateAccount => &self.create_account,
+            Purpose::SignIn => &self.sign_in,
+            Purpose::VerifyPhone => &self.verify_phone,
+            Purpose::VerifyEmail => &self.verify_email,
+            Purpose::CloseAccount => &self.close_account,
+        }
+    }
+
+    pub(super) fn about(&self, notice: Notice) -> &N {
+        match notice {
+            Notice::PhoneChanged => &self.phone_changed,
+            Notice::EmailChanged => &self.email_changed,
+        }
+    }
+}
+
+impl Drafts {
+    /// Merges this wording over `base`: missing entries come from `base`.
+    pub(super) fn over(self, base: Self) -> Self {
+        Self {
+            create_account: self.create_account.over(base.create_account),
+            sign_in: self.sign_in.over(base.sign_in),
+            verify_phone: self.verify_phone.over(base.verify_phone),
+            verify_email: self.verify_email.over(base.verify_email),
+            close_account: self.close_account.over(base.close_account),
+            phone_changed: self.phone_changed.over(base.phone_changed),
+            email_changed: self.email_changed.over(base.email_changed),
+        }
+    }
+
+    /// Checks the wording, or returns the key of the first invalid entry with the fault.
+    pub(super) fn check(&self) -> Result<Wordings, (String, Fault)> {
+        let named = |table: &str, (key, fault): (&str, Fault)| (format!("{table}.{key}"), fault);
+        let checked = |purpose, draft| Wording::new(draft).map_err(|fault| named(purpose, fault));
+        let checked_notice = |notice, draft| NoticeWording::new(draft).map_err(|fault| named(notice, fault));
+        Ok(Words {
+            create_account: checked("create_account", &self.create_account)?,
+            sign_in: checked("sign_in", &self.sign_in)?,
+            verify_phone: checked("verify_phone", &self.verify_phone)?,
+            verify_email: checked("verify_email", &self.verify_email)?,
+            close_account: checked("close_account", &self.close_account)?,
+            phone_changed: checked_notice("phone_changed", &self.phone_changed)?,
+            email_changed: checked_notice("email_changed", &self.email_changed)?,
+        })
+    }
+}
+
+impl Draft {
+    fn over(self, base: Self) -> Self {
+        Self { text: self.text.or(base.text), subject: self.subject.or(base.subject), mail: self.mail.or(base.mail) }
+    }
+}

@@ -1,0 +1,150 @@
+//! The state of the storefront's handlers, and the settings that it is built from.
+
+use std::num::NonZeroU32;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use ipnet::IpNet;
+use sqlx::PgPool;
+
+use crate::kernel::clock::Clock;
+use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database::separate_pool;
+use crate::kernel::ids::KeyId;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::password_hashing::PasswordHashing;
+use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
+use crate::kernel::settings;
+use crate::providers::card::Card;
+use crate::providers::identity::IdentityProviders;
+use crate::providers::mail::Mail;
+use crate::providers::sms::Sms;
+use crate::storefront::caches::Caches;
+use crate::storefront::messages::Messages;
+
+/// The SMS guard counts the texts to a number for a day, even if its account is closed in the meantime.
+const MIN_ERASE_AFTER: TimeDelta = TimeDelta::days(1);
+/// A thousand years: longer than any sensible setting, and within the range of Postgres.
+const LONGEST_LIFETIME: TimeDelta = TimeDelta::days(365_000);
+
+/// `[storefront]`
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The time without a request after which a session expires.
+    #[serde(deserialize_with = "settings::time")]
+    pub token_lifetime: Duration,
+    /// The time after the closure of an account at which its personal fields and its personal data in the logs are blanked. At
+    /// least one day.
+    #[serde(with = "humantime_serde")]
+    pub erase_after: Duration,
+    /// Whether a login response also contains the customer's fields at its top level, for clients that read them there.
+    pub flat_login: bool,
+    /// Requests per minute for one store key and client address, and for one client address with unknown store keys.
+    pub requests_per_minute: NonZeroU32,
+    /// Mails that one store sends to one mailbox within 24 hours.
+    pub daily_mails_per_mailbox: NonZeroU32,
+}
+
+impl Settings {
+    /// When a token that is used now expires, unless it is used again.
+    pub(super) fn token_expires_at(&self, now: DateTime<Utc>) -> DateTime<Utc> {
+        now + TimeDelta::from_std(self.token_lifetime).unwrap_or(LONGEST_LIFETIME).min(LONGEST_LIFETIME)
+    }
+
+    /// Accounts that were closed before this instant are erased now. `None` if no account is old enough.
+    pub(super) fn erases_closed_before(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        now.checked_sub_signed(TimeDelta::from_std(self.erase_after).unwrap_or(TimeDelta::MAX).max(MIN_ERASE_AFTER))
+    }
+}
+
+/// The state of the storefront's handlers. A clone is cheap: every request makes several.
+#[derive(Clone, Debug)]
+pub struct Storefront(Arc<Shared>);
+
+/// The state that all clones of a [`Storefront`] share.
+#[derive(Debug)]
+pub struct Shared {
+    pub(super) pool: PgPool,
+    /// For signing in with a password: as many connections as passwords are hashed at once.
+    pub(super) password_pool: PgPool,
+    pub(super) clock: Clock,
+    pub(super) application_key: ApplicationKey,
+    pub(super) lifecycle: Lifecycle,
+    pub(super) hashing: PasswordHashing,
+    pub(super) sms: Sms,
+    pub(super) mail: Mail,
+    pub(super) messages: Messages,
+    pub(super) identity_providers: IdentityProviders,
+    pub(super) card: Card,
+    pub(super) settings: Settings,
+    /// Limits the requests per minute for one store key and client network.
+    pub(super) throttle: LocalRateLimiter<(KeyId, IpNet)>,
+    /// Limits the requests per minute with unknown store keys, per client network.
+    pub(super) unknown_keys: FailureLimiter<IpNet>,
+    pub(super) caches: Caches,
+}
+
+/// The parts that a [`Storefront`] is built from.
+#[derive(Debug)]
+pub struct Parts {
+    /// The connection pool.
+    pub pool: PgPool,
+    /// The clock.
+    pub clock: Clock,
+    /// The key that code digests are made with and that gateway keys are sealed with.
+    pub application_key: ApplicationKey,
+    /// Tracks the tasks that run outside of a request.
+    pub lifecycle: Lifecycle,
+    /// Hashes passwords.
+    pub hashing: PasswordHashing,
+    /// Sends texts.
+    pub sms: Sms,
+    /// Sends mail.
+    pub mail: Mail,
+    /// The wording of texts and mails.
+    pub messages: Messages,
+    /// Verifies the identities of customers.
+    pub identity_providers: IdentityProviders,
+    /// Saves cards.
+    pub card: Card,
+    /// `[storefront]`
+    pub settings: Settings,
+}
+
+impl Deref for Storefront {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
+
+impl Storefront {
+    /// Builds the storefront.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { pool, clock, application_key, lifecycle, hashing, sms, mail, messages, identity_providers, card, settings } = parts;
+        let throttle = LocalRateLimiter::new(settings.requests_per_minute);
+        let unknown_keys = FailureLimiter::new(settings.requests_per_minute);
+        let password_pool = separate_pool(&pool, hashing.threads());
+        Self(Arc::new(Shared {
+            pool,
+            password_pool,
+            clock,
+            application_key,
+            lifecycle,
+            hashing,
+            sms,
+            mail,
+            messages,
+            identity_providers,
+            card,
+            settings,
+            throttle,
+            unknown_keys,
+            caches: Caches::new(),
+        }))
+    }
+}

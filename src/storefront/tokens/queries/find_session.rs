@@ -1,0 +1,50 @@
+//! The look-up of a token: the session and its customer in one round trip (`docs/performance.md`).
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sqlx::PgConnection;
+
+use crate::kernel::crypto::SecretDigest;
+use crate::kernel::ids::StoreId;
+use crate::kernel::password_hashing::HashedPassword;
+use crate::storefront::customers::{Customer, customer};
+use crate::storefront::tokens::TokenId;
+
+/// A live session of an open account.
+#[derive(Debug)]
+pub struct Session {
+    pub store: StoreId,
+    pub digest: SecretDigest,
+    pub last_used_at: DateTime<Utc>,
+    pub customer: Arc<Customer>,
+    /// The customer as JSON. Most requests ask for it.
+    pub shown: Bytes,
+}
+
+/// Returns the live session with this number and its customer, if the account is open.
+pub async fn find_session(conn: &mut PgConnection, id: TokenId, now: DateTime<Utc>) -> Result<Option<Session>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"select t.digest, t.last_used_at, c.store_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
+                c.meta, c.password_hash as "password_hash: HashedPassword", c.created_at, c.updated_at
+         from customer_tokens t join customers c on c.id = t.customer_id
+         where t.id = $1 and t.revoked_at is null and t.expires_at > $2 and c.closed_at is null"#,
+        id.0,
+        now,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| {
+        let customer = customer!(row);
+        let shown = Value::Object(customer.present()).to_string().into();
+        Session {
+            store: row.store_id.into(),
+            digest: row.digest.into(),
+            last_used_at: row.last_used_at,
+            customer: Arc::new(customer),
+            shown,
+        }
+    }))
+}

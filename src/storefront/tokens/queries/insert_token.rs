@@ -1,0 +1,63 @@
+//! The statement that issues a token. It also writes the entry in the audit and clears the wrong passwords, because a sign-in waits for
+//! one commit instead of three (`docs/performance.md`, A sign-in).
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::contact::Identity;
+use crate::kernel::crypto::SecretDigest;
+use crate::kernel::ids::{CustomerId, SessionId};
+use crate::kernel::password_hashing::HashedPassword;
+use crate::storefront::audit::SignInAttempt;
+use crate::storefront::tokens::TokenId;
+
+pub struct NewToken<'a> {
+    pub customer: CustomerId,
+    pub digest: SecretDigest,
+    pub expires_at: DateTime<Utc>,
+    /// The hash of the password that the token is issued for, if it is issued for one.
+    pub password_hash: Option<&'a HashedPassword>,
+}
+
+/// Inserts a token, records the attempt in the audit under the same id, and clears the bucket that the attempt forgives. All of
+/// it is one statement and one round trip.
+///
+/// Returns `None` and changes nothing if the token is issued for a password that is no longer the customer's, or if the account
+/// is closed. The row lock serializes the statement with changes of either: the change sees the token, or the statement sees the
+/// change.
+pub async fn insert_token(
+    conn: &mut PgConnection,
+    token: &NewToken<'_>,
+    attempt: &SignInAttempt<'_>,
+    now: DateTime<Utc>,
+) -> Result<Option<TokenId>, sqlx::Error> {
+    let id = sqlx::query_scalar!(
+        "with still_theirs as (
+             select from customers where id = $2 and closed_at is null and password_hash = $12 for share
+         ), admitted as (
+             select where $12::text is null or exists (select from still_theirs)
+         ), entry as (
+             insert into sign_ins (id, store_id, customer_id, method, identity, outcome, address, user_agent, created_at)
+             select $1, $6, $2, $7, $8, 'signed_in', $9, $10, $4 from admitted
+         ), forgiven as (
+             delete from rate_limits where bucket = $11 and exists (select from admitted)
+         )
+         insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at)
+         select $1, $2, $3, $4, $4, $5 from admitted returning id",
+        SessionId::new(now).uuid(),
+        token.customer.uuid(),
+        token.digest.as_ref(),
+        now,
+        token.expires_at,
+        attempt.store.id.uuid(),
+        attempt.method.as_str(),
+        attempt.identity.as_ref().map(Identity::key),
+        attempt.client.address.ip().to_string(),
+        attempt.client.user_agent,
+        attempt.forgives(),
+        token.password_hash.map(HashedPassword::expose),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(id.map(TokenId))
+}
