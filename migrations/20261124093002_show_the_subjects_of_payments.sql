@@ -7,5 +7,5 @@ create view customer_companies as
     select id, (select company_id from stores where stores.id = customers.store_id) as company_id from customers;
 comment on view customer_companies is 'The company of every customer.';
 
-create view card_payers as select gateway_id, provider_id, customer_id from card_customers where provider_id is not null;
-comment on view card_payers is 'The customers as card gateways name them.';
+create view card_payers as select gateway_id, provider_id, customer_id from card_customers;
+comment on view card_payers is 'The customers as card gateways name them; provider_id is null until the provider has created the record.';
