@@ -11,8 +11,8 @@
 //!      dev
 //!      config
 //!  6   realtime                                                    socket tokens, channel authorization
-//!  5   storefront   fleet   gateways   developers   declared       the public APIs
-//!  4   webhooks                                                    the delivery hub
+//!  5   storefront   fleet   developers   declared                  the public APIs
+//!  4   webhooks     gateways                                       the delivery hub, payment gateways and their ledger
 //!  3   resources                                                   the five-route convention
 //!  2   events     companies     operators    providers             shared business logic, external providers
 //!  1   contact                                                     phone, email, identity

@@ -7,8 +7,9 @@ use crate::bootstrap::application_key;
 use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
 use crate::cli::secret_input::read_secret;
-use crate::companies::gateways::{self, GatewayDriver, SecretKey};
 use crate::config::Config;
+use crate::gateways::drivers::{self, GatewayDriver};
+use crate::gateways::{self, SecretKey};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, GatewayId};
 
@@ -19,9 +20,9 @@ pub(super) enum GatewayCommand {
         /// The company that owns it, as an id (company_…) or UUID
         #[arg(long)]
         company: CompanyId,
-        /// The driver: card
-        #[arg(long)]
-        driver: GatewayDriver,
+        /// The driver, such as card
+        #[arg(long, value_parser = drivers::named)]
+        driver: &'static dyn GatewayDriver,
         /// The gateway's name
         #[arg(long, default_value = "Cards", value_parser = parse_name)]
         name: String,

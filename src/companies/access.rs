@@ -8,8 +8,8 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::companies::queries::ApiKeyRow;
-use crate::companies::{AllowedNetworks, ApiKey, Companies, Grant, Scope, Scopes, queries};
+use crate::companies::known_key::KnownKey;
+use crate::companies::{ApiKey, Companies, Grant, Scope, queries};
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, KeyId};
@@ -58,29 +58,6 @@ where
             companies.record_use(key.id, key.digest);
         }
         Ok(Self { company: key.company, key: key.id, grant: key.grant.clone() })
-    }
-}
-
-/// An API key that was live when it was read.
-#[derive(Debug)]
-pub(super) struct KnownKey {
-    id: KeyId,
-    digest: [u8; 32],
-    company: CompanyId,
-    grant: Grant,
-    last_used_at: Option<DateTime<Utc>>,
-}
-
-impl KnownKey {
-    /// Returns an error if the stored networks cannot be parsed, so the key is rejected.
-    fn read(digest: [u8; 32], row: ApiKeyRow) -> Result<Self, Problem> {
-        let networks = AllowedNetworks::try_from(row.allowed_networks).map_err(|error| {
-            tracing::error!(key = %row.id, %error, "the stored networks of an API key are invalid");
-            Problem::new(ProblemCode::Internal)
-        })?;
-        let until = [row.expires_at, row.revoked_at].into_iter().flatten().min();
-        let grant = Grant { scopes: Scopes::from_names(&row.scopes), networks, until };
-        Ok(Self { id: row.id, digest, company: row.company_id, grant, last_used_at: row.last_used_at })
     }
 }
 

@@ -1,19 +1,32 @@
 //! Gateways: receives the callbacks of payment gateways and keeps the ledger that follows from them (interface 2, `POST /webhooks`;
 //! `docs/specification/decisions.md`, section 8).
 //!
-//! # Who is who
-//!
-//! | module | does | writes |
-//! |---|---|---|
-//! | `accounts` | manages a company's accounts at gateways, as records of `ledger/int/v1` | `gateways` |
-//! | `driver`, `drivers` | define how one kind of gateway signs its callbacks and what they mean; they only verify and read | nothing |
-//! | `callbacks` | accepts a callback: resolves its gateway, verifies it, deduplicates it; retries callbacks that could not be processed | `callbacks`, on a retry |
-//! | `payments` | turns callbacks into facts about each transaction, and works out what follows from them | nothing |
-//! | `ledger` | writes all of this in one statement, or nothing if a concurrent writer was faster | `callbacks`, `payments`, `payment_facts` |
-//!
 //! A *callback* is an inbound request; a *gateway* is an account of a company; a *driver* implements the protocol of one kind of
-//! gateway; a *transaction* is the gateway's own name for what this service calls a *payment*; a *fact* is one statement of a
-//! callback about one payment.
+//! gateway (`docs/gateway-drivers.md` adds one); a *transaction* is the gateway's own name for what this service calls a *payment*; a
+//! *fact* is one statement of a callback about one payment.
+//!
+//! # Rooms
+//!
+//! From top to bottom; a room uses only rooms below it.
+//!
+//! ```text
+//! callbacks             receives callbacks, resolves their gateway, verifies or refuses them, and retries those that failed
+//! accounts  payments    gateways and payments as records of `ledger/int/v1`; gateways and their secrets for those who need them
+//! state                 what the routes and the worker share
+//! recording             records the genuine callbacks of one moment together
+//! ledger                reads and writes callbacks, payments and facts; a write is one statement, or nothing if another was faster
+//! genuine               a callback that was verified, and what it contains
+//! open_gateways         a gateway with its secret decrypted, cached for a second
+//! drivers               how each kind of gateway signs its callbacks, and what they mean
+//! facts                 what callbacks report about a payment, and what follows from it
+//! credential  money     secrets that are encrypted at rest, amounts in minor units
+//! ```
+//!
+//! # One callback, by its types
+//!
+//! [`drivers::Incoming`] is what arrived. Once it is verified and read it is a [`genuine::GenuineCallback`], which the ledger looks up and
+//! inserts as a [`ledger::NewCallback`]. One that could not be processed is read back as a [`ledger::UnprocessedCallback`] to be tried
+//! again; [`CallbackRecord`] is how the API shows it.
 //!
 //! # What is guaranteed
 //!
@@ -22,7 +35,7 @@
 //! - A genuine callback is recorded once, however often it arrives and however many instances receive it. Its record, its
 //!   consequences and their events are written by one statement, which is shared with other callbacks of the same moment, or in one
 //!   transaction on a retry. A callback that fails does not make others fail.
-//! - The state of a payment follows from the *set* of its facts alone ([`payments::State`]): any order and any repetition of the
+//! - The state of a payment follows from the *set* of its facts alone ([`facts::State`]): any order and any repetition of the
 //!   same callbacks ends in the same row and publishes each normalised event once.
 //! - The amounts of the `refund.processed` events of a payment add up to the refunds that its callbacks report, in any order and at
 //!   any time.
@@ -45,97 +58,29 @@
 
 mod accounts;
 mod callbacks;
-mod driver;
-mod drivers;
+mod credential;
+pub mod drivers;
+pub mod facts;
+mod genuine;
 mod ledger;
-mod money;
+pub mod money;
+mod open_gateways;
 mod payments;
-
-use std::num::NonZeroU32;
+mod recording;
+mod state;
 
 use axum::Router;
 use axum::extract::FromRef;
-use ipnet::IpNet;
-use sqlx::PgPool;
-use uuid::Uuid;
 
 use crate::companies::Companies;
-use crate::events::CommitNotifier;
-use crate::gateways::callbacks::Recording;
-use crate::kernel::clock::Clock;
-use crate::kernel::crypto::ApplicationKey;
-use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::Description;
-use crate::kernel::rate_limit::{FailureLimiter, LocalRateLimiter};
-use crate::resources::{Extension, ResourceState};
+use crate::resources::Extension;
 
+pub use accounts::{ActiveGateway, CardGateways, GatewayError, count_card_gateways, create_gateway, find_card_gateway, rotate_secret_key};
 pub use callbacks::CallbackRecord;
+pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SecretKey};
 pub use payments::Payment;
-
-/// Requests per minute and client network that may name an unknown gateway.
-const UNKNOWN_GATEWAYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("it is not zero");
-
-/// `[gateways]`
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// Maximum number of callbacks per minute for one API key or gateway and client address.
-    pub callbacks_per_minute: NonZeroU32,
-}
-
-/// The state of the routes and the worker.
-#[derive(Clone, Debug)]
-pub struct Gateways {
-    pool: PgPool,
-    clock: Clock,
-    key: ApplicationKey,
-    throttle: LocalRateLimiter<(Uuid, IpNet)>,
-    /// Requests without a key that name an unknown gateway, by client network.
-    unknown_gateways: FailureLimiter<IpNet>,
-    /// The cache of active gateways, with a TTL of one second.
-    cache: accounts::GatewayCache,
-    /// Records callbacks in batches.
-    recording: Recording,
-    /// Signals events published by this instance.
-    notifier: CommitNotifier,
-}
-
-impl ResourceState for Gateways {
-    fn pool(&self) -> &PgPool {
-        &self.pool
-    }
-
-    fn clock(&self) -> &Clock {
-        &self.clock
-    }
-
-    fn invalidate_caches(&self) {
-        self.cache.invalidate_all();
-    }
-}
-
-impl Gateways {
-    /// Creates the state from its parts.
-    pub fn new(
-        pool: PgPool,
-        clock: Clock,
-        key: ApplicationKey,
-        notifier: CommitNotifier,
-        settings: &Settings,
-        lifecycle: &Lifecycle,
-    ) -> Self {
-        let recording = callbacks::recording(&pool, &clock, &notifier, lifecycle);
-        let throttle = LocalRateLimiter::new(settings.callbacks_per_minute);
-        let unknown_gateways = FailureLimiter::new(UNKNOWN_GATEWAYS_PER_MINUTE);
-        Self { pool, clock, key, throttle, unknown_gateways, cache: accounts::GatewayCache::new(), recording, notifier }
-    }
-
-    /// Removes expired counters. Called about once a minute.
-    pub fn sweep(&self) {
-        self.throttle.sweep();
-        self.unknown_gateways.sweep();
-    }
-}
+pub use state::{Gateways, Settings};
 
 /// The routes that gateways call, outside of every namespace.
 pub fn callback_routes<S>() -> Router<S>

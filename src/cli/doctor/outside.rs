@@ -4,8 +4,8 @@ use sqlx::PgPool;
 
 use crate::bootstrap::application_key;
 use crate::cli::doctor::Finding::{self, Bad, Good, Note};
-use crate::companies::gateways::{CardGateways, count_card_gateways};
 use crate::config::{Config, Environment};
+use crate::gateways::{CardGateways, count_card_gateways};
 use crate::kernel::clock::Clock;
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;

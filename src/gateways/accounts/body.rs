@@ -4,11 +4,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 use sqlx::types::Json;
 
-use crate::companies::gateways::{GatewaySigningSecret, SecretKey};
-use crate::gateways::Gateways;
 use crate::gateways::accounts::{Gateway, Status};
-use crate::gateways::driver::{Driver, SettingsError};
-use crate::gateways::drivers;
+use crate::gateways::credential::{GatewaySigningSecret, SecretKey};
+use crate::gateways::drivers::{self, GatewayDriver, SettingsError};
+use crate::gateways::state::Gateways;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Editable, FieldDoc, Line, Member, New, Record, RecordTransaction};
@@ -27,13 +26,11 @@ pub struct GatewayBody {
 
 /// The driver with the given name; unknown names are refused.
 #[derive(Clone, Copy, Debug)]
-struct KnownDriver(&'static dyn Driver);
+struct KnownDriver(&'static dyn GatewayDriver);
 
 impl<'de> Deserialize<'de> for KnownDriver {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let unknown = || serde::de::Error::custom(format!("There is no driver {name:?}; drivers are {}.", drivers::names().join(", ")));
-        drivers::named(&name).map(Self).ok_or_else(unknown)
+        drivers::named(&String::deserialize(deserializer)?).map(Self).map_err(serde::de::Error::custom)
     }
 }
 
@@ -42,7 +39,7 @@ impl GatewayBody {
         self,
         transaction: &RecordTransaction<Gateways>,
         id: GatewayId,
-        driver: &dyn Driver,
+        driver: &dyn GatewayDriver,
         gateway: &mut Gateway,
     ) -> Result<(), Problem> {
         self.name.put(&mut gateway.name);
@@ -57,7 +54,13 @@ impl GatewayBody {
         if let Member::Sent(signing_secret) = self.signing_secret {
             gateway.signing_secret = signing_secret.map(|secret| secret.seal(&transaction.state.key, id));
         }
-        driver.account(&gateway.settings, None).map(drop).map_err(refused)
+        driver.account(&gateway.settings, None).map_err(refused)?;
+        match &gateway.secret_key {
+            None if driver.needs_secret_key() => {
+                Err(FieldErrors::one("secret_key", format!("A gateway with the driver {} needs a secret_key.", driver.name())))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
@@ -109,7 +112,7 @@ impl Editable for Gateway {
     async fn change(transaction: &mut RecordTransaction<Gateways>, before: &Record<Self>, body: GatewayBody) -> Result<Self, Problem> {
         let mut gateway = before.fields.clone();
         let driver = drivers::named(&gateway.driver)
-            .ok_or_else(|| FieldErrors::one("driver", "This version of the service does not have this driver."))?;
+            .map_err(|_| FieldErrors::one("driver", "This version of the service does not have this driver."))?;
         if let Member::Sent(KnownDriver(sent)) = body.driver
             && sent.name() != driver.name()
         {

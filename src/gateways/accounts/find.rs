@@ -1,12 +1,16 @@
-//! Reads gateways that accept callbacks, with everything their driver needs.
+//! Finds the gateways of callbacks, with everything their driver needs.
 
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::gateways::accounts::signing_secret;
-use crate::gateways::driver::Account;
 use crate::gateways::drivers;
+use crate::gateways::open_gateways::OpenGateway;
+use crate::gateways::state::Gateways;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::ids::{CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -14,12 +18,42 @@ use crate::kernel::problem::{Problem, ProblemCode};
 /// Maximum number of gateways that are considered. Companies with more must name the gateway in the callback.
 const MAX_GATEWAYS: i64 = 50;
 
-/// A gateway, as processing its callbacks needs it.
-#[derive(Debug)]
-pub(in crate::gateways) struct CallbackGateway {
-    pub(in crate::gateways) id: GatewayId,
-    pub(in crate::gateways) company: CompanyId,
-    pub(in crate::gateways) account: Box<dyn Account>,
+impl Gateways {
+    /// The active gateway with this id, from the cache or from the database.
+    pub(in crate::gateways) async fn find_active(&self, id: GatewayId) -> Result<Option<Arc<OpenGateway>>, Problem> {
+        let now = self.clock.now();
+        match self.cache.by_id.get(&id, now) {
+            Some(found) => Ok(Some(found)),
+            // Boxed: otherwise the state of the statement would be copied with the future of every request.
+            None => Box::pin(self.look_up(id, now)).await,
+        }
+    }
+
+    async fn look_up(&self, id: GatewayId, now: DateTime<Utc>) -> Result<Option<Arc<OpenGateway>>, Problem> {
+        let generation = self.cache.by_id.generation();
+        let found = find_active(&mut *self.pool.acquire().await?, &self.key, id).await?.map(Arc::new);
+        if let Some(found) = &found {
+            self.cache.by_id.insert_if_current(generation, id, found, now);
+        }
+        Ok(found)
+    }
+
+    /// All active gateways of a company, from the cache or from the database.
+    pub(in crate::gateways) async fn find_all_active(&self, company: CompanyId) -> Result<Arc<Vec<Arc<OpenGateway>>>, Problem> {
+        let now = self.clock.now();
+        match self.cache.of_company.get(&company, now) {
+            Some(found) => Ok(found),
+            None => Box::pin(self.look_up_all(company, now)).await,
+        }
+    }
+
+    async fn look_up_all(&self, company: CompanyId, now: DateTime<Utc>) -> Result<Arc<Vec<Arc<OpenGateway>>>, Problem> {
+        let generation = self.cache.of_company.generation();
+        let found = find_all_active(&mut *self.pool.acquire().await?, &self.key, company).await?;
+        let found = Arc::new(found.into_iter().map(Arc::new).collect());
+        self.cache.of_company.insert_if_current(generation, company, &found, now);
+        Ok(found)
+    }
 }
 
 struct Row {
@@ -32,19 +66,19 @@ struct Row {
 
 impl Row {
     /// `None` if the gateway takes no callbacks.
-    fn open(self, key: &ApplicationKey) -> Result<Option<CallbackGateway>, Problem> {
-        let Some(driver) = drivers::named(&self.driver) else { return Ok(None) };
+    fn open(self, key: &ApplicationKey) -> Result<Option<OpenGateway>, Problem> {
+        let Ok(driver) = drivers::named(&self.driver) else { return Ok(None) };
         let signing_secret = signing_secret(key, self.id, self.signing_secret.as_deref()).map_err(|error| {
             tracing::error!(gateway = %self.id, %error, "the signing secret of a gateway cannot be used");
             Problem::new(ProblemCode::Internal)
         })?;
         let account = driver.account(&self.settings, signing_secret).ok().filter(|account| account.signature_header().is_some());
-        Ok(account.map(|account| CallbackGateway { id: self.id, company: self.company_id, account }))
+        Ok(account.map(|account| OpenGateway { id: self.id, company: self.company_id, account }))
     }
 }
 
 /// The active gateway with this id.
-pub(super) async fn active(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<CallbackGateway>, Problem> {
+async fn find_active(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<OpenGateway>, Problem> {
     let row = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways
@@ -57,7 +91,7 @@ pub(super) async fn active(conn: &mut PgConnection, key: &ApplicationKey, id: Ga
 }
 
 /// All usable active gateways of a company; the reason why another one is unusable is logged.
-pub(super) async fn all_active(conn: &mut PgConnection, key: &ApplicationKey, company: CompanyId) -> Result<Vec<CallbackGateway>, Problem> {
+async fn find_all_active(conn: &mut PgConnection, key: &ApplicationKey, company: CompanyId) -> Result<Vec<OpenGateway>, Problem> {
     let rows = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways
@@ -71,11 +105,7 @@ pub(super) async fn all_active(conn: &mut PgConnection, key: &ApplicationKey, co
 }
 
 /// The gateway of a recorded callback, active or not: a callback that was verified on arrival is processed in any case.
-pub(in crate::gateways) async fn find_any(
-    conn: &mut PgConnection,
-    key: &ApplicationKey,
-    id: GatewayId,
-) -> Result<Option<CallbackGateway>, Problem> {
+pub async fn find_any(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<OpenGateway>, Problem> {
     let row = sqlx::query_as!(
         Row,
         r#"select id, company_id, driver, settings as "settings: Json<Map<String, Value>>", signing_secret from gateways where id = $1"#,

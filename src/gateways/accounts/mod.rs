@@ -5,8 +5,9 @@
 //! copied into another row, for example from a database dump, does not decrypt.
 
 mod body;
-mod cache;
 mod find;
+mod queries;
+mod secret_keys;
 mod test;
 
 use std::future::{Future, ready};
@@ -17,16 +18,18 @@ use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use crate::companies::gateways::GatewaySigningSecret;
 use crate::companies::{Companies, Scope};
-use crate::gateways::Gateways;
+use crate::gateways::credential::GatewaySigningSecret;
+use crate::gateways::state::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::GatewayId;
 use crate::members;
 use crate::resources::{Extension, Filter, Presented, PublishesEvents, Record, Resource, Unique};
 
-pub(super) use cache::GatewayCache;
-pub(super) use find::{CallbackGateway, find_any};
+pub use find::find_any;
+pub use secret_keys::{
+    ActiveGateway, CardGateways, GatewayError, count_card_gateways, create_gateway, find_card_gateway, rotate_secret_key,
+};
 
 crate::columns! {
     /// A gateway row.
@@ -91,18 +94,11 @@ impl Gateway {
 
 /// Changes to gateways publish no events.
 impl PublishesEvents for Gateway {
-    const UNIQUE: &'static [Unique] = &[
-        Unique {
-            constraint: "gateways_active_card",
-            member: "driver",
-            sentence: "A company can have only one active gateway with this driver.",
-        },
-        Unique {
-            constraint: "gateways_card_has_key",
-            member: "secret_key",
-            sentence: "A gateway with the driver card needs a secret_key.",
-        },
-    ];
+    const UNIQUE: &'static [Unique] = &[Unique {
+        constraint: "gateways_active_card",
+        member: "driver",
+        sentence: "A company can have only one active gateway with this driver.",
+    }];
 }
 
 /// Decrypts the signing secret of a stored gateway, if it has one.
@@ -111,7 +107,7 @@ fn signing_secret(key: &ApplicationKey, id: GatewayId, sealed: Option<&[u8]>) ->
 }
 
 /// The five conventional routes, and the route that tests a gateway.
-pub(super) fn extension<S>() -> Extension<S>
+pub fn extension<S>() -> Extension<S>
 where
     Gateways: FromRef<S>,
     Companies: FromRef<S>,

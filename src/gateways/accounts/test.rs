@@ -6,8 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::gateways::accounts::{Gateway, signing_secret};
-use crate::gateways::driver::{Finding, PaymentUpdate, Reading};
-use crate::gateways::drivers;
+use crate::gateways::drivers::{self, Finding, PaymentUpdate, Reading};
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -15,13 +14,13 @@ use crate::resources::{RecordTransaction, WriteRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Test {
+pub struct Test {
     /// A body that the gateway might send. It is read but not verified, and nothing is recorded.
     sample: Option<Map<String, Value>>,
 }
 
 /// The description of the route.
-pub(super) fn doc() -> OperationDoc {
+pub fn doc() -> OperationDoc {
     let (text, is_ok) = (|| json!({ "type": "string" }), || json!({ "type": "boolean" }));
     let finding = object([("subject", text()), ("ok", is_ok()), ("detail", text())]);
     let fact =
@@ -36,13 +35,13 @@ pub(super) fn doc() -> OperationDoc {
 }
 
 /// Responds with `{"ok":…,"checks":[…]}` and the facts in the sample.
-pub(super) async fn test(
+pub async fn test(
     WriteRequest { state: gateways, caller, id }: WriteRequest<Gateway>,
     JsonBody(Test { sample }): JsonBody<Test>,
 ) -> Result<Json<Value>, Problem> {
     let mut transaction = RecordTransaction::by(&gateways, &caller).await?;
     let gateway = transaction.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
-    let driver = drivers::named(&gateway.driver).ok_or(ProblemCode::RecordNotFound)?;
+    let driver = drivers::named(&gateway.driver).map_err(|_| ProblemCode::RecordNotFound)?;
     let (mut findings, mut contents) = (Vec::new(), None);
     let account = match signing_secret(&gateways.key, id, gateway.signing_secret.as_deref()) {
         Ok(signing_secret) => driver.account(&gateway.settings, signing_secret).map_err(|bad| Finding::bad("settings", bad.to_string())),

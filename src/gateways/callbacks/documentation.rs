@@ -3,7 +3,7 @@
 use axum::http::{Method, StatusCode};
 use serde_json::json;
 
-use crate::gateways::callbacks::receive::Acknowledgement;
+use crate::gateways::recording::Acknowledgement;
 use crate::kernel::openapi::{Description, OperationDoc, object};
 use crate::kernel::problem::ProblemCode;
 
@@ -17,7 +17,7 @@ const REFUSED: [ProblemCode; 6] = [
 ];
 
 /// The routes that gateways call.
-pub(in crate::gateways) fn description() -> Description {
+pub fn description() -> Description {
     let with_key = operation("Receive a callback of one of the company's gateways.")
         .explained("Requires the scope `callbacks`.".to_owned())
         .taking_header("X-Gateway-ID", "The id of the gateway, if the company has several.")

@@ -12,43 +12,19 @@ use serde_json::json;
 use uuid::Uuid;
 
 use crate::companies::{CallingCompany, Scope};
-use crate::gateways::Gateways;
-use crate::gateways::accounts::CallbackGateway;
-use crate::gateways::callbacks::record::Arrival;
 use crate::gateways::callbacks::refusal::CallbackRefusal;
 use crate::gateways::callbacks::resolve::{self, Hints};
-use crate::gateways::driver::Incoming;
+use crate::gateways::drivers::{Incoming, NotUnderstood};
+use crate::gateways::genuine::GenuineCallback;
+use crate::gateways::open_gateways::OpenGateway;
+use crate::gateways::recording::Acknowledgement;
+use crate::gateways::state::Gateways;
 use crate::kernel::client_address::ClientAddress;
-use crate::kernel::ids::GatewayId;
+use crate::kernel::ids::{CallbackId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// The response to a callback that was accepted (decisions, section 8).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::gateways) enum Acknowledgement {
-    /// The callback is new.
-    Received,
-    /// The callback was received before.
-    Repeated,
-    /// The callback is genuine, but contains nothing of use.
-    Ignored,
-}
-
-impl Acknowledgement {
-    /// All acknowledgements.
-    pub(super) const ALL: [Self; 3] = [Self::Received, Self::Repeated, Self::Ignored];
-
-    /// The message of the response.
-    pub(super) fn message(self) -> &'static str {
-        match self {
-            Self::Received => "Webhook received.",
-            Self::Repeated => "Already processed.",
-            Self::Ignored => "Ignored.",
-        }
-    }
-}
-
 /// `POST /webhooks`: the API key determines the company, and the gateway must be one of its gateways.
-pub(super) async fn with_key(
+pub async fn with_key(
     State(gateways): State<Gateways>,
     caller: CallingCompany,
     client: ClientAddress,
@@ -61,7 +37,7 @@ pub(super) async fn with_key(
 }
 
 /// `POST /webhooks/{gateway}`: for gateways that cannot send an API key.
-pub(super) async fn without_key(
+pub async fn without_key(
     State(gateways): State<Gateways>,
     Path(gateway): Path<String>,
     client: ClientAddress,
@@ -118,13 +94,13 @@ impl Gateways {
 
     /// Returns the gateway that a request without a key names, or refuses it: without a gateway there is no company to record the
     /// callback for. Unknown gateways are limited, because each is a look-up in the database that needs no key.
-    async fn find_named(&self, id: GatewayId, client: ClientAddress) -> Result<Arc<CallbackGateway>, Problem> {
+    async fn find_named(&self, id: GatewayId, client: ClientAddress) -> Result<Arc<OpenGateway>, Problem> {
         let limited = self.unknown_gateways.look_up(client.network(), self.find_active(id)).await;
         let (found, _) = limited.map_err(|status| status.problem())?;
         Ok(found?.ok_or(ProblemCode::GatewayNotConfigured)?)
     }
 
-    async fn take_from_gateway(&self, found: Arc<CallbackGateway>, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
+    async fn take_from_gateway(&self, found: Arc<OpenGateway>, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
         if Hints::read(headers, &body).names_another_company(found.company) {
             return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::CompanyMismatch, &body).await);
         }
@@ -132,15 +108,21 @@ impl Gateways {
     }
 
     /// Accepts a callback that claims to come from `found`.
-    async fn take(&self, found: Arc<CallbackGateway>, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
+    async fn take(&self, found: Arc<OpenGateway>, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
         let now = self.clock.now();
         if let Err(why) = found.account.verify(&Incoming { headers, body: &body, now }) {
             return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::NotGenuine(why), &body).await);
         }
-        let arrival = Arc::new(Arrival::read(found, body, now));
-        match self.recording.write(Arc::clone(&arrival)).await? {
-            Ok(Acknowledgement::Repeated) => Box::pin(self.repeat(&arrival.from, &arrival.parsed.key)).await,
+        let callback = Arc::new(GenuineCallback::read(CallbackId::new(now), found, body, now));
+        match self.recording.write(Arc::clone(&callback)).await? {
+            Ok(Acknowledgement::Repeated) => Box::pin(self.repeat(&callback.gateway, &callback.key)).await,
             taken => taken.map_err(Problem::from),
         }
+    }
+}
+
+impl From<NotUnderstood> for Problem {
+    fn from(not_understood: NotUnderstood) -> Self {
+        Self::new(ProblemCode::CallbackNotUnderstood).detail(not_understood.to_string())
     }
 }

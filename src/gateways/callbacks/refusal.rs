@@ -3,11 +3,10 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
-use crate::gateways::Gateways;
-use crate::gateways::callbacks::{Status, queries};
-use crate::gateways::driver::SignatureError;
-use crate::gateways::ledger;
-use crate::kernel::crypto::sha256;
+use crate::gateways::drivers::SignatureError;
+use crate::gateways::genuine::key_of;
+use crate::gateways::ledger::{self, Status};
+use crate::gateways::state::Gateways;
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::rate_limit::{self, Rule};
@@ -22,7 +21,7 @@ const REFUSAL_RETENTION: TimeDelta = TimeDelta::days(14);
 
 /// Why a callback is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CallbackRefusal {
+pub enum CallbackRefusal {
     /// The callback names another company.
     CompanyMismatch,
     /// The callback names none of the company's gateways, or the company has none.
@@ -106,12 +105,7 @@ impl Gateways {
     }
 }
 
-/// The deduplication key of a callback without an id of its own.
-pub(super) fn key_of(body: &[u8]) -> String {
-    format!("sha256:{}", hex::encode(sha256(body)))
-}
-
 /// Deletes refused callbacks that have been kept long enough.
-pub(super) async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    queries::forget_refused(conn, now - REFUSAL_RETENTION).await
+pub async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    ledger::forget_refused(conn, now - REFUSAL_RETENTION).await
 }

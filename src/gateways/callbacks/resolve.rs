@@ -7,16 +7,16 @@ use axum::http::HeaderMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::gateways::accounts::CallbackGateway;
 use crate::gateways::callbacks::refusal::CallbackRefusal;
+use crate::gateways::open_gateways::OpenGateway;
 use crate::kernel::ids::{CompanyId, GatewayId, InvalidId};
 
 /// What a callback claims about itself, before it is verified.
 #[derive(Debug, Default)]
-pub(super) struct Hints {
+pub struct Hints {
     company: Option<Value>,
     /// The gateway it names; an error if that is not a gateway id.
-    pub(super) gateway: Option<Result<GatewayId, InvalidId>>,
+    pub gateway: Option<Result<GatewayId, InvalidId>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -28,7 +28,7 @@ struct NamedInBody {
 
 impl Hints {
     /// A body that is not a JSON object gives no hints.
-    pub(super) fn read(headers: &HeaderMap, body: &[u8]) -> Self {
+    pub fn read(headers: &HeaderMap, body: &[u8]) -> Self {
         let named: NamedInBody = serde_json::from_slice(body).unwrap_or_default();
         let in_header = || headers.get("x-gateway-id").map(|value| value.to_str().unwrap_or_default().trim().parse());
         let gateway = named.gateway_uuid.map(|value| value.as_str().unwrap_or_default().parse()).or_else(in_header);
@@ -36,13 +36,13 @@ impl Hints {
     }
 
     /// A value that is not a company id counts as another company.
-    pub(super) fn names_another_company(&self, company: CompanyId) -> bool {
+    pub fn names_another_company(&self, company: CompanyId) -> bool {
         self.company.as_ref().is_some_and(|named| named.as_str().and_then(|text| text.parse().ok()) != Some(company))
     }
 }
 
 /// Selects the gateway of a company that a callback with these headers comes from.
-pub(super) fn choose(gateways: &[Arc<CallbackGateway>], headers: &HeaderMap) -> Result<Arc<CallbackGateway>, CallbackRefusal> {
+pub fn choose(gateways: &[Arc<OpenGateway>], headers: &HeaderMap) -> Result<Arc<OpenGateway>, CallbackRefusal> {
     let (signing, others): (Vec<_>, Vec<_>) = gateways.iter().partition(|found| {
         let header = found.account.signature_header();
         header.is_some_and(|header| headers.contains_key(header))

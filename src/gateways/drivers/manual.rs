@@ -4,15 +4,19 @@ use axum::http::HeaderName;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use crate::companies::gateways::GatewaySigningSecret;
-use crate::gateways::driver::{Account, Driver, Finding, Incoming, NotUnderstood, Reading, SettingsError, SignatureError};
+use crate::gateways::credential::GatewaySigningSecret;
+use crate::gateways::drivers::{Account, Finding, GatewayDriver, Incoming, NotUnderstood, Reading, SettingsError, SignatureError};
 
 #[derive(Debug)]
-pub(super) struct Manual;
+pub struct Manual;
 
-impl Driver for Manual {
+impl GatewayDriver for Manual {
     fn name(&self) -> &'static str {
         "manual"
+    }
+
+    fn needs_secret_key(&self) -> bool {
+        false
     }
 
     fn account(&self, settings: &Map<String, Value>, _: Option<GatewaySigningSecret>) -> Result<Box<dyn Account>, SettingsError> {

@@ -1,17 +1,31 @@
-//! The available drivers, by name.
+//! The kinds of gateways: how each signs its callbacks, and what they mean. `docs/gateway-drivers.md` adds one step by step.
+//!
+//! [`DRIVERS`] is the only list of them. Everything that names the drivers reads it: the validation of gateways, the command line and
+//! the API description.
 
 mod card;
 mod hmac;
+mod interface;
 mod manual;
 
-use crate::gateways::driver::Driver;
+pub use interface::{
+    Account, Finding, GatewayDriver, Incoming, NotUnderstood, PaymentUpdate, Reading, SettingsError, SignatureError, TRIAL, parse_settings,
+    signing_key, try_out,
+};
 
 /// All drivers. A new driver is added here.
-static DRIVERS: &[&dyn Driver] = &[&card::Card, &hmac::AnyHmac, &manual::Manual];
+static DRIVERS: &[&dyn GatewayDriver] = &[&card::Card, &hmac::AnyHmac, &manual::Manual];
+
+/// No driver has this name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("There is no driver {name:?}; drivers are {}.", names().join(", "))]
+pub struct UnknownDriver {
+    name: String,
+}
 
 /// The driver with this name.
-pub fn named(name: &str) -> Option<&'static dyn Driver> {
-    DRIVERS.iter().copied().find(|driver| driver.name() == name)
+pub fn named(name: &str) -> Result<&'static dyn GatewayDriver, UnknownDriver> {
+    DRIVERS.iter().copied().find(|driver| driver.name() == name).ok_or_else(|| UnknownDriver { name: name.to_owned() })
 }
 
 /// The names of all drivers.

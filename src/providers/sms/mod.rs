@@ -15,12 +15,10 @@
 mod breaker;
 mod exchange;
 mod failure;
-mod http;
 mod provider;
+mod providers;
 pub mod segment;
 mod settings;
-mod twilio;
-mod vonage;
 
 use std::sync::Arc;
 
@@ -32,12 +30,9 @@ use crate::contact::PhoneNumber;
 use crate::providers::mailbox::{CapturedMessage, Channel, Mailbox};
 use provider::Provider;
 
-pub use breaker::Settings as BreakerSettings;
 pub use failure::{ProviderAnswer, SendTextErrorKind, TextNotSent};
-pub use http::{Format as HttpFormat, Method as HttpMethod, Settings as HttpSettings, Sign as HttpSign};
-pub use settings::{ProviderName, Settings, SettingsError};
-pub use twilio::Settings as TwilioSettings;
-pub use vonage::Settings as VonageSettings;
+pub use providers::{ProviderName, Settings};
+pub use settings::SettingsError;
 
 /// A text to one number.
 pub struct Text<'a> {

@@ -8,7 +8,8 @@ use url::Url;
 use crate::providers::sms::breaker::Breaker;
 use crate::providers::sms::exchange::Receipt;
 use crate::providers::sms::failure::SendTextError;
-use crate::providers::sms::{ProviderName, Settings, SettingsError, Text, http, twilio, vonage};
+use crate::providers::sms::providers::Client;
+use crate::providers::sms::{ProviderName, Settings, SettingsError, Text};
 
 /// A provider with its circuit breaker.
 #[derive(Debug)]
@@ -18,23 +19,9 @@ pub(super) struct Provider {
     breaker: Mutex<Breaker>,
 }
 
-#[derive(Debug)]
-enum Client {
-    Twilio(twilio::Twilio),
-    Vonage(vonage::Vonage),
-    Http(Box<http::Http>),
-    Log,
-}
-
 impl Provider {
     pub(super) fn new(name: ProviderName, settings: &Settings) -> Result<Self, SettingsError> {
-        let client = match name {
-            ProviderName::Twilio => Client::Twilio(twilio::Twilio::new(&settings.twilio)?),
-            ProviderName::Vonage => Client::Vonage(vonage::Vonage::new(&settings.vonage)?),
-            ProviderName::Http => Client::Http(Box::new(http::Http::new(&settings.http)?)),
-            ProviderName::Log => Client::Log,
-        };
-        Ok(Self { name, client, breaker: Mutex::new(Breaker::new(settings.breaker)) })
+        Ok(Self { name, client: Client::new(name, settings)?, breaker: Mutex::new(Breaker::new(settings.breaker)) })
     }
 
     pub(super) fn name(&self) -> ProviderName {
@@ -43,12 +30,7 @@ impl Provider {
 
     /// The URL of the provider.
     pub(super) fn address(&self) -> Option<Url> {
-        match &self.client {
-            Client::Twilio(twilio) => Some(twilio.address()),
-            Client::Vonage(vonage) => Some(vonage.address()),
-            Client::Http(http) => http.address(),
-            Client::Log => None,
-        }
+        self.client.address()
     }
 
     /// Whether the breaker admits a text now.
@@ -85,19 +67,5 @@ impl Provider {
 
     fn breaker(&self) -> MutexGuard<'_, Breaker> {
         self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Client {
-    async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
-        match self {
-            Self::Twilio(twilio) => twilio.send(text).await,
-            Self::Vonage(vonage) => vonage.send(text).await,
-            Self::Http(http) => http.send(text).await,
-            Self::Log => {
-                tracing::info!("a text would have been sent");
-                Ok(Receipt::Taken)
-            }
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::companies::gateways::{self, ActiveGateway};
+use crate::gateways::{self, ActiveGateway};
 use crate::kernel::crypto::random_hex;
 use crate::providers::card::{CardCustomerId, CardError, NewCardCustomer};
 use crate::storefront::access::SignedInCustomer;

@@ -15,7 +15,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
-use crate::companies::gateways::GatewayError;
+use crate::gateways::GatewayError;
 use crate::kernel::error_chain::chain;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::object;

@@ -3,6 +3,7 @@
 mod calling_back;
 mod concurrent_callbacks;
 mod documented;
+mod driver_guide;
 mod ledger;
 mod order_of_arrival;
 mod refusals;

@@ -1,5 +1,5 @@
 //! Any order and any repetition of a payment's callbacks ends in the same state and publishes each normalised event once. The tests
-//! of `payments::State` check the same for thousands of stories without the route.
+//! of `facts::State` check the same for thousands of stories without the route.
 
 use futures::future::join_all;
 use proptest::prelude::*;

@@ -138,6 +138,10 @@ async fn a_gateways_secret_key_is_read_from_standard_input() {
     for bad in ["", "\n", "two words\n", &"x".repeat(2000)] {
         assert!(fed(&create, &settings, bad).await.is_err(), "{bad:?}");
     }
+    let with_driver = |driver| ["gateway", "create", "--company", &company, "--driver", driver];
+    for (driver, refusal) in [("hmac", "has no secret key"), ("cash", "drivers are card, hmac, manual")] {
+        assert!(fed(&with_driver(driver), &settings, "sk_live_1234567890\n").await.unwrap_err().contains(refusal), "{driver}");
+    }
     let created: Value = serde_json::from_str(&fed(&create, &settings, "sk_live_1234567890\n").await.unwrap()).unwrap();
     let gateway = created["gateway"]["id"].as_str().unwrap();
     assert!(fed(&create, &settings, "sk_live_1234567890").await.unwrap_err().contains("rotate its secret key instead"));

@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use portico::companies::gateways::{self, GatewayDriver, SecretKey};
 use portico::config::Config;
+use portico::gateways::{self, SecretKey, drivers};
 use portico::kernel::password_hashing::PasswordHashing;
 use portico::operators::{self, OperatorPassword, Role};
 use reqwest::Method;
@@ -92,9 +92,17 @@ async fn eventful() -> (World, Vec<String>) {
     let another = SecretKey::parse(&"sk_of_a_rotation_0123456789".into()).unwrap();
     let mut conn = world.pool.acquire().await.unwrap();
     let (company, _) = world.another_company(&[]).await;
-    gateways::create_gateway(&mut conn, &world.application_key, company, GatewayDriver::Card, "Cards", &another, world.clock.now())
-        .await
-        .unwrap();
+    gateways::create_gateway(
+        &mut conn,
+        &world.application_key,
+        company,
+        drivers::named("card").unwrap(),
+        "Cards",
+        &another,
+        world.clock.now(),
+    )
+    .await
+    .unwrap();
     secrets.push("sk_of_a_rotation_0123456789".to_owned());
     let key = world.storefront("customers/card-ephemeral-key").token(&ada).send().await.ok(200);
     let intent = world.storefront("customers/card-setup-intent").token(&ada).send().await.ok(200);

@@ -22,6 +22,7 @@ mod providers;
 mod registration;
 mod sign_in_by_mail;
 mod sms_guard;
+mod sms_provider_guide;
 mod sms_providers;
 mod social;
 pub mod text_log;

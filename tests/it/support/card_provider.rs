@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use portico::companies::gateways::{self, GatewayDriver, SecretKey};
+use portico::gateways::{self, SecretKey, drivers};
 use portico::kernel::ids::{CompanyId, GatewayId};
 use serde_json::{Value, json};
 use url::form_urlencoded;
@@ -88,7 +88,7 @@ impl World {
     pub async fn card_gateway(&self, company: CompanyId) -> GatewayId {
         let (mut conn, secret_key) = (self.pool.acquire().await.unwrap(), SecretKey::parse(&SECRET_KEY.into()).unwrap());
         let (key, now) = (&self.application_key, self.clock.now());
-        gateways::create_gateway(&mut conn, key, company, GatewayDriver::Card, "Cards", &secret_key, now).await.unwrap()
+        gateways::create_gateway(&mut conn, key, company, drivers::named("card").unwrap(), "Cards", &secret_key, now).await.unwrap()
     }
 }
 

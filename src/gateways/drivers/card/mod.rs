@@ -9,13 +9,15 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::companies::gateways::GatewaySigningSecret;
-use crate::gateways::driver::{self, Account, Driver, Finding, Incoming, Reading, SettingsError, SignatureError};
+use crate::gateways::credential::GatewaySigningSecret;
 use crate::gateways::drivers::card::object::Object;
 use crate::gateways::drivers::hmac::HeaderSetting;
+use crate::gateways::drivers::{
+    Account, Finding, GatewayDriver, Incoming, Reading, SettingsError, SignatureError, TRIAL, parse_settings, signing_key, try_out,
+};
 
 #[derive(Debug)]
-pub(super) struct Card;
+pub struct Card;
 
 /// The settings of a gateway of this driver.
 #[derive(Debug, Deserialize)]
@@ -38,9 +40,13 @@ struct CardAccount {
     signing_secret: Option<GatewaySigningSecret>,
 }
 
-impl Driver for Card {
+impl GatewayDriver for Card {
     fn name(&self) -> &'static str {
         "card"
+    }
+
+    fn needs_secret_key(&self) -> bool {
+        true
     }
 
     fn account(
@@ -48,7 +54,7 @@ impl Driver for Card {
         settings: &Map<String, Value>,
         signing_secret: Option<GatewaySigningSecret>,
     ) -> Result<Box<dyn Account>, SettingsError> {
-        let Settings { header: HeaderSetting(header) } = driver::settings(settings)?;
+        let Settings { header: HeaderSetting(header) } = parse_settings(settings)?;
         Ok(Box::new(CardAccount { header, signing_secret }))
     }
 }
@@ -59,7 +65,7 @@ impl Account for CardAccount {
     }
 
     fn verify(&self, incoming: &Incoming<'_>) -> Result<(), SignatureError> {
-        let key = driver::key(self.signing_secret.as_ref())?;
+        let key = signing_key(self.signing_secret.as_ref())?;
         signature::verify(key, incoming.header(&self.header)?, incoming.body, incoming.now)
     }
 
@@ -76,9 +82,9 @@ impl Account for CardAccount {
     }
 
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {
-        let Ok(key) = driver::key(self.signing_secret.as_ref()) else {
+        let Ok(key) = signing_key(self.signing_secret.as_ref()) else {
             return vec![Finding::bad("signing_secret", SignatureError::SecretMissing.to_string())];
         };
-        vec![driver::try_out(self, &self.header, &signature::sign(key, driver::TRIAL, now), now)]
+        vec![try_out(self, &self.header, &signature::sign(key, TRIAL, now), now)]
     }
 }

@@ -3,13 +3,13 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::gateways::driver::SignatureError;
+use crate::gateways::drivers::SignatureError;
 use crate::kernel::crypto::{SecretDigest, hmac_sha256};
 
 /// Maximum age of a signature, and maximum clock skew of the provider, in seconds.
 const TOLERANCE: u64 = 300;
 
-pub(super) fn verify(secret: &[u8], header: &str, body: &[u8], now: DateTime<Utc>) -> Result<(), SignatureError> {
+pub fn verify(secret: &[u8], header: &str, body: &[u8], now: DateTime<Utc>) -> Result<(), SignatureError> {
     let (time, signatures) = parse(header).ok_or(SignatureError::SignatureMalformed)?;
     let expected = mac(secret, time, body);
     // All signatures are compared, so that the duration does not reveal which one was close (timing attack).
@@ -22,7 +22,7 @@ pub(super) fn verify(secret: &[u8], header: &str, body: &[u8], now: DateTime<Utc
 }
 
 /// The header value that [`verify`] accepts.
-pub(super) fn sign(secret: &[u8], body: &[u8], now: DateTime<Utc>) -> String {
+pub fn sign(secret: &[u8], body: &[u8], now: DateTime<Utc>) -> String {
     let time = now.timestamp().to_string();
     format!("t={time},v1={}", hex::encode(mac(secret, &time, body)))
 }

@@ -8,14 +8,16 @@ use axum::http::HeaderName;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use crate::companies::gateways::GatewaySigningSecret;
-use crate::gateways::driver::{self, Account, Driver, Finding, Incoming, Reading, SettingsError, SignatureError};
+use crate::gateways::credential::GatewaySigningSecret;
 use crate::gateways::drivers::hmac::settings::Settings;
+use crate::gateways::drivers::{
+    Account, Finding, GatewayDriver, Incoming, Reading, SettingsError, SignatureError, TRIAL, parse_settings, signing_key, try_out,
+};
 
-pub(super) use settings::HeaderSetting;
+pub use settings::HeaderSetting;
 
 #[derive(Debug)]
-pub(super) struct AnyHmac;
+pub struct AnyHmac;
 
 /// A gateway of this driver.
 #[derive(Debug)]
@@ -24,9 +26,13 @@ struct HmacAccount {
     signing_secret: Option<GatewaySigningSecret>,
 }
 
-impl Driver for AnyHmac {
+impl GatewayDriver for AnyHmac {
     fn name(&self) -> &'static str {
         "hmac"
+    }
+
+    fn needs_secret_key(&self) -> bool {
+        false
     }
 
     fn account(
@@ -34,7 +40,7 @@ impl Driver for AnyHmac {
         settings: &Map<String, Value>,
         signing_secret: Option<GatewaySigningSecret>,
     ) -> Result<Box<dyn Account>, SettingsError> {
-        Ok(Box::new(HmacAccount { settings: driver::settings(settings)?, signing_secret }))
+        Ok(Box::new(HmacAccount { settings: parse_settings(settings)?, signing_secret }))
     }
 }
 
@@ -44,7 +50,7 @@ impl Account for HmacAccount {
     }
 
     fn verify(&self, incoming: &Incoming<'_>) -> Result<(), SignatureError> {
-        let (key, signed) = (driver::key(self.signing_secret.as_ref())?, &self.settings.signature);
+        let (key, signed) = (signing_key(self.signing_secret.as_ref())?, &self.settings.signature);
         signature::verify(signed, key, incoming.header(&signed.header.0)?, incoming.body)
     }
 
@@ -53,11 +59,11 @@ impl Account for HmacAccount {
     }
 
     fn check(&self, now: DateTime<Utc>) -> Vec<Finding> {
-        let Ok(key) = driver::key(self.signing_secret.as_ref()) else {
+        let Ok(key) = signing_key(self.signing_secret.as_ref()) else {
             return vec![Finding::bad("signing_secret", SignatureError::SecretMissing.to_string())];
         };
         let Settings { signature, events, .. } = &self.settings;
-        let signed = driver::try_out(self, &signature.header.0, &signature::sign(signature, key, driver::TRIAL), now);
+        let signed = try_out(self, &signature.header.0, &signature::sign(signature, key, TRIAL), now);
         let events = match events.is_empty() {
             true => Finding::bad("events", "No type of event is mapped yet: every callback will be ignored."),
             false => Finding::good("events", format!("{} types of events are mapped.", events.len())),

@@ -2,15 +2,15 @@
 
 use serde_json::Value;
 
-use crate::gateways::driver::{NotUnderstood, PaymentUpdate, Reading};
 use crate::gateways::drivers::hmac::settings::{Meaning, Settings};
+use crate::gateways::drivers::{NotUnderstood, PaymentUpdate, Reading};
+use crate::gateways::facts::{Fact, FactKind, Normalised};
 use crate::gateways::money::{Currency, minor_units};
-use crate::gateways::payments::{Fact, FactKind, Normalised};
 
 /// The entry for event types that are not listed, and for gateways without event types.
 const ANY: &str = "*";
 
-pub(super) fn read(settings: &Settings, body: &Value) -> Reading {
+pub fn read(settings: &Settings, body: &Value) -> Reading {
     let (id, kind) = (settings.pointers.id.text(body), settings.pointers.kind.text(body));
     let update = meaning(settings, kind.as_deref(), body).and_then(|meant| match meant {
         Some(normalised) => update(settings, normalised, body).map(Some),
@@ -69,13 +69,13 @@ fn sum(settings: &Settings, body: &Value) -> Result<(i64, Currency), NotUndersto
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateways::driver;
+    use crate::gateways::drivers::parse_settings;
     use serde_json::json;
 
     fn settings(more: Value) -> Settings {
         let mut all = json!({ "signature": { "header": "x" } });
         all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        driver::settings(all.as_object().unwrap()).unwrap()
+        parse_settings(all.as_object().unwrap()).unwrap()
     }
 
     #[test]

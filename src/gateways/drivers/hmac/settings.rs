@@ -6,45 +6,45 @@ use axum::http::HeaderName;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::gateways::facts::Normalised;
 use crate::gateways::money::{Currency, Unit};
-use crate::gateways::payments::Normalised;
 
 /// The field `settings` of a gateway.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Settings {
-    pub(super) signature: Signature,
+pub struct Settings {
+    pub signature: Signature,
     #[serde(default)]
-    pub(super) pointers: Pointers,
+    pub pointers: Pointers,
     /// The meaning of the gateway's event types.
     #[serde(default)]
-    pub(super) events: BTreeMap<String, Meaning>,
+    pub events: BTreeMap<String, Meaning>,
     #[serde(default)]
-    pub(super) amount_unit: Unit,
+    pub amount_unit: Unit,
     /// The currency of amounts that are sent without one.
-    pub(super) currency: Option<Currency>,
+    pub currency: Option<Currency>,
 }
 
 /// How callbacks are signed.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Signature {
-    pub(super) header: HeaderSetting,
+pub struct Signature {
+    pub header: HeaderSetting,
     /// The text before the signature in its header, such as `sha256=`.
     #[serde(default)]
-    pub(super) prefix: Visible,
+    pub prefix: Visible,
     #[serde(default)]
-    pub(super) encoding: Encoding,
+    pub encoding: Encoding,
     #[serde(default)]
-    pub(super) algorithm: Algorithm,
+    pub algorithm: Algorithm,
     /// What is signed.
     #[serde(default)]
-    pub(super) signed: Signed,
+    pub signed: Signed,
 }
 
 /// The name of a header.
 #[derive(Debug)]
-pub(in crate::gateways::drivers) struct HeaderSetting(pub(in crate::gateways::drivers) HeaderName);
+pub struct HeaderSetting(pub HeaderName);
 
 impl<'de> Deserialize<'de> for HeaderSetting {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -56,7 +56,7 @@ impl<'de> Deserialize<'de> for HeaderSetting {
 /// Visible ASCII text that is valid in a header, at most 100 characters.
 #[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "String")]
-pub(super) struct Visible(pub(super) String);
+pub struct Visible(pub String);
 
 impl TryFrom<String> for Visible {
     type Error = &'static str;
@@ -70,7 +70,7 @@ impl TryFrom<String> for Visible {
 /// The encoding of the signature.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Encoding {
+pub enum Encoding {
     #[default]
     Hex,
     Base64,
@@ -79,7 +79,7 @@ pub(super) enum Encoding {
 /// The hash function of the HMAC.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Algorithm {
+pub enum Algorithm {
     #[default]
     Sha256,
     Sha512,
@@ -88,9 +88,9 @@ pub(super) enum Algorithm {
 /// `{body}` with the text that the gateway signs before and after it, such as the URL it calls.
 #[derive(Debug, Default, Deserialize)]
 #[serde(try_from = "String")]
-pub(super) struct Signed {
-    pub(super) before: String,
-    pub(super) after: String,
+pub struct Signed {
+    pub before: String,
+    pub after: String,
 }
 
 impl TryFrom<String> for Signed {
@@ -107,23 +107,23 @@ impl TryFrom<String> for Signed {
 /// Where the values are in a body.
 #[derive(Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct Pointers {
+pub struct Pointers {
     /// The gateway's id of the event. Empty if events have no id that stays the same when they are sent again.
-    pub(super) id: Pointer,
+    pub id: Pointer,
     /// The gateway's name for the type of event.
     #[serde(rename = "type")]
-    pub(super) kind: Pointer,
+    pub kind: Pointer,
     /// The gateway's status, if the type alone does not determine the meaning.
-    pub(super) status: Pointer,
+    pub status: Pointer,
     /// The gateway's name of the transaction.
-    pub(super) reference: Pointer,
+    pub reference: Pointer,
     /// The gateway's name of the refund or dispute.
-    pub(super) part: Pointer,
-    pub(super) amount: Pointer,
-    pub(super) currency: Pointer,
-    pub(super) order: Pointer,
-    pub(super) customer: Pointer,
-    pub(super) message: Pointer,
+    pub part: Pointer,
+    pub amount: Pointer,
+    pub currency: Pointer,
+    pub order: Pointer,
+    pub customer: Pointer,
+    pub message: Pointer,
 }
 
 impl Default for Pointers {
@@ -148,7 +148,7 @@ impl Default for Pointers {
 /// A JSON pointer (RFC 6901), or a list of which the first that finds a value applies; null or an empty list finds nothing.
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "PointerForm")]
-pub(super) struct Pointer(Vec<String>);
+pub struct Pointer(Vec<String>);
 
 #[derive(Deserialize)]
 #[serde(untagged, expecting = "a JSON pointer such as /data/id, or a list of them")]
@@ -173,12 +173,12 @@ impl TryFrom<PointerForm> for Pointer {
 }
 
 impl Pointer {
-    pub(super) fn find<'a>(&self, body: &'a Value) -> Option<&'a Value> {
+    pub fn find<'a>(&self, body: &'a Value) -> Option<&'a Value> {
         self.0.iter().find_map(|pointer| body.pointer(pointer).filter(|value| !value.is_null()))
     }
 
     /// A string, or a number as a string: gateways send ids as either.
-    pub(super) fn text(&self, body: &Value) -> Option<String> {
+    pub fn text(&self, body: &Value) -> Option<String> {
         match self.find(body)? {
             Value::String(text) if !text.is_empty() => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
@@ -190,7 +190,7 @@ impl Pointer {
 /// The meaning of an event type: fixed, or dependent on the status.
 #[derive(Debug, Deserialize)]
 #[serde(untagged, expecting = "a normalised event such as payment.succeeded, or one for each status")]
-pub(super) enum Meaning {
+pub enum Meaning {
     Always(Normalised),
     ByStatus(BTreeMap<String, Normalised>),
 }
@@ -198,16 +198,16 @@ pub(super) enum Meaning {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gateways::driver;
+    use crate::gateways::drivers::parse_settings;
     use serde_json::json;
 
     fn refused(settings: Value) -> String {
-        driver::settings::<Settings>(settings.as_object().unwrap()).unwrap_err().path
+        parse_settings::<Settings>(settings.as_object().unwrap()).unwrap_err().path
     }
 
     #[test]
     fn the_least_settings_are_a_header() {
-        let settings: Settings = driver::settings(json!({ "signature": { "header": "X-Signature" } }).as_object().unwrap()).unwrap();
+        let settings: Settings = parse_settings(json!({ "signature": { "header": "X-Signature" } }).as_object().unwrap()).unwrap();
         assert_eq!(settings.signature.header.0, "x-signature");
         assert_eq!(settings.pointers.reference.text(&json!({ "data": { "id": 7 } })).as_deref(), Some("7"));
         assert!(settings.pointers.status.find(&json!({ "status": "x" })).is_none());

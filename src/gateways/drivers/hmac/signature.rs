@@ -3,11 +3,11 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::gateways::driver::SignatureError;
+use crate::gateways::drivers::SignatureError;
 use crate::gateways::drivers::hmac::settings::{Algorithm, Encoding, Signature};
 use crate::kernel::crypto::{SecretDigest, hmac_sha256, hmac_sha512};
 
-pub(super) fn verify(signature: &Signature, secret: &[u8], header: &str, body: &[u8]) -> Result<(), SignatureError> {
+pub fn verify(signature: &Signature, secret: &[u8], header: &str, body: &[u8]) -> Result<(), SignatureError> {
     let encoded = header.strip_prefix(&signature.prefix.0).ok_or(SignatureError::SignatureMalformed)?;
     let given = match signature.encoding {
         Encoding::Hex => hex::decode(encoded).ok(),
@@ -18,7 +18,7 @@ pub(super) fn verify(signature: &Signature, secret: &[u8], header: &str, body: &
 }
 
 /// The header value that [`verify`] accepts.
-pub(super) fn sign(signature: &Signature, secret: &[u8], body: &[u8]) -> String {
+pub fn sign(signature: &Signature, secret: &[u8], body: &[u8]) -> String {
     let mac = mac(signature, secret, body);
     let encoded = match signature.encoding {
         Encoding::Hex => hex::encode(mac),

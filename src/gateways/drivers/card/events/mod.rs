@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use crate::gateways::driver::{NotUnderstood, PaymentUpdate};
-use crate::gateways::drivers::card::object::Object;
-use crate::gateways::payments::{Fact, FactKind};
+use crate::gateways::drivers::card::object::{Object, lacks};
+use crate::gateways::drivers::{NotUnderstood, PaymentUpdate};
+use crate::gateways::facts::{Fact, FactKind};
 
 type Facts = Result<Vec<Fact>, NotUnderstood>;
 
@@ -49,11 +49,11 @@ fn reader(kind: &str) -> Option<Reader> {
 }
 
 /// Whether events of this type are understood.
-pub(super) fn is_known(kind: &str) -> bool {
+pub fn is_known(kind: &str) -> bool {
     reader(kind).is_some()
 }
 
-pub(super) fn understand(kind: &str, object: &Object<'_>) -> Result<Option<PaymentUpdate>, NotUnderstood> {
+pub fn understand(kind: &str, object: &Object<'_>) -> Result<Option<PaymentUpdate>, NotUnderstood> {
     let Some(read) = reader(kind) else { return Ok(None) };
     let facts = read(object)?;
     if facts.is_empty() {
@@ -87,7 +87,7 @@ fn completed(session: &Object<'_>) -> Facts {
         (_, Some("unpaid")) => one(Ok(pending(session, "/amount_total"))),
         // Only a session with one of these statuses is paid.
         (_, Some("paid" | "no_payment_required")) => one(session.sum(FactKind::PaymentSucceeded, &["/amount_total"])),
-        _ => Err(super::object::lacks("data.object.payment_status")),
+        _ => Err(lacks("data.object.payment_status")),
     }
 }
 
@@ -117,13 +117,13 @@ fn refund(refund: &Object<'_>) -> Result<Fact, NotUnderstood> {
 }
 
 fn named(refund: &Object<'_>, kind: FactKind) -> Result<Fact, NotUnderstood> {
-    let reference = refund.id_of("/id").ok_or_else(|| super::object::lacks("data.object.id"))?;
+    let reference = refund.id_of("/id").ok_or_else(|| lacks("data.object.id"))?;
     let message = refund.text("/failure_reason").map(str::to_owned);
     Ok(Fact { reference, message, ..refund.sum(kind, &["/amount"])? })
 }
 
 fn disputed(dispute: &Object<'_>, kind: FactKind) -> Result<Fact, NotUnderstood> {
-    let reference = dispute.id_of("/id").ok_or_else(|| super::object::lacks("data.object.id"))?;
+    let reference = dispute.id_of("/id").ok_or_else(|| lacks("data.object.id"))?;
     Ok(Fact { reference, message: dispute.text("/reason").map(str::to_owned), ..dispute.note(kind, &["/amount"]) })
 }
 

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::gateways::payments::FactKind::*;
+use crate::gateways::facts::FactKind::*;
 
 fn understood(kind: &str, data: Value) -> PaymentUpdate {
     let event = json!({ "id": "evt_1", "type": kind, "data": data });

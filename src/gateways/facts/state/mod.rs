@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 
+use crate::gateways::facts::{Fact, FactKind, Normalised};
 use crate::gateways::money::Currency;
-use crate::gateways::payments::{Fact, FactKind, Normalised};
 use crate::kernel::ids::{CustomerId, OrderId};
 
 /// The state of a payment.

@@ -6,27 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::gateways::payments::{Entry, Fact, queries};
-use crate::kernel::ids::{CallbackId, CompanyId, GatewayId, PaymentId};
-
-/// The facts of one callback about one payment.
-#[derive(Clone, Debug)]
-pub struct Report<'a> {
-    /// The company that owns the gateway.
-    pub company: CompanyId,
-    /// The gateway.
-    pub gateway: GatewayId,
-    /// The gateway's name of the transaction.
-    pub transaction: &'a str,
-    /// The payment, if it is known.
-    pub payment: Option<PaymentId>,
-    /// The callback that contains the facts.
-    pub callback: CallbackId,
-    /// When the facts are recorded.
-    pub at: DateTime<Utc>,
-    /// The facts.
-    pub facts: Vec<Fact>,
-}
+use crate::gateways::facts::{Entry, Fact, FactKind, Report};
+use crate::kernel::ids::{CustomerId, OrderId, PaymentId};
 
 /// The payments that the reports are about, with their new facts, the resulting states, and the events that became due. Several
 /// reports about one payment are applied in order.
@@ -52,9 +33,35 @@ async fn known(conn: &mut PgConnection, reports: &[Report<'_>]) -> Result<HashMa
     let payments: Vec<_> = reports.iter().filter_map(|report| report.payment).collect();
     let mut known = HashMap::<_, Vec<_>>::new();
     if !payments.is_empty() {
-        for (payment, fact) in queries::list_facts(conn, &payments).await? {
+        for (payment, fact) in list_facts(conn, &payments).await? {
             known.entry(payment).or_default().push(fact);
         }
     }
     Ok(known)
+}
+
+/// All known facts about the payments.
+async fn list_facts(conn: &mut PgConnection, payments: &[PaymentId]) -> Result<Vec<(PaymentId, Fact)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"select payment_id as "payment: PaymentId", fact as "fact: FactKind", reference, amount, total, currency,
+                  order_id as "order: OrderId", customer_id as "customer: CustomerId", message
+           from payment_facts where payment_id = any($1)"#,
+        payments as &[PaymentId],
+    )
+    .fetch_all(conn)
+    .await?;
+    let facts = rows.into_iter().map(|row| {
+        let fact = Fact {
+            kind: row.fact,
+            reference: row.reference,
+            amount: row.amount,
+            total: row.total,
+            currency: row.currency.and_then(|text| text.parse().ok()),
+            message: row.message,
+            order: row.order,
+            customer: row.customer,
+        };
+        (row.payment, fact)
+    });
+    Ok(facts.collect())
 }

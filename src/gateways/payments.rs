@@ -1,28 +1,15 @@
-//! Payments: the transactions of a company's gateways, as read-only records of `ledger/int/v1`.
-//!
-//! Callbacks contain [`Fact`]s. An [`Entry`] adds them to their payment and determines which events become due. [`State`] is the
-//! resulting state of the payment. Payments cannot be edited.
+//! Payments: the transactions of a company's gateways, as read-only records of `ledger/int/v1`. Only callbacks change them.
 
-mod entry;
-mod facts;
-mod follow;
-mod queries;
-mod state;
-
-use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
-use crate::gateways::Gateways;
+use crate::gateways::facts::{Dispute, Kind, Status};
+use crate::gateways::ledger::{self, HistoryEntry};
+use crate::gateways::state::Gateways;
 use crate::kernel::clock::timestamp;
-use crate::kernel::ids::{CallbackId, CustomerId, GatewayId, OrderId, PaymentId};
+use crate::kernel::ids::{CustomerId, GatewayId, OrderId, PaymentId};
 use crate::members;
 use crate::resources::{FieldDoc, Filter, Record, Reference, Resource};
-
-pub(super) use entry::Entry;
-pub use facts::{Fact, FactKind, Normalised};
-pub(super) use follow::{Report, what_follows};
-pub use state::{Dispute, Kind, State, Status};
 
 crate::read_only! {
     /// A payment as the ledger shows it.
@@ -69,8 +56,8 @@ impl Resource for Payment {
 
     /// Every fact, oldest first.
     async fn details(_: &Gateways, conn: &mut PgConnection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
-        let history = queries::list_history(conn, payment.id).await?;
-        Ok(members! { "history": history.into_iter().map(HistoryEntry::member).collect::<Vec<_>>() })
+        let history = ledger::list_history(conn, payment.id).await?;
+        Ok(members! { "history": history.into_iter().map(member).collect::<Vec<_>>() })
     }
 
     fn read_only_fields() -> Vec<FieldDoc> {
@@ -82,30 +69,15 @@ impl Resource for Payment {
     }
 }
 
-/// A fact as the history shows it.
-#[derive(Debug)]
-pub(super) struct HistoryEntry {
-    callback: CallbackId,
-    fact: FactKind,
-    reference: String,
-    amount: Option<i64>,
-    total: Option<i64>,
-    currency: Option<String>,
-    message: Option<String>,
-    recorded_at: DateTime<Utc>,
-}
-
-impl HistoryEntry {
-    fn member(self) -> Value {
-        json!({
-            "fact": self.fact,
-            "reference": Some(self.reference).filter(|reference| !reference.is_empty()),
-            "amount": self.amount,
-            "total": self.total,
-            "currency": self.currency,
-            "message": self.message,
-            "callback": self.callback,
-            "at": timestamp(self.recorded_at),
-        })
-    }
+fn member(entry: HistoryEntry) -> Value {
+    json!({
+        "fact": entry.fact,
+        "reference": Some(entry.reference).filter(|reference| !reference.is_empty()),
+        "amount": entry.amount,
+        "total": entry.total,
+        "currency": entry.currency,
+        "message": entry.message,
+        "callback": entry.callback,
+        "at": timestamp(entry.recorded_at),
+    })
 }

@@ -1,12 +1,32 @@
 //! An entry of the ledger: a payment, the new facts about it, and what follows from them.
 
+use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
 use crate::events::NewEvent;
-use crate::gateways::payments::state::{due, reported_refunds};
-use crate::gateways::payments::{Fact, FactKind, Normalised, Report, State};
-use crate::kernel::ids::PaymentId;
+use crate::gateways::facts::state::{due, reported_refunds};
+use crate::gateways::facts::{Fact, FactKind, Normalised, State};
+use crate::kernel::ids::{CallbackId, CompanyId, GatewayId, PaymentId};
 use crate::members;
+
+/// The facts of one callback about one payment.
+#[derive(Clone, Debug)]
+pub struct Report<'a> {
+    /// The company that owns the gateway.
+    pub company: CompanyId,
+    /// The gateway.
+    pub gateway: GatewayId,
+    /// The gateway's name of the transaction.
+    pub transaction: &'a str,
+    /// The payment, if it is known.
+    pub payment: Option<PaymentId>,
+    /// The callback that contains the facts.
+    pub callback: CallbackId,
+    /// When the facts are recorded.
+    pub at: DateTime<Utc>,
+    /// The facts.
+    pub facts: Vec<Fact>,
+}
 
 /// The changes to one payment.
 #[derive(Debug)]
@@ -43,7 +63,7 @@ pub struct NewFact<'a> {
 impl<'a> Entry<'a> {
     /// Applies the facts of `reports` one by one to the facts in `known`, which is empty for a new payment. There is at least one
     /// report.
-    pub(super) fn of(payment: PaymentId, mut known: Vec<Fact>, reports: &[&'a Report<'a>]) -> Self {
+    pub fn of(payment: PaymentId, mut known: Vec<Fact>, reports: &[&'a Report<'a>]) -> Self {
         let before = (!known.is_empty()).then(|| State::of(&known));
         let (mut facts, mut events) = (Vec::new(), Vec::new());
         let mut published = (due(&known), reported_refunds(&known));
@@ -105,12 +125,9 @@ fn data(
 
 #[cfg(test)]
 mod tests {
-    use chrono::DateTime;
     use uuid::Uuid;
 
     use super::*;
-    use crate::gateways::payments::FactKind;
-    use crate::kernel::ids::{CallbackId, CompanyId, GatewayId};
 
     fn report(callback: u128, facts: Vec<Fact>) -> Report<'static> {
         let (company, gateway) = (CompanyId::from(Uuid::from_u128(1)), GatewayId::from(Uuid::from_u128(2)));

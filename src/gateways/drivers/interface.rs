@@ -1,4 +1,4 @@
-//! The driver interface: how one kind of gateway signs its callbacks, and what they mean.
+//! What a driver has to tell: how one kind of gateway signs its callbacks, and what they mean.
 //!
 //! A driver is synchronous and uses neither network nor database. The traits have no default methods, so a driver without
 //! verification does not compile.
@@ -10,13 +10,16 @@ use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::companies::gateways::GatewaySigningSecret;
-use crate::gateways::payments::Fact;
+use crate::gateways::credential::GatewaySigningSecret;
+use crate::gateways::facts::Fact;
 
 /// A kind of gateway.
-pub trait Driver: fmt::Debug + Send + Sync {
+pub trait GatewayDriver: fmt::Debug + Send + Sync {
     /// The driver name, as the field `driver` of a gateway contains it.
     fn name(&self) -> &'static str;
+
+    /// Whether this service calls such a gateway, which therefore needs a secret key.
+    fn needs_secret_key(&self) -> bool;
 
     /// Parses the settings of a gateway, once for all its callbacks; refuses settings that the driver cannot use.
     fn account(
@@ -159,7 +162,7 @@ pub fn try_out(account: &dyn Account, header: &HeaderName, signature: &str, now:
 }
 
 /// The key of the signatures; without a secret, every callback is refused.
-pub fn key(signing_secret: Option<&GatewaySigningSecret>) -> Result<&[u8], SignatureError> {
+pub fn signing_key(signing_secret: Option<&GatewaySigningSecret>) -> Result<&[u8], SignatureError> {
     signing_secret.map(GatewaySigningSecret::bytes).ok_or(SignatureError::SecretMissing)
 }
 
@@ -176,7 +179,7 @@ impl<'a> Incoming<'a> {
 }
 
 /// Parses the settings of a driver; the error names the path of the setting.
-pub fn settings<T: DeserializeOwned>(settings: &Map<String, Value>) -> Result<T, SettingsError> {
+pub fn parse_settings<T: DeserializeOwned>(settings: &Map<String, Value>) -> Result<T, SettingsError> {
     serde_path_to_error::deserialize(Value::Object(settings.clone())).map_err(|error| {
         let path = error.path().to_string();
         SettingsError { path: if path == "." { String::new() } else { path }, reason: error.into_inner().to_string() }

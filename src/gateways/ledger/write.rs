@@ -1,44 +1,75 @@
-//! Writing the ledger: callbacks, the facts in them, and the events that follow, in one statement and one commit.
-//!
-//! The ledger uses optimistic concurrency. A writer reads the existing callbacks ([`crate::gateways::callbacks`]) and facts
-//! ([`crate::gateways::payments`]), works out what follows without holding locks, and writes as if nothing had changed since. If a
-//! concurrent writer has recorded the same callback, the same payment or another fact about it meanwhile, a unique constraint is
-//! violated. Then nothing is written, and the writer reads again ([`retry_on_conflict`]). All rows are written in a fixed order, so no
-//! deadlock occurs.
+//! The one statement that writes the ledger: callbacks, the facts in them, the payments they move, and the events that follow.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::events;
-use crate::gateways::callbacks;
+use crate::gateways::facts::{self, Dispute, Entry, FactKind, Kind};
+use crate::gateways::genuine::GenuineCallback;
+use crate::gateways::ledger::Status;
+use crate::gateways::ledger::unprocessed::{Failure, next_attempt};
 use crate::gateways::money::Currency;
-use crate::gateways::payments::{Dispute, Entry, FactKind, Kind, Status};
-use crate::kernel::database::{column, violated_constraint};
+use crate::kernel::database::column;
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
-
-/// Maximum number of attempts. Every conflict means that another writer has finished, so the number of competing writers shrinks.
-const MAX_ATTEMPTS: usize = 20;
 
 /// A callback to insert.
 #[derive(Debug)]
-pub(super) struct NewCallback<'a> {
-    pub(super) id: CallbackId,
-    pub(super) at: DateTime<Utc>,
-    pub(super) company: CompanyId,
-    pub(super) gateway: Option<GatewayId>,
-    pub(super) key: &'a str,
-    pub(super) kind: Option<&'a str>,
-    pub(super) status: callbacks::Status,
-    pub(super) reason: Option<&'a str>,
-    pub(super) detail: Option<String>,
-    pub(super) body: &'a [u8],
-    pub(super) body_size: usize,
-    pub(super) due_at: Option<DateTime<Utc>>,
+pub struct NewCallback<'a> {
+    pub id: CallbackId,
+    pub at: DateTime<Utc>,
+    pub company: CompanyId,
+    pub gateway: Option<GatewayId>,
+    pub key: &'a str,
+    pub kind: Option<&'a str>,
+    pub status: Status,
+    pub reason: Option<&'a str>,
+    pub detail: Option<String>,
+    pub body: &'a [u8],
+    pub body_size: usize,
+    pub due_at: Option<DateTime<Utc>>,
+}
+
+impl<'a> NewCallback<'a> {
+    /// A callback that is recorded together with what it contains, or with the reason why that was not understood.
+    pub fn read(callback: &'a GenuineCallback) -> Self {
+        match &callback.update {
+            Ok(Some(_)) => Self::with_status(callback, Status::Processed),
+            Ok(None) => Self::with_status(callback, Status::Ignored),
+            Err(not_understood) => Self::failed(callback, not_understood.clone().into()),
+        }
+    }
+
+    /// A callback whose processing failed, to be tried again.
+    pub fn failed(callback: &'a GenuineCallback, failure: Failure) -> Self {
+        Self {
+            reason: Some(failure.reason),
+            detail: Some(failure.detail),
+            due_at: next_attempt(callback.at, callback.at),
+            ..Self::with_status(callback, Status::Failed)
+        }
+    }
+
+    fn with_status(callback: &'a GenuineCallback, status: Status) -> Self {
+        Self {
+            id: callback.id,
+            at: callback.at,
+            company: callback.gateway.company,
+            gateway: Some(callback.gateway.id),
+            key: &callback.key,
+            kind: callback.kind.as_deref(),
+            status,
+            reason: None,
+            detail: None,
+            body: &callback.body,
+            body_size: callback.body.len(),
+            due_at: None,
+        }
+    }
 }
 
 /// Inserts callbacks, updates payments to their states, inserts the new facts, and publishes the events that became due. Sends no
 /// notification; the caller signals the events after the commit ([`events::CommitNotifier`]).
-pub(super) async fn write(
+pub async fn write(
     conn: &mut PgConnection,
     callbacks: &[NewCallback<'_>],
     entries: &[Entry<'_>],
@@ -96,7 +127,7 @@ pub(super) async fn write(
         &column(&callbacks, |new| new.gateway) as &[Option<GatewayId>],
         &column(&callbacks, |new| new.key) as &[&str],
         &column(&callbacks, |new| new.kind) as &[Option<&str>],
-        &column(&callbacks, |new| new.status) as &[callbacks::Status],
+        &column(&callbacks, |new| new.status) as &[Status],
         &column(&callbacks, |new| new.reason) as &[Option<&str>],
         &column(&callbacks, |new| new.detail.as_deref()) as &[Option<&str>],
         &column(&callbacks, |new| new.body) as &[&[u8]],
@@ -107,7 +138,7 @@ pub(super) async fn write(
         &column(&moved, |entry| entry.about.gateway) as &[GatewayId],
         &column(&moved, |entry| entry.about.transaction) as &[&str],
         &column(&moved, |entry| entry.state.kind) as &[Kind],
-        &column(&moved, |entry| entry.state.status) as &[Status],
+        &column(&moved, |entry| entry.state.status) as &[facts::Status],
         &column(&moved, |entry| entry.state.amount) as &[Option<i64>],
         &column(&moved, |entry| entry.state.refunded),
         &column(&moved, |entry| entry.state.currency.as_ref().map(Currency::as_str)) as &[Option<&str>],
@@ -131,23 +162,4 @@ pub(super) async fn write(
     .execute(conn)
     .await?;
     Ok(())
-}
-
-/// Repeats reading and writing until no conflict with a concurrent writer occurs, at most [`MAX_ATTEMPTS`] times.
-pub(super) async fn retry_on_conflict<T, F>(attempt: impl Fn() -> F) -> Result<T, sqlx::Error>
-where
-    F: Future<Output = Result<T, sqlx::Error>>,
-{
-    for _ in 1..MAX_ATTEMPTS {
-        match attempt().await {
-            Err(error) if is_conflict(&error) => {}
-            ended => return ended,
-        }
-    }
-    attempt().await
-}
-
-/// Whether a concurrent writer has already written what was to be written.
-pub(super) fn is_conflict(error: &sqlx::Error) -> bool {
-    matches!(violated_constraint(error), Some("callbacks_once" | "payments_transaction_key" | "payment_facts_sequence_key"))
 }

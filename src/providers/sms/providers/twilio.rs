@@ -45,7 +45,7 @@ pub struct Settings {
 
 /// The client of one account.
 #[derive(Debug)]
-pub(super) struct Twilio {
+pub struct Twilio {
     client: Client,
     messages: Url,
     account_sid: String,

@@ -1,46 +1,16 @@
-//! A company's accounts at payment gateways, with their credentials.
+//! The secret keys of gateways, with which this service calls them: the storefront calls the card provider on behalf of the company.
 //!
-//! Writes `gateways`. It is on this low layer because modules that do not depend on each other need it: the storefront calls the
-//! card provider on behalf of the company, and the module that shows gateways to operators and verifies callbacks uses the same
-//! rows.
-//!
-//! A secret is sealed for its own row with the application key ([`ApplicationKey::seal`]) and never shown again. A company has at
-//! most one active gateway with the driver `card`, so that all its saved cards are at one provider account.
-
-mod credential;
-mod queries;
-
-use std::str::FromStr;
+//! A company has at most one active gateway with the driver `card`, so that all its saved cards are at one provider account.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+use crate::gateways::accounts::queries;
+use crate::gateways::credential::SecretKey;
+use crate::gateways::drivers::GatewayDriver;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, GatewayId};
-
-pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SecretKey};
-
-/// The driver of a gateway, which implements its API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum GatewayDriver {
-    /// The API of [`crate::providers::card`].
-    Card,
-}
-
-/// The text is not a driver.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the driver must be \"card\"")]
-pub struct UnknownDriver;
-
-impl FromStr for GatewayDriver {
-    type Err = UnknownDriver;
-
-    fn from_str(text: &str) -> Result<Self, UnknownDriver> {
-        if text == "card" { Ok(Self::Card) } else { Err(UnknownDriver) }
-    }
-}
 
 /// An active gateway with its decrypted secret.
 #[derive(Clone, Debug)]
@@ -60,6 +30,9 @@ pub enum GatewayError {
     /// The gateway does not exist.
     #[error("there is no gateway {0}")]
     GatewayUnknown(GatewayId),
+    /// Gateways with this driver are not called, so they have no secret key.
+    #[error("a gateway with the driver {0} has no secret key; create it with POST ledger/int/v1/gateways")]
+    NotCalled(&'static str),
     /// The company already has an active card gateway, where cards are saved.
     #[error("the company already has an active card gateway; rotate its secret key instead")]
     CardGatewayExists,
@@ -106,20 +79,23 @@ pub async fn count_card_gateways(conn: &mut PgConnection, key: &ApplicationKey) 
     Ok(CardGateways { active: rows.len(), sealed })
 }
 
-/// Creates an active gateway of `company`.
+/// Creates an active gateway of `company`, without settings.
 pub async fn create_gateway(
     conn: &mut PgConnection,
     key: &ApplicationKey,
     company: CompanyId,
-    driver: GatewayDriver,
+    driver: &dyn GatewayDriver,
     name: &str,
     secret_key: &SecretKey,
     now: DateTime<Utc>,
 ) -> Result<GatewayId, GatewayError> {
+    if !driver.needs_secret_key() {
+        return Err(GatewayError::NotCalled(driver.name()));
+    }
     let id = GatewayId::new(now);
-    match queries::insert_gateway(conn, id, company, driver, name, &secret_key.seal(key, id), now).await? {
-        true => Ok(id),
-        false => Err(GatewayError::CompanyUnknown(company)),
+    match queries::insert_gateway(conn, id, company, driver.name(), name, &secret_key.seal(key, id), now).await {
+        Err(error) if violated_constraint(&error) == Some("gateways_company_id_fkey") => Err(GatewayError::CompanyUnknown(company)),
+        inserted => Ok(inserted.map(|()| id)?),
     }
 }
 

@@ -1,17 +1,16 @@
-//! The SQL of gateways.
+//! The SQL of the secret keys of gateways.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::companies::gateways::GatewayDriver;
 use crate::kernel::ids::{CompanyId, GatewayId};
 
-pub(super) struct CardGatewayRow {
-    pub(super) id: GatewayId,
-    pub(super) secret_key: Vec<u8>,
+pub struct CardGatewayRow {
+    pub id: GatewayId,
+    pub secret_key: Vec<u8>,
 }
 
-pub(super) async fn find_card_gateway(conn: &mut PgConnection, company: CompanyId) -> Result<Option<CardGatewayRow>, sqlx::Error> {
+pub async fn find_card_gateway(conn: &mut PgConnection, company: CompanyId) -> Result<Option<CardGatewayRow>, sqlx::Error> {
     sqlx::query_as!(
         CardGatewayRow,
         r#"select id, secret_key as "secret_key!" from gateways
@@ -23,7 +22,7 @@ pub(super) async fn find_card_gateway(conn: &mut PgConnection, company: CompanyI
 }
 
 /// The active card gateways of all companies.
-pub(super) async fn list_card_gateways(conn: &mut PgConnection) -> Result<Vec<CardGatewayRow>, sqlx::Error> {
+pub async fn list_card_gateways(conn: &mut PgConnection) -> Result<Vec<CardGatewayRow>, sqlx::Error> {
     sqlx::query_as!(
         CardGatewayRow,
         r#"select id, secret_key as "secret_key!" from gateways where driver = 'card' and status = 'active' and deleted_at is null"#,
@@ -32,38 +31,32 @@ pub(super) async fn list_card_gateways(conn: &mut PgConnection) -> Result<Vec<Ca
     .await
 }
 
-/// Returns `false` if the company does not exist.
-pub(super) async fn insert_gateway(
+pub async fn insert_gateway(
     conn: &mut PgConnection,
     id: GatewayId,
     company: CompanyId,
-    driver: GatewayDriver,
+    driver: &str,
     name: &str,
     secret_key: &[u8],
     now: DateTime<Utc>,
-) -> Result<bool, sqlx::Error> {
-    let inserted = sqlx::query!(
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
         "insert into gateways (id, company_id, version, created_at, updated_at, name, driver, status, secret_key)
-         select $1, companies.id, 1, $6, $6, $3, $4, 'active', $5 from companies where companies.id = $2",
+         values ($1, $2, 1, $6, $6, $4, $3, 'active', $5)",
         id.uuid(),
         company.uuid(),
+        driver,
         name,
-        driver as GatewayDriver,
         secret_key,
         now,
     )
     .execute(conn)
     .await?;
-    Ok(inserted.rows_affected() == 1)
+    Ok(())
 }
 
 /// Returns `false` if the gateway does not exist.
-pub(super) async fn set_secret_key(
-    conn: &mut PgConnection,
-    id: GatewayId,
-    secret_key: &[u8],
-    now: DateTime<Utc>,
-) -> Result<bool, sqlx::Error> {
+pub async fn set_secret_key(conn: &mut PgConnection, id: GatewayId, secret_key: &[u8], now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let changed = sqlx::query!(
         "update gateways set secret_key = $2, version = version + 1, updated_at = $3 where id = $1 and deleted_at is null",
         id.uuid(),

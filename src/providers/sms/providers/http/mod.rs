@@ -62,7 +62,7 @@ pub enum Method {
 
 /// The client of one service.
 #[derive(Debug)]
-pub(super) struct Http {
+pub struct Http {
     client: Client,
     method: reqwest::Method,
     shape: Shape,

@@ -1,0 +1,47 @@
+//! The state that authentication needs.
+
+use std::num::NonZeroU32;
+
+use ipnet::IpNet;
+use sqlx::PgPool;
+
+use crate::companies::known_key::KnownKey;
+use crate::kernel::clock::Clock;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::rate_limit::FailureLimiter;
+use crate::kernel::ttl_cache::TtlCache;
+
+/// The maximum number of cached API keys.
+const MAX_CACHED_KEYS: usize = 2_000;
+/// The maximum number of requests with unknown API keys per minute and client network.
+const UNKNOWN_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("600 is not zero");
+
+/// Authentication by API key.
+#[derive(Clone, Debug)]
+pub struct Companies {
+    pub(super) pool: PgPool,
+    pub(super) clock: Clock,
+    /// Tracks the writes outside of the request path.
+    pub(super) lifecycle: Lifecycle,
+    /// The cache of live keys, by digest.
+    pub(super) keys: TtlCache<[u8; 32], KnownKey>,
+    /// Limits requests with unknown API keys, per client network.
+    pub(super) unknown_keys: FailureLimiter<IpNet>,
+}
+
+impl Companies {
+    /// Builds the state.
+    pub fn new(pool: PgPool, clock: Clock, lifecycle: Lifecycle) -> Self {
+        Self { pool, clock, lifecycle, keys: TtlCache::new(MAX_CACHED_KEYS), unknown_keys: FailureLimiter::new(UNKNOWN_KEYS_PER_MINUTE) }
+    }
+
+    /// Evicts all cached API keys, after this instance has changed some of them.
+    pub fn forget_keys(&self) {
+        self.keys.invalidate_all();
+    }
+
+    /// Removes the networks that have sent no unknown API key in the last minute. A periodic task calls it about once a minute.
+    pub fn sweep(&self) {
+        self.unknown_keys.sweep();
+    }
+}

@@ -1,0 +1,37 @@
+//! Gateways that take callbacks, with their secrets decrypted and their settings parsed, and the cache of them.
+
+use std::sync::Arc;
+
+use crate::gateways::drivers::Account;
+use crate::kernel::ids::{CompanyId, GatewayId};
+use crate::kernel::ttl_cache::TtlCache;
+
+/// Maximum number of cached gateways, and of cached companies.
+const MAX_CACHED_GATEWAYS: usize = 500;
+
+/// A gateway, as processing its callbacks needs it.
+#[derive(Debug)]
+pub struct OpenGateway {
+    pub id: GatewayId,
+    pub company: CompanyId,
+    pub account: Box<dyn Account>,
+}
+
+/// Caches active gateways with a TTL of one second ([`crate::kernel::ttl_cache`]). Clones share the cache.
+#[derive(Clone, Debug)]
+pub struct GatewayCache {
+    pub by_id: TtlCache<GatewayId, OpenGateway>,
+    pub of_company: TtlCache<CompanyId, Vec<Arc<OpenGateway>>>,
+}
+
+impl GatewayCache {
+    pub fn new() -> Self {
+        Self { by_id: TtlCache::new(MAX_CACHED_GATEWAYS), of_company: TtlCache::new(MAX_CACHED_GATEWAYS) }
+    }
+
+    /// Evicts all entries, because this instance has changed gateways.
+    pub fn invalidate_all(&self) {
+        self.by_id.invalidate_all();
+        self.of_company.invalidate_all();
+    }
+}

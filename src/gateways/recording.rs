@@ -1,0 +1,125 @@
+//! Recording genuine callbacks: those that arrive at the same moment share one statement; each is recorded once, with its consequences.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use sqlx::PgPool;
+
+use crate::events::CommitNotifier;
+use crate::gateways::drivers::NotUnderstood;
+use crate::gateways::genuine::GenuineCallback;
+use crate::gateways::ledger::{self, Failure, NewCallback};
+use crate::kernel::clock::Clock;
+use crate::kernel::database::{column, dedicated_connections};
+use crate::kernel::dedicated_connection::DedicatedConnection;
+use crate::kernel::group_commit::GroupCommit;
+use crate::kernel::lifecycle::Lifecycle;
+
+/// Maximum number of callbacks per batch: enough to be cheap, few enough to limit the memory for the largest bodies.
+const MAX_BATCH: usize = 32;
+
+/// Records callbacks in batches and returns the response for each.
+pub type Recording = GroupCommit<Arc<GenuineCallback>, Recorded>;
+
+/// A duplicate is [`Acknowledgement::Repeated`], whatever its status.
+pub type Recorded = Result<Acknowledgement, NotUnderstood>;
+
+/// The response to a callback that was accepted (decisions, section 8).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Acknowledgement {
+    /// The callback is new.
+    Received,
+    /// The callback was received before.
+    Repeated,
+    /// The callback is genuine, but contains nothing of use.
+    Ignored,
+}
+
+impl Acknowledgement {
+    /// All acknowledgements.
+    pub const ALL: [Self; 3] = [Self::Received, Self::Repeated, Self::Ignored];
+
+    /// The message of the response.
+    pub fn message(self) -> &'static str {
+        match self {
+            Self::Received => "Webhook received.",
+            Self::Repeated => "Already processed.",
+            Self::Ignored => "Ignored.",
+        }
+    }
+
+    /// The response to a callback that is new.
+    fn of_new(callback: &GenuineCallback) -> Recorded {
+        match &callback.update {
+            Ok(Some(_)) => Ok(Self::Received),
+            Ok(None) => Ok(Self::Ignored),
+            Err(not_understood) => Err(not_understood.clone()),
+        }
+    }
+}
+
+/// Creates the group commit for callbacks, with a dedicated connection for each of two groups at a time. Callbacks about the same
+/// payment are recorded in the order in which they arrived.
+pub fn recording(pool: &PgPool, clock: &Clock, notifier: &CommitNotifier, lifecycle: &Lifecycle) -> Recording {
+    let (connection, clock, notifier) = (dedicated_connections(pool, 2), clock.clone(), notifier.clone());
+    GroupCommit::two_at_a_time(
+        lifecycle.clone(),
+        MAX_BATCH,
+        |callback| callback.turn(),
+        move |callbacks| {
+            let (connection, notifier, now) = (connection.clone(), notifier.clone(), clock.now());
+            async move {
+                let recorded = record(&connection, &callbacks, now).await;
+                notifier.committed();
+                recorded
+            }
+        },
+    )
+}
+
+/// Records a batch of callbacks, all or none. A callback in a batch of one is recorded even if processing it failed because of an
+/// internal error. If it cannot be recorded either, the gateway sends it again.
+async fn record(
+    connection: &DedicatedConnection,
+    callbacks: &[Arc<GenuineCallback>],
+    now: DateTime<Utc>,
+) -> Result<Vec<Recorded>, sqlx::Error> {
+    let recorded = ledger::retry_on_conflict(|| record_and_apply(connection, callbacks, now)).await;
+    match (recorded, callbacks) {
+        (Err(error), [alone]) => {
+            let failed = NewCallback::failed(alone, Failure::of(error)?);
+            match ledger::write(&mut *connection.acquire().await?, &[failed], &[], now).await {
+                // On a conflict, a concurrent writer has recorded the same callback.
+                Err(error) if !ledger::is_conflict(&error) => Err(error),
+                _ => Ok(vec![Ok(Acknowledgement::Received)]),
+            }
+        }
+        (recorded, _) => recorded,
+    }
+}
+
+async fn record_and_apply(
+    connection: &DedicatedConnection,
+    callbacks: &[Arc<GenuineCallback>],
+    now: DateTime<Utc>,
+) -> Result<Vec<Recorded>, sqlx::Error> {
+    let mut conn = connection.acquire().await?;
+    let known = ledger::look_up(&mut conn, &column(callbacks, Arc::as_ref)).await?;
+    // Of several identical callbacks in the batch, the first is new.
+    let mut keys = HashSet::new();
+    let arrived = callbacks.iter().zip(known);
+    let new: Vec<_> = arrived.filter(|(callback, known)| !known.is_recorded && keys.insert((callback.gateway.id, &callback.key))).collect();
+    if !new.is_empty() {
+        let reports: Vec<_> = new.iter().filter_map(|(callback, known)| known.report(callback)).collect();
+        let entries = ledger::what_follows(&mut conn, &reports, now).await?;
+        ledger::write(&mut conn, &column(&new, |(callback, _)| NewCallback::read(callback)), &entries, now).await?;
+    }
+    conn.release();
+    let new: HashSet<_> = new.into_iter().map(|(callback, _)| callback.id).collect();
+    let taken = |callback: &Arc<GenuineCallback>| match new.contains(&callback.id) {
+        true => Acknowledgement::of_new(callback),
+        false => Ok(Acknowledgement::Repeated),
+    };
+    Ok(callbacks.iter().map(taken).collect())
+}

@@ -1,0 +1,111 @@
+//! The SMS providers. `docs/sms-providers.md` adds one step by step.
+//!
+//! This file is the only list of them: their settings, their names and their clients.
+
+mod http;
+mod twilio;
+mod vonage;
+
+use std::str::FromStr;
+
+use url::Url;
+
+use crate::kernel::settings;
+use crate::providers::sms::exchange::Receipt;
+use crate::providers::sms::failure::SendTextError;
+use crate::providers::sms::{SettingsError, Text, breaker};
+
+/// `[sms]`
+#[derive(Clone, Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    /// The providers, in the order in which they are tried.
+    #[serde(deserialize_with = "settings::list")]
+    pub providers: Vec<ProviderName>,
+    /// `[sms.breaker]`
+    pub breaker: breaker::Settings,
+    /// `[sms.twilio]`
+    pub twilio: twilio::Settings,
+    /// `[sms.vonage]`
+    pub vonage: vonage::Settings,
+    /// `[sms.http]`
+    pub http: http::Settings,
+}
+
+/// The supported providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProviderName {
+    /// Twilio, or a service with a compatible API.
+    Twilio,
+    /// Vonage, or a service with a compatible SMS API.
+    Vonage,
+    /// Any service that takes a text in one HTTP request.
+    Http,
+    /// No service. The log records that a text would have been sent, without its content.
+    Log,
+}
+
+impl ProviderName {
+    const ALL: [Self; 4] = [Self::Twilio, Self::Vonage, Self::Http, Self::Log];
+
+    /// The name in the settings and in the log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Twilio => "twilio",
+            Self::Vonage => "vonage",
+            Self::Http => "http",
+            Self::Log => "log",
+        }
+    }
+}
+
+impl FromStr for ProviderName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let named = Self::ALL.into_iter().find(|name| name.as_str() == text);
+        named.ok_or_else(|| format!("a provider must be one of {}", Self::ALL.map(Self::as_str).join(", ")))
+    }
+}
+
+/// The client of a provider.
+#[derive(Debug)]
+pub(super) enum Client {
+    Twilio(twilio::Twilio),
+    Vonage(vonage::Vonage),
+    Http(Box<http::Http>),
+    Log,
+}
+
+impl Client {
+    pub(super) fn new(name: ProviderName, settings: &Settings) -> Result<Self, SettingsError> {
+        Ok(match name {
+            ProviderName::Twilio => Self::Twilio(twilio::Twilio::new(&settings.twilio)?),
+            ProviderName::Vonage => Self::Vonage(vonage::Vonage::new(&settings.vonage)?),
+            ProviderName::Http => Self::Http(Box::new(http::Http::new(&settings.http)?)),
+            ProviderName::Log => Self::Log,
+        })
+    }
+
+    /// The URL of the provider.
+    pub(super) fn address(&self) -> Option<Url> {
+        match self {
+            Self::Twilio(twilio) => Some(twilio.address()),
+            Self::Vonage(vonage) => Some(vonage.address()),
+            Self::Http(http) => http.address(),
+            Self::Log => None,
+        }
+    }
+
+    pub(super) async fn send(&self, text: &Text<'_>) -> Result<Receipt, SendTextError> {
+        match self {
+            Self::Twilio(twilio) => twilio.send(text).await,
+            Self::Vonage(vonage) => vonage.send(text).await,
+            Self::Http(http) => http.send(text).await,
+            Self::Log => {
+                tracing::info!("a text would have been sent");
+                Ok(Receipt::Taken)
+            }
+        }
+    }
+}
