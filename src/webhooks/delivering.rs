@@ -6,9 +6,9 @@ use std::sync::Arc;
 use reqwest::Certificate;
 
 use crate::kernel::clock::Clock;
-use crate::webhooks::engine::permits::Permits;
+use crate::webhooks::permits::Permits;
 use crate::webhooks::sending::Sender;
-use crate::webhooks::sending::targets::{Resolver, Targets};
+use crate::webhooks::targets::{Resolver, Targets};
 use crate::webhooks::settings::Settings;
 
 /// The HTTP client, the check of its targets, and the permits for deliveries in flight. Clones share them.

@@ -52,14 +52,13 @@ macro_rules! claimed_row {
     };
 }
 
-pub(super) mod claim;
-mod dispatcher;
-mod fan_out;
-mod lanes;
-mod launcher;
-pub(super) mod permits;
-pub(super) mod record;
-mod recorder;
-mod refill;
-mod vacuum;
-mod worker;
+pub mod address;
+pub mod attempts;
+pub mod cancel;
+pub mod claim;
+pub mod endpoints;
+pub mod fan_out;
+pub mod figures;
+pub mod record;
+pub mod refill;
+pub mod vacuum;

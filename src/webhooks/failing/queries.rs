@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use crate::contact::EmailAddress;
 use crate::kernel::ids::{CompanyId, LetterId, SubscriptionId};
-use crate::webhooks::failing::episode::Episode;
+use crate::webhooks::engine::endpoints::Episode;
 use crate::webhooks::failing::letter::Words;
 
 /// An endpoint with a notice that may be due.
@@ -40,36 +40,6 @@ pub(super) async fn list_suspects(conn: &mut PgConnection) -> Result<Vec<Suspect
         },
     });
     Ok(suspect.collect())
-}
-
-/// Reads the episode of an endpoint and locks its row until the transaction ends.
-pub(super) async fn lock_episode(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<Episode, sqlx::Error> {
-    sqlx::query_as!(
-        Episode,
-        "select failing_since, last_failure_at, last_success_at, noticed_percent, noticed_since
-         from endpoints where subscription_id = $1 for no key update",
-        subscription.uuid(),
-    )
-    .fetch_one(conn)
-    .await
-}
-
-/// Stores which notice the operators have been given.
-pub(super) async fn record_notice(
-    conn: &mut PgConnection,
-    subscription: SubscriptionId,
-    percent: i16,
-    since: Option<DateTime<Utc>>,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "update endpoints set noticed_percent = $2, noticed_since = $3 where subscription_id = $1",
-        subscription.uuid(),
-        percent,
-        since,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
 }
 
 /// A mail that waits to be sent.

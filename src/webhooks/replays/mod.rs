@@ -23,7 +23,7 @@ use crate::kernel::ids::{CompanyId, DeliveryId, EventId, ReplayId, SubscriptionI
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Shown};
 use crate::webhooks::Webhooks;
-use crate::webhooks::deliveries::log::Delivery;
+use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::subscription::Subscription;
 
 pub(super) use keys::delete_expired_keys;

@@ -138,7 +138,7 @@ pub(super) async fn record_progress(
 }
 
 /// Ends the unfinished replays of a subscription where they are.
-pub(in crate::webhooks) async fn stop_replays(
+pub async fn stop_replays(
     conn: &mut PgConnection,
     subscription: SubscriptionId,
     now: DateTime<Utc>,

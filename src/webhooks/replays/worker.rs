@@ -41,6 +41,6 @@ impl Webhooks {
 }
 
 /// Works off replays as long as the program runs.
-pub(in crate::webhooks) async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
+pub async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
     lifecycle.every(POLL_INTERVAL, "replays could not be read", || webhooks.continue_replays()).await;
 }

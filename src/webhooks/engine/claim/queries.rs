@@ -4,19 +4,20 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
-use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow, Lane};
+use crate::webhooks::delivery_state::Lane;
+use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow};
 
 /// The limits of one claim.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::webhooks) struct Limits {
+pub struct Limits {
     /// Maximum number of deliveries to take.
-    pub(in crate::webhooks) deliveries: i32,
+    pub deliveries: i32,
     /// Maximum number of endpoints to examine.
-    pub(in crate::webhooks) endpoints: i32,
+    pub endpoints: i32,
     /// Maximum number of deliveries in flight to one endpoint.
-    pub(in crate::webhooks) in_flight: i32,
+    pub in_flight: i32,
     /// The longest time that a circuit stays open.
-    pub(in crate::webhooks) cool_down: TimeDelta,
+    pub cool_down: TimeDelta,
 }
 
 claiming_row! {
@@ -46,7 +47,7 @@ claiming_row! {
 /// The circuit does not apply to replays: they do not wait for it, and while they are in flight they do not count as the trial
 /// attempt of a half-open circuit. (A replay that ends at this very moment is still counted, and then two trial attempts may be
 /// made.)
-pub(in crate::webhooks) async fn claim_due(
+pub async fn claim_due(
     conn: &mut PgConnection,
     lane: Lane,
     limits: Limits,

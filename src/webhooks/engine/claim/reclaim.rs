@@ -9,7 +9,7 @@ use crate::webhooks::sending::outcome::Fault;
 /// Ends the leases taken before `expired_before` and those that appear to be taken after `impossible_after`. The attempt is logged
 /// as interrupted. Its delivery becomes due again, or fails once it has lost `interruptions` attempts this way. Returns the number
 /// of leases.
-pub(in crate::webhooks) async fn release_expired(
+pub async fn release_expired(
     conn: &mut PgConnection,
     expired_before: DateTime<Utc>,
     impossible_after: DateTime<Utc>,

@@ -23,7 +23,7 @@ claiming_row! {
 /// for it, its circuit is closed, and its subscription has neither ordering nor a rate limit. All other deliveries wait to be
 /// claimed. Ordered deliveries wait behind their predecessor, if there is one; their endpoints are locked before any delivery is
 /// queued. The first delivery of each event that is taken into flight carries the event's bytes.
-pub(in crate::webhooks) async fn fan_out(
+pub async fn fan_out(
     conn: &mut PgConnection,
     events: u16,
     limit: i32,

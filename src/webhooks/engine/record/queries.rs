@@ -10,13 +10,13 @@ use crate::webhooks::engine::refill::Refill;
 
 /// The limits that recording applies to endpoints.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::webhooks) struct Limits {
+pub struct Limits {
     /// The circuit opens after this many consecutive failures,
-    pub(in crate::webhooks) opens_after: i32,
+    pub opens_after: i32,
     /// and stays open for this long.
-    pub(in crate::webhooks) cool_down: TimeDelta,
+    pub cool_down: TimeDelta,
     /// Maximum number of deliveries in flight to one endpoint.
-    pub(in crate::webhooks) in_flight: i32,
+    pub in_flight: i32,
 }
 
 claiming_row! {
@@ -33,7 +33,7 @@ claiming_row! {
 ///
 /// For the endpoints of `refill`, as many first attempts are claimed as deliveries have ended, with the time from which each of
 /// them was due. An endpoint that has a rate limit, or at which an attempt failed, is left to ordinary claims.
-pub(in crate::webhooks) async fn record_attempts(
+pub async fn record_attempts(
     conn: &mut PgConnection,
     columns: &Columns,
     refill: &Refill,

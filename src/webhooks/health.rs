@@ -4,38 +4,23 @@
 //! They are computed from the thousand newest closed deliveries and the thousand newest that wait for a retry, so a busy endpoint
 //! costs no more than that. Replays are not counted.
 
-mod queries;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::SubscriptionId;
+use crate::webhooks::engine::figures::{self, Figures};
 
 /// The age limit of the attempts that are counted.
 const HEALTH_WINDOW: TimeDelta = TimeDelta::days(1);
 
-/// The health of an endpoint.
-#[derive(Debug)]
-struct Health {
-    attempts: i64,
-    succeeded: i64,
-    p50_ms: Option<f64>,
-    p95_ms: Option<f64>,
-    last_success_at: Option<DateTime<Utc>>,
-    last_failure_at: Option<DateTime<Utc>>,
-    failing_since: Option<DateTime<Utc>>,
-    consecutive_failures: i32,
-    open_until: Option<DateTime<Utc>>,
-}
-
 /// The field `health` of a webhook.
-pub(super) async fn member(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<Value, sqlx::Error> {
-    Ok(queries::find_health(conn, subscription, now - HEALTH_WINDOW).await?.present(now))
+pub async fn member(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<Value, sqlx::Error> {
+    Ok(figures::find_figures(conn, subscription, now - HEALTH_WINDOW).await?.present(now))
 }
 
-impl Health {
+impl Figures {
     fn present(&self, now: DateTime<Utc>) -> Value {
         json!({
             "attempts": self.attempts,
@@ -73,7 +58,7 @@ mod tests {
         let open_until = open_until.and_then(|second| DateTime::from_timestamp(second, 0));
         let (p50_ms, p95_ms, last_success_at, last_failure_at, failing_since) = (Some(1.5), None, None, None, None);
         let consecutive_failures = 0;
-        let health = Health {
+        let figures = Figures {
             attempts,
             succeeded,
             p50_ms,
@@ -84,7 +69,7 @@ mod tests {
             consecutive_failures,
             open_until,
         };
-        health.present(DateTime::from_timestamp(100, 0).unwrap())
+        figures.present(DateTime::from_timestamp(100, 0).unwrap())
     }
 
     #[test]

@@ -14,7 +14,7 @@ pub struct AttemptTimeout(i16);
 pub struct InvalidAttemptTimeout;
 
 impl AttemptTimeout {
-    pub(in crate::webhooks) fn duration(self) -> Duration {
+    pub fn duration(self) -> Duration {
         Duration::from_secs(self.0.unsigned_abs().into())
     }
 }

@@ -10,17 +10,18 @@ use std::collections::HashSet;
 use chrono::{DateTime, TimeDelta, Utc};
 
 use crate::kernel::ids::SubscriptionId;
-use crate::webhooks::engine::claim::{ClaimSummary, Lane, beginning};
+use crate::webhooks::delivery_state::Lane;
+use crate::webhooks::engine::claim::{ClaimSummary, beginning};
 
 /// The wait before the next endpoints are examined when all endpoints that one claim examined were held back.
 const NEXT_LOOK_DELAY: TimeDelta = TimeDelta::milliseconds(50);
 
 /// The state of one lane.
 #[derive(Debug)]
-pub(in crate::webhooks) struct LaneState {
+pub struct LaneState {
     open: bool,
     /// The endpoint behind which the next claim begins.
-    pub(in crate::webhooks) after: SubscriptionId,
+    pub after: SubscriptionId,
     /// The endpoints for which more deliveries may be waiting until one in flight has ended.
     crowded: HashSet<SubscriptionId>,
     /// When an endpoint that was held back can go on.
@@ -28,29 +29,29 @@ pub(in crate::webhooks) struct LaneState {
 }
 
 impl LaneState {
-    pub(in crate::webhooks) fn new() -> Self {
+    pub fn new() -> Self {
         Self { open: true, after: beginning(), crowded: HashSet::new(), resumes_at: None }
     }
 
     /// Opens the lane: deliveries have entered it, or may have.
-    pub(in crate::webhooks) fn open(&mut self) {
+    pub fn open(&mut self) {
         self.open = true;
     }
 
     /// Opens the lane if deliveries to a crowded endpoint have ended.
-    pub(in crate::webhooks) fn note_ended(&mut self, endpoints: &HashSet<SubscriptionId>) {
+    pub fn note_ended(&mut self, endpoints: &HashSet<SubscriptionId>) {
         let before = self.crowded.len();
         self.crowded.retain(|endpoint| !endpoints.contains(endpoint));
         self.open |= self.crowded.len() < before;
     }
 
-    pub(in crate::webhooks) fn is_open(&mut self, now: DateTime<Utc>) -> bool {
+    pub fn is_open(&mut self, now: DateTime<Utc>) -> bool {
         self.open |= self.resumes_at.take_if(|at| *at <= now).is_some();
         self.open
     }
 
     /// Updates the state after a claim that took `taken` deliveries at `now`; returns whether the next claim should follow at once.
-    pub(in crate::webhooks) fn learn(&mut self, summary: ClaimSummary, taken: usize, now: DateTime<Utc>) -> bool {
+    pub fn learn(&mut self, summary: ClaimSummary, taken: usize, now: DateTime<Utc>) -> bool {
         let all_blocked = summary.unseen && taken == 0;
         let look_on = all_blocked.then(|| now + NEXT_LOOK_DELAY);
         let goes_on = summary.more || summary.missed || (summary.unseen && !all_blocked);
@@ -62,14 +63,14 @@ impl LaneState {
     }
 
     /// When the lane opens by itself.
-    pub(in crate::webhooks) fn resumes_at(&self) -> Option<DateTime<Utc>> {
+    pub fn resumes_at(&self) -> Option<DateTime<Utc>> {
         self.resumes_at
     }
 }
 
 /// The endpoints that can be refilled: first attempts wait for them, but neither retries nor replays, and nothing else waits for
 /// permits.
-pub(in crate::webhooks) fn refillable(lanes: &[LaneState; Lane::ALL.len()]) -> HashSet<SubscriptionId> {
+pub fn refillable(lanes: &[LaneState; Lane::ALL.len()]) -> HashSet<SubscriptionId> {
     if lanes.iter().any(|lane| lane.open) {
         return HashSet::new();
     }

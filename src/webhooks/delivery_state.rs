@@ -1,4 +1,4 @@
-//! Delivery states and the retry schedule of interface 2, as pure functions.
+//! The states of a delivery, the lanes it waits in, and the retry schedule of interface 2, as pure functions.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -18,9 +18,26 @@ crate::text_enum! {
     }
 }
 
+/// Where a delivery waits to be claimed. Number 2 is missing: it is for deliveries behind another one of their chain, which are
+/// never claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i16)]
+pub enum Lane {
+    /// Waits for its first attempt.
+    Fresh = 0,
+    /// Waits for a retry.
+    Again = 1,
+    /// A replay that was requested; it does not wait for the circuit of the endpoint.
+    Replay = 3,
+}
+
+impl Lane {
+    pub const ALL: [Self; 3] = [Self::Fresh, Self::Again, Self::Replay];
+}
+
 /// How the endpoint responded to one attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::webhooks) enum Verdict {
+pub enum Verdict {
     /// The endpoint accepted the event.
     Acknowledged,
     /// The endpoint did not accept the event; it may have requested a longer wait.
@@ -34,7 +51,7 @@ pub(in crate::webhooks) enum Verdict {
 
 /// What happens after an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::webhooks) enum Next {
+pub enum Next {
     /// No further attempt: the event is delivered.
     Delivered,
     /// Another attempt, not before this instant.
@@ -50,16 +67,16 @@ const MAX_RETRY_DELAY: TimeDelta = TimeDelta::hours(8);
 
 /// The duration of a lease. It is longer than the longest attempt plus the recording of its result, so only a worker that died
 /// loses its lease.
-pub(in crate::webhooks) const LEASE: TimeDelta = TimeDelta::seconds(60);
+pub const LEASE: TimeDelta = TimeDelta::seconds(60);
 /// Maximum clock skew between instances. A lease that begins further in the future than this was taken before the clock was set
 /// back.
-pub(in crate::webhooks) const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
+pub const MAX_CLOCK_SKEW: TimeDelta = TimeDelta::minutes(5);
 /// Attempts of one delivery lost in crashes after which the delivery fails. A delivery that crashes its worker must not do so
 /// forever, and a delivery that was in flight during a power failure must not lose a retry.
-pub(in crate::webhooks) const MAX_INTERRUPTIONS: i16 = 5;
+pub const MAX_INTERRUPTIONS: i16 = 5;
 
 /// Decides what happens after an attempt that ended at `ended_at`, when `failures` attempts failed before it.
-pub(in crate::webhooks) fn next(failures: i16, verdict: Verdict, ended_at: DateTime<Utc>) -> Next {
+pub fn next(failures: i16, verdict: Verdict, ended_at: DateTime<Utc>) -> Next {
     match verdict {
         Verdict::Acknowledged => Next::Delivered,
         Verdict::Gone => Next::Failed,

@@ -1,16 +1,15 @@
 //! The delivery log as a read-only resource: each delivery with its attempts and their responses.
 
-use chrono::{DateTime, Utc};
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use crate::kernel::clock::timestamp;
-use crate::kernel::ids::{AttemptId, DeliveryId, EventId, SubscriptionId};
+use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 use crate::members;
 use crate::resources::{FieldDoc, Filter, Instant, Record, Reference, Resource};
 use crate::webhooks::Webhooks;
-use crate::webhooks::deliveries::queries;
-use crate::webhooks::deliveries::state::State;
+use crate::webhooks::delivery_state::State;
+use crate::webhooks::engine::attempts::{self, LoggedAttempt};
 
 crate::read_only! {
     /// A delivery in the log: one event for one webhook.
@@ -52,8 +51,8 @@ impl Resource for Delivery {
     const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
 
     async fn details(_: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
-        let body = queries::find_body(conn, record.fields.event_id).await?;
-        let attempts = queries::list_attempts(conn, record.id).await?;
+        let body = attempts::find_body(conn, record.fields.event_id).await?;
+        let attempts = attempts::list_attempts(conn, record.id).await?;
         Ok(members! {
             // A delivery can be kept slightly longer than its event.
             "payload": body.map(|body| read_back(&body)),
@@ -75,20 +74,6 @@ impl Resource for Delivery {
             ),
         ]
     }
-}
-
-/// An attempt as it was logged.
-#[derive(Debug)]
-pub(in crate::webhooks) struct LoggedAttempt {
-    pub(in crate::webhooks) id: AttemptId,
-    pub(in crate::webhooks) number: i16,
-    pub(in crate::webhooks) started_at: DateTime<Utc>,
-    pub(in crate::webhooks) duration_ms: Option<i32>,
-    pub(in crate::webhooks) status: Option<i16>,
-    pub(in crate::webhooks) error: Option<String>,
-    pub(in crate::webhooks) request_headers: String,
-    pub(in crate::webhooks) response_headers: Option<String>,
-    pub(in crate::webhooks) response_body: Option<Vec<u8>>,
 }
 
 impl LoggedAttempt {

@@ -11,36 +11,35 @@ use uuid::Uuid;
 
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::ids::SubscriptionId;
-use crate::webhooks::engine::claim::ClaimedRow;
-use crate::webhooks::sending::endpoint::Endpoint;
-use crate::webhooks::sending::queries;
+use crate::webhooks::endpoint::Endpoint;
+use crate::webhooks::endpoint::queries;
 
 /// Maximum number of cached endpoints; each takes about two kilobytes.
 const MAX_CACHED_ENDPOINTS: usize = 2_000;
 
 /// The cache of endpoints. Clones share it.
 #[derive(Clone, Debug)]
-pub(in crate::webhooks) struct EndpointCache(Arc<Cache<SubscriptionId, Arc<Endpoint>>>);
+pub struct EndpointCache(Arc<Cache<SubscriptionId, Arc<Endpoint>>>);
 
 /// The endpoints of one claim.
-pub(in crate::webhooks) type Endpoints = HashMap<SubscriptionId, Arc<Endpoint>>;
+pub type Endpoints = HashMap<SubscriptionId, Arc<Endpoint>>;
 
 impl EndpointCache {
-    pub(in crate::webhooks) fn new() -> Self {
+    pub fn new() -> Self {
         Self(Arc::new(Cache::new(MAX_CACHED_ENDPOINTS)))
     }
 
-    /// Returns the endpoints of the deliveries in `taken`; those that are not cached are read from the database.
-    pub(in crate::webhooks) async fn get_or_load(
+    /// Returns the endpoints of these subscriptions, given with their versions; those that are not cached are read from the database.
+    pub async fn get_or_load(
         &self,
         conn: &mut PgConnection,
         key: &ApplicationKey,
-        taken: &[ClaimedRow],
+        versions: impl Iterator<Item = (SubscriptionId, i64)>,
     ) -> Result<Endpoints, sqlx::Error> {
         let (mut endpoints, mut unknown) = (Endpoints::new(), BTreeSet::<Uuid>::new());
-        for ClaimedRow { subscription, version, .. } in taken {
-            match self.0.get(subscription).filter(|endpoint| endpoint.version == *version) {
-                Some(endpoint) => _ = endpoints.insert(*subscription, endpoint),
+        for (subscription, version) in versions {
+            match self.0.get(&subscription).filter(|endpoint| endpoint.version == version) {
+                Some(endpoint) => _ = endpoints.insert(subscription, endpoint),
                 None => _ = unknown.insert(subscription.uuid()),
             }
         }

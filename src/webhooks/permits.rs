@@ -4,67 +4,67 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::webhooks::engine::claim::Lane;
+use crate::webhooks::delivery_state::Lane;
 
 /// The permits of this instance. Retries and replays can hold some of them, but never all: however many endpoints fail, there is a
 /// permit for a new event.
 #[derive(Debug)]
-pub(in crate::webhooks) struct Permits {
+pub struct Permits {
     all: Arc<Semaphore>,
     repetitions: Arc<Semaphore>,
 }
 
 /// A permit for one delivery in flight.
 #[derive(Debug)]
-pub(in crate::webhooks) struct Permit {
+pub struct Permit {
     _place: OwnedSemaphorePermit,
     _repetition: Option<OwnedSemaphorePermit>,
 }
 
 /// Counts the deliveries that are in flight, or have ended and are not in the batch that is being recorded. Clones share the count.
 #[derive(Clone, Debug, Default)]
-pub(in crate::webhooks) struct InFlight(Arc<()>);
+pub struct InFlight(Arc<()>);
 
 /// A delivery in flight, with its permit.
 #[derive(Debug)]
-pub(in crate::webhooks) struct Flight {
+pub struct Flight {
     permit: Permit,
     _counted: Arc<()>,
 }
 
 impl InFlight {
-    pub(in crate::webhooks) fn begin(&self, permit: Permit) -> Flight {
+    pub fn begin(&self, permit: Permit) -> Flight {
         Flight { permit, _counted: Arc::clone(&self.0) }
     }
 
     /// The launcher and the recorder hold one clone each; all other clones belong to flights.
-    pub(in crate::webhooks) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         Arc::strong_count(&self.0).saturating_sub(2)
     }
 }
 
 impl Flight {
     /// Ends the flight before its result is recorded; the permit is released when the returned value is dropped.
-    pub(in crate::webhooks) fn into_permit(self) -> Permit {
+    pub fn into_permit(self) -> Permit {
         self.permit
     }
 }
 
 impl Permit {
     /// The permit for a first attempt to the same endpoint.
-    pub(in crate::webhooks) fn for_first_attempt(self) -> Self {
+    pub fn for_first_attempt(self) -> Self {
         Self { _repetition: None, ..self }
     }
 }
 
 impl Permits {
-    pub(in crate::webhooks) fn new(all: usize) -> Self {
+    pub fn new(all: usize) -> Self {
         let repetitions = (all - all / 4).min(all.saturating_sub(1)).max(1);
         Self { all: Arc::new(Semaphore::new(all)), repetitions: Arc::new(Semaphore::new(repetitions)) }
     }
 
     /// Takes as many permits as are available for `lane`, at most `most`.
-    pub(in crate::webhooks) fn take(&self, lane: Lane, most: usize) -> Vec<Permit> {
+    pub fn take(&self, lane: Lane, most: usize) -> Vec<Permit> {
         let take = || {
             let place = Arc::clone(&self.all).try_acquire_owned().ok()?;
             let repetition = match lane {

@@ -1,4 +1,15 @@
-//! An endpoint as sending needs it, built once per subscription version: decrypted secrets and prepared headers.
+//! An endpoint as sending needs it: its timeout, its signing secrets and the headers of its requests.
+//!
+//! What a subscription stores about it is encrypted or not yet prepared. It is opened once per version of the subscription and
+//! kept in the [`EndpointCache`].
+
+mod attempt_timeout;
+mod cache;
+mod extra_headers;
+mod headers;
+mod queries;
+mod secret;
+mod signature;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use chrono::{DateTime, Utc};
@@ -6,38 +17,42 @@ use sqlx::types::Json;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
-use crate::webhooks::sending::headers::Headers;
-use crate::webhooks::sending::signature::SigningSecrets;
-use crate::webhooks::sending::targets::EndpointUrl;
-use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat, SigningSecret};
+use crate::webhooks::targets::EndpointUrl;
+
+pub use attempt_timeout::AttemptTimeout;
+pub use cache::{EndpointCache, Endpoints};
+pub use extra_headers::ExtraHeaders;
+pub use headers::{AttemptHeaders, Headers, as_json};
+pub use secret::SigningSecret;
+pub use signature::{SignatureFormat, SigningSecrets};
 
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
 
 /// A subscription row.
 #[derive(Debug)]
-pub(in crate::webhooks) struct StoredSubscription {
-    pub(in crate::webhooks) subscription: SubscriptionId,
-    pub(in crate::webhooks) version: i64,
-    pub(in crate::webhooks) url: EndpointUrl,
-    pub(in crate::webhooks) headers: Json<ExtraHeaders>,
-    pub(in crate::webhooks) sealed_headers: Option<Vec<u8>>,
-    pub(in crate::webhooks) signature_format: SignatureFormat,
-    pub(in crate::webhooks) timeout: AttemptTimeout,
-    pub(in crate::webhooks) sealed_secret: Vec<u8>,
-    pub(in crate::webhooks) sealed_previous_secret: Option<Vec<u8>>,
-    pub(in crate::webhooks) previous_secret_until: Option<DateTime<Utc>>,
+pub struct StoredSubscription {
+    pub subscription: SubscriptionId,
+    pub version: i64,
+    pub url: EndpointUrl,
+    pub headers: Json<ExtraHeaders>,
+    pub sealed_headers: Option<Vec<u8>>,
+    pub signature_format: SignatureFormat,
+    pub timeout: AttemptTimeout,
+    pub sealed_secret: Vec<u8>,
+    pub sealed_previous_secret: Option<Vec<u8>>,
+    pub previous_secret_until: Option<DateTime<Utc>>,
 }
 
 /// Where the deliveries of a subscription are sent, and how.
 #[derive(Debug)]
-pub(in crate::webhooks) struct Endpoint {
+pub struct Endpoint {
     /// The version of the subscription this was read from.
-    pub(in crate::webhooks) version: i64,
-    pub(in crate::webhooks) url: EndpointUrl,
-    pub(in crate::webhooks) timeout: AttemptTimeout,
-    pub(in crate::webhooks) signature_format: SignatureFormat,
+    pub version: i64,
+    pub url: EndpointUrl,
+    pub timeout: AttemptTimeout,
+    pub signature_format: SignatureFormat,
     /// The headers that are the same in every request.
-    pub(in crate::webhooks) headers: Headers,
+    pub headers: Headers,
     secrets: Result<Secrets, CannotOpen>,
 }
 
@@ -49,7 +64,7 @@ struct Secrets {
 }
 
 impl Endpoint {
-    pub(in crate::webhooks) fn open(key: &ApplicationKey, stored: StoredSubscription) -> Self {
+    pub fn open(key: &ApplicationKey, stored: StoredSubscription) -> Self {
         let further = match &stored.sealed_headers {
             Some(sealed) => ExtraHeaders::open(key, stored.subscription, sealed),
             None => Ok(stored.headers.0.clone()),
@@ -69,7 +84,7 @@ impl Endpoint {
     }
 
     /// The secrets that sign at `at`.
-    pub(in crate::webhooks) fn secrets(&self, at: DateTime<Utc>) -> Result<&SigningSecrets, CannotOpen> {
+    pub fn secrets(&self, at: DateTime<Utc>) -> Result<&SigningSecrets, CannotOpen> {
         match &self.secrets {
             Ok(Secrets { overlapping: Some((both, until)), .. }) if at < *until => Ok(both),
             Ok(Secrets { alone, .. }) => Ok(alone),
@@ -80,7 +95,7 @@ impl Endpoint {
 
 /// The headers that are the same in every request: the `further` headers, whose values the log does not keep, and the service's
 /// own.
-pub(in crate::webhooks) fn beginning(further: &ExtraHeaders) -> Headers {
+pub fn beginning(further: &ExtraHeaders) -> Headers {
     Headers::beginning_with(with_own_headers(further), &with_own_headers(&further.masked()))
 }
 

@@ -9,6 +9,11 @@
 //! The dispatcher is woken by events published in this instance ([`events::CommitNotifier`]), by a PostgreSQL notification
 //! ([`events::PUBLISHED`]), by the recorder, or by a timer. Notifications only speed up what polling would find.
 
+mod dispatcher;
+mod lanes;
+mod launcher;
+mod recorder;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,17 +24,19 @@ use tokio::time::sleep;
 use crate::events;
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::webhooks::engine::dispatcher::{Dispatcher, Wake};
-use crate::webhooks::engine::launcher::Launcher;
-use crate::webhooks::engine::permits::InFlight;
-use crate::webhooks::engine::recorder::Recorder;
+use crate::webhooks::engine::refill::Refill;
 use crate::webhooks::engine::vacuum;
-use crate::webhooks::{Claimed, Webhooks, cancellation, failing, replays, retention};
+use crate::webhooks::permits::InFlight;
+use crate::webhooks::worker::dispatcher::{Dispatcher, Wake};
+use crate::webhooks::worker::launcher::Launcher;
+use crate::webhooks::worker::recorder::Recorder;
+use crate::webhooks::{Attempt, Claimed, Webhooks, cancellation, failing, replays, retention};
 
 /// Maximum number of deliveries that one statement claims, and of attempts that one statement records.
-pub(in crate::webhooks) const BATCH: usize = 200;
+const BATCH: usize = 200;
 /// The pause before a failed operation is retried.
-pub(in crate::webhooks) const RETRY_DELAY: Duration = Duration::from_secs(1);
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+
 impl Webhooks {
     /// Starts the worker. On shutdown it stops claiming, finishes the deliveries in flight and ends.
     pub fn start_worker(&self, lifecycle: &Lifecycle) {
@@ -69,6 +76,19 @@ impl Webhooks {
             }
             made += self.send_and_record(claimed).await?;
         }
+    }
+
+    /// Sends a claimed delivery; pass the result to [`Webhooks::record`].
+    pub async fn send(&self, claimed: Claimed) -> Attempt {
+        self.delivering.sender.send(claimed).await
+    }
+
+    /// Logs `attempts`, moves their deliveries to the next state, and disables the subscriptions whose endpoints responded with
+    /// 410.
+    pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
+        let recorded = self.record_batch(attempts, Refill::default).await?;
+        self.disable_gone(recorded.gone).await;
+        Ok(())
     }
 
     /// Sends claimed deliveries concurrently, records the results, and returns the number of attempts.

@@ -5,7 +5,7 @@ use std::io;
 use std::net::{IpAddr, ToSocketAddrs};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::webhooks::sending::targets::look_ups::{BlockingResolver, LookUps};
+use crate::webhooks::targets::look_ups::{BlockingResolver, LookUps};
 
 /// Resolves names to addresses. `Targets` checks every address, whatever its source.
 #[derive(Clone, Debug)]

@@ -30,7 +30,7 @@ const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Decides which endpoints may be connected to.
 #[derive(Clone, Debug)]
-pub(in crate::webhooks) struct Targets {
+pub struct Targets {
     policy: AddressPolicy,
     resolver: Resolver,
 }
@@ -57,12 +57,12 @@ impl From<TargetError> for Problem {
 
 impl Targets {
     /// Allows endpoints on the public internet and in the `opened` networks; host names are resolved by `resolver`.
-    pub(in crate::webhooks) fn new(opened: &[IpNet], resolver: Resolver) -> Self {
+    pub fn new(opened: &[IpNet], resolver: Resolver) -> Self {
         Self { policy: AddressPolicy::new(opened), resolver }
     }
 
     /// The check at registration.
-    pub(in crate::webhooks) async fn check(&self, endpoint: &EndpointUrl) -> Result<(), TargetError> {
+    pub async fn check(&self, endpoint: &EndpointUrl) -> Result<(), TargetError> {
         match endpoint.host() {
             Host::Domain(name) => match tokio::time::timeout(REGISTRATION_TIMEOUT, self.resolve(&name)).await {
                 Ok(resolved) => resolved.map(drop),
@@ -73,7 +73,7 @@ impl Targets {
     }
 
     /// The check of literal addresses before each attempt; the client resolves only names.
-    pub(in crate::webhooks) fn check_literal(&self, endpoint: &EndpointUrl) -> Result<(), TargetError> {
+    pub fn check_literal(&self, endpoint: &EndpointUrl) -> Result<(), TargetError> {
         let allowed = match endpoint.host() {
             Host::Domain(_) => true,
             Host::Ipv4(address) => self.policy.allows(address.into()),

@@ -9,8 +9,6 @@
 //! the subscription is enabled again meanwhile, its new deliveries are claimed once the mark is removed. A delivery in flight may
 //! still arrive, but is not retried.
 
-mod queries;
-
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -21,41 +19,41 @@ use crate::kernel::ids::{CompanyId, DeliveryId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Shown};
-use crate::webhooks::cancellation::queries::Cancellation;
-use crate::webhooks::deliveries::log::Delivery;
-use crate::webhooks::{Webhooks, replays};
+use crate::webhooks::Webhooks;
+use crate::webhooks::delivery_log::Delivery;
+use crate::webhooks::engine::cancel::{self, Cancellation};
+use crate::webhooks::engine::endpoints;
 
 /// Number of deliveries closed at once; small enough that other transactions do not wait long.
 const BATCH: usize = 1000;
 /// The interval at which the worker looks for cancelled deliveries.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Cancels all open deliveries of a subscription, and ends its replays.
-pub(super) async fn cancel_all(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    replays::stop_replays(conn, subscription, now).await?;
-    queries::lock_endpoint(conn, subscription).await?;
-    let cancellation = queries::cancel_waiting(conn, subscription).await?;
+/// Cancels all open deliveries of a subscription.
+pub async fn cancel_all(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    endpoints::lock(conn, subscription).await?;
+    let cancellation = cancel::cancel_waiting(conn, subscription).await?;
     if close_batch(conn, cancellation, now).await? < BATCH {
-        queries::finish(conn, cancellation).await?;
+        cancel::finish(conn, cancellation).await?;
     }
     Ok(())
 }
 
 /// Closes the next batch and returns its size.
 async fn close_batch(conn: &mut PgConnection, cancellation: Cancellation, now: DateTime<Utc>) -> Result<usize, sqlx::Error> {
-    let batch = queries::lock_batch(conn, cancellation, BATCH).await?;
-    queries::close(conn, &batch, now).await?;
+    let batch = cancel::lock_batch(conn, cancellation, BATCH).await?;
+    cancel::close(conn, &batch, now).await?;
     Ok(batch.len())
 }
 
 impl Webhooks {
     /// Cancels a delivery. A delivery in flight may still arrive, but is not retried.
-    pub(super) async fn cancel(&self, company: CompanyId, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
+    pub(crate) async fn cancel(&self, company: CompanyId, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         let subscription = transaction.show::<Delivery>(id).await?.record.fields.subscription_id;
         let now = transaction.now;
-        queries::lock_endpoint(transaction.conn(), subscription).await?;
-        if !queries::close(transaction.conn(), &[id], now).await? && !queries::cancel_in_flight(transaction.conn(), id).await? {
+        endpoints::lock(transaction.conn(), subscription).await?;
+        if !cancel::close(transaction.conn(), &[id], now).await? && !cancel::cancel_in_flight(transaction.conn(), id).await? {
             return Err(ProblemCode::DeliveryClosed.into());
         }
         let shown = transaction.show::<Delivery>(id).await?;
@@ -66,7 +64,7 @@ impl Webhooks {
     /// Closes the next batch of cancelled deliveries of each endpoint in turn, so no endpoint waits for the backlog of another.
     /// Returns whether there were any.
     pub async fn close_cancelled(&self) -> Result<bool, sqlx::Error> {
-        let cancellations = queries::find_cancelled(&mut *self.worker_pool.acquire().await?).await?;
+        let cancellations = cancel::find_cancelled(&mut *self.worker_pool.acquire().await?).await?;
         let mut any = false;
         for cancellation in cancellations {
             match self.close_next(cancellation).await {
@@ -87,14 +85,14 @@ impl Webhooks {
         if closed < BATCH {
             // In a transaction of its own: a transaction that holds the lock of the endpoint may wait for one of the deliveries
             // locked here.
-            queries::finish(&mut *self.worker_pool.acquire().await?, cancellation).await?;
+            cancel::finish(&mut *self.worker_pool.acquire().await?, cancellation).await?;
         }
         Ok(closed)
     }
 }
 
 /// Closes cancelled deliveries as long as the program runs.
-pub(super) async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
+pub async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
     let batches = || async {
         while !lifecycle.stopping().is_cancelled() && webhooks.close_cancelled().await? {}
         Ok::<_, sqlx::Error>(())

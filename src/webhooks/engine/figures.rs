@@ -1,19 +1,32 @@
-//! The SQL of an endpoint's health.
+//! The figures of an endpoint: its counters, and what its recent attempts say.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::SubscriptionId;
-use crate::webhooks::health::Health;
+
+/// The figures of an endpoint.
+#[derive(Debug)]
+pub struct Figures {
+    pub attempts: i64,
+    pub succeeded: i64,
+    pub p50_ms: Option<f64>,
+    pub p95_ms: Option<f64>,
+    pub last_success_at: Option<DateTime<Utc>>,
+    pub last_failure_at: Option<DateTime<Utc>>,
+    pub failing_since: Option<DateTime<Utc>>,
+    pub consecutive_failures: i32,
+    pub open_until: Option<DateTime<Utc>>,
+}
 
 /// Reads the counters of an endpoint, and computes the figures over the attempts of its deliveries since `since`.
-pub(super) async fn find_health(
+pub async fn find_figures(
     conn: &mut PgConnection,
     subscription: SubscriptionId,
     since: DateTime<Utc>,
-) -> Result<Health, sqlx::Error> {
+) -> Result<Figures, sqlx::Error> {
     sqlx::query_as!(
-        Health,
+        Figures,
         r#"with recent as (
              (select id from deliveries
               where subscription_id = $1 and replay_of is null and created_at >= $2 and id >= uuid_v7_floor($2)

@@ -54,17 +54,17 @@ pub enum InvalidExtraHeader {
 
 impl ExtraHeaders {
     /// The same headers with masked values.
-    pub(in crate::webhooks) fn masked(&self) -> Self {
+    pub fn masked(&self) -> Self {
         Self(self.0.keys().map(|name| (name.clone(), MASK.to_owned())).collect())
     }
 
     /// Whether any value is the mask that stands for the stored value.
-    pub(super) fn has_masked_values(&self) -> bool {
+    pub fn has_masked_values(&self) -> bool {
         self.0.values().any(|value| value == MASK)
     }
 
     /// The same headers, with every masked value replaced by the value in `before`.
-    pub(super) fn with_unmasked_values(mut self, before: &Self) -> Self {
+    pub fn with_unmasked_values(mut self, before: &Self) -> Self {
         for (name, value) in &mut self.0 {
             if let Some(kept) = before.0.get(name).filter(|_| value == MASK) {
                 value.clone_from(kept);
@@ -73,18 +73,18 @@ impl ExtraHeaders {
         self
     }
 
-    pub(super) fn seal(&self, key: &ApplicationKey, subscription: SubscriptionId) -> Vec<u8> {
+    pub fn seal(&self, key: &ApplicationKey, subscription: SubscriptionId) -> Vec<u8> {
         let json = serde_json::to_vec(&self.0).expect("strings can always be serialized");
         key.seal(&context(subscription), &json)
     }
 
-    pub(in crate::webhooks) fn open(key: &ApplicationKey, subscription: SubscriptionId, sealed: &[u8]) -> Result<Self, CannotOpen> {
+    pub fn open(key: &ApplicationKey, subscription: SubscriptionId, sealed: &[u8]) -> Result<Self, CannotOpen> {
         let json = key.open(&context(subscription), sealed)?;
         serde_json::from_slice(json.expose_secret()).map(Self).map_err(|_| CannotOpen)
     }
 
     /// Each header as name and value.
-    pub(in crate::webhooks) fn iter(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
+    pub fn iter(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         self.0.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)))
     }
 }

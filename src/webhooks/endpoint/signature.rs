@@ -11,20 +11,32 @@ use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
 
 use crate::kernel::crypto::hmac_sha256;
-use crate::webhooks::subscription::{SignatureFormat, SigningSecret};
+use crate::webhooks::endpoint::SigningSecret;
+
+/// The format of `X-Service-Signature`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
+#[serde(rename_all = "snake_case")]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum SignatureFormat {
+    /// Lower-case hex, which the verification sample of the interface compares with.
+    #[default]
+    Bare,
+    /// `sha256=` followed by lower-case hex.
+    Prefixed,
+}
 
 /// The signing secrets of a subscription at one moment.
 #[derive(Debug)]
-pub(in crate::webhooks) struct SigningSecrets {
+pub struct SigningSecrets {
     /// The newest secret.
-    pub(in crate::webhooks) current: SigningSecret,
+    pub current: SigningSecret,
     /// The previous secret, during the overlap of a rotation.
-    pub(in crate::webhooks) previous: Option<SigningSecret>,
+    pub previous: Option<SigningSecret>,
 }
 
 impl SigningSecrets {
     /// The value of `X-Service-Signature`.
-    pub(in crate::webhooks) fn service_signature(&self, format: SignatureFormat, body: &[u8]) -> String {
+    pub fn service_signature(&self, format: SignatureFormat, body: &[u8]) -> String {
         let secret = self.previous.as_ref().unwrap_or(&self.current);
         let digest = hex::encode(hmac_sha256(secret.reveal().as_bytes(), &[body]));
         match format {
@@ -34,7 +46,7 @@ impl SigningSecrets {
     }
 
     /// The value of `webhook-signature`, for the `webhook-id` given by `id` and the `webhook-timestamp` of `at` in seconds.
-    pub(in crate::webhooks) fn standard_signature(&self, id: &str, at: DateTime<Utc>, body: &[u8]) -> String {
+    pub fn standard_signature(&self, id: &str, at: DateTime<Utc>, body: &[u8]) -> String {
         let start = format!("{id}.{}.", at.timestamp());
         let secrets = std::iter::once(&self.current).chain(&self.previous);
         let signatures = secrets.map(|secret| STANDARD.encode(hmac_sha256(&secret.decoded(), &[start.as_bytes(), body])));

@@ -1,5 +1,7 @@
-//! The SQL of cancelling. A transaction that holds the lock of an endpoint may wait for a delivery, so a transaction that holds
-//! deliveries never waits for an endpoint.
+//! Cancelling: moves waiting deliveries to the closed ones, and marks those that are in flight.
+//!
+//! A transaction that holds the lock of an endpoint may wait for a delivery, so a transaction that holds deliveries never waits for an
+//! endpoint.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
@@ -8,20 +10,14 @@ use crate::kernel::ids::{DeliveryId, SubscriptionId};
 
 /// A cancellation mark: the subscription, and how far its deliveries are cancelled.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cancellation {
-    pub(super) subscription: SubscriptionId,
+pub struct Cancellation {
+    pub subscription: SubscriptionId,
     before: i64,
-}
-
-/// Locks the row of the endpoint: until the transaction ends, no other transaction moves its deliveries between tables.
-pub(super) async fn lock_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
-    sqlx::query!("select from endpoints where subscription_id = $1 for no key update", subscription.uuid()).execute(conn).await?;
-    Ok(())
 }
 
 /// Cancels the deliveries in flight to an endpoint, and marks all its waiting deliveries as cancelled. The endpoint must be locked
 /// by an earlier statement, because this one sees only what was committed when it began.
-pub(super) async fn cancel_waiting(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<Cancellation, sqlx::Error> {
+pub async fn cancel_waiting(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<Cancellation, sqlx::Error> {
     sqlx::query_as!(
         Cancellation,
         r#"with flying as (
@@ -36,7 +32,7 @@ pub(super) async fn cancel_waiting(conn: &mut PgConnection, subscription: Subscr
 }
 
 /// The marks whose deliveries may not all be closed yet, oldest first.
-pub(super) async fn find_cancelled(conn: &mut PgConnection) -> Result<Vec<Cancellation>, sqlx::Error> {
+pub async fn find_cancelled(conn: &mut PgConnection) -> Result<Vec<Cancellation>, sqlx::Error> {
     sqlx::query_as!(
         Cancellation,
         r#"select subscription_id as "subscription: SubscriptionId", called_off_before as "before!" from endpoints
@@ -47,7 +43,7 @@ pub(super) async fn find_cancelled(conn: &mut PgConnection) -> Result<Vec<Cancel
 }
 
 /// Locks the next cancelled deliveries, except those that another transaction is closing.
-pub(super) async fn lock_batch(conn: &mut PgConnection, cancellation: Cancellation, limit: usize) -> Result<Vec<DeliveryId>, sqlx::Error> {
+pub async fn lock_batch(conn: &mut PgConnection, cancellation: Cancellation, limit: usize) -> Result<Vec<DeliveryId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select id as "id: DeliveryId" from waiting where subscription_id = $1 and place < $2
          order by created_at, id limit $3 for update skip locked"#,
@@ -60,7 +56,7 @@ pub(super) async fn lock_batch(conn: &mut PgConnection, cancellation: Cancellati
 }
 
 /// Closes those of the deliveries that are waiting; returns whether there were any.
-pub(super) async fn close(conn: &mut PgConnection, deliveries: &[DeliveryId], now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+pub async fn close(conn: &mut PgConnection, deliveries: &[DeliveryId], now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let closed = sqlx::query!(
         "with called_off as (
              delete from waiting where id = any($1)
@@ -78,13 +74,13 @@ pub(super) async fn close(conn: &mut PgConnection, deliveries: &[DeliveryId], no
 }
 
 /// Marks a delivery in flight as cancelled; returns whether it was in flight.
-pub(super) async fn cancel_in_flight(conn: &mut PgConnection, id: DeliveryId) -> Result<bool, sqlx::Error> {
+pub async fn cancel_in_flight(conn: &mut PgConnection, id: DeliveryId) -> Result<bool, sqlx::Error> {
     let marked = sqlx::query!("update in_flight set called_off = true where id = $1", id.uuid()).execute(conn).await?;
     Ok(marked.rows_affected() > 0)
 }
 
 /// Removes the mark, unless a delivery that it covers is still waiting or a newer mark has replaced it.
-pub(super) async fn finish(conn: &mut PgConnection, cancellation: Cancellation) -> Result<(), sqlx::Error> {
+pub async fn finish(conn: &mut PgConnection, cancellation: Cancellation) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update endpoints set called_off_before = null where subscription_id = $1 and called_off_before = $2
          and not exists (select from waiting where subscription_id = $1 and place < $2)",

@@ -3,15 +3,14 @@
 use tokio::sync::mpsc;
 
 use crate::kernel::lifecycle::Lifecycle;
-use crate::webhooks::Webhooks;
-use crate::webhooks::engine::claim::Claimed;
-use crate::webhooks::engine::permits::{Flight, InFlight, Permit};
+use crate::webhooks::{Claimed, Webhooks};
+use crate::webhooks::permits::{Flight, InFlight, Permit};
 use crate::webhooks::sending::Attempt;
 
 /// A finished attempt, with the permit it holds until it is recorded.
-pub(in crate::webhooks) type Ended = (Attempt, Flight);
+pub type Ended = (Attempt, Flight);
 
-pub(in crate::webhooks) struct Launcher {
+pub struct Launcher {
     webhooks: Webhooks,
     lifecycle: Lifecycle,
     in_flight: InFlight,
@@ -20,12 +19,12 @@ pub(in crate::webhooks) struct Launcher {
 
 impl Launcher {
     /// A launcher whose attempts are passed to `ended` when they have ended.
-    pub(in crate::webhooks) fn new(webhooks: Webhooks, lifecycle: Lifecycle, in_flight: InFlight, ended: mpsc::Sender<Ended>) -> Self {
+    pub fn new(webhooks: Webhooks, lifecycle: Lifecycle, in_flight: InFlight, ended: mpsc::Sender<Ended>) -> Self {
         Self { webhooks, lifecycle, in_flight, ended }
     }
 
     /// Sends claimed deliveries. There is a permit for each; unused permits are released.
-    pub(in crate::webhooks) fn send_all(&self, claimed: Vec<Claimed>, permits: impl IntoIterator<Item = Permit>) {
+    pub fn send_all(&self, claimed: Vec<Claimed>, permits: impl IntoIterator<Item = Permit>) {
         for (claimed, permit) in claimed.into_iter().zip(permits) {
             self.send(claimed, permit);
         }

@@ -22,7 +22,7 @@ impl SigningSecret {
     }
 
     #[cfg(test)]
-    pub(in crate::webhooks) fn known(text: &str) -> Self {
+    pub(crate) fn known(text: &str) -> Self {
         text.parse().unwrap()
     }
 
@@ -32,16 +32,16 @@ impl SigningSecret {
     }
 
     /// The decoded base64 bytes: the key of `webhook-signature`, as Standard Webhooks defines it.
-    pub(in crate::webhooks) fn decoded(&self) -> Vec<u8> {
+    pub(crate) fn decoded(&self) -> Vec<u8> {
         let encoded = self.reveal().strip_prefix(PREFIX).expect("every secret begins with whsec_");
         STANDARD.decode(encoded).expect("it was encoded by this program")
     }
 
-    pub(in crate::webhooks) fn seal(&self, key: &ApplicationKey, subscription: SubscriptionId) -> Vec<u8> {
+    pub(crate) fn seal(&self, key: &ApplicationKey, subscription: SubscriptionId) -> Vec<u8> {
         key.seal(&context(subscription), self.reveal().as_bytes())
     }
 
-    pub(in crate::webhooks) fn open(key: &ApplicationKey, subscription: SubscriptionId, sealed: &[u8]) -> Result<Self, CannotOpen> {
+    pub(crate) fn open(key: &ApplicationKey, subscription: SubscriptionId, sealed: &[u8]) -> Result<Self, CannotOpen> {
         let secret = key.open(&context(subscription), sealed)?;
         let secret = std::str::from_utf8(secret.expose_secret()).map_err(|_| CannotOpen)?;
         Ok(Self(secret.into()))

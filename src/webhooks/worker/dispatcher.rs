@@ -15,12 +15,12 @@ use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::Webhooks;
-use crate::webhooks::engine::claim::Lane;
+use crate::webhooks::delivery_state::Lane;
 use crate::webhooks::engine::fan_out;
-use crate::webhooks::engine::lanes::{self, LaneState};
-use crate::webhooks::engine::launcher::Launcher;
-use crate::webhooks::engine::permits::Permits;
-use crate::webhooks::engine::worker::{BATCH, RETRY_DELAY};
+use crate::webhooks::worker::lanes::{self, LaneState};
+use crate::webhooks::worker::launcher::Launcher;
+use crate::webhooks::permits::Permits;
+use crate::webhooks::worker::{BATCH, RETRY_DELAY};
 
 /// The delay after the last notification before the outbox is checked once more. Only one transaction at a time notifies, so one
 /// that committed at the same moment sent no notification.
@@ -44,7 +44,7 @@ fn batching_delay(events: i64) -> Option<Duration> {
 
 /// Wakes the dispatcher.
 #[derive(Debug, Default)]
-pub(in crate::webhooks) struct Wake {
+pub struct Wake {
     published: AtomicBool,
     /// A notification announced the events. Other transactions that committed at the same moment may not have notified.
     notified: AtomicBool,
@@ -59,19 +59,19 @@ pub(in crate::webhooks) struct Wake {
 
 impl Wake {
     /// Signals that events were committed.
-    pub(in crate::webhooks) fn published(&self) {
+    pub fn published(&self) {
         self.published.store(true, Ordering::Release);
         self.notify.notify_one();
     }
 
     /// Signals that a notification announced committed events.
-    pub(in crate::webhooks) fn notified(&self) {
+    pub fn notified(&self) {
         self.notified.store(true, Ordering::Release);
         self.published();
     }
 
     /// Signals that attempts at these endpoints are recorded and there is capacity for other deliveries.
-    pub(in crate::webhooks) fn ended(&self, endpoints: impl Iterator<Item = SubscriptionId>) {
+    pub fn ended(&self, endpoints: impl Iterator<Item = SubscriptionId>) {
         let mut ended = lock(&self.ended);
         ended.extend(endpoints);
         if !ended.is_empty() {
@@ -80,13 +80,13 @@ impl Wake {
     }
 
     /// Signals that a delivery ended that others may have waited behind.
-    pub(in crate::webhooks) fn ended_in_order(&self) {
+    pub fn ended_in_order(&self) {
         self.ended_in_order.store(true, Ordering::Release);
         self.notify.notify_one();
     }
 
     /// Those of `endpoints` that can be refilled.
-    pub(in crate::webhooks) fn refillable(&self, endpoints: impl Iterator<Item = SubscriptionId>) -> BTreeSet<SubscriptionId> {
+    pub fn refillable(&self, endpoints: impl Iterator<Item = SubscriptionId>) -> BTreeSet<SubscriptionId> {
         let refillable = lock(&self.refillable);
         endpoints.filter(|endpoint| refillable.contains(endpoint)).collect()
     }
@@ -100,7 +100,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(in crate::webhooks) struct Dispatcher {
+pub struct Dispatcher {
     webhooks: Webhooks,
     lifecycle: Lifecycle,
     wake: Arc<Wake>,
@@ -121,7 +121,7 @@ pub(in crate::webhooks) struct Dispatcher {
 }
 
 impl Dispatcher {
-    pub(in crate::webhooks) fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, launcher: Arc<Launcher>) -> Self {
+    pub fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, launcher: Arc<Launcher>) -> Self {
         Self {
             permits: Arc::clone(&webhooks.delivering.permits),
             webhooks,
@@ -138,7 +138,7 @@ impl Dispatcher {
         }
     }
 
-    pub(in crate::webhooks) async fn run(mut self) {
+    pub async fn run(mut self) {
         while !self.lifecycle.stopping().is_cancelled() {
             let wait_until = match self.dispatch().await {
                 Ok(true) => continue,

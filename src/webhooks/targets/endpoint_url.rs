@@ -43,7 +43,7 @@ impl EndpointUrl {
         &self.0
     }
 
-    pub(in crate::webhooks) fn url(&self) -> Url {
+    pub(crate) fn url(&self) -> Url {
         Url::parse(&self.0).expect("the URL was validated at construction")
     }
 

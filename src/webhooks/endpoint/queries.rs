@@ -1,16 +1,15 @@
-//! The SQL of sending.
+//! The SQL of endpoints.
 
 use sqlx::PgConnection;
 use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::kernel::ids::SubscriptionId;
-use crate::webhooks::sending::endpoint::StoredSubscription;
-use crate::webhooks::sending::targets::EndpointUrl;
-use crate::webhooks::subscription::{AttemptTimeout, ExtraHeaders, SignatureFormat};
+use crate::webhooks::endpoint::{AttemptTimeout, ExtraHeaders, SignatureFormat, StoredSubscription};
+use crate::webhooks::targets::EndpointUrl;
 
 /// Reads what sending needs to know about these subscriptions.
-pub(in crate::webhooks) async fn find_endpoints(
+pub async fn find_endpoints(
     conn: &mut PgConnection,
     subscriptions: &[Uuid],
 ) -> Result<Vec<StoredSubscription>, sqlx::Error> {

@@ -4,8 +4,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use chrono::{DateTime, Utc};
 
 use crate::kernel::ids::{DeliveryId, EventId};
-use crate::webhooks::sending::signature::SigningSecrets;
-use crate::webhooks::subscription::SignatureFormat;
+use crate::webhooks::endpoint::{SignatureFormat, SigningSecrets};
 
 /// Maximum number of bytes of the response headers that are logged.
 const MAX_LOGGED_HEADERS_LEN: usize = 16 * 1024;
@@ -15,35 +14,35 @@ const ATTEMPT_HEADERS_LEN: usize = 640;
 
 /// The facts about one attempt that its headers contain.
 #[derive(Debug)]
-pub(in crate::webhooks) struct AttemptHeaders<'a> {
-    pub(in crate::webhooks) delivery: DeliveryId,
+pub struct AttemptHeaders<'a> {
+    pub delivery: DeliveryId,
     /// The attempt number, from 1.
-    pub(in crate::webhooks) number: i16,
-    pub(in crate::webhooks) event: EventId,
-    pub(in crate::webhooks) event_name: &'a str,
+    pub number: i16,
+    pub event: EventId,
+    pub event_name: &'a str,
     /// The sequence number among the events about the same record; `None` if the event is not about a record.
-    pub(in crate::webhooks) sequence: Option<i64>,
+    pub sequence: Option<i64>,
     /// The bytes that are signed and sent.
-    pub(in crate::webhooks) body: &'a [u8],
-    pub(in crate::webhooks) at: DateTime<Utc>,
+    pub body: &'a [u8],
+    pub at: DateTime<Utc>,
 }
 
 /// The headers of a request.
 #[derive(Clone, Debug)]
-pub(in crate::webhooks) struct Headers {
-    pub(in crate::webhooks) map: HeaderMap,
+pub struct Headers {
+    pub map: HeaderMap,
     /// The headers as a JSON object, complete after every step.
-    pub(in crate::webhooks) logged: String,
+    pub logged: String,
 }
 
 impl Headers {
     /// Creates the headers that many requests share, and their logged form. The headers of each attempt are added to a clone.
-    pub(in crate::webhooks) fn beginning_with(map: HeaderMap, logged: &HeaderMap) -> Self {
+    pub fn beginning_with(map: HeaderMap, logged: &HeaderMap) -> Self {
         Self { logged: as_json(logged), map }
     }
 
     /// Adds the headers about an attempt and its signatures (decisions, section 7, Headers).
-    pub(in crate::webhooks) fn with_attempt(
+    pub fn with_attempt(
         mut self,
         attempt: &AttemptHeaders<'_>,
         secrets: &SigningSecrets,
@@ -82,7 +81,7 @@ impl Headers {
 
 /// Formats headers as a JSON object. The values of a repeated header are joined, as HTTP allows. Headers that exceed the limit are
 /// cut off, as the body is.
-pub(in crate::webhooks) fn as_json(headers: &HeaderMap) -> String {
+pub fn as_json(headers: &HeaderMap) -> String {
     let (mut json, mut budget) = (String::from("{"), MAX_LOGGED_HEADERS_LEN);
     for name in headers.keys() {
         let values: Vec<_> = headers.get_all(name).iter().map(|value| String::from_utf8_lossy(value.as_bytes())).collect();

@@ -1,29 +1,12 @@
-//! The SQL of subscriptions, in addition to that of every resource.
+//! Test events: to one subscription alone.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 
-/// Inserts the row that holds the state of a new subscription's endpoint.
-pub(super) async fn insert_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
-    sqlx::query!("insert into endpoints (subscription_id) values ($1)", subscription.uuid()).execute(conn).await?;
-    Ok(())
-}
-
-/// Resets the health of the endpoint, because enabling a subscription implies that its endpoint works.
-pub(super) async fn reset_endpoint(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "update endpoints set consecutive_failures = 0, failing_since = null, open_until = null where subscription_id = $1",
-        subscription.uuid(),
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
 /// Fans out an event of this transaction to one subscription, and to no other now or later.
-pub(super) async fn address_event(
+pub async fn address_event(
     conn: &mut PgConnection,
     event: EventId,
     subscription: SubscriptionId,

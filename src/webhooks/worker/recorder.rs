@@ -12,12 +12,12 @@ use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::Webhooks;
-use crate::webhooks::engine::dispatcher::Wake;
-use crate::webhooks::engine::launcher::{Ended, Launcher};
-use crate::webhooks::engine::permits::{InFlight, Permit};
+use crate::webhooks::worker::dispatcher::Wake;
+use crate::webhooks::worker::launcher::{Ended, Launcher};
+use crate::webhooks::permits::{InFlight, Permit};
 use crate::webhooks::engine::record::{Gone, Recorded};
 use crate::webhooks::engine::refill::{Cursors, Refill};
-use crate::webhooks::engine::worker::{BATCH, RETRY_DELAY};
+use crate::webhooks::worker::{BATCH, RETRY_DELAY};
 use crate::webhooks::sending::Attempt;
 
 /// The batching window: how long a finished attempt waits for others in flight to be recorded with it. Most of the cost of the
@@ -27,7 +27,7 @@ const BATCH_WINDOW: Duration = Duration::from_millis(5);
 /// individual attempt is refused too, its lease expires and the delivery is sent again.
 const MAX_RECORDING_ATTEMPTS: u32 = 3;
 
-pub(in crate::webhooks) struct Recorder {
+pub struct Recorder {
     webhooks: Webhooks,
     lifecycle: Lifecycle,
     wake: Arc<Wake>,
@@ -38,7 +38,7 @@ pub(in crate::webhooks) struct Recorder {
 }
 
 impl Recorder {
-    pub(in crate::webhooks) fn new(
+    pub fn new(
         webhooks: Webhooks,
         lifecycle: Lifecycle,
         wake: Arc<Wake>,
@@ -49,7 +49,7 @@ impl Recorder {
     }
 
     /// Records finished attempts until the channel is closed.
-    pub(in crate::webhooks) async fn run(mut self, mut results: mpsc::Receiver<Ended>) {
+    pub async fn run(mut self, mut results: mpsc::Receiver<Ended>) {
         let mut ended = Vec::with_capacity(BATCH);
         while results.recv_many(&mut ended, BATCH).await > 0 {
             self.fill_batch(&mut ended, &mut results).await;
