@@ -14,11 +14,13 @@
 //! does not guarantee an order of events about different records. Events are stored in daily partitions, which the delivering
 //! module creates and drops.
 
+mod addressed;
 mod catalogue;
 mod commit_notifier;
 mod envelope;
 mod name;
 mod queries;
+mod retention;
 
 use std::borrow::Borrow;
 
@@ -29,12 +31,14 @@ use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, EventId};
 
+pub use addressed::{Addressed, address};
 pub use catalogue::{Catalogue, EventType, InvalidEventType, NameTaken, Publisher, UnknownEvent, names};
 pub use commit_notifier::CommitNotifier;
 pub use envelope::{API_VERSION, Envelope};
 pub use name::{EventName, InvalidEventName};
 pub use queries::Columns;
 pub(crate) use queries::{NOTIFY_LOCK, publishing};
+pub use retention::{create_partitions, delete_expired};
 
 /// The NOTIFY channel for committed events.
 pub const PUBLISHED: &str = "portico_published";

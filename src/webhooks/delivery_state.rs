@@ -18,6 +18,18 @@ crate::text_enum! {
     }
 }
 
+crate::text_enum! {
+    /// The states of closed deliveries that can be replayed.
+    pub enum Repeatable, default Failed {
+        /// Failed deliveries, except those whose event has been delivered since.
+        Failed = "failed",
+        /// Delivered deliveries.
+        Delivered = "delivered",
+        /// Cancelled deliveries.
+        Cancelled = "cancelled",
+    }
+}
+
 /// Where a delivery waits to be claimed. Number 2 is missing: it is for deliveries behind another one of their chain, which are
 /// never claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

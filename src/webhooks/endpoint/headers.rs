@@ -42,12 +42,7 @@ impl Headers {
     }
 
     /// Adds the headers about an attempt and its signatures (decisions, section 7, Headers).
-    pub fn with_attempt(
-        mut self,
-        attempt: &AttemptHeaders<'_>,
-        secrets: &SigningSecrets,
-        format: SignatureFormat,
-    ) -> Self {
+    pub fn with_attempt(mut self, attempt: &AttemptHeaders<'_>, secrets: &SigningSecrets, format: SignatureFormat) -> Self {
         self.map.reserve(ATTEMPT_HEADERS);
         self.logged.reserve(ATTEMPT_HEADERS_LEN);
         let event = attempt.event.to_string();

@@ -9,16 +9,13 @@ use crate::webhooks::endpoint::{AttemptTimeout, ExtraHeaders, SignatureFormat, S
 use crate::webhooks::targets::EndpointUrl;
 
 /// Reads what sending needs to know about these subscriptions.
-pub async fn find_endpoints(
-    conn: &mut PgConnection,
-    subscriptions: &[Uuid],
-) -> Result<Vec<StoredSubscription>, sqlx::Error> {
+pub async fn find_endpoints(conn: &mut PgConnection, subscriptions: &[Uuid]) -> Result<Vec<StoredSubscription>, sqlx::Error> {
     sqlx::query_as!(
         StoredSubscription,
-        r#"select id as "subscription: SubscriptionId", version, url as "url: EndpointUrl", headers as "headers: Json<ExtraHeaders>",
-                  sealed_headers, signature_format as "signature_format: SignatureFormat", timeout as "timeout: AttemptTimeout", sealed_secret,
-                  sealed_previous_secret, previous_secret_until
-           from subscriptions where id = any($1)"#,
+        r#"select subscription_id as "subscription!: SubscriptionId", version as "version!", url as "url!: EndpointUrl",
+                  headers as "headers!: Json<ExtraHeaders>", sealed_headers, signature_format as "signature_format!: SignatureFormat",
+                  timeout as "timeout!: AttemptTimeout", sealed_secret as "sealed_secret!", sealed_previous_secret, previous_secret_until
+           from subscription_endpoints where subscription_id = any($1)"#,
         subscriptions,
     )
     .fetch_all(conn)

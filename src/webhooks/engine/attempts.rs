@@ -21,7 +21,7 @@ pub struct LoggedAttempt {
 
 /// The bytes of an event, unless its retention has ended.
 pub async fn find_body(conn: &mut PgConnection, event: EventId) -> Result<Option<Vec<u8>>, sqlx::Error> {
-    sqlx::query_scalar!("select body from events where id = $1", event.uuid()).fetch_optional(conn).await
+    sqlx::query_scalar!(r#"select body as "body!" from event_stream where id = $1"#, event.uuid()).fetch_optional(conn).await
 }
 
 /// The attempts of a delivery, in order.

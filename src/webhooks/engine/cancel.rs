@@ -21,10 +21,10 @@ pub async fn cancel_waiting(conn: &mut PgConnection, subscription: SubscriptionI
     sqlx::query_as!(
         Cancellation,
         r#"with flying as (
-             update in_flight set called_off = true where subscription_id = $1
+             update in_flight set cancelled = true where subscription_id = $1
          )
-         update endpoints set called_off_before = nextval('waiting_places') where subscription_id = $1
-         returning subscription_id as "subscription: SubscriptionId", called_off_before as "before!""#,
+         update endpoints set cancelled_before = nextval('waiting_places') where subscription_id = $1
+         returning subscription_id as "subscription: SubscriptionId", cancelled_before as "before!""#,
         subscription.uuid(),
     )
     .fetch_one(conn)
@@ -35,8 +35,8 @@ pub async fn cancel_waiting(conn: &mut PgConnection, subscription: SubscriptionI
 pub async fn find_cancelled(conn: &mut PgConnection) -> Result<Vec<Cancellation>, sqlx::Error> {
     sqlx::query_as!(
         Cancellation,
-        r#"select subscription_id as "subscription: SubscriptionId", called_off_before as "before!" from endpoints
-         where called_off_before is not null order by called_off_before"#,
+        r#"select subscription_id as "subscription: SubscriptionId", cancelled_before as "before!" from endpoints
+         where cancelled_before is not null order by cancelled_before"#,
     )
     .fetch_all(conn)
     .await
@@ -58,13 +58,13 @@ pub async fn lock_batch(conn: &mut PgConnection, cancellation: Cancellation, lim
 /// Closes those of the deliveries that are waiting; returns whether there were any.
 pub async fn close(conn: &mut PgConnection, deliveries: &[DeliveryId], now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
     let closed = sqlx::query!(
-        "with called_off as (
+        "with closed as (
              delete from waiting where id = any($1)
              returning id, company_id, subscription_id, event_id, event, sequence, replay_of, attempts, created_at
          )
          insert into deliveries (id, company_id, subscription_id, event_id, event, sequence, replay_of, state, attempts, created_at, closed_at)
          select id, company_id, subscription_id, event_id, event, sequence, replay_of, 'cancelled', attempts, created_at, $2
-         from called_off",
+         from closed",
         deliveries as &[DeliveryId],
         now,
     )
@@ -75,14 +75,14 @@ pub async fn close(conn: &mut PgConnection, deliveries: &[DeliveryId], now: Date
 
 /// Marks a delivery in flight as cancelled; returns whether it was in flight.
 pub async fn cancel_in_flight(conn: &mut PgConnection, id: DeliveryId) -> Result<bool, sqlx::Error> {
-    let marked = sqlx::query!("update in_flight set called_off = true where id = $1", id.uuid()).execute(conn).await?;
+    let marked = sqlx::query!("update in_flight set cancelled = true where id = $1", id.uuid()).execute(conn).await?;
     Ok(marked.rows_affected() > 0)
 }
 
 /// Removes the mark, unless a delivery that it covers is still waiting or a newer mark has replaced it.
 pub async fn finish(conn: &mut PgConnection, cancellation: Cancellation) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "update endpoints set called_off_before = null where subscription_id = $1 and called_off_before = $2
+        "update endpoints set cancelled_before = null where subscription_id = $1 and cancelled_before = $2
          and not exists (select from waiting where subscription_id = $1 and place < $2)",
         cancellation.subscription.uuid(),
         cancellation.before,

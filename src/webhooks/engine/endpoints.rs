@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::kernel::ids::SubscriptionId;
+use crate::kernel::ids::{CompanyId, SubscriptionId};
 
 /// Inserts the row of a new subscription's endpoint.
 pub async fn insert(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
@@ -39,6 +39,40 @@ pub struct Episode {
     pub noticed_percent: i16,
     /// The `failing_since` of the episode that they were notified of.
     pub noticed_since: Option<DateTime<Utc>>,
+}
+
+/// An endpoint with a notice that may be due.
+#[derive(Debug)]
+pub struct Suspect {
+    pub company: CompanyId,
+    pub subscription: SubscriptionId,
+    pub episode: Episode,
+}
+
+/// Endpoints that have been failing for at least two days, and those whose operators have been notified.
+pub async fn list_suspects(conn: &mut PgConnection) -> Result<Vec<Suspect>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"select company_id as "company!: CompanyId", subscription_id as "subscription!: SubscriptionId",
+                  failing_since, last_failure_at, last_success_at, noticed_percent, noticed_since
+           from endpoints join subscription_endpoints using (subscription_id)
+           where deleted_at is null
+           and (noticed_since is not null or (failing_since is not null and last_failure_at >= failing_since + interval '2 days'))
+           order by subscription_id"#,
+    )
+    .fetch_all(conn)
+    .await?;
+    let suspect = rows.into_iter().map(|row| Suspect {
+        company: row.company,
+        subscription: row.subscription,
+        episode: Episode {
+            failing_since: row.failing_since,
+            last_failure_at: row.last_failure_at,
+            last_success_at: row.last_success_at,
+            noticed_percent: row.noticed_percent,
+            noticed_since: row.noticed_since,
+        },
+    });
+    Ok(suspect.collect())
 }
 
 /// Reads the episode of an endpoint and locks its row until the transaction ends.

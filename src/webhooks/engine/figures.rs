@@ -20,11 +20,7 @@ pub struct Figures {
 }
 
 /// Reads the counters of an endpoint, and computes the figures over the attempts of its deliveries since `since`.
-pub async fn find_figures(
-    conn: &mut PgConnection,
-    subscription: SubscriptionId,
-    since: DateTime<Utc>,
-) -> Result<Figures, sqlx::Error> {
+pub async fn find_figures(conn: &mut PgConnection, subscription: SubscriptionId, since: DateTime<Utc>) -> Result<Figures, sqlx::Error> {
     sqlx::query_as!(
         Figures,
         r#"with recent as (

@@ -26,7 +26,7 @@ pub(super) enum Notice {
 
 impl Episode {
     /// The notice that is due and has not been given yet.
-    pub fn due(&self) -> Option<Notice> {
+    pub(super) fn due(&self) -> Option<Notice> {
         match self.noticed_since {
             Some(noticed) if self.failing_since != Some(noticed) => Some(match self.last_success_at {
                 Some(success) if success >= noticed => Notice::Recovered { since: noticed },

@@ -48,7 +48,7 @@ impl Webhooks {
     /// Notifies operators where a notice is due, and disables webhooks that have been failing for too long.
     pub async fn notify_operators(&self) -> Result<(), sqlx::Error> {
         let mut conn = self.worker_pool.acquire().await?;
-        let suspects = queries::list_suspects(&mut conn).await?;
+        let suspects = endpoints::list_suspects(&mut conn).await?;
         drop(conn);
         for suspect in suspects {
             if suspect.episode.due().is_none() {

@@ -9,7 +9,7 @@ use crate::members;
 use crate::resources::{Record, RecordTransaction, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
-use crate::webhooks::engine::address::address_event;
+use crate::webhooks::engine::enqueue::enqueue;
 use crate::webhooks::subscription::{Status, Subscription};
 
 impl Webhooks {
@@ -26,7 +26,8 @@ impl Webhooks {
             _ => announce_itself(&mut transaction, subscription).await?,
         };
         let now = transaction.now;
-        let delivery = address_event(transaction.conn(), event, id, now).await?;
+        let event = events::address(transaction.conn(), event, id).await?;
+        let delivery = enqueue(transaction.conn(), &event, id, now).await?;
         let shown = transaction.show::<Delivery>(delivery).await?;
         transaction.commit().await?;
         Ok(shown)

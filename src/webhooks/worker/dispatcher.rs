@@ -17,9 +17,9 @@ use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::Lane;
 use crate::webhooks::engine::fan_out;
+use crate::webhooks::permits::Permits;
 use crate::webhooks::worker::lanes::{self, LaneState};
 use crate::webhooks::worker::launcher::Launcher;
-use crate::webhooks::permits::Permits;
 use crate::webhooks::worker::{BATCH, RETRY_DELAY};
 
 /// The delay after the last notification before the outbox is checked once more. Only one transaction at a time notifies, so one

@@ -3,9 +3,9 @@
 use tokio::sync::mpsc;
 
 use crate::kernel::lifecycle::Lifecycle;
-use crate::webhooks::{Claimed, Webhooks};
 use crate::webhooks::permits::{Flight, InFlight, Permit};
 use crate::webhooks::sending::Attempt;
+use crate::webhooks::{Claimed, Webhooks};
 
 /// A finished attempt, with the permit it holds until it is recorded.
 pub type Ended = (Attempt, Flight);

@@ -12,13 +12,13 @@ use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::Webhooks;
-use crate::webhooks::worker::dispatcher::Wake;
-use crate::webhooks::worker::launcher::{Ended, Launcher};
-use crate::webhooks::permits::{InFlight, Permit};
 use crate::webhooks::engine::record::{Gone, Recorded};
 use crate::webhooks::engine::refill::{Cursors, Refill};
-use crate::webhooks::worker::{BATCH, RETRY_DELAY};
+use crate::webhooks::permits::{InFlight, Permit};
 use crate::webhooks::sending::Attempt;
+use crate::webhooks::worker::dispatcher::Wake;
+use crate::webhooks::worker::launcher::{Ended, Launcher};
+use crate::webhooks::worker::{BATCH, RETRY_DELAY};
 
 /// The batching window: how long a finished attempt waits for others in flight to be recorded with it. Most of the cost of the
 /// statement does not depend on the batch size.
@@ -38,13 +38,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(
-        webhooks: Webhooks,
-        lifecycle: Lifecycle,
-        wake: Arc<Wake>,
-        in_flight: InFlight,
-        launcher: Weak<Launcher>,
-    ) -> Self {
+    pub fn new(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>, in_flight: InFlight, launcher: Weak<Launcher>) -> Self {
         Self { webhooks, lifecycle, wake, in_flight, launcher, cursors: Cursors::new(Instant::now()) }
     }
 

@@ -17,11 +17,15 @@ const OWNERS: &[(&str, &str)] = &[
     ("outbox", "events"),
     ("event_sequences", "events"),
     ("event_log", "events"),
+    ("event_stream", "events"),
     ("events_default", "events"),
     ("declared_records", "declared"),
     ("declared_schemas", "declared"),
     ("subscriptions", "webhooks/subscription"),
+    ("subscription_wishes", "webhooks/subscription"),
+    ("subscription_endpoints", "webhooks/subscription"),
     ("endpoints", "webhooks/engine"),
+    ("cancellations", "webhooks/engine"),
     ("waiting", "webhooks/engine"),
     ("in_flight", "webhooks/engine"),
     ("deliveries", "webhooks/engine"),
@@ -64,7 +68,11 @@ const OWNERS: &[(&str, &str)] = &[
 
 /// What may be read and written beside that: the file or folder below `src`, the table, and the reason, with the figure if it was
 /// measured (`docs/performance.md`).
-const EXCEPTIONS: &[(&str, &str, &str)] = &[];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[(
+    "webhooks/engine/fan_out",
+    "outbox",
+    "what one statement takes out of the outbox goes straight into flight: publishing to arrival at 500 events/s, p50 3.3 ms → 1.5 ms",
+)];
 
 /// What a statement does with a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -19,10 +19,10 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
-use crate::webhooks::{Claimed, Webhooks};
 use crate::webhooks::delivery_state::{LEASE, Lane, MAX_CLOCK_SKEW, MAX_INTERRUPTIONS};
-use crate::webhooks::engine::claim::queries::Limits;
 use crate::webhooks::endpoint::Endpoints;
+use crate::webhooks::engine::claim::queries::Limits;
+use crate::webhooks::{Claimed, Webhooks};
 
 /// Maximum number of endpoints that one claim examines; the next claim continues behind them.
 const MAX_ENDPOINTS_PER_CLAIM: i32 = 200;
@@ -126,12 +126,9 @@ impl Webhooks {
     }
 
     /// Adds the endpoints and the bodies that sending needs to claimed rows.
-    pub(crate) async fn complete(
-        &self,
-        conn: &mut PgConnection,
-        mut taken: Vec<ClaimedRow>,
-    ) -> Result<Vec<Claimed>, sqlx::Error> {
-        let endpoints = self.endpoint_cache.get_or_load(conn, &self.key, taken.iter().map(|taken| (taken.subscription, taken.version))).await?;
+    pub(crate) async fn complete(&self, conn: &mut PgConnection, mut taken: Vec<ClaimedRow>) -> Result<Vec<Claimed>, sqlx::Error> {
+        let endpoints =
+            self.endpoint_cache.get_or_load(conn, &self.key, taken.iter().map(|taken| (taken.subscription, taken.version))).await?;
         let bodies = taken.iter_mut().filter_map(|taken| Some((taken.event, Bytes::from(taken.body.take()?)))).collect();
         Ok(taken.into_iter().filter_map(|taken| taken.complete(&endpoints, &bodies)).collect())
     }

@@ -20,20 +20,6 @@ pub struct Limits {
     pub cool_down: TimeDelta,
 }
 
-claiming_row! {
-    last: Option<SubscriptionId>,
-    more: bool,
-    /// Set in one of the rows.
-    crowded: Option<Vec<SubscriptionId>>,
-    unseen: bool,
-    missed: bool,
-    resumes_at: Option<DateTime<Utc>>,
-    number: Option<i16>,
-    failures: Option<i16>,
-    in_order: Option<bool>,
-    is_replay: Option<bool>,
-}
-
 /// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the
 /// row of an empty claim has no delivery. One delivery of each event carries the event's bytes.
 ///
@@ -54,8 +40,7 @@ pub async fn claim_due(
     after: SubscriptionId,
     now: DateTime<Utc>,
 ) -> Result<(ClaimSummary, Vec<ClaimedRow>), sqlx::Error> {
-    let mut rows = sqlx::query_as!(
-        Row,
+    let mut rows = sqlx::query!(
         r#"with recursive visited as (
              select first.subscription_id, first.subscription_id as seed, 1 as place
              from (select coalesce(
@@ -76,12 +61,12 @@ pub async fn claim_due(
              select visited.subscription_id, found.*
              from (select subscription_id from visited order by subscription_id) as visited
              cross join lateral (
-                 select endpoints.in_flight, subscriptions.version, subscriptions.rate_limit, ceil(subscriptions.rate_limit / 10.0) as burst,
+                 select endpoints.in_flight, settings.version, settings.rate_limit, ceil(settings.rate_limit / 10.0) as burst,
                         case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
                         as arrival_at,
                         case when $1 <> 3 and endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
-                 from endpoints join subscriptions on subscriptions.id = endpoints.subscription_id
-                 where endpoints.subscription_id = visited.subscription_id and endpoints.called_off_before is null
+                 from endpoints join subscription_endpoints as settings on settings.subscription_id = endpoints.subscription_id
+                 where endpoints.subscription_id = visited.subscription_id and endpoints.cancelled_before is null
                  for no key update of endpoints
              ) as found
          ), endpoint as materialized (
@@ -128,14 +113,15 @@ pub async fn claim_due(
              from of_each join endpoint using (subscription_id)
              where endpoints.subscription_id = of_each.subscription_id
          )
-         select summary.last as "last: SubscriptionId", summary.more as "more!", summary.unseen as "unseen!", summary.missed as "missed!",
-                summary.resumes_at, case when row_number() over () = 1 then summary.crowded end as "crowded: Vec<SubscriptionId>",
+         select summary.last as "last?: SubscriptionId", summary.more as "more!", summary.unseen as "unseen!", summary.missed as "missed!",
+                summary.resumes_at as "resumes_at?",
+                case when row_number() over () = 1 then summary.crowded end as "crowded?: Vec<SubscriptionId>",
                 flown.id as "delivery?: DeliveryId", flown.company_id as "company?: CompanyId",
                 flown.subscription_id as "subscription?: SubscriptionId", flown.event_id as "event?: EventId", flown.event as "event_name?",
                 flown.sequence as "sequence?", flown.attempts as "number?", flown.failures as "failures?", flown.chain is not null as "in_order?",
                 flown.replay_of is not null as "is_replay?", endpoint.version as "version?",
-                case when row_number() over (partition by flown.event_id) = 1 then (select body from events where id = flown.event_id) end
-                as body
+                case when row_number() over (partition by flown.event_id) = 1 then (select body from event_stream where id = flown.event_id)
+                end as "body?"
          from (
              select (select subscription_id from visited order by place desc limit 1) as last,
                     (select count(*) from visited) >= $3 as unseen,
@@ -162,7 +148,24 @@ pub async fn claim_due(
     .fetch_all(conn)
     .await?;
     let crowded = rows.iter_mut().find_map(|row| row.crowded.take()).unwrap_or_default();
-    let Row { last, more, unseen, missed, resumes_at, .. } = rows[0];
+    let first = &rows[0];
+    let (last, more, unseen, missed, resumes_at) = (first.last, first.more, first.unseen, first.missed, first.resumes_at);
     let summary = ClaimSummary { last, more, crowded, unseen, missed, resumes_at };
-    Ok((summary, rows.into_iter().filter_map(|row| claimed_row!(row, row.number?, row.failures?, row.in_order?, row.is_replay?)).collect()))
+    let taken = rows.into_iter().filter_map(|row| {
+        Some(ClaimedRow {
+            delivery: row.delivery?,
+            company: row.company?,
+            subscription: row.subscription?,
+            event: row.event?,
+            event_name: row.event_name?,
+            sequence: row.sequence,
+            number: row.number?,
+            failures: row.failures?,
+            in_order: row.in_order?,
+            is_replay: row.is_replay?,
+            version: row.version?,
+            body: row.body,
+        })
+    });
+    Ok((summary, taken.collect()))
 }

@@ -8,24 +8,20 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::kernel::ids::{AttemptId, CompanyId, SubscriptionId};
-use crate::webhooks::{Claimed, Webhooks};
 use crate::webhooks::delivery_state::{self, Next, State, Verdict};
+use crate::webhooks::endpoint::as_json;
 use crate::webhooks::engine::record::queries::Limits;
 use crate::webhooks::engine::refill::Refill;
 use crate::webhooks::sending::Attempt;
-use crate::webhooks::endpoint::as_json;
 use crate::webhooks::sending::outcome::Fault;
 use crate::webhooks::targets::EndpointUrl;
+use crate::webhooks::{Claimed, Webhooks};
 
 impl Webhooks {
     /// Logs `attempts` and moves their deliveries to the next state. An attempt whose lease was lost changes nothing. Disabling the
     /// endpoints that responded with 410 is left to the caller, so that recording waits for nothing else. `refill` is called just
     /// before the statement.
-    pub(crate) async fn record_batch(
-        &self,
-        attempts: &[Attempt],
-        refill: impl FnOnce() -> Refill,
-    ) -> Result<Recorded, sqlx::Error> {
+    pub(crate) async fn record_batch(&self, attempts: &[Attempt], refill: impl FnOnce() -> Refill) -> Result<Recorded, sqlx::Error> {
         let now = self.clock.now();
         let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
         columns.subscriptions = attempts.iter().map(|attempt| attempt.subscription.uuid()).collect::<BTreeSet<_>>().into_iter().collect();
