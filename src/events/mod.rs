@@ -37,7 +37,6 @@ pub use commit_notifier::CommitNotifier;
 pub use envelope::{API_VERSION, Envelope};
 pub use name::{EventName, InvalidEventName};
 pub use queries::Columns;
-pub(crate) use queries::{NOTIFY_LOCK, publishing};
 pub use retention::{create_partitions, delete_expired};
 
 /// The NOTIFY channel for committed events.
