@@ -11,8 +11,8 @@
 //! commit, so events about one record are committed, and leave the outbox, in the order of their numbers.
 //!
 //! This module does not know the subscribers. It guarantees that an event's bytes, id and number never change after the commit. It
-//! does not guarantee an order of events about different records. Events are stored in daily partitions, which the delivering
-//! module creates and drops.
+//! does not guarantee an order of events about different records. Events are stored in daily partitions; the delivering module has
+//! them created ahead and, when nobody needs their events any more, dropped ([`create_partitions`], [`delete_expired`]).
 
 mod addressed;
 mod catalogue;

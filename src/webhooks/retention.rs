@@ -12,8 +12,7 @@ use chrono::TimeDelta;
 
 use crate::events;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::webhooks::engine::retention as engine;
-use crate::webhooks::{Webhooks, replays};
+use crate::webhooks::{Webhooks, engine, replays};
 
 /// The interval of housekeeping.
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(3600);
@@ -23,7 +22,7 @@ impl Webhooks {
     pub async fn create_partitions(&self) -> Result<(), sqlx::Error> {
         let today = self.clock.now().date_naive();
         let mut conn = self.worker_pool.acquire().await?;
-        engine::create_partitions(&mut conn, today).await?;
+        engine::retention::create_partitions(&mut conn, today).await?;
         events::create_partitions(&mut conn, today).await
     }
 
@@ -35,7 +34,7 @@ impl Webhooks {
         let mut conn = self.worker_pool.acquire().await?;
         let before = |retention| now - TimeDelta::from_std(retention).unwrap_or(TimeDelta::days(36_500));
         let (kept_since, failed_since) = (before(self.settings.retention), before(self.settings.failed_retention));
-        engine::delete_expired(&mut conn, kept_since, failed_since).await?;
+        engine::retention::delete_expired(&mut conn, kept_since, failed_since).await?;
         events::delete_expired(&mut conn, kept_since).await?;
         replays::delete_ended(&mut conn, failed_since).await?;
         replays::delete_expired_keys(&mut conn, now).await

@@ -26,9 +26,9 @@ pub struct Limits {
 /// `visited` steps from endpoint to endpoint through the index, beginning before `after` and at most once around. Its cost depends
 /// on the number of endpoints with waiting deliveries, not on the number of these deliveries. It steps backwards, because the
 /// newest entry of an endpoint is usually alive, while thousands of claimed ones may lie at the beginning until the next vacuum.
-/// (`offset 0` keeps PostgreSQL from evaluating the lookup twice.) `locked` locks the endpoints and `endpoint` computes the capacity of each, so no other transaction
-/// can use it meanwhile. An instant further in the future than is possible was written before the clock was set back and is
-/// ignored; a delivery that waits for its first attempt is due whatever the clock says.
+/// (`offset 0` keeps PostgreSQL from evaluating the lookup twice.) `locked` locks the endpoints and `endpoint` computes the capacity
+/// of each, so no other transaction can use it meanwhile. An instant further in the future than is possible was written before the
+/// clock was set back and is ignored; a delivery that waits for its first attempt is due whatever the clock says.
 ///
 /// The circuit does not apply to replays: they do not wait for it, and while they are in flight they do not count as the trial
 /// attempt of a half-open circuit. (A replay that ends at this very moment is still counted, and then two trial attempts may be
