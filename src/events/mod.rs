@@ -11,14 +11,16 @@
 //! commit, so events about one record are committed, and leave the outbox, in the order of their numbers.
 //!
 //! This module does not know the subscribers. It guarantees that an event's bytes, id and number never change after the commit. It
-//! does not guarantee an order of events about different records. Events are stored in daily partitions, which the delivering
-//! module creates and drops.
+//! does not guarantee an order of events about different records. Events are stored in daily partitions; the delivering module has
+//! them created ahead and, when nobody needs their events any more, dropped ([`create_partitions`], [`delete_expired`]).
 
+mod addressed;
 mod catalogue;
 mod commit_notifier;
 mod envelope;
 mod name;
 mod queries;
+mod retention;
 
 use std::borrow::Borrow;
 
@@ -29,12 +31,13 @@ use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, EventId};
 
+pub use addressed::{Addressed, address};
 pub use catalogue::{Catalogue, EventType, InvalidEventType, NameTaken, Publisher, UnknownEvent, names};
 pub use commit_notifier::CommitNotifier;
 pub use envelope::{API_VERSION, Envelope};
 pub use name::{EventName, InvalidEventName};
 pub use queries::Columns;
-pub(crate) use queries::{NOTIFY_LOCK, publishing};
+pub use retention::{create_partitions, delete_expired};
 
 /// The NOTIFY channel for committed events.
 pub const PUBLISHED: &str = "portico_published";

@@ -11,7 +11,7 @@ use crate::events::{NewEvent, PUBLISHED};
 use crate::kernel::ids::EventId;
 
 /// The advisory lock of the transaction that notifies.
-pub(crate) const NOTIFY_LOCK: i64 = 0x0070_6f72_7469_636f;
+const NOTIFY_LOCK: i64 = 0x0070_6f72_7469_636f;
 
 /// Events as one array per column, the parameters of one statement.
 #[derive(Debug, Default)]
@@ -51,63 +51,35 @@ impl Columns {
     }
 }
 
-/// The statement that inserts events, assigns sequence numbers to those about a record, and adds them to the outbox. `$beside`
-/// (`name as (insert …),`) is a further insert in the same statement; its parameters start at `$12`.
+/// Publishes events by the function `publish_events`, which inserts them, assigns sequence numbers to those about a record, and adds
+/// them to the outbox. Another capability that publishes beside its own work, in one statement, calls the function in that statement.
 ///
-/// The position in the outbox is taken after the row of the record's sequence was locked, so it grows with the sequence number. The
-/// events are counted before, and arrays are unnested in the select list: most of the time of a small group is the start of each step
-/// of the plan.
-///
-/// With `$notifies` the transaction notifies the listeners. A commit with a notification holds a server-wide lock until it is on
-/// disk, so such commits run one after another. Therefore only one concurrent transaction notifies. The others find its advisory
-/// lock taken and send nothing, and listeners poll again shortly after a notification.
-macro_rules! publishing {
-    ($beside:literal, $events:expr, $notifies:expr, $now:expr $(, $more:expr)*) => {
-        sqlx::query!(
-            "with " + $beside + "new as (
-             select unnest($1::uuid[]) as id, unnest($2::uuid[]) as company_id, unnest($3::text[]) as name, unnest($4::uuid[]) as subject_id,
-                    unnest($5::bytea[]) as body, unnest($10::bigint[]) as total, unnest($11::bigint[]) as later,
-                    generate_subscripts($1::uuid[], 1) as place
-         ), counted as (
-             insert into event_sequences as sequences (company_id, subject_id, last)
-             select company_id, subject_id, total from new where subject_id is not null and total is not null order by 1, 2
-             on conflict (company_id, subject_id) do update set last = sequences.last + excluded.last
-             returning company_id, subject_id, last
-         ), numbered as (
-             select new.*, counted.last - later as sequence from new left join counted using (company_id, subject_id) order by place
-         ), event as (
-             insert into events (id, company_id, name, subject_id, sequence, body, created_at)
-             select id, company_id, name, subject_id, sequence, body, $6 from numbered
-         ), entry as (
-             insert into outbox (event_id, company_id, name, subject_id, sequence)
-             select id, company_id, name, subject_id, sequence from numbered
-         )
-         select pg_notify($7, '') where $9 and pg_try_advisory_xact_lock($8)",
-            &$events.ids,
-            &$events.companies,
-            &$events.names,
-            &$events.subjects as &[Option<uuid::Uuid>],
-            &$events.bodies,
-            $now,
-            $crate::events::PUBLISHED,
-            $crate::events::NOTIFY_LOCK,
-            $notifies,
-            &$events.totals as &[Option<i64>],
-            &$events.later,
-            $($more,)*
-        )
-    };
-}
-pub(crate) use publishing;
-
-/// Publishes events without a further insert.
+/// With `notifies` the transaction notifies the listeners. A commit with a notification holds a server-wide lock until it is on disk, so
+/// such commits run one after another. Therefore only one concurrent transaction notifies. The others find its advisory lock taken and
+/// send nothing, and listeners poll again shortly after a notification.
 pub(super) async fn insert_events(
     conn: &mut PgConnection,
     events: &Columns,
     notifies: bool,
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
-    publishing!("", events, notifies, now).execute(conn).await?;
+    sqlx::query!(
+        "select publish_events(ids => $1, companies => $2, names => $3, subjects => $4, bodies => $5, totals => $6, later => $7, at => $8),
+                (select pg_notify($9, '') where $10 and pg_try_advisory_xact_lock($11))",
+        &events.ids,
+        &events.companies,
+        &events.names,
+        &events.subjects as &[Option<Uuid>],
+        &events.bodies,
+        &events.totals as &[Option<i64>],
+        &events.later,
+        now,
+        PUBLISHED,
+        notifies,
+        NOTIFY_LOCK,
+    )
+    .execute(conn)
+    .await?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 pub mod client_address;
 pub mod clock;
 pub mod crypto;
+pub mod daily_partitions;
 pub mod database;
 pub mod dedicated_connection;
 pub mod error_chain;

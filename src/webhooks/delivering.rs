@@ -6,10 +6,10 @@ use std::sync::Arc;
 use reqwest::Certificate;
 
 use crate::kernel::clock::Clock;
-use crate::webhooks::engine::permits::Permits;
+use crate::webhooks::permits::Permits;
 use crate::webhooks::sending::Sender;
-use crate::webhooks::sending::targets::{Resolver, Targets};
 use crate::webhooks::settings::Settings;
+use crate::webhooks::targets::{Resolver, Targets};
 
 /// The HTTP client, the check of its targets, and the permits for deliveries in flight. Clones share them.
 #[derive(Clone, Debug)]

@@ -5,10 +5,7 @@ use chrono::{DateTime, Utc};
 
 use crate::events::EventName;
 use crate::kernel::ids::{DeliveryId, EventId};
-use crate::webhooks::sending::endpoint;
-use crate::webhooks::sending::headers::{AttemptHeaders, Headers};
-use crate::webhooks::sending::signature::SigningSecrets;
-use crate::webhooks::subscription::{ExtraHeaders, SignatureFormat, SigningSecret};
+use crate::webhooks::endpoint::{self, AttemptHeaders, ExtraHeaders, Headers, SignatureFormat, SigningSecret, SigningSecrets};
 
 /// An event to forward.
 #[derive(Debug)]

@@ -1,45 +1,31 @@
 //! The webhook delivery hub: delivers every published event to every subscribed endpoint, signed, at least once.
 //!
-//! # Who is who
-//!
-//! | module | does | writes |
-//! |---|---|---|
-//! | publisher ([`crate::events`], on another floor) | writes the event, including its final bytes, in the transaction of the change it reports | `events`, `outbox` |
-//! | `subscription` | stores which events each subscription wants, the endpoint URL and the signing secret | `subscriptions` |
-//! | `engine::fan_out` | turns an event into one delivery for each matching subscription | `waiting`, or `in_flight` and `endpoints`; empties `outbox` |
-//! | `engine::claim` | takes leases on due deliveries, endpoint by endpoint; reclaims the leases of crashed workers | `waiting` → `in_flight`, `endpoints` |
-//! | `sending::{endpoint, endpoint_cache}` | cache what the deliveries to an endpoint share: decrypted secrets, headers | nothing |
-//! | `sending` | makes one signed POST through a client that `sending::targets` guards | nothing; no transaction is open |
-//! | `engine::record` | logs the result of an attempt and moves the delivery to its next state, as `deliveries::state` decides; claims the next deliveries to an endpoint with a backlog, as `engine::refill` says | `attempts`, `in_flight` → `deliveries` or `waiting`, `waiting` → `in_flight`, `endpoints` |
-//! | `replays` | creates new deliveries from closed ones, on request | `waiting`, `replays`, `replay_keys` |
-//! | `cancellation` | closes waiting deliveries as cancelled, on request or when their subscription is disabled or deleted | `waiting` → `deliveries`, `endpoints` |
-//! | `failing` | notifies operators of failing endpoints; disables them after five days, or at once when they are gone | `endpoints`, `subscriptions`, `operator_letters`; publishes `webhook.*` |
-//! | `health` | shows the health of an endpoint | nothing |
-//! | `forwarding` | builds the delivery headers for an event that is forwarded outside the hub | nothing |
-//! | `deliveries::log` | shows deliveries and their attempts | nothing |
-//! | `retention` | creates the partitions of the coming days and drops expired ones | partitions |
-//! | `engine::vacuum` | removes what has left the queue from its tables and indexes | nothing |
-//! | `engine::{worker, dispatcher, lanes, permits, launcher, recorder}` | run all of this while the program runs, in any number of instances | |
-//!
 //! An event is *published*; its envelope is sent to an *endpoint URL*; a *delivery* is one event for one *subscription*; an
-//! *attempt* is one POST.
+//! *attempt* is one POST. `engine/mod.rs` shows where a delivery is and by which doors it gets there.
 //!
-//! # Where a delivery is
+//! # Rooms
+//!
+//! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
-//!    ┌──────fan-out, when nothing has to wait───────┐
-//!    │                                              ▼
-//! outbox ──fan-out──▶ waiting ──claim──────────▶ in_flight ──record──▶ deliveries   delivered, failed, cancelled
-//!                        ▲                          │
-//!                        └───────── retry ──────────┘
+//! worker                           runs all of this while the program runs, in any number of instances
+//! follow_up                        what follows from a change of a webhook: its endpoint's row, the end of its deliveries and replays
+//! failing  retention               tells operators of failing endpoints and disables them; keeps and drops the days of the log
+//! replays                          makes new deliveries from closed ones, on request
+//! subscription                     the webhook as a resource: which events, which URL, enabled or not; rotating, testing
+//! cancellation  health             closes waiting deliveries as cancelled; shows how an endpoint is doing
+//! delivery_log                     deliveries and their attempts as a read-only resource
+//! engine                           the tables of deliveries, and every statement that moves a delivery between them
+//! state                            what the routes and the worker share, for one database
+//! delivering                       what a process delivers with, for all its databases
+//! sending  forwarding  permits     one signed POST; the headers of an event sent outside the hub; how many POSTs at a time
+//! endpoint                         how a subscription's endpoint is addressed: timeout, headers, secrets and signatures, cached
+//! targets  delivery_state          where webhooks may be sent; the states of a delivery, its lanes and the retry schedule
+//! settings                         the settings `[webhooks]`
 //! ```
 //!
-//! Most events take the short path: their endpoints have capacity, and nothing else waits for them. A delivery that must be made in
-//! order waits behind its predecessor, where it cannot be claimed. When the predecessor ends, in whatever way, database triggers
-//! make the next one claimable.
-//!
-//! A delivery is in exactly one of the three tables at any time; the view `delivery_log` combines them. `waiting` and `in_flight`
-//! are small and hot. `deliveries` is written once per delivery and partitioned by day, so a log of any length slows nothing down.
+//! The publisher is on another floor: [`crate::events`] writes an event, including its final bytes, in the transaction of the change
+//! it reports, and notes it in the outbox, from where `engine::fan_out` takes it.
 //!
 //! `endpoints` has one row per subscription: its health, the number of deliveries in flight, when its rate limit admits the next
 //! attempt, whether its circuit is open, and how far its deliveries are cancelled. A worker that moves deliveries of an endpoint
@@ -73,97 +59,40 @@
 //! - Handling of response contents: an endpoint's response is logged, and only its status code and `Retry-After` are acted upon.
 
 mod cancellation;
-mod deliveries;
 mod delivering;
+mod delivery_log;
+mod delivery_state;
+mod endpoint;
 mod engine;
 mod failing;
+mod follow_up;
 mod forwarding;
 mod health;
+mod permits;
 mod replays;
 mod retention;
 mod sending;
 mod settings;
+mod state;
 mod subscription;
-
-use std::sync::Arc;
+mod targets;
+mod worker;
 
 use axum::extract::FromRef;
-use sqlx::PgPool;
 
 use crate::companies::Companies;
-use crate::events::{Catalogue, CommitNotifier};
-use crate::kernel::clock::Clock;
-use crate::kernel::crypto::ApplicationKey;
-use crate::kernel::database;
-use crate::kernel::dedicated_connection::DedicatedConnection;
-use crate::providers::mail::Mail;
-use crate::resources::{Extension, ResourceState};
+use crate::resources::Extension;
 
-pub use deliveries::log::Delivery;
 pub use delivering::{Delivering, SettingsError};
-pub use engine::claim::Claimed;
+pub use delivery_log::Delivery;
+pub use endpoint::SigningSecret;
 pub use forwarding::{Forwarder, ReadEvent};
 pub use replays::Replay;
-pub use sending::Attempt;
-pub use sending::targets::{EndpointUrl, Resolver};
+pub use sending::{Attempt, Claimed};
 pub use settings::Settings;
-pub use subscription::{DisabledReason, EventFilter, SigningSecret, Subscription};
-
-use sending::endpoint_cache::EndpointCache;
-
-/// Connections of the worker besides the dedicated one: for housekeeping, vacuuming, replays, cancelling, failing endpoints, mails to
-/// operators, and LISTEN.
-const WORKER_CONNECTIONS: u32 = 7;
-
-/// The hub: the state of its routes and its worker.
-#[derive(Clone, Debug)]
-pub struct Webhooks {
-    pool: PgPool,
-    /// The worker's own connection pool, so that the worker and requests do not starve each other of connections.
-    worker_pool: PgPool,
-    /// The dedicated connection for fan-out, claiming and recording. All three lock the same `endpoints` rows, so a second
-    /// connection would only wait for the first. On one connection, the server has the three statements prepared and their plans
-    /// cached.
-    delivery_connection: DedicatedConnection,
-    clock: Clock,
-    key: ApplicationKey,
-    endpoint_cache: EndpointCache,
-    delivering: Delivering,
-    settings: Arc<Settings>,
-    catalogue: Catalogue,
-    notifier: CommitNotifier,
-    mail: Mail,
-}
-
-/// The parts that the hub is built from.
-pub struct Parts {
-    /// The database connection pool.
-    pub pool: PgPool,
-    /// The clock.
-    pub clock: Clock,
-    /// The key that secrets are encrypted with.
-    pub key: ApplicationKey,
-    /// `[webhooks]`
-    pub settings: Settings,
-    /// What the process delivers with.
-    pub delivering: Delivering,
-    /// The event types that can be subscribed to.
-    pub catalogue: Catalogue,
-    /// Signals events published by this instance.
-    pub notifier: CommitNotifier,
-    /// Sends mail to operators about failing webhooks.
-    pub mail: Mail,
-}
-
-impl ResourceState for Webhooks {
-    fn pool(&self) -> &PgPool {
-        &self.pool
-    }
-
-    fn clock(&self) -> &Clock {
-        &self.clock
-    }
-}
+pub use state::{Parts, Webhooks};
+pub use subscription::{DisabledReason, EventFilter, Subscription};
+pub use targets::{EndpointUrl, Resolver};
 
 /// The resources and routes of the hub below `developers/int/v1`.
 pub fn extension<S>() -> Extension<S>
@@ -173,31 +102,4 @@ where
     S: Clone + Send + Sync + 'static,
 {
     subscription::extension::<S>().read_only::<Delivery>().merge(replays::extension())
-}
-
-impl Webhooks {
-    /// Builds the hub.
-    pub fn new(parts: Parts) -> Self {
-        let Parts { pool, clock, key, settings, delivering, catalogue, notifier, mail } = parts;
-        let worker_pool = database::background_pool(&pool, WORKER_CONNECTIONS);
-        let delivery_connection = DedicatedConnection::of(database::background_pool(&pool, 1));
-        Self {
-            pool,
-            worker_pool,
-            delivery_connection,
-            clock,
-            key,
-            endpoint_cache: EndpointCache::new(),
-            delivering,
-            settings: Arc::new(settings),
-            catalogue,
-            notifier,
-            mail,
-        }
-    }
-
-    /// Sends a claimed delivery; pass the result to [`Webhooks::record`].
-    pub async fn send(&self, claimed: Claimed) -> Attempt {
-        self.delivering.sender.send(claimed).await
-    }
 }

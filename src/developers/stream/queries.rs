@@ -47,8 +47,8 @@ pub(super) async fn find_companies_with_news(
         r#"select array(
              select company_id from unnest($1::uuid[]) as open (company_id)
              cross join lateral (
-                 select from events
-                 where events.company_id = open.company_id and id >= uuid_v7_floor($3)
+                 select from event_stream
+                 where event_stream.company_id = open.company_id and id >= uuid_v7_floor($3)
                    and transaction_id >= $2::bigint::text::xid8 and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
                  order by transaction_id, place limit 1
              ) as first
@@ -64,7 +64,7 @@ pub(super) async fn find_companies_with_news(
 /// The last event that a stream could have sent.
 pub(super) async fn find_last_event(conn: &mut PgConnection, company: CompanyId) -> Result<Option<EventId>, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"select id as "id: EventId" from events
+        r#"select id as "id!: EventId" from event_stream
          where company_id = $1 and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
          order by transaction_id desc, place desc limit 1"#,
         company.uuid(),
@@ -78,7 +78,7 @@ pub(super) async fn find_last_event(conn: &mut PgConnection, company: CompanyId)
 pub(super) async fn find_position(conn: &mut PgConnection, company: CompanyId, event: EventId) -> Result<Option<Position>, sqlx::Error> {
     sqlx::query_as!(
         Position,
-        r#"select transaction_id::text::bigint as "transaction!", place from events
+        r#"select transaction_id::text::bigint as "transaction!", place as "place!" from event_stream
          where id = $1 and company_id = $2 and transaction_id < pg_snapshot_xmax(pg_current_snapshot())"#,
         event.uuid(),
         company.uuid(),
@@ -100,7 +100,7 @@ pub(super) async fn list_page(
              select id, name, sequence, body, transaction_id, place,
                     addressed_to is null
                     and (cardinality($4::text[]) = 0 or $4 && array['*', name, split_part(name, '.', 1) || '.*']) as wanted
-             from events
+             from event_stream
              where company_id = $1 and (transaction_id, place) > ($2::bigint::text::xid8, $3)
                and transaction_id < pg_snapshot_xmin(pg_current_snapshot())
              order by transaction_id, place limit $5
@@ -109,7 +109,8 @@ pub(super) async fn list_page(
                        over (order by transaction_id, place rows between unbounded preceding and 1 preceding) as before
              from scanned
          )
-         select id, name, sequence, transaction_id::text::bigint as "transaction!", place, case when wanted then body end as body
+         select id as "id!", name as "name!", sequence, transaction_id::text::bigint as "transaction!", place as "place!",
+                case when wanted then body end as body
          from measured where coalesce(before, 0) < $6 order by transaction_id, place"#,
         company.uuid(),
         position.transaction,

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use crate::events;
 use crate::gateways::facts::{self, Dispute, Entry, FactKind, Kind};
@@ -84,28 +85,27 @@ pub async fn write(
     let facts: Vec<_> = entries.iter().flat_map(|entry| &entry.facts).collect();
     let due: Vec<_> = entries.iter().flat_map(|entry| &entry.events).collect();
     let events = events::Columns::of(&due, now);
-    let notifies = false;
-    // The callbacks are $12 to $23, the payments $24 to $35, the facts $36 to $48.
-    events::publishing!(
-        "callback as (
+    // The events are $1 to $8, the callbacks $9 to $20, the payments $21 to $32, the facts $33 to $45.
+    sqlx::query!(
+        "with callback as (
              insert into callbacks (id, company_id, version, created_at, updated_at, gateway_id, key, kind, status, reason, detail, body,
                                     body_size, attempts, due_at)
              select id, company_id, 1, created_at, created_at, gateway_id, key, kind, status, reason, detail, body, body_size,
                     (status <> 'refused')::integer, due_at
-             from (select unnest($12::uuid[]) as id, unnest($13::uuid[]) as company_id, unnest($14::timestamptz[]) as created_at,
-                          unnest($15::uuid[]) as gateway_id, unnest($16::text[]) as key, unnest($17::text[]) as kind,
-                          unnest($18::text[]) as status, unnest($19::text[]) as reason, unnest($20::text[]) as detail,
-                          unnest($21::bytea[]) as body, unnest($22::integer[]) as body_size, unnest($23::timestamptz[]) as due_at)
+             from (select unnest($9::uuid[]) as id, unnest($10::uuid[]) as company_id, unnest($11::timestamptz[]) as created_at,
+                          unnest($12::uuid[]) as gateway_id, unnest($13::text[]) as key, unnest($14::text[]) as kind,
+                          unnest($15::text[]) as status, unnest($16::text[]) as reason, unnest($17::text[]) as detail,
+                          unnest($18::bytea[]) as body, unnest($19::integer[]) as body_size, unnest($20::timestamptz[]) as due_at)
                   as new
          ), payment as (
              insert into payments (id, company_id, version, created_at, updated_at, gateway_id, transaction_id, kind, status, amount,
                                    refunded, currency, dispute, order_id, customer_id)
-             select id, company_id, 1, $6, $6, gateway_id, transaction_id, kind, status, amount, refunded, currency, dispute, order_id,
+             select id, company_id, 1, $8, $8, gateway_id, transaction_id, kind, status, amount, refunded, currency, dispute, order_id,
                     customer_id
-             from (select unnest($24::uuid[]) as id, unnest($25::uuid[]) as company_id, unnest($26::uuid[]) as gateway_id,
-                          unnest($27::text[]) as transaction_id, unnest($28::text[]) as kind, unnest($29::text[]) as status,
-                          unnest($30::bigint[]) as amount, unnest($31::bigint[]) as refunded, unnest($32::text[]) as currency,
-                          unnest($33::text[]) as dispute, unnest($34::uuid[]) as order_id, unnest($35::uuid[]) as customer_id)
+             from (select unnest($21::uuid[]) as id, unnest($22::uuid[]) as company_id, unnest($23::uuid[]) as gateway_id,
+                          unnest($24::text[]) as transaction_id, unnest($25::text[]) as kind, unnest($26::text[]) as status,
+                          unnest($27::bigint[]) as amount, unnest($28::bigint[]) as refunded, unnest($29::text[]) as currency,
+                          unnest($30::text[]) as dispute, unnest($31::uuid[]) as order_id, unnest($32::uuid[]) as customer_id)
                   as new
              on conflict on constraint payments_pkey do update set
                  version = payments.version + 1, updated_at = excluded.updated_at, kind = excluded.kind, status = excluded.status,
@@ -114,12 +114,18 @@ pub async fn write(
          ), fact as (
              insert into payment_facts (payment_id, sequence, callback_id, position, recorded_at, fact, reference, amount, total, currency,
                                         order_id, customer_id, message)
-             select unnest($36::uuid[]), unnest($37::integer[]), unnest($38::uuid[]), unnest($39::smallint[]), unnest($40::timestamptz[]),
-                    unnest($41::text[]), unnest($42::text[]), unnest($43::bigint[]), unnest($44::bigint[]), unnest($45::text[]),
-                    unnest($46::uuid[]), unnest($47::uuid[]), unnest($48::text[])
-         ), ",
-        events,
-        notifies,
+             select unnest($33::uuid[]), unnest($34::integer[]), unnest($35::uuid[]), unnest($36::smallint[]), unnest($37::timestamptz[]),
+                    unnest($38::text[]), unnest($39::text[]), unnest($40::bigint[]), unnest($41::bigint[]), unnest($42::text[]),
+                    unnest($43::uuid[]), unnest($44::uuid[]), unnest($45::text[])
+         )
+         select publish_events(ids => $1, companies => $2, names => $3, subjects => $4, bodies => $5, totals => $6, later => $7, at => $8)",
+        &events.ids,
+        &events.companies,
+        &events.names,
+        &events.subjects as &[Option<Uuid>],
+        &events.bodies,
+        &events.totals as &[Option<i64>],
+        &events.later,
         now,
         &column(&callbacks, |new| new.id) as &[CallbackId],
         &column(&callbacks, |new| new.company) as &[CompanyId],

@@ -1,65 +1,56 @@
-//! The engine: the steps that move deliveries, each beside its SQL, and the worker that takes them.
+//! The engine: the tables of deliveries, and every statement that moves a delivery between them.
 //!
-//! A delivery is in one of three tables: `waiting`, `in_flight` or `deliveries`. Every statement that moves deliveries of an
-//! endpoint locks the row of the endpoint first, and the rows of several endpoints in the order of their ids. Two moves of one
-//! delivery therefore never overlap, and no deadlock occurs. A statement that also reads subscriptions locks them before their
-//! endpoints. The waiting deliveries that are cancelled together with their endpoint are closed without this lock: they can no
-//! longer be claimed.
+//! # Where a delivery is
 //!
-//! Deliveries of a chain have to be made in order. At most one of them is in a lane or in flight; the others wait behind it,
-//! outside the lanes. Triggers of `waiting` and `in_flight` put the next one into a lane, whatever ends the one before. They run at
-//! the end of the statement, where they see what other transactions did before this one had the lock.
+//! A delivery is in exactly one of three tables at any time; the view `delivery_log` combines them. `waiting` and `in_flight` are small
+//! and hot. `deliveries` is written once per delivery and partitioned by day, so a log of any length slows nothing down.
+//!
+//! ```text
+//!    ┌────────1 fan-out, when nothing has to wait────────┐
+//!    │                                                   ▼
+//! outbox ──fan-out──▶ waiting ──2 claim, 3 refill──▶ in_flight ──record──▶ deliveries   delivered, failed, cancelled
+//!                     ▲  ▲  │                            │                  ▲  │
+//!         4 triggers ─┘  ├──┼────── retry, reclaim ──────┘                  │  │
+//!                        │  └─────────── cancel ────────────────────────────┘  │
+//!                        └────────────── repeat ───────────────────────────────┘
+//! ```
+//!
+//! Four doors lead into flight, three of them statements and one a trigger that opens the way to them:
+//!
+//! | door | takes | when |
+//! |---|---|---|
+//! | 1 [`fan_out`] | events out of `outbox`, to `in_flight`, or to `waiting` what has to wait | The endpoint has capacity, no first attempt waits for it, its circuit is closed, and its subscription has neither ordering nor a rate limit. Most events take this short path. |
+//! | 2 [`claim`] | due deliveries of one lane out of `waiting` | The endpoint has capacity, its rate limit and circuit admit it, and its deliveries are not being cancelled. |
+//! | 3 [`record`], with [`refill`] | as many first attempts of the same endpoints as it has just taken out of flight | The endpoint has a backlog, no attempt of the batch failed, and nothing else waits for its permits. |
+//! | 4 the triggers `joins_a_chain` and `leaves_a_chain` | the next delivery of a chain, from lane 2 of `waiting` into a lane that door 2 claims from | The one before has ended, in whatever way: none of its chain is in flight or in a lane. |
+//!
+//! The other ways: [`record`] closes a delivery or queues its retry; [`claim`] also takes deliveries back from workers that died;
+//! [`cancel`] closes what waits and marks what is in flight; [`repeat`] makes new deliveries from closed ones, and [`enqueue`] one of a
+//! test event.
+//!
+//! # How moves stay apart
+//!
+//! Every statement that moves deliveries of an endpoint locks the row of the endpoint first, and the rows of several endpoints in the
+//! order of their ids. Two moves of one delivery therefore never overlap, and no deadlock occurs. A statement that also reads
+//! subscriptions locks them before their endpoints. The waiting deliveries that are cancelled together with their endpoint are closed
+//! without this lock: they can no longer be claimed.
+//!
+//! Deliveries of a chain have to be made in order. At most one of them is in a lane or in flight; the others wait behind it, outside
+//! the lanes. The triggers run at the end of a statement that queues, claims, records or cancels, where they see what other
+//! transactions did before this one had the lock.
+//!
+//! Three statements return the deliveries that they put into flight as a [`ClaimedRow`](claim::ClaimedRow), in one row each and with the
+//! summary of the statement in all rows, because each is one round trip on the connection that limits the throughput.
 
-/// Declares the row of a statement that takes deliveries into flight: its own columns, and those of a delivery unless none was taken,
-/// from which `claimed_row` builds.
-macro_rules! claiming_row {
-    ($($(#[$doc:meta])* $name:ident: $type:ty,)*) => {
-        #[derive(Debug)]
-        struct Row {
-            $($(#[$doc])* $name: $type,)*
-            delivery: Option<crate::kernel::ids::DeliveryId>,
-            company: Option<crate::kernel::ids::CompanyId>,
-            subscription: Option<crate::kernel::ids::SubscriptionId>,
-            event: Option<crate::kernel::ids::EventId>,
-            event_name: Option<String>,
-            sequence: Option<i64>,
-            version: Option<i64>,
-            body: Option<Vec<u8>>,
-        }
-    };
-}
-
-/// Builds a [`ClaimedRow`](crate::webhooks::engine::claim::ClaimedRow) from a row; `None` if the row has no delivery, as the single
-/// row of a statement that claimed none.
-macro_rules! claimed_row {
-    ($row:ident, $number:expr, $failures:expr, $in_order:expr, $is_replay:expr) => {
-        (|| {
-            Some(crate::webhooks::engine::claim::ClaimedRow {
-                delivery: $row.delivery?,
-                company: $row.company?,
-                subscription: $row.subscription?,
-                event: $row.event?,
-                event_name: $row.event_name?,
-                sequence: $row.sequence,
-                number: $number,
-                failures: $failures,
-                in_order: $in_order,
-                is_replay: $is_replay,
-                version: $row.version?,
-                body: $row.body,
-            })
-        })()
-    };
-}
-
-pub(super) mod claim;
-mod dispatcher;
-mod fan_out;
-mod lanes;
-mod launcher;
-pub(super) mod permits;
-pub(super) mod record;
-mod recorder;
-mod refill;
-mod vacuum;
-mod worker;
+pub mod attempts;
+pub mod cancel;
+pub mod claim;
+pub mod endpoints;
+pub mod enqueue;
+pub mod fan_out;
+pub mod figures;
+pub mod record;
+pub mod refill;
+pub mod repeat;
+pub mod retention;
+pub mod vacuum;

@@ -19,27 +19,27 @@ const CURSOR_LIFETIME: Duration = Duration::from_secs(1);
 
 /// The endpoints to refill, by column, as the recording statement takes them.
 #[derive(Debug, Default)]
-pub(in crate::webhooks) struct Refill {
-    pub(in crate::webhooks) subscriptions: Vec<Uuid>,
+pub struct Refill {
+    pub subscriptions: Vec<Uuid>,
     /// No delivery waits that is due before this time. The search in the index begins there.
-    pub(in crate::webhooks) due_from: Vec<DateTime<Utc>>,
+    pub due_from: Vec<DateTime<Utc>>,
 }
 
 /// Up to where the deliveries that wait for each endpoint have been claimed. Until the next vacuum, a search without this cursor
 /// reads the index entries of all that were claimed before.
 #[derive(Debug)]
-pub(in crate::webhooks) struct Cursors {
+pub struct Cursors {
     claimed_until: HashMap<SubscriptionId, DateTime<Utc>>,
     expires_at: Instant,
 }
 
 impl Cursors {
-    pub(in crate::webhooks) fn new(now: Instant) -> Self {
+    pub fn new(now: Instant) -> Self {
         Self { claimed_until: HashMap::new(), expires_at: now + CURSOR_LIFETIME }
     }
 
     /// The refill of these endpoints.
-    pub(in crate::webhooks) fn refill(&mut self, endpoints: impl IntoIterator<Item = SubscriptionId>, now: Instant) -> Refill {
+    pub fn refill(&mut self, endpoints: impl IntoIterator<Item = SubscriptionId>, now: Instant) -> Refill {
         if now >= self.expires_at {
             self.claimed_until.clear();
             self.expires_at = now + CURSOR_LIFETIME;
@@ -50,7 +50,7 @@ impl Cursors {
     }
 
     /// Notes that a delivery that was due at this time was claimed.
-    pub(in crate::webhooks) fn advance(&mut self, endpoint: SubscriptionId, due_at: DateTime<Utc>) {
+    pub fn advance(&mut self, endpoint: SubscriptionId, due_at: DateTime<Utc>) {
         let claimed_until = self.claimed_until.entry(endpoint).or_insert(due_at);
         *claimed_until = due_at.max(*claimed_until);
     }

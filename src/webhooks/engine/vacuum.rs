@@ -48,7 +48,7 @@ async fn tables_to_vacuum(conn: &mut PgConnection) -> Result<Vec<String>, sqlx::
 }
 
 /// Vacuums the queue whenever many rows have left it; shutdown does not wait for it.
-pub(super) async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
+pub async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
     let vacuum = async || lifecycle.stopping().run_until_cancelled(webhooks.vacuum_queue()).await.unwrap_or(Ok(()));
     lifecycle.every(VACUUM_INTERVAL, "vacuuming the queue failed", vacuum).await;
 }

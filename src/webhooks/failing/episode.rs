@@ -2,23 +2,12 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::webhooks::engine::endpoints::Episode;
+
 /// How long all deliveries can fail before the webhook is disabled.
 pub(super) const DISABLE_AFTER: TimeDelta = TimeDelta::days(5);
 /// The percentages of this time at which operators are notified.
 const NOTICE_PERCENTS: [i16; 4] = [100, 90, 70, 50];
-
-/// The failures of an endpoint between two successes.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Episode {
-    /// The first failure since the last success.
-    pub(super) failing_since: Option<DateTime<Utc>>,
-    pub(super) last_failure_at: Option<DateTime<Utc>>,
-    pub(super) last_success_at: Option<DateTime<Utc>>,
-    /// The percentage that operators were last notified of; 0 for none.
-    pub(super) noticed_percent: i16,
-    /// The `failing_since` of the episode that they were notified of.
-    pub(super) noticed_since: Option<DateTime<Utc>>,
-}
 
 /// A notice to operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

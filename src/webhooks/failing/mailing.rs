@@ -19,7 +19,7 @@ use crate::kernel::ids::SubscriptionId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::mail::Letter;
 use crate::webhooks::Webhooks;
-use crate::webhooks::deliveries::state::{self, Next, Verdict};
+use crate::webhooks::delivery_state::{self, Next, Verdict};
 use crate::webhooks::failing::letter::Words;
 use crate::webhooks::failing::queries::{self, Kept};
 
@@ -63,7 +63,7 @@ impl Webhooks {
         if is_sent {
             return queries::delete_letter(&mut conn, id).await;
         }
-        match state::next(failures, Verdict::Failed { retry_after: None }, self.clock.now()) {
+        match delivery_state::next(failures, Verdict::Failed { retry_after: None }, self.clock.now()) {
             Next::Retry(at) => {
                 tracing::warn!(letter = %id, "a mail to an operator about a webhook could not be sent; it will be retried");
                 queries::postpone_letter(&mut conn, id, at).await
@@ -77,7 +77,7 @@ impl Webhooks {
 }
 
 /// Sends due mails as long as the program runs.
-pub(in crate::webhooks) async fn send_letters(webhooks: Webhooks, lifecycle: Lifecycle) {
+pub async fn send_letters(webhooks: Webhooks, lifecycle: Lifecycle) {
     let batches = || async {
         while !lifecycle.stopping().is_cancelled() && webhooks.send_letters().await? {}
         Ok::<_, sqlx::Error>(())

@@ -29,6 +29,7 @@ use crate::members;
 use crate::operators;
 use crate::resources::{Record, RecordTransaction};
 use crate::webhooks::Webhooks;
+use crate::webhooks::engine::endpoints;
 use crate::webhooks::engine::record::Gone;
 use crate::webhooks::failing::episode::Notice;
 use crate::webhooks::subscription::{DisabledReason, Status, Subscription};
@@ -47,7 +48,7 @@ impl Webhooks {
     /// Notifies operators where a notice is due, and disables webhooks that have been failing for too long.
     pub async fn notify_operators(&self) -> Result<(), sqlx::Error> {
         let mut conn = self.worker_pool.acquire().await?;
-        let suspects = queries::list_suspects(&mut conn).await?;
+        let suspects = endpoints::list_suspects(&mut conn).await?;
         drop(conn);
         for suspect in suspects {
             if suspect.episode.due().is_none() {
@@ -63,17 +64,17 @@ impl Webhooks {
     async fn publish_notice(&self, company: CompanyId, id: SubscriptionId) -> Result<(), Problem> {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         let webhook = transaction.lock::<Subscription>(id).await?;
-        let episode = queries::lock_episode(transaction.conn(), id).await?;
+        let episode = endpoints::lock_episode(transaction.conn(), id).await?;
         let Some(notice) = episode.due().filter(|notice| notice.concerns(webhook.fields.status)) else { return Ok(()) };
         self.announce(&mut transaction, &notice, webhook).await?;
-        queries::record_notice(transaction.conn(), id, notice.percent(), notice.failing_since()).await?;
+        endpoints::record_notice(transaction.conn(), id, notice.percent(), notice.failing_since()).await?;
         transaction.commit().await?;
         tracing::info!(subscription = %id, percent = notice.percent(), "operators were notified about the state of a webhook");
         Ok(())
     }
 
     /// Disables the webhooks whose endpoints responded with 410, and notifies operators.
-    pub(super) async fn disable_gone(&self, gone: Vec<Gone>) {
+    pub(crate) async fn disable_gone(&self, gone: Vec<Gone>) {
         for gone in gone {
             // Errors have been logged, or the webhook has been deleted meanwhile. If there is another delivery, it gets another 410.
             let _ = self.disable_one_gone(gone).await;
@@ -87,7 +88,7 @@ impl Webhooks {
         if webhook.fields.status == Status::Disabled || webhook.fields.url != gone.url {
             return Ok(());
         }
-        let episode = queries::lock_episode(transaction.conn(), webhook.id).await?;
+        let episode = endpoints::lock_episode(transaction.conn(), webhook.id).await?;
         let notice = Notice::Gone { since: episode.failing_since.unwrap_or(transaction.now) };
         self.announce(&mut transaction, &notice, webhook).await?;
         transaction.commit().await?;

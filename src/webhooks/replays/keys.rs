@@ -69,6 +69,6 @@ pub(super) async fn take(transaction: &mut RecordTransaction<Webhooks>, key: Opt
 }
 
 /// Deletes expired keys.
-pub(in crate::webhooks) async fn delete_expired_keys(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+pub async fn delete_expired_keys(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     queries::delete_keys_until(conn, now - LIFETIME).await
 }

@@ -23,17 +23,17 @@ use crate::kernel::ids::{CompanyId, DeliveryId, EventId, ReplayId, SubscriptionI
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Shown};
 use crate::webhooks::Webhooks;
-use crate::webhooks::deliveries::log::Delivery;
+use crate::webhooks::delivery_log::Delivery;
+use crate::webhooks::engine::repeat::{self, Wanted};
 use crate::webhooks::subscription::Subscription;
 
 pub(super) use keys::delete_expired_keys;
-pub(super) use queries::stop_replays;
+pub(super) use queries::{delete_ended, stop_replays};
 pub use replay::Replay;
 pub(super) use routes::extension;
 pub(super) use worker::run;
 
 use keys::{Key, Once};
-use replay::Wanted;
 
 impl Webhooks {
     /// Counts the closed deliveries of a subscription that match `wanted`.
@@ -41,7 +41,7 @@ impl Webhooks {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         let now = transaction.now;
-        Ok(queries::count_repeated(transaction.conn(), id, wanted, now).await?)
+        Ok(repeat::count_repeated(transaction.conn(), id, wanted, now).await?)
     }
 
     /// Creates a replay of these deliveries, which the worker carries out.
@@ -59,7 +59,7 @@ impl Webhooks {
             return Ok(Once::repeated(transaction.show::<Replay>(before.made.into()).await?));
         }
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
-        let expected = queries::count_repeated(transaction.conn(), id, wanted, until).await?;
+        let expected = repeat::count_repeated(transaction.conn(), id, wanted, until).await?;
         let shown = transaction.insert(replay, Replay::new(id, wanted, until, expected)).await?;
         transaction.commit().await?;
         Ok(Once::created(shown))
@@ -77,10 +77,10 @@ impl Webhooks {
         let subscription = transaction.show::<Delivery>(id).await?.record.fields.subscription_id;
         let deleted = || Problem::new(ProblemCode::RecordNotFound).detail("The webhook of the delivery was deleted.");
         transaction.lock_shared::<Subscription>(subscription).await?.ok_or_else(deleted)?;
-        if queries::is_open(transaction.conn(), id).await? {
+        if repeat::is_open(transaction.conn(), id).await? {
             return Err(ProblemCode::DeliveryOpen.into());
         }
-        if !queries::repeat_delivery(transaction.conn(), id, again, now).await? {
+        if !repeat::repeat_delivery(transaction.conn(), id, again, now).await? {
             return Err(Problem::new(ProblemCode::RecordNotFound).detail("The event of the delivery was deleted."));
         }
         let shown = transaction.show::<Delivery>(again).await?;
@@ -97,7 +97,7 @@ impl Webhooks {
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), id.uuid()).await? {
             return Ok(Once::repeated(before.count));
         }
-        let made = queries::repeat_event(transaction.conn(), company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let made = repeat::repeat_event(transaction.conn(), company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
         if let Some(key) = &key {
             queries::record_count(transaction.conn(), company, key, made).await?;
         }

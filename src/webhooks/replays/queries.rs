@@ -1,54 +1,26 @@
-//! The SQL of replays. Rows are only added to `waiting`, which needs no lock of the endpoint.
+//! The SQL of replays: their progress and their keys.
 
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::kernel::ids::{CompanyId, DeliveryId, EventId, ReplayId, SubscriptionId};
+use crate::kernel::ids::{CompanyId, ReplayId, SubscriptionId};
+use crate::webhooks::delivery_state::Repeatable;
+use crate::webhooks::engine::repeat::{Batch, Remaining};
 use crate::webhooks::replays::keys::Key;
-use crate::webhooks::replays::replay::{Repeatable, Wanted};
-
-/// The number of deliveries created from `wanted.since` until `until` that would be replayed.
-pub(super) async fn count_repeated(
-    conn: &mut PgConnection,
-    subscription: SubscriptionId,
-    wanted: Wanted,
-    until: DateTime<Utc>,
-) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"select count(*) as "count!" from deliveries
-         where subscription_id = $1 and state = $2 and replay_of is null
-         and created_at >= $3 and created_at <= $4 and id >= uuid_v7_floor($3)
-         and exists (select from events where events.id = deliveries.event_id)
-         and ($2 <> 'failed' or not exists (
-             select from deliveries as again
-             where again.event_id = deliveries.event_id and again.subscription_id = $1 and again.state = 'delivered'
-         ))"#,
-        subscription.uuid(),
-        wanted.state as Repeatable,
-        wanted.since,
-        until,
-    )
-    .fetch_one(conn)
-    .await
-}
 
 /// A replay that is locked to be worked on.
 #[derive(Debug)]
 pub(super) struct Locked {
     id: ReplayId,
-    subscription_id: SubscriptionId,
-    state: Repeatable,
-    until: DateTime<Utc>,
-    position_at: DateTime<Utc>,
-    position_id: Uuid,
+    pub(super) remaining: Remaining,
 }
 
 /// The unfinished replays, except while deliveries that they may concern are still being cancelled.
 pub(super) async fn find_unfinished(conn: &mut PgConnection) -> Result<Vec<ReplayId>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"select id as "id: ReplayId" from replays where finished_at is null
-           and not exists (select from endpoints where endpoints.subscription_id = replays.subscription_id and called_off_before is not null)
+           and not exists (select from cancellations where cancellations.subscription_id = replays.subscription_id)
            order by created_at"#,
     )
     .fetch_all(conn)
@@ -57,60 +29,22 @@ pub(super) async fn find_unfinished(conn: &mut PgConnection) -> Result<Vec<Repla
 
 /// Locks an unfinished replay; `None` if it is finished or locked by another transaction.
 pub(super) async fn lock_replay(conn: &mut PgConnection, id: ReplayId) -> Result<Option<Locked>, sqlx::Error> {
-    sqlx::query_as!(
-        Locked,
-        r#"select id as "id: ReplayId", subscription_id as "subscription_id: SubscriptionId", state as "state: Repeatable", until,
-                  position_at, position_id
+    let row = sqlx::query!(
+        r#"select subscription_id as "subscription: SubscriptionId", state as "state: Repeatable", until, position_at, position_id
            from replays where id = $1 and finished_at is null
            for no key update skip locked"#,
         id.uuid(),
     )
     .fetch_optional(conn)
-    .await
-}
-
-/// The result of one batch.
-#[derive(Debug)]
-pub(super) struct Batch {
-    pub(super) made: i64,
-    last_at: Option<DateTime<Utc>>,
-    last_id: Option<Uuid>,
-}
-
-/// Creates the next `limit` deliveries of a replay.
-pub(super) async fn repeat_batch(conn: &mut PgConnection, replay: &Locked, limit: i64, now: DateTime<Utc>) -> Result<Batch, sqlx::Error> {
-    let time = &DeliveryId::new(now).uuid().to_string()[..15];
-    sqlx::query_as!(
-        Batch,
-        r#"with repeated as materialized (
-             select id, company_id, event_id, event, sequence, created_at from deliveries
-             where subscription_id = $1 and state = $2 and replay_of is null
-             and (created_at, id) > ($3, $4) and created_at <= $5 and id >= uuid_v7_floor($3)
-             and exists (select from events where events.id = deliveries.event_id)
-             and ($2 <> 'failed' or not exists (
-                 select from deliveries as again
-                 where again.event_id = deliveries.event_id and again.subscription_id = $1 and again.state = 'delivered'
-             ))
-             order by created_at, id limit $6
-         ), made as (
-             insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
-             select ($8 || substr(gen_random_uuid()::text, 16))::uuid, company_id, $1, event_id, event, sequence, id, 3, $7, $7, $7
-             from repeated
-         )
-         select count(*) as "made!", (array_agg(created_at order by created_at desc, id desc))[1] as last_at,
-                (array_agg(id order by created_at desc, id desc))[1] as last_id
-         from repeated"#,
-        replay.subscription_id.uuid(),
-        replay.state as Repeatable,
-        replay.position_at,
-        replay.position_id,
-        replay.until,
-        limit,
-        now,
-        time,
-    )
-    .fetch_one(conn)
-    .await
+    .await?;
+    let remaining = row.map(|row| Remaining {
+        subscription: row.subscription,
+        state: row.state,
+        until: row.until,
+        position_at: row.position_at,
+        position_id: row.position_id,
+    });
+    Ok(remaining.map(|remaining| Locked { id, remaining }))
 }
 
 pub(super) async fn record_progress(
@@ -138,11 +72,7 @@ pub(super) async fn record_progress(
 }
 
 /// Ends the unfinished replays of a subscription where they are.
-pub(in crate::webhooks) async fn stop_replays(
-    conn: &mut PgConnection,
-    subscription: SubscriptionId,
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
+pub async fn stop_replays(conn: &mut PgConnection, subscription: SubscriptionId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update replays set finished_at = $2, version = version + 1, updated_at = $2 where subscription_id = $1 and finished_at is null",
         subscription.uuid(),
@@ -153,79 +83,10 @@ pub(in crate::webhooks) async fn stop_replays(
     Ok(())
 }
 
-/// Whether the delivery is still waiting or in flight, cancelled or not.
-pub(super) async fn is_open(conn: &mut PgConnection, id: DeliveryId) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"select exists (select from waiting where id = $1) or exists (select from in_flight where id = $1) as "is_open!""#,
-        id.uuid(),
-    )
-    .fetch_one(conn)
-    .await
-}
-
-/// Creates the replay `again` of a closed delivery, if its event is still kept. Returns whether it is.
-pub(super) async fn repeat_delivery(
-    conn: &mut PgConnection,
-    id: DeliveryId,
-    again: DeliveryId,
-    now: DateTime<Utc>,
-) -> Result<bool, sqlx::Error> {
-    let made = sqlx::query!(
-        "insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
-         select $2, company_id, subscription_id, event_id, event, sequence, id, 3, $3, $3, $3 from deliveries
-         where id = $1 and exists (select from events where events.id = deliveries.event_id)",
-        id.uuid(),
-        again.uuid(),
-        now,
-    )
-    .execute(conn)
-    .await?;
-    Ok(made.rows_affected() > 0)
-}
-
-/// Creates a delivery of an event for each enabled subscription that wants it and has no open delivery of it. A test event is
-/// replayed only to the subscription it was sent to. Where the event was not delivered before, the new delivery is an ordinary
-/// first one. With `count_only`, nothing is created. `None` if the company has no such event.
-pub(super) async fn repeat_event(
-    conn: &mut PgConnection,
-    company: CompanyId,
-    event: EventId,
-    count_only: bool,
-    now: DateTime<Utc>,
-) -> Result<Option<i64>, sqlx::Error> {
-    let time = &DeliveryId::new(now).uuid().to_string()[..15];
-    sqlx::query_scalar!(
-        r#"with event as (
-             select id, company_id, name, sequence, addressed_to from events where id = $1 and company_id = $2
-         ), wanted as materialized (
-             select event.*, subscriptions.id as subscription_id,
-                    (select id from deliveries where event_id = $1 and subscription_id = subscriptions.id order by id desc limit 1) as before
-             from event join subscriptions on subscriptions.company_id = event.company_id
-             where subscriptions.status = 'enabled' and subscriptions.deleted_at is null
-             and case when event.addressed_to is null
-                      then subscriptions.events = '{}' or subscriptions.events && array['*', event.name, split_part(event.name, '.', 1) || '.*']
-                      else event.addressed_to = subscriptions.id end
-             and not exists (
-                 select from waiting join endpoints using (subscription_id)
-                 where event_id = $1 and subscription_id = subscriptions.id and place >= coalesce(called_off_before, 0)
-             )
-             and not exists (select from in_flight where event_id = $1 and subscription_id = subscriptions.id)
-             for share of subscriptions
-         ), made as (
-             insert into waiting (id, company_id, subscription_id, event_id, event, sequence, replay_of, lane, due_at, created_at, updated_at)
-             select ($5 || substr(gen_random_uuid()::text, 16))::uuid, company_id, subscription_id, id, name, sequence, before,
-                    case when before is null then 0 else 3 end, $4, $4, $4
-             from wanted where not $3
-         )
-         select (select count(*) from wanted) as "count!" from event"#,
-        event.uuid(),
-        company.uuid(),
-        count_only,
-        now,
-        time,
-    )
-    .fetch_optional(conn)
-    .await
+/// Deletes the replays that ended before `before`. There are few of them, because each was requested individually.
+pub async fn delete_ended(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from replays where finished_at < $1", before).execute(conn).await?;
+    Ok(())
 }
 
 /// A stored idempotency key.

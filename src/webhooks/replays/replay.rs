@@ -6,25 +6,8 @@ use uuid::Uuid;
 use crate::kernel::ids::{ReplayId, SubscriptionId};
 use crate::resources::{Filter, Instant, PublishesEvents, Reference, Resource};
 use crate::webhooks::Webhooks;
-
-crate::text_enum! {
-    /// The states of closed deliveries that can be replayed.
-    pub enum Repeatable, default Failed {
-        /// Failed deliveries, except those whose event has been delivered since.
-        Failed = "failed",
-        /// Delivered deliveries.
-        Delivered = "delivered",
-        /// Cancelled deliveries.
-        Cancelled = "cancelled",
-    }
-}
-
-/// Which deliveries are replayed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted {
-    pub(super) state: Repeatable,
-    pub(super) since: DateTime<Utc>,
-}
+use crate::webhooks::delivery_state::Repeatable;
+use crate::webhooks::engine::repeat::Wanted;
 
 crate::read_only! {
     /// A request to replay deliveries.

@@ -15,12 +15,14 @@ use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{EmptyBody, Extension, FieldType, Instant, Line, PathId, Reference, Resource, WriteRequest};
 use crate::webhooks::Webhooks;
-use crate::webhooks::deliveries::log::Delivery;
+use crate::webhooks::delivery_log::Delivery;
+use crate::webhooks::delivery_state::Repeatable;
+use crate::webhooks::engine::repeat::Wanted;
 use crate::webhooks::replays::keys::Key;
-use crate::webhooks::replays::replay::{Repeatable, Replay, Wanted};
+use crate::webhooks::replays::replay::Replay;
 use crate::webhooks::subscription::Subscription;
 
-pub(in crate::webhooks) fn extension<S>() -> Extension<S>
+pub fn extension<S>() -> Extension<S>
 where
     Webhooks: FromRef<S>,
     Companies: FromRef<S>,

@@ -6,6 +6,7 @@ use crate::kernel::error_chain::chain;
 use crate::kernel::ids::ReplayId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::Webhooks;
+use crate::webhooks::engine::repeat;
 use crate::webhooks::replays::queries;
 
 /// Number of deliveries per batch. With one batch per second, a large replay does not fill the queue faster than it empties.
@@ -33,7 +34,7 @@ impl Webhooks {
         let now = self.clock.now();
         let mut transaction = self.worker_pool.begin().await?;
         let Some(replay) = queries::lock_replay(&mut transaction, replay).await? else { return Ok(false) };
-        let batch = queries::repeat_batch(&mut transaction, &replay, BATCH, now).await?;
+        let batch = repeat::repeat_batch(&mut transaction, &replay.remaining, BATCH, now).await?;
         queries::record_progress(&mut transaction, &replay, &batch, batch.made < BATCH, now).await?;
         transaction.commit().await?;
         Ok(true)
@@ -41,6 +42,6 @@ impl Webhooks {
 }
 
 /// Works off replays as long as the program runs.
-pub(in crate::webhooks) async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
+pub async fn run(webhooks: Webhooks, lifecycle: Lifecycle) {
     lifecycle.every(POLL_INTERVAL, "replays could not be read", || webhooks.continue_replays()).await;
 }

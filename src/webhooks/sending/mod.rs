@@ -3,17 +3,12 @@
 //! No transaction is open here. Every failure is an [`Outcome`]; sending itself cannot fail. The body is the event's own bytes,
 //! shared by all its deliveries. The response body is read as a stream, without decompression, and no further than it is kept.
 
-pub(super) mod endpoint;
-pub(super) mod endpoint_cache;
-pub(super) mod headers;
-pub(super) mod outcome;
-mod queries;
-pub(super) mod signature;
-pub(super) mod targets;
+pub mod outcome;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use axum::body::Bytes;
 use axum::http::HeaderMap;
 use chrono::{DateTime, Utc};
 use reqwest::{Certificate, Client};
@@ -21,51 +16,75 @@ use reqwest::{Certificate, Client};
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::CannotOpen;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::{CompanyId, DeliveryId, SubscriptionId};
-use crate::webhooks::Claimed;
-use crate::webhooks::sending::endpoint::Endpoint;
-use crate::webhooks::sending::headers::{AttemptHeaders, Headers};
+use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
+use crate::webhooks::endpoint::{AttemptHeaders, Endpoint, Headers};
 use crate::webhooks::sending::outcome::{Answer, Fault, Outcome};
-use crate::webhooks::sending::targets::Targets;
+use crate::webhooks::targets::Targets;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Many servers close a connection that was idle for five seconds; a POST must not run into that.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(4);
 /// Bytes of the response body that are kept; the rest is not read. Response headers are limited to the same size.
-pub(in crate::webhooks) const MAX_LOGGED_BODY_LEN: usize = 16 * 1024;
+pub const MAX_LOGGED_BODY_LEN: usize = 16 * 1024;
 
 /// Posts claimed deliveries.
 #[derive(Clone, Debug)]
-pub(in crate::webhooks) struct Sender {
+pub struct Sender {
     client: Client,
     targets: Targets,
     clock: Clock,
 }
 
+/// A claimed delivery, with everything that is needed to send it.
+#[derive(Debug)]
+pub struct Claimed {
+    /// The delivery id.
+    pub delivery: DeliveryId,
+    /// The company that owns the delivery.
+    pub company: CompanyId,
+    /// The subscription that the delivery is for.
+    pub subscription: SubscriptionId,
+    /// The event that is delivered.
+    pub event: EventId,
+    /// The attempt number, from 1; the fencing token of the lease.
+    pub number: i16,
+    /// Number of failed attempts before this one.
+    pub(crate) failures: i16,
+    pub(crate) event_name: String,
+    /// The sequence number among the events about the same record.
+    pub(crate) sequence: Option<i64>,
+    /// Whether other deliveries wait for this one to end.
+    pub(crate) in_order: bool,
+    pub(crate) is_replay: bool,
+    /// The body; one allocation is shared by all deliveries of the event.
+    pub(crate) body: Bytes,
+    pub(crate) endpoint: Arc<Endpoint>,
+}
+
 /// One POST that was made, and its outcome.
 #[derive(Debug)]
 pub struct Attempt {
-    pub(in crate::webhooks) delivery: DeliveryId,
-    pub(in crate::webhooks) company: CompanyId,
-    pub(in crate::webhooks) subscription: SubscriptionId,
+    pub(crate) delivery: DeliveryId,
+    pub(crate) company: CompanyId,
+    pub(crate) subscription: SubscriptionId,
     /// The endpoint that it was sent to.
-    pub(in crate::webhooks) endpoint: Arc<Endpoint>,
-    pub(in crate::webhooks) number: i16,
+    pub(crate) endpoint: Arc<Endpoint>,
+    pub(crate) number: i16,
     /// Number of failed attempts before this one.
-    pub(in crate::webhooks) failures: i16,
+    pub(crate) failures: i16,
     /// Whether other deliveries wait for this one to end.
-    pub(in crate::webhooks) in_order: bool,
-    pub(in crate::webhooks) is_replay: bool,
-    pub(in crate::webhooks) started_at: DateTime<Utc>,
-    pub(in crate::webhooks) ended_at: DateTime<Utc>,
-    pub(in crate::webhooks) took: Duration,
+    pub(crate) in_order: bool,
+    pub(crate) is_replay: bool,
+    pub(crate) started_at: DateTime<Utc>,
+    pub(crate) ended_at: DateTime<Utc>,
+    pub(crate) took: Duration,
     /// The request headers as the log keeps them, in JSON.
-    pub(in crate::webhooks) request_headers: String,
-    pub(in crate::webhooks) outcome: Outcome,
+    pub(crate) request_headers: String,
+    pub(crate) outcome: Outcome,
 }
 
 impl Sender {
-    pub(in crate::webhooks) fn new(targets: Targets, clock: Clock, roots: Vec<Certificate>) -> Result<Self, reqwest::Error> {
+    pub fn new(targets: Targets, clock: Clock, roots: Vec<Certificate>) -> Result<Self, reqwest::Error> {
         let client = Client::builder()
             .https_only(true)
             .no_proxy()
@@ -80,7 +99,7 @@ impl Sender {
     }
 
     /// Sends a claimed delivery and waits for the response, at most as long as the timeout of the subscription.
-    pub(in crate::webhooks) async fn send(&self, claimed: Claimed) -> Attempt {
+    pub async fn send(&self, claimed: Claimed) -> Attempt {
         let (started, started_at) = (Instant::now(), self.clock.now());
         let (request_headers, outcome) = match headers(&claimed, started_at) {
             Ok(headers) => (headers.logged, self.post(&claimed, headers.map).await),

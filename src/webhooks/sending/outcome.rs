@@ -6,30 +6,30 @@ use std::io;
 use axum::http::{HeaderMap, StatusCode, header};
 use chrono::{DateTime, TimeDelta, Utc};
 
-use crate::webhooks::deliveries::state::Verdict;
-use crate::webhooks::sending::targets::TargetError;
+use crate::webhooks::delivery_state::Verdict;
+use crate::webhooks::targets::TargetError;
 
 /// The outcome of one POST.
 #[derive(Debug, Default)]
-pub(in crate::webhooks) struct Outcome {
+pub struct Outcome {
     /// The response, as far as it arrived.
-    pub(in crate::webhooks) answer: Option<Answer>,
+    pub answer: Option<Answer>,
     /// Why no response arrived, or not all of it.
-    pub(in crate::webhooks) fault: Option<Fault>,
+    pub fault: Option<Fault>,
 }
 
 /// The response of an endpoint.
 #[derive(Debug)]
-pub(in crate::webhooks) struct Answer {
-    pub(in crate::webhooks) status: StatusCode,
-    pub(in crate::webhooks) headers: HeaderMap,
+pub struct Answer {
+    pub status: StatusCode,
+    pub headers: HeaderMap,
     /// The part of the body that is kept.
-    pub(in crate::webhooks) body: Vec<u8>,
+    pub body: Vec<u8>,
 }
 
 /// Why an attempt has no response, or an incomplete one. The attempt log shows these words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::webhooks) enum Fault {
+pub enum Fault {
     /// None of the endpoint's addresses may be connected to.
     Blocked,
     /// The host name does not resolve.
@@ -52,7 +52,7 @@ pub(in crate::webhooks) enum Fault {
 
 impl Fault {
     /// The word in the log.
-    pub(in crate::webhooks) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Blocked => "blocked",
             Self::Dns => "dns",
@@ -103,7 +103,7 @@ impl From<&reqwest::Error> for Fault {
 impl Outcome {
     /// The verdict on the attempt: a complete 2xx response acknowledges, 410 means that the endpoint is gone, and everything else
     /// fails, including redirects.
-    pub(in crate::webhooks) fn verdict(&self, ended_at: DateTime<Utc>) -> Verdict {
+    pub fn verdict(&self, ended_at: DateTime<Utc>) -> Verdict {
         match (&self.answer, self.fault) {
             (Some(answer), None) if answer.status.is_success() => Verdict::Acknowledged,
             (Some(answer), None) if answer.status == StatusCode::GONE => Verdict::Gone,

@@ -7,7 +7,8 @@ use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Shown};
 use crate::webhooks::Webhooks;
-use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
+use crate::webhooks::endpoint::SigningSecret;
+use crate::webhooks::subscription::{DisabledReason, Subscription};
 
 impl Webhooks {
     /// Enables a subscription from now on.

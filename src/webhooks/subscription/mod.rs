@@ -4,16 +4,12 @@
 //! The API calls a subscription a webhook. Besides the five conventional routes, it has routes to enable, disable and test it and
 //! to read and rotate its secret. When a subscription is disabled or deleted, in whatever way, its open deliveries are cancelled.
 
-mod attempt_timeout;
 mod changes;
 mod documentation;
 mod event_filter;
-mod extra_headers;
-mod queries;
 mod rate_limit;
 mod resource;
 mod routes;
-mod secret;
 mod status;
 mod test_event;
 
@@ -23,13 +19,11 @@ use sqlx::types::Json;
 use crate::columns;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
-use crate::webhooks::sending::targets::EndpointUrl;
+use crate::webhooks::endpoint::{AttemptTimeout, ExtraHeaders, SignatureFormat};
+use crate::webhooks::targets::EndpointUrl;
 
-pub use attempt_timeout::AttemptTimeout;
 pub use event_filter::EventFilter;
-pub use extra_headers::ExtraHeaders;
 pub use rate_limit::RateLimit;
-pub use secret::SigningSecret;
 pub use status::{DisabledReason, Status};
 
 pub(super) use routes::extension;
@@ -81,18 +75,6 @@ pub enum ApiVersion {
     #[serde(rename = "1.0")]
     #[sqlx(rename = "1.0")]
     V1,
-}
-
-/// The format of `X-Service-Signature`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum SignatureFormat {
-    /// Lower-case hex, which the verification sample of the interface compares with.
-    #[default]
-    Bare,
-    /// `sha256=` followed by lower-case hex.
-    Prefixed,
 }
 
 /// The ordering of deliveries.

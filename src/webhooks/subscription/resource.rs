@@ -9,13 +9,11 @@ use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Change, Editable, FieldDoc, Filter, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource};
-use crate::webhooks::sending::targets::EndpointUrl;
-use crate::webhooks::subscription::{
-    ApiVersion, AttemptTimeout, DisabledReason, EventFilter, ExtraHeaders, Ordering, RateLimit, SignatureFormat, SigningSecret, Status,
-    Subscription, documentation, queries,
-};
-use crate::webhooks::{Webhooks, cancellation, health};
+use crate::resources::{Editable, FieldDoc, Filter, Line, Member, New, Record, RecordTransaction, Resource};
+use crate::webhooks::endpoint::{AttemptTimeout, ExtraHeaders, SignatureFormat, SigningSecret};
+use crate::webhooks::subscription::{ApiVersion, DisabledReason, EventFilter, Ordering, RateLimit, Status, Subscription, documentation};
+use crate::webhooks::targets::EndpointUrl;
+use crate::webhooks::{Webhooks, health};
 
 impl Resource for Subscription {
     type Id = SubscriptionId;
@@ -50,25 +48,6 @@ impl Resource for Subscription {
     async fn details(webhooks: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let health = health::member(conn, record.id, webhooks.clock.now()).await?;
         Ok(members! { "health": health })
-    }
-}
-
-/// Changes to webhooks publish no events. Disabling or deleting a webhook cancels its open deliveries.
-impl PublishesEvents for Subscription {
-    async fn follow_up(transaction: &mut RecordTransaction<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
-        let (id, now) = (change.record().id, transaction.now);
-        match change {
-            Change::Created(_) => queries::insert_endpoint(transaction.conn(), id).await?,
-            Change::Updated(before, after) if after.fields.status == Status::Enabled => {
-                if before.fields.status == Status::Disabled {
-                    queries::reset_endpoint(transaction.conn(), id).await?;
-                }
-            }
-            // A change to a webhook that is already disabled does not cancel its replays.
-            Change::Updated(before, _) if before.fields.status == Status::Disabled => {}
-            Change::Updated(..) | Change::Deleted(_) => cancellation::cancel_all(transaction.conn(), id, now).await?,
-        }
-        Ok(())
     }
 }
 

@@ -13,10 +13,11 @@ use crate::kernel::openapi::{OperationDoc, closed_object};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{EmptyBody, Extension, GracePeriod, PathId, Resource, Shown, WriteRequest};
 use crate::webhooks::Webhooks;
-use crate::webhooks::deliveries::log::Delivery;
-use crate::webhooks::subscription::{DisabledReason, SigningSecret, Subscription};
+use crate::webhooks::delivery_log::Delivery;
+use crate::webhooks::endpoint::SigningSecret;
+use crate::webhooks::subscription::{DisabledReason, Subscription};
 
-pub(in crate::webhooks) fn extension<S>() -> Extension<S>
+pub fn extension<S>() -> Extension<S>
 where
     Webhooks: FromRef<S>,
     Companies: FromRef<S>,

@@ -8,13 +8,14 @@ use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
 use crate::resources::{Record, RecordTransaction, Shown};
 use crate::webhooks::Webhooks;
-use crate::webhooks::deliveries::log::Delivery;
-use crate::webhooks::subscription::{Status, Subscription, queries};
+use crate::webhooks::delivery_log::Delivery;
+use crate::webhooks::engine::enqueue::enqueue;
+use crate::webhooks::subscription::{Status, Subscription};
 
 impl Webhooks {
     /// Publishes an event to this subscription alone, whether it subscribes to such events or not: `webhook.test`, which is about
     /// the webhook itself, or the sample of the event type given by `event`. The event's `additionalData` marks it as a test.
-    pub(super) async fn send_test(&self, company: CompanyId, id: SubscriptionId, event: Option<&str>) -> Result<Shown<Delivery>, Problem> {
+    pub(crate) async fn send_test(&self, company: CompanyId, id: SubscriptionId, event: Option<&str>) -> Result<Shown<Delivery>, Problem> {
         let mut transaction = RecordTransaction::begin(self, company).await?;
         let subscription = transaction.lock::<Subscription>(id).await?;
         if subscription.fields.status == Status::Disabled {
@@ -25,7 +26,8 @@ impl Webhooks {
             _ => announce_itself(&mut transaction, subscription).await?,
         };
         let now = transaction.now;
-        let delivery = queries::address_event(transaction.conn(), event, id, now).await?;
+        let event = events::address(transaction.conn(), event, id).await?;
+        let delivery = enqueue(transaction.conn(), &event, id, now).await?;
         let shown = transaction.show::<Delivery>(delivery).await?;
         transaction.commit().await?;
         Ok(shown)

@@ -15,11 +15,15 @@ const OWNERS: &[(&str, &str)] = &[
     ("outbox", "events"),
     ("event_sequences", "events"),
     ("event_log", "events"),
+    ("event_stream", "events"),
     ("events_default", "events"),
     ("declared_records", "declared"),
     ("declared_schemas", "declared"),
     ("subscriptions", "webhooks/subscription"),
+    ("subscription_wishes", "webhooks/subscription"),
+    ("subscription_endpoints", "webhooks/subscription"),
     ("endpoints", "webhooks/engine"),
+    ("cancellations", "webhooks/engine"),
     ("waiting", "webhooks/engine"),
     ("in_flight", "webhooks/engine"),
     ("deliveries", "webhooks/engine"),
@@ -72,6 +76,11 @@ const EXCEPTIONS: &[(&str, &str, &str)] = &[
     ("storefront/tokens/queries/insert_token.rs", "customers", A_SIGN_IN),
     ("storefront/tokens/queries/insert_token.rs", "sign_ins", A_SIGN_IN),
     ("storefront/tokens/queries/insert_token.rs", "rate_limits", A_SIGN_IN),
+    (
+        "webhooks/engine/fan_out",
+        "outbox",
+        "what one statement takes out of the outbox goes straight into flight: publishing to arrival at 500 events/s, p50 3.3 ms → 1.5 ms",
+    ),
 ];
 
 const A_SIGN_IN: &str = "a sign-in of two statements instead of seven: 0.72 to 0.83 of the bare hashes became 0.80 to 0.92";

@@ -31,8 +31,8 @@ async fn cancelled(world: &World) -> usize {
     number(world, "select count(*) from deliveries where state = 'cancelled'").await
 }
 
-async fn called_off_endpoints(world: &World) -> usize {
-    number(world, "select count(*) from endpoints where called_off_before is not null").await
+async fn cancelling_endpoints(world: &World) -> usize {
+    number(world, "select count(*) from endpoints where cancelled_before is not null").await
 }
 
 #[tokio::test]
@@ -48,7 +48,7 @@ async fn what_waits_for_a_deleted_webhook_is_not_sent_however_much_it_is_and_who
     let restarted = world.another_instance();
     assert!(restarted.claim().await.is_empty());
     assert_eq!(restarted.deliver().await, 0);
-    assert_eq!((cancelled(&world).await, waiting(&world).await, called_off_endpoints(&world).await), (CROWD, 0, 0));
+    assert_eq!((cancelled(&world).await, waiting(&world).await, cancelling_endpoints(&world).await), (CROWD, 0, 0));
     assert!(receiver.received().is_empty());
 }
 
@@ -67,7 +67,7 @@ async fn nobody_waits_for_the_backlog_of_another() {
         assert_eq!((waiting(&world).await, cancelled(&world).await), (left, 3 * CROWD - left));
     }
     assert!(!world.state.webhooks.close_cancelled().await.unwrap());
-    assert_eq!(called_off_endpoints(&world).await, 0);
+    assert_eq!(cancelling_endpoints(&world).await, 0);
 }
 
 #[tokio::test]
@@ -81,7 +81,7 @@ async fn several_workers_close_each_once_while_others_claim_and_cancel() {
     deleted.ok(200);
     let in_flight: usize = claimed.into_iter().map(|claimed| claimed.len()).sum();
     assert_eq!(
-        number(&world, "select count(*) from in_flight where called_off").await,
+        number(&world, "select count(*) from in_flight where cancelled").await,
         in_flight,
         "the deliveries that were claimed before"
     );
@@ -100,7 +100,7 @@ async fn several_workers_close_each_once_while_others_claim_and_cancel() {
     assert_eq!(claimed, [0; 4]);
     assert!(!world.state.webhooks.close_cancelled().await.unwrap());
     assert_eq!((cancelled(&world).await, waiting(&world).await), (CROWD - in_flight, 0));
-    assert_eq!(called_off_endpoints(&world).await, 0);
+    assert_eq!(cancelling_endpoints(&world).await, 0);
 }
 
 #[tokio::test]
@@ -126,14 +126,14 @@ async fn a_webhook_that_is_enabled_meanwhile_gets_what_is_new_and_nothing_else()
 }
 
 #[tokio::test]
-async fn what_was_called_off_can_be_repeated_and_a_replay_begins_once_all_of_it_is_closed() {
+async fn what_was_cancelled_can_be_repeated_and_a_replay_begins_once_all_of_it_is_closed() {
     let world = World::new().await;
     let (_receiver, webhook) = crowded(&world).await;
     for switch in ["disable", "enable"] {
         world.developers(Method::POST, &format!("{webhook}/{switch}"), json!({})).await.ok(200);
     }
-    let called_off = world.get("deliveries?limit=1&status=pending").await["deliveries"][0]["event_id"].take();
-    let path = format!("events/{}/replay", called_off.as_str().unwrap());
+    let cancelled = world.get("deliveries?limit=1&status=pending").await["deliveries"][0]["event_id"].take();
+    let path = format!("events/{}/replay", cancelled.as_str().unwrap());
     let counted = world.developers(Method::POST, &path, json!({ "dry_run": true })).await.ok(200);
     assert_eq!(counted["replay"]["count"], 1, "a cancelled delivery does not count as open");
 

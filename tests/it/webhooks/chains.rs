@@ -39,11 +39,11 @@ async fn check_chains(world: &World) {
                      select subscription_id, chain from in_flight where chain is not null
                      union all
                      select subscription_id, chain from waiting join endpoints using (subscription_id)
-                     where lane < 2 and chain is not null and place >= coalesce(called_off_before, 0)
+                     where lane < 2 and chain is not null and place >= coalesce(cancelled_before, 0)
                  )";
     let two = "select count(*) from (select from ahead group by subscription_id, chain having count(*) > 1) as two";
     let stuck = "select count(*) from waiting join endpoints using (subscription_id)
-                 where lane = 2 and place >= coalesce(called_off_before, 0) and (subscription_id, chain) not in (select * from ahead)";
+                 where lane = 2 and place >= coalesce(cancelled_before, 0) and (subscription_id, chain) not in (select * from ahead)";
     let counts: (i64, i64) =
         sqlx::query_as(sqlx::AssertSqlSafe(format!("{ahead} select ({two}), ({stuck})"))).fetch_one(&world.pool).await.unwrap();
     assert_eq!(counts, (0, 0), "chains with two claimable deliveries, and deliveries that wait for none");
@@ -133,7 +133,7 @@ async fn a_head_that_brings_its_worker_down_is_given_up_and_lets_the_next_one_go
 }
 
 #[tokio::test]
-async fn what_comes_after_a_chain_was_called_off_waits_only_for_what_is_in_flight() {
+async fn what_comes_after_a_chain_was_cancelled_waits_only_for_what_is_in_flight() {
     let world = World::new().await;
     let (receiver, webhook) = in_order(&world).await;
     let switch = async |action: &str| world.developers(Method::POST, &format!("{webhook}/{action}"), json!({})).await.ok(200);

@@ -105,7 +105,7 @@ async fn of_a_webhook_that_is_disabled_at_the_same_moment_nothing_is_left_open()
         let (claimed, disabled) = tokio::join!(fan_out_and_claim(&world), world.state.webhooks.disable(world.company, id, reason));
         disabled.unwrap();
         assert_eq!(world.count("select count(*) from waiting").await, 0);
-        assert_eq!(world.count("select count(*) from in_flight where not called_off").await, 0);
+        assert_eq!(world.count("select count(*) from in_flight where not cancelled").await, 0);
         world.state.webhooks.send_and_record(claimed).await.unwrap();
         assert_eq!(waiting_and_flying(&world).await, (0, 0));
     }

@@ -94,7 +94,7 @@ async fn what_is_still_open_or_not_there_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_waiting_delivery_is_called_off_and_a_closed_one_cannot_be() {
+async fn a_waiting_delivery_is_cancelled_and_a_closed_one_cannot_be() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
     receiver.will([Reply::status(500)]);
@@ -109,7 +109,7 @@ async fn a_waiting_delivery_is_called_off_and_a_closed_one_cannot_be() {
 }
 
 #[tokio::test]
-async fn a_delivery_called_off_in_flight_may_arrive_but_is_not_repeated() {
+async fn a_delivery_cancelled_in_flight_may_arrive_but_is_not_repeated() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
     receiver.will([Reply::status(500)]);
@@ -127,7 +127,7 @@ async fn a_delivery_called_off_in_flight_may_arrive_but_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn a_delivery_called_off_in_flight_is_repeated_once_its_attempt_has_ended() {
+async fn a_delivery_cancelled_in_flight_is_repeated_once_its_attempt_has_ended() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
     receiver.will([Reply::status(500)]);

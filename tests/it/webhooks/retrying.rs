@@ -177,7 +177,7 @@ async fn what_is_in_flight_when_its_webhook_is_disabled_may_arrive_and_is_not_re
 }
 
 #[tokio::test]
-async fn what_is_called_off_in_flight_and_lost_is_not_sent_again() {
+async fn what_is_cancelled_in_flight_and_lost_is_not_sent_again() {
     let world = World::new().await;
     let (_receiver, webhook) = world.subscriber("shop.test").await;
     world.publish("order.created").await;

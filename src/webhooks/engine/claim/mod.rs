@@ -19,92 +19,48 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
-use crate::webhooks::Webhooks;
-use crate::webhooks::deliveries::state::{LEASE, MAX_CLOCK_SKEW, MAX_INTERRUPTIONS};
+use crate::webhooks::delivery_state::{LEASE, Lane, MAX_CLOCK_SKEW, MAX_INTERRUPTIONS};
+use crate::webhooks::endpoint::Endpoints;
 use crate::webhooks::engine::claim::queries::Limits;
-use crate::webhooks::sending::endpoint::Endpoint;
-use crate::webhooks::sending::endpoint_cache::Endpoints;
+use crate::webhooks::{Claimed, Webhooks};
 
 /// Maximum number of endpoints that one claim examines; the next claim continues behind them.
 const MAX_ENDPOINTS_PER_CLAIM: i32 = 200;
 
-/// Where a delivery waits to be claimed. Number 2 is missing: it is for deliveries behind another one of their chain, which are
-/// never claimed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(i16)]
-pub(in crate::webhooks) enum Lane {
-    /// Waits for its first attempt.
-    Fresh = 0,
-    /// Waits for a retry.
-    Again = 1,
-    /// A replay that was requested; it does not wait for the circuit of the endpoint.
-    Replay = 3,
-}
-
-impl Lane {
-    pub(in crate::webhooks) const ALL: [Self; 3] = [Self::Fresh, Self::Again, Self::Replay];
-}
-
-/// A claimed delivery, with everything that is needed to send it.
-#[derive(Debug)]
-pub struct Claimed {
-    /// The delivery id.
-    pub delivery: DeliveryId,
-    /// The company that owns the delivery.
-    pub company: CompanyId,
-    /// The subscription that the delivery is for.
-    pub subscription: SubscriptionId,
-    /// The event that is delivered.
-    pub event: EventId,
-    /// The attempt number, from 1; the fencing token of the lease.
-    pub number: i16,
-    /// Number of failed attempts before this one.
-    pub(in crate::webhooks) failures: i16,
-    pub(in crate::webhooks) event_name: String,
-    /// The sequence number among the events about the same record.
-    pub(in crate::webhooks) sequence: Option<i64>,
-    /// Whether other deliveries wait for this one to end.
-    pub(in crate::webhooks) in_order: bool,
-    pub(in crate::webhooks) is_replay: bool,
-    /// The body; one allocation is shared by all deliveries of the event.
-    pub(in crate::webhooks) body: Bytes,
-    pub(in crate::webhooks) endpoint: Arc<Endpoint>,
-}
-
 /// What a claim learned besides the deliveries it took, to schedule the next one.
 #[derive(Debug)]
-pub(in crate::webhooks) struct ClaimSummary {
+pub struct ClaimSummary {
     /// The endpoint behind which the next claim begins.
-    pub(in crate::webhooks) last: Option<SubscriptionId>,
+    pub last: Option<SubscriptionId>,
     /// Whether the claim took as many deliveries as its limit allows, so there may be more at once.
-    pub(in crate::webhooks) more: bool,
+    pub more: bool,
     /// The endpoints for which more deliveries may be waiting until one in flight has ended.
-    pub(in crate::webhooks) crowded: Vec<SubscriptionId>,
+    pub crowded: Vec<SubscriptionId>,
     /// Whether there may be endpoints that were not examined.
-    pub(in crate::webhooks) unseen: bool,
+    pub unseen: bool,
     /// Whether another worker took some of the deliveries first, so there may be more at once.
-    pub(in crate::webhooks) missed: bool,
+    pub missed: bool,
     /// When the first of the endpoints that are held back can be claimed from again.
-    pub(in crate::webhooks) resumes_at: Option<DateTime<Utc>>,
+    pub resumes_at: Option<DateTime<Utc>>,
 }
 
 /// A delivery row as the claiming statement returns it.
 #[derive(Debug)]
-pub(in crate::webhooks) struct ClaimedRow {
-    pub(in crate::webhooks) delivery: DeliveryId,
-    pub(in crate::webhooks) company: CompanyId,
-    pub(in crate::webhooks) subscription: SubscriptionId,
-    pub(in crate::webhooks) event: EventId,
-    pub(in crate::webhooks) event_name: String,
-    pub(in crate::webhooks) sequence: Option<i64>,
-    pub(in crate::webhooks) number: i16,
-    pub(in crate::webhooks) failures: i16,
-    pub(in crate::webhooks) in_order: bool,
-    pub(in crate::webhooks) is_replay: bool,
+pub struct ClaimedRow {
+    pub delivery: DeliveryId,
+    pub company: CompanyId,
+    pub subscription: SubscriptionId,
+    pub event: EventId,
+    pub event_name: String,
+    pub sequence: Option<i64>,
+    pub number: i16,
+    pub failures: i16,
+    pub in_order: bool,
+    pub is_replay: bool,
     /// The version of the subscription.
-    pub(in crate::webhooks) version: i64,
+    pub version: i64,
     /// The event's bytes; set for one delivery of each event only.
-    pub(in crate::webhooks) body: Option<Vec<u8>>,
+    pub body: Option<Vec<u8>>,
 }
 
 impl ClaimedRow {
@@ -133,7 +89,7 @@ impl ClaimedRow {
 
 /// The place from which a claim visits all endpoints. They are visited in descending order, and from the lowest id on it goes on with
 /// the highest.
-pub(in crate::webhooks) fn beginning() -> SubscriptionId {
+pub fn beginning() -> SubscriptionId {
     Uuid::nil().into()
 }
 
@@ -150,7 +106,7 @@ impl Webhooks {
     }
 
     /// Claims at most `limit` deliveries of one lane, visiting the endpoints from the one behind `after` on.
-    pub(in crate::webhooks) async fn claim_from(
+    pub(crate) async fn claim_from(
         &self,
         lane: Lane,
         limit: usize,
@@ -170,12 +126,9 @@ impl Webhooks {
     }
 
     /// Adds the endpoints and the bodies that sending needs to claimed rows.
-    pub(in crate::webhooks) async fn complete(
-        &self,
-        conn: &mut PgConnection,
-        mut taken: Vec<ClaimedRow>,
-    ) -> Result<Vec<Claimed>, sqlx::Error> {
-        let endpoints = self.endpoint_cache.get_or_load(conn, &self.key, &taken).await?;
+    pub(crate) async fn complete(&self, conn: &mut PgConnection, mut taken: Vec<ClaimedRow>) -> Result<Vec<Claimed>, sqlx::Error> {
+        let endpoints =
+            self.endpoint_cache.get_or_load(conn, &self.key, taken.iter().map(|taken| (taken.subscription, taken.version))).await?;
         let bodies = taken.iter_mut().filter_map(|taken| Some((taken.event, Bytes::from(taken.body.take()?)))).collect();
         Ok(taken.into_iter().filter_map(|taken| taken.complete(&endpoints, &bodies)).collect())
     }

@@ -4,33 +4,20 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
-use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow, Lane};
+use crate::webhooks::delivery_state::Lane;
+use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow};
 
 /// The limits of one claim.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::webhooks) struct Limits {
+pub struct Limits {
     /// Maximum number of deliveries to take.
-    pub(in crate::webhooks) deliveries: i32,
+    pub deliveries: i32,
     /// Maximum number of endpoints to examine.
-    pub(in crate::webhooks) endpoints: i32,
+    pub endpoints: i32,
     /// Maximum number of deliveries in flight to one endpoint.
-    pub(in crate::webhooks) in_flight: i32,
+    pub in_flight: i32,
     /// The longest time that a circuit stays open.
-    pub(in crate::webhooks) cool_down: TimeDelta,
-}
-
-claiming_row! {
-    last: Option<SubscriptionId>,
-    more: bool,
-    /// Set in one of the rows.
-    crowded: Option<Vec<SubscriptionId>>,
-    unseen: bool,
-    missed: bool,
-    resumes_at: Option<DateTime<Utc>>,
-    number: Option<i16>,
-    failures: Option<i16>,
-    in_order: Option<bool>,
-    is_replay: Option<bool>,
+    pub cool_down: TimeDelta,
 }
 
 /// Takes due deliveries of one lane, those of the endpoints with the fewest in flight first. There is always at least one row; the
@@ -39,22 +26,21 @@ claiming_row! {
 /// `visited` steps from endpoint to endpoint through the index, beginning before `after` and at most once around. Its cost depends
 /// on the number of endpoints with waiting deliveries, not on the number of these deliveries. It steps backwards, because the
 /// newest entry of an endpoint is usually alive, while thousands of claimed ones may lie at the beginning until the next vacuum.
-/// (`offset 0` keeps PostgreSQL from evaluating the lookup twice.) `locked` locks the endpoints and `endpoint` computes the capacity of each, so no other transaction
-/// can use it meanwhile. An instant further in the future than is possible was written before the clock was set back and is
-/// ignored; a delivery that waits for its first attempt is due whatever the clock says.
+/// (`offset 0` keeps PostgreSQL from evaluating the lookup twice.) `locked` locks the endpoints and `endpoint` computes the capacity
+/// of each, so no other transaction can use it meanwhile. An instant further in the future than is possible was written before the
+/// clock was set back and is ignored; a delivery that waits for its first attempt is due whatever the clock says.
 ///
 /// The circuit does not apply to replays: they do not wait for it, and while they are in flight they do not count as the trial
 /// attempt of a half-open circuit. (A replay that ends at this very moment is still counted, and then two trial attempts may be
 /// made.)
-pub(in crate::webhooks) async fn claim_due(
+pub async fn claim_due(
     conn: &mut PgConnection,
     lane: Lane,
     limits: Limits,
     after: SubscriptionId,
     now: DateTime<Utc>,
 ) -> Result<(ClaimSummary, Vec<ClaimedRow>), sqlx::Error> {
-    let mut rows = sqlx::query_as!(
-        Row,
+    let mut rows = sqlx::query!(
         r#"with recursive visited as (
              select first.subscription_id, first.subscription_id as seed, 1 as place
              from (select coalesce(
@@ -75,12 +61,12 @@ pub(in crate::webhooks) async fn claim_due(
              select visited.subscription_id, found.*
              from (select subscription_id from visited order by subscription_id) as visited
              cross join lateral (
-                 select endpoints.in_flight, subscriptions.version, subscriptions.rate_limit, ceil(subscriptions.rate_limit / 10.0) as burst,
+                 select endpoints.in_flight, settings.version, settings.rate_limit, ceil(settings.rate_limit / 10.0) as burst,
                         case when endpoints.next_arrival_at between $7 and $7 + interval '2 seconds' then endpoints.next_arrival_at else $7 end
                         as arrival_at,
                         case when $1 <> 3 and endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
-                 from endpoints join subscriptions on subscriptions.id = endpoints.subscription_id
-                 where endpoints.subscription_id = visited.subscription_id and endpoints.called_off_before is null
+                 from endpoints join subscription_endpoints as settings on settings.subscription_id = endpoints.subscription_id
+                 where endpoints.subscription_id = visited.subscription_id and endpoints.cancelled_before is null
                  for no key update of endpoints
              ) as found
          ), endpoint as materialized (
@@ -127,14 +113,15 @@ pub(in crate::webhooks) async fn claim_due(
              from of_each join endpoint using (subscription_id)
              where endpoints.subscription_id = of_each.subscription_id
          )
-         select summary.last as "last: SubscriptionId", summary.more as "more!", summary.unseen as "unseen!", summary.missed as "missed!",
-                summary.resumes_at, case when row_number() over () = 1 then summary.crowded end as "crowded: Vec<SubscriptionId>",
+         select summary.last as "last?: SubscriptionId", summary.more as "more!", summary.unseen as "unseen!", summary.missed as "missed!",
+                summary.resumes_at as "resumes_at?",
+                case when row_number() over () = 1 then summary.crowded end as "crowded?: Vec<SubscriptionId>",
                 flown.id as "delivery?: DeliveryId", flown.company_id as "company?: CompanyId",
                 flown.subscription_id as "subscription?: SubscriptionId", flown.event_id as "event?: EventId", flown.event as "event_name?",
                 flown.sequence as "sequence?", flown.attempts as "number?", flown.failures as "failures?", flown.chain is not null as "in_order?",
                 flown.replay_of is not null as "is_replay?", endpoint.version as "version?",
-                case when row_number() over (partition by flown.event_id) = 1 then (select body from events where id = flown.event_id) end
-                as body
+                case when row_number() over (partition by flown.event_id) = 1 then (select body from event_stream where id = flown.event_id)
+                end as "body?"
          from (
              select (select subscription_id from visited order by place desc limit 1) as last,
                     (select count(*) from visited) >= $3 as unseen,
@@ -161,7 +148,24 @@ pub(in crate::webhooks) async fn claim_due(
     .fetch_all(conn)
     .await?;
     let crowded = rows.iter_mut().find_map(|row| row.crowded.take()).unwrap_or_default();
-    let Row { last, more, unseen, missed, resumes_at, .. } = rows[0];
+    let first = &rows[0];
+    let (last, more, unseen, missed, resumes_at) = (first.last, first.more, first.unseen, first.missed, first.resumes_at);
     let summary = ClaimSummary { last, more, crowded, unseen, missed, resumes_at };
-    Ok((summary, rows.into_iter().filter_map(|row| claimed_row!(row, row.number?, row.failures?, row.in_order?, row.is_replay?)).collect()))
+    let taken = rows.into_iter().filter_map(|row| {
+        Some(ClaimedRow {
+            delivery: row.delivery?,
+            company: row.company?,
+            subscription: row.subscription?,
+            event: row.event?,
+            event_name: row.event_name?,
+            sequence: row.sequence,
+            number: row.number?,
+            failures: row.failures?,
+            in_order: row.in_order?,
+            is_replay: row.is_replay?,
+            version: row.version?,
+            body: row.body,
+        })
+    });
+    Ok((summary, taken.collect()))
 }

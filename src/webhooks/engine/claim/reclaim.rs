@@ -9,7 +9,7 @@ use crate::webhooks::sending::outcome::Fault;
 /// Ends the leases taken before `expired_before` and those that appear to be taken after `impossible_after`. The attempt is logged
 /// as interrupted. Its delivery becomes due again, or fails once it has lost `interruptions` attempts this way. Returns the number
 /// of leases.
-pub(in crate::webhooks) async fn release_expired(
+pub async fn release_expired(
     conn: &mut PgConnection,
     expired_before: DateTime<Utc>,
     impossible_after: DateTime<Utc>,
@@ -26,7 +26,7 @@ pub(in crate::webhooks) async fn release_expired(
          ), lost as (
              delete from in_flight
              where id in (select id from expired) and (claimed_at <= $1 or claimed_at > $6) and (select count(*) from endpoint) > 0
-             returning *, not called_off and attempts - failures < $2 as again
+             returning *, not cancelled and attempts - failures < $2 as again
          ), logged as (
              insert into attempts (id, delivery_id, number, started_at, error, request_headers)
              select ($5 || substr(gen_random_uuid()::text, 16))::uuid, id, attempts, claimed_at, $4, '{}' from lost
@@ -39,7 +39,7 @@ pub(in crate::webhooks) async fn release_expired(
          ), closed as (
              insert into deliveries (id, company_id, subscription_id, event_id, event, sequence, replay_of, state, attempts, created_at, closed_at)
              select id, company_id, subscription_id, event_id, event, sequence, replay_of,
-                    case when called_off then 'cancelled' else 'failed' end, attempts, created_at, $3
+                    case when cancelled then 'cancelled' else 'failed' end, attempts, created_at, $3
              from lost where not again
          ), counted as (
              update endpoints set in_flight = in_flight - of_each.deliveries

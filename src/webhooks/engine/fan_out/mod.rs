@@ -7,24 +7,24 @@ use crate::webhooks::{Claimed, Webhooks};
 /// Maximum number of events that one statement takes out of the outbox; `FIRST_BATCH` applies while the number of deliveries per
 /// event is unknown.
 const BATCH: u16 = 200;
-pub(in crate::webhooks) const FIRST_BATCH: u16 = 20;
+pub const FIRST_BATCH: u16 = 20;
 /// Target number of deliveries per statement: large enough to be cheap, small enough not to hold up other statements.
 const DELIVERIES_PER_BATCH: i64 = 2_000;
 
 /// The result of one fan-out statement.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::webhooks) struct FannedOut {
+pub struct FannedOut {
     /// Events taken from the outbox.
-    pub(in crate::webhooks) events: i64,
+    pub events: i64,
     /// Deliveries created from them.
-    pub(in crate::webhooks) deliveries: i64,
+    pub deliveries: i64,
     /// Whether any of these deliveries wait to be claimed.
-    pub(in crate::webhooks) queued: bool,
+    pub queued: bool,
 }
 
 impl FannedOut {
     /// The number of events to take next, assuming the same number of deliveries per event.
-    pub(in crate::webhooks) fn next_batch(self) -> u16 {
+    pub fn next_batch(self) -> u16 {
         let of_each = self.deliveries / self.events.max(1);
         u16::try_from(DELIVERIES_PER_BATCH / of_each.max(1)).unwrap_or(BATCH).clamp(1, BATCH)
     }
@@ -43,7 +43,7 @@ impl Webhooks {
     }
 
     /// Fans out up to `events` events and claims up to `limit` of their deliveries.
-    pub(in crate::webhooks) async fn fan_out_batch(&self, events: u16, limit: usize) -> Result<(FannedOut, Vec<Claimed>), sqlx::Error> {
+    pub(crate) async fn fan_out_batch(&self, events: u16, limit: usize) -> Result<(FannedOut, Vec<Claimed>), sqlx::Error> {
         let (limit, in_flight) = (i32::try_from(limit).unwrap_or(i32::MAX), self.settings.endpoint_concurrency());
         let mut conn = self.delivery_connection.acquire().await?;
         let (fanned_out, taken) = queries::fan_out(&mut conn, events, limit, in_flight, self.clock.now()).await?;

@@ -10,12 +10,6 @@ use crate::webhooks::engine::fan_out::FannedOut;
 /// The key of the advisory lock that fan-out holds.
 const FAN_OUT_LOCK: i64 = 0x0070_6f72_7469_636e;
 
-claiming_row! {
-    events: i64,
-    deliveries: i64,
-    queued: bool,
-}
-
 /// Turns up to `events` events of the outbox into deliveries, oldest first. Only one instance fans out at a time, so a later event
 /// about a record is never fanned out before an earlier one. If another instance holds the advisory lock, nothing is done.
 ///
@@ -23,7 +17,7 @@ claiming_row! {
 /// for it, its circuit is closed, and its subscription has neither ordering nor a rate limit. All other deliveries wait to be
 /// claimed. Ordered deliveries wait behind their predecessor, if there is one; their endpoints are locked before any delivery is
 /// queued. The first delivery of each event that is taken into flight carries the event's bytes.
-pub(in crate::webhooks) async fn fan_out(
+pub async fn fan_out(
     conn: &mut PgConnection,
     events: u16,
     limit: i32,
@@ -32,8 +26,7 @@ pub(in crate::webhooks) async fn fan_out(
 ) -> Result<(FannedOut, Vec<ClaimedRow>), sqlx::Error> {
     // The statement generates the ids as the program does: a time prefix, then random bits.
     let time = &DeliveryId::new(now).uuid().to_string()[..15];
-    let rows = sqlx::query_as!(
-        Row,
+    let rows = sqlx::query!(
         r#"with alone as materialized (
              select pg_try_advisory_xact_lock($3) as alone
          ), drained as (
@@ -41,17 +34,15 @@ pub(in crate::webhooks) async fn fan_out(
              where position = any(array(select position from outbox where (select alone from alone) order by position limit $1))
              returning position, event_id, company_id, name, subject_id, sequence
          ), wanted as materialized (
-             select ($4 || substr(gen_random_uuid()::text, 16))::uuid as id, drained.*, subscriptions.id as subscription_id,
-                    subscriptions.version, subscriptions.rate_limit, in_order,
+             select ($4 || substr(gen_random_uuid()::text, 16))::uuid as id, drained.*, wish.subscription_id, wish.version,
+                    wish.rate_limit, in_order,
                     case when in_order then uuid_hash_extended(drained.subject_id, 0) end as chain
              from drained
-             join subscriptions on subscriptions.company_id = drained.company_id
-             cross join lateral (select subscriptions.ordering = 'resource' as in_order) as wish
-             where subscriptions.status = 'enabled' and subscriptions.deleted_at is null
-             and (subscriptions.events = '{}'
-                  or subscriptions.events && array['*', drained.name, split_part(drained.name, '.', 1) || '.*'])
-             -- who disables one waits, or is seen: no delivery is made that nobody calls off
-             for share of subscriptions
+             join subscription_wishes as wish on wish.company_id = drained.company_id
+             cross join lateral (select wish.ordering = 'resource' as in_order) as chained
+             where wish.events = '{}' or wish.events && array['*', drained.name, split_part(drained.name, '.', 1) || '.*']
+             -- who disables one waits, or is seen: no delivery is made that nobody cancels
+             for share of wish
          ), endpoint as materialized (
              select subscription_id, $6::integer - in_flight as room from endpoints
              where subscription_id = any(array(select subscription_id from wanted where in_order or $5 > 0 and rate_limit is null))
@@ -83,8 +74,8 @@ pub(in crate::webhooks) async fn fan_out(
                 flying.id as "delivery?: DeliveryId", flying.company_id as "company?: CompanyId",
                 flying.subscription_id as "subscription?: SubscriptionId", flying.event_id as "event?: EventId", flying.name as "event_name?",
                 flying.sequence as "sequence?", flying.version as "version?",
-                case when row_number() over (partition by flying.event_id) = 1 then (select body from events where id = flying.event_id) end
-                as body
+                case when row_number() over (partition by flying.event_id) = 1 then (select body from event_stream where id = flying.event_id)
+                end as "body?"
          from (
              select (select count(*) from drained) as events, (select count(*) from wanted) as deliveries,
                     exists (select from queued) as queued
@@ -99,7 +90,22 @@ pub(in crate::webhooks) async fn fan_out(
     )
     .fetch_all(conn)
     .await?;
-    let Row { events, deliveries, queued, .. } = rows[0];
-    let fanned_out = FannedOut { events, deliveries, queued };
-    Ok((fanned_out, rows.into_iter().filter_map(|row| claimed_row!(row, 1, 0, false, false)).collect()))
+    let fanned_out = FannedOut { events: rows[0].events, deliveries: rows[0].deliveries, queued: rows[0].queued };
+    let taken = rows.into_iter().filter_map(|row| {
+        Some(ClaimedRow {
+            delivery: row.delivery?,
+            company: row.company?,
+            subscription: row.subscription?,
+            event: row.event?,
+            event_name: row.event_name?,
+            sequence: row.sequence,
+            number: 1,
+            failures: 0,
+            in_order: false,
+            is_replay: false,
+            version: row.version?,
+            body: row.body,
+        })
+    });
+    Ok((fanned_out, taken.collect()))
 }

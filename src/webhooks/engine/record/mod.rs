@@ -8,33 +8,20 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::kernel::ids::{AttemptId, CompanyId, SubscriptionId};
-use crate::webhooks::Webhooks;
-use crate::webhooks::deliveries::state::{self, Next, State, Verdict};
-use crate::webhooks::engine::claim::Claimed;
+use crate::webhooks::delivery_state::{self, Next, State, Verdict};
+use crate::webhooks::endpoint::as_json;
 use crate::webhooks::engine::record::queries::Limits;
 use crate::webhooks::engine::refill::Refill;
 use crate::webhooks::sending::Attempt;
-use crate::webhooks::sending::headers::as_json;
 use crate::webhooks::sending::outcome::Fault;
-use crate::webhooks::sending::targets::EndpointUrl;
+use crate::webhooks::targets::EndpointUrl;
+use crate::webhooks::{Claimed, Webhooks};
 
 impl Webhooks {
-    /// Logs `attempts`, moves their deliveries to the next state, and disables the subscriptions whose endpoints responded with
-    /// 410.
-    pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
-        let recorded = self.record_batch(attempts, Refill::default).await?;
-        self.disable_gone(recorded.gone).await;
-        Ok(())
-    }
-
     /// Logs `attempts` and moves their deliveries to the next state. An attempt whose lease was lost changes nothing. Disabling the
     /// endpoints that responded with 410 is left to the caller, so that recording waits for nothing else. `refill` is called just
     /// before the statement.
-    pub(in crate::webhooks) async fn record_batch(
-        &self,
-        attempts: &[Attempt],
-        refill: impl FnOnce() -> Refill,
-    ) -> Result<Recorded, sqlx::Error> {
+    pub(crate) async fn record_batch(&self, attempts: &[Attempt], refill: impl FnOnce() -> Refill) -> Result<Recorded, sqlx::Error> {
         let now = self.clock.now();
         let (mut columns, mut gone) = (Columns::default(), BTreeMap::new());
         columns.subscriptions = attempts.iter().map(|attempt| attempt.subscription.uuid()).collect::<BTreeSet<_>>().into_iter().collect();
@@ -65,46 +52,46 @@ impl Webhooks {
 
 /// What recording a batch led to.
 #[derive(Debug, Default)]
-pub(in crate::webhooks) struct Recorded {
-    pub(in crate::webhooks) gone: Vec<Gone>,
+pub struct Recorded {
+    pub gone: Vec<Gone>,
     /// The deliveries that were claimed in place of those that ended.
-    pub(in crate::webhooks) claimed: Vec<Claimed>,
+    pub claimed: Vec<Claimed>,
     /// Their endpoints, and when they were due.
-    pub(in crate::webhooks) claimed_until: Vec<(SubscriptionId, DateTime<Utc>)>,
+    pub claimed_until: Vec<(SubscriptionId, DateTime<Utc>)>,
 }
 
 /// An endpoint that responded with 410 to an attempt that was not a replay.
 #[derive(Debug)]
-pub(in crate::webhooks) struct Gone {
-    pub(in crate::webhooks) company: CompanyId,
-    pub(in crate::webhooks) subscription: SubscriptionId,
+pub struct Gone {
+    pub company: CompanyId,
+    pub subscription: SubscriptionId,
     /// The URL that responded.
-    pub(in crate::webhooks) url: EndpointUrl,
+    pub url: EndpointUrl,
 }
 
 /// A batch of attempts and their next states, by column, as one statement takes them.
 #[derive(Debug, Default)]
-pub(in crate::webhooks) struct Columns {
-    pub(in crate::webhooks) ids: Vec<Uuid>,
-    pub(in crate::webhooks) deliveries: Vec<Uuid>,
-    pub(in crate::webhooks) numbers: Vec<i16>,
-    pub(in crate::webhooks) started_at: Vec<DateTime<Utc>>,
-    pub(in crate::webhooks) ended_at: Vec<DateTime<Utc>>,
-    pub(in crate::webhooks) durations_ms: Vec<i32>,
-    pub(in crate::webhooks) statuses: Vec<Option<i16>>,
-    pub(in crate::webhooks) faults: Vec<Option<&'static str>>,
-    pub(in crate::webhooks) request_headers: Vec<String>,
-    pub(in crate::webhooks) response_headers: Vec<Option<String>>,
-    pub(in crate::webhooks) response_bodies: Vec<Option<Vec<u8>>>,
-    pub(in crate::webhooks) states: Vec<&'static str>,
-    pub(in crate::webhooks) due_at: Vec<Option<DateTime<Utc>>>,
+pub struct Columns {
+    pub ids: Vec<Uuid>,
+    pub deliveries: Vec<Uuid>,
+    pub numbers: Vec<i16>,
+    pub started_at: Vec<DateTime<Utc>>,
+    pub ended_at: Vec<DateTime<Utc>>,
+    pub durations_ms: Vec<i32>,
+    pub statuses: Vec<Option<i16>>,
+    pub faults: Vec<Option<&'static str>>,
+    pub request_headers: Vec<String>,
+    pub response_headers: Vec<Option<String>>,
+    pub response_bodies: Vec<Option<Vec<u8>>>,
+    pub states: Vec<&'static str>,
+    pub due_at: Vec<Option<DateTime<Utc>>>,
     /// The subscriptions of the attempts, without duplicates.
-    pub(in crate::webhooks) subscriptions: Vec<Uuid>,
+    pub subscriptions: Vec<Uuid>,
 }
 
 impl Columns {
     fn push(&mut self, attempt: &Attempt, verdict: Verdict) {
-        let (state, due_at) = match state::next(attempt.failures, verdict, attempt.ended_at) {
+        let (state, due_at) = match delivery_state::next(attempt.failures, verdict, attempt.ended_at) {
             Next::Delivered => (State::Delivered, None),
             Next::Retry(at) => (State::Retrying, Some(at)),
             Next::Failed => (State::Failed, None),

@@ -10,22 +10,13 @@ use crate::webhooks::engine::refill::Refill;
 
 /// The limits that recording applies to endpoints.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::webhooks) struct Limits {
+pub struct Limits {
     /// The circuit opens after this many consecutive failures,
-    pub(in crate::webhooks) opens_after: i32,
+    pub opens_after: i32,
     /// and stays open for this long.
-    pub(in crate::webhooks) cool_down: TimeDelta,
+    pub cool_down: TimeDelta,
     /// Maximum number of deliveries in flight to one endpoint.
-    pub(in crate::webhooks) in_flight: i32,
-}
-
-claiming_row! {
-    /// The number of attempts.
-    recorded: i64,
-    due_at: Option<DateTime<Utc>>,
-    number: Option<i16>,
-    failures: Option<i16>,
-    in_order: Option<bool>,
+    pub in_flight: i32,
 }
 
 /// Logs attempts and moves their deliveries to the next state where the lease still holds; returns how many. A delivery that was
@@ -33,28 +24,27 @@ claiming_row! {
 ///
 /// For the endpoints of `refill`, as many first attempts are claimed as deliveries have ended, with the time from which each of
 /// them was due. An endpoint that has a rate limit, or at which an attempt failed, is left to ordinary claims.
-pub(in crate::webhooks) async fn record_attempts(
+pub async fn record_attempts(
     conn: &mut PgConnection,
     columns: &Columns,
     refill: &Refill,
     limits: Limits,
     now: DateTime<Utc>,
 ) -> Result<(u64, Vec<(DateTime<Utc>, ClaimedRow)>), sqlx::Error> {
-    let rows = sqlx::query_as!(
-        Row,
+    let rows = sqlx::query!(
         r#"with results as (
              select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::integer[], $7::smallint[],
                                   $8::text[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::timestamptz[])
              as results (attempt_id, delivery_id, number, started_at, ended_at, duration_ms, status, error,
                          request_headers, response_headers, response_body, state, due_at)
          ), endpoint as materialized (
-             select subscription_id, in_flight, open_until, called_off_before from endpoints
+             select subscription_id, in_flight, open_until, cancelled_before from endpoints
              where subscription_id = any($14) order by subscription_id for no key update
          ), landed as (
              delete from in_flight using results
              where in_flight.id = results.delivery_id and in_flight.attempts = results.number and (select count(*) from endpoint) > 0
              returning in_flight.*, results.*,
-                       case when results.state = 'retrying' and in_flight.called_off then 'cancelled' else results.state end as next
+                       case when results.state = 'retrying' and in_flight.cancelled then 'cancelled' else results.state end as next
          ), logged as (
              insert into attempts (id, delivery_id, number, started_at, duration_ms, status, error,
                                    request_headers, response_headers, response_body)
@@ -69,7 +59,7 @@ pub(in crate::webhooks) async fn record_attempts(
          ), closed as (
              insert into deliveries (id, company_id, subscription_id, event_id, event, sequence, replay_of, state, attempts, created_at, closed_at)
              select id, company_id, subscription_id, event_id, event, sequence, replay_of,
-                    case when next = 'failed' and called_off then 'cancelled' else next end, attempts, created_at, $15
+                    case when next = 'failed' and cancelled then 'cancelled' else next end, attempts, created_at, $15
              from landed where next <> 'retrying'
          ), of_each as (
              select subscription_id, count(*)::integer as deliveries,
@@ -82,13 +72,13 @@ pub(in crate::webhooks) async fn record_attempts(
              where state <> 'delivered' and replay_of is null and ended_at > coalesce(succeeded_at, '-infinity')
              group by subscription_id
          ), refill as (
-             select subscription_id, subscriptions.version, due_from,
+             select subscription_id, settings.version, due_from,
                     greatest(0, least(of_each.deliveries, $18::integer - endpoint.in_flight + of_each.deliveries)) as room
              from unnest($19::uuid[], $20::timestamptz[]) as wanted (subscription_id, due_from)
              join of_each using (subscription_id)
              join endpoint using (subscription_id)
-             join subscriptions on subscriptions.id = subscription_id
-             where failed_at is null and open_until is null and called_off_before is null and rate_limit is null
+             join subscription_endpoints as settings using (subscription_id)
+             where failed_at is null and open_until is null and cancelled_before is null and rate_limit is null
          ), taken as (
              delete from waiting where id = any(array(
                  select due.id from refill
@@ -124,8 +114,8 @@ pub(in crate::webhooks) async fn record_attempts(
                 taken.subscription_id as "subscription?: SubscriptionId", taken.event_id as "event?: EventId", taken.event as "event_name?",
                 taken.sequence as "sequence?", taken.attempts + 1::smallint as "number?", taken.failures as "failures?",
                 taken.chain is not null as "in_order?", refill.version as "version?",
-                case when row_number() over (partition by taken.event_id) = 1 then (select body from events where id = taken.event_id) end
-                as body
+                case when row_number() over (partition by taken.event_id) = 1 then (select body from event_stream where id = taken.event_id)
+                end as "body?"
          from (select count(*) as recorded from landed) as summary
          left join (taken join refill using (subscription_id)) on true"#,
         &columns.ids,
@@ -152,7 +142,22 @@ pub(in crate::webhooks) async fn record_attempts(
     .fetch_all(conn)
     .await?;
     let recorded = rows.first().map_or(0, |row| row.recorded.unsigned_abs());
-    let claimed =
-        rows.into_iter().filter_map(|row| Some((row.due_at?, claimed_row!(row, row.number?, row.failures?, row.in_order?, false)?)));
+    let claimed = rows.into_iter().filter_map(|row| {
+        let claimed = ClaimedRow {
+            delivery: row.delivery?,
+            company: row.company?,
+            subscription: row.subscription?,
+            event: row.event?,
+            event_name: row.event_name?,
+            sequence: row.sequence,
+            number: row.number?,
+            failures: row.failures?,
+            in_order: row.in_order?,
+            is_replay: false,
+            version: row.version?,
+            body: row.body,
+        };
+        Some((row.due_at?, claimed))
+    });
     Ok((recorded, claimed.collect()))
 }

@@ -1,0 +1,34 @@
+//! How long events are kept: by the day, and as long as anybody needs them.
+
+use chrono::{DateTime, NaiveDate, Utc};
+use sqlx::PgConnection;
+
+use crate::kernel::daily_partitions::{DailyPartitions, IdsOfDay};
+
+const EVENTS: DailyPartitions = DailyPartitions { table: "events", key: "id" };
+
+/// Creates the partitions of today and the coming days.
+pub async fn create_partitions(conn: &mut PgConnection, today: NaiveDate) -> Result<(), sqlx::Error> {
+    EVENTS.create_ahead(conn, today).await
+}
+
+/// Deletes the events of days that were over at `kept_since`, except those that wait in the outbox or have a delivery in the log.
+pub async fn delete_expired(conn: &mut PgConnection, kept_since: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    let needed = |IdsOfDay { from, until }| {
+        format!(
+            "id in (select event_id from delivery_log where event_id >= '{from}' and event_id < '{until}'
+                    union all select event_id from outbox)"
+        )
+    };
+    EVENTS.drop_expired(conn, kept_since, needed).await?;
+    // There are few in the default partition, because whole days are dropped.
+    sqlx::query!(
+        "delete from events_default
+         where id < uuid_v7_floor($1) and not exists (select from delivery_log where delivery_log.event_id = events_default.id)
+         and not exists (select from outbox where outbox.event_id = events_default.id)",
+        kept_since,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

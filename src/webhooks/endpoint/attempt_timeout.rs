@@ -1,0 +1,34 @@
+//! The timeout of one attempt.
+
+use std::time::Duration;
+
+/// From the DNS lookup to the end of the response: 1 to 30 whole seconds, 15 by default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
+#[serde(try_from = "i16")]
+#[sqlx(transparent)]
+pub struct AttemptTimeout(i16);
+
+/// The number is not a valid timeout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("The timeout must be 1 to 30 seconds.")]
+pub struct InvalidAttemptTimeout;
+
+impl AttemptTimeout {
+    pub fn duration(self) -> Duration {
+        Duration::from_secs(self.0.unsigned_abs().into())
+    }
+}
+
+impl Default for AttemptTimeout {
+    fn default() -> Self {
+        Self(15)
+    }
+}
+
+impl TryFrom<i16> for AttemptTimeout {
+    type Error = InvalidAttemptTimeout;
+
+    fn try_from(seconds: i16) -> Result<Self, InvalidAttemptTimeout> {
+        if (1..=30).contains(&seconds) { Ok(Self(seconds)) } else { Err(InvalidAttemptTimeout) }
+    }
+}

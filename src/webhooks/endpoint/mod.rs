@@ -1,0 +1,119 @@
+//! An endpoint as sending needs it: its timeout, its signing secrets and the headers of its requests.
+//!
+//! What a subscription stores about it is encrypted or not yet prepared. It is opened once per version of the subscription and
+//! kept in the [`EndpointCache`].
+
+mod attempt_timeout;
+mod cache;
+mod extra_headers;
+mod headers;
+mod queries;
+mod secret;
+mod signature;
+
+use axum::http::{HeaderMap, HeaderValue, header};
+use chrono::{DateTime, Utc};
+use sqlx::types::Json;
+
+use crate::kernel::crypto::{ApplicationKey, CannotOpen};
+use crate::kernel::ids::SubscriptionId;
+use crate::webhooks::targets::EndpointUrl;
+
+pub use attempt_timeout::AttemptTimeout;
+pub use cache::{EndpointCache, Endpoints};
+pub use extra_headers::ExtraHeaders;
+pub use headers::{AttemptHeaders, Headers, as_json};
+pub use secret::SigningSecret;
+pub use signature::{SignatureFormat, SigningSecrets};
+
+const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
+
+/// A subscription row.
+#[derive(Debug)]
+pub struct StoredSubscription {
+    pub subscription: SubscriptionId,
+    pub version: i64,
+    pub url: EndpointUrl,
+    pub headers: Json<ExtraHeaders>,
+    pub sealed_headers: Option<Vec<u8>>,
+    pub signature_format: SignatureFormat,
+    pub timeout: AttemptTimeout,
+    pub sealed_secret: Vec<u8>,
+    pub sealed_previous_secret: Option<Vec<u8>>,
+    pub previous_secret_until: Option<DateTime<Utc>>,
+}
+
+/// Where the deliveries of a subscription are sent, and how.
+#[derive(Debug)]
+pub struct Endpoint {
+    /// The version of the subscription this was read from.
+    pub version: i64,
+    pub url: EndpointUrl,
+    pub timeout: AttemptTimeout,
+    pub signature_format: SignatureFormat,
+    /// The headers that are the same in every request.
+    pub headers: Headers,
+    secrets: Result<Secrets, CannotOpen>,
+}
+
+#[derive(Debug)]
+struct Secrets {
+    alone: SigningSecrets,
+    /// Both secrets, during the overlap of a rotation, and the end of the overlap.
+    overlapping: Option<(SigningSecrets, DateTime<Utc>)>,
+}
+
+impl Endpoint {
+    pub fn open(key: &ApplicationKey, stored: StoredSubscription) -> Self {
+        let further = match &stored.sealed_headers {
+            Some(sealed) => ExtraHeaders::open(key, stored.subscription, sealed),
+            None => Ok(stored.headers.0.clone()),
+        };
+        let (headers, secrets) = match further {
+            Ok(further) => (beginning(&further), Secrets::open(key, &stored)),
+            Err(error) => (beginning(&ExtraHeaders::default()), Err(error)),
+        };
+        Self {
+            secrets,
+            version: stored.version,
+            url: stored.url,
+            timeout: stored.timeout,
+            signature_format: stored.signature_format,
+            headers,
+        }
+    }
+
+    /// The secrets that sign at `at`.
+    pub fn secrets(&self, at: DateTime<Utc>) -> Result<&SigningSecrets, CannotOpen> {
+        match &self.secrets {
+            Ok(Secrets { overlapping: Some((both, until)), .. }) if at < *until => Ok(both),
+            Ok(Secrets { alone, .. }) => Ok(alone),
+            Err(CannotOpen) => Err(CannotOpen),
+        }
+    }
+}
+
+/// The headers that are the same in every request: the `further` headers, whose values the log does not keep, and the service's
+/// own.
+pub fn beginning(further: &ExtraHeaders) -> Headers {
+    Headers::beginning_with(with_own_headers(further), &with_own_headers(&further.masked()))
+}
+
+fn with_own_headers(further: &ExtraHeaders) -> HeaderMap {
+    let mut headers: HeaderMap = further.iter().collect();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::USER_AGENT, USER_AGENT);
+    headers
+}
+
+impl Secrets {
+    fn open(key: &ApplicationKey, stored: &StoredSubscription) -> Result<Self, CannotOpen> {
+        let open = |sealed: &[u8]| SigningSecret::open(key, stored.subscription, sealed);
+        let current = open(&stored.sealed_secret)?;
+        let overlapping = match (&stored.sealed_previous_secret, stored.previous_secret_until) {
+            (Some(sealed), Some(until)) => Some((SigningSecrets { current: current.clone(), previous: Some(open(sealed)?) }, until)),
+            _ => None,
+        };
+        Ok(Self { alone: SigningSecrets { current, previous: None }, overlapping })
+    }
+}

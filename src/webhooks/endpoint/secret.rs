@@ -1,0 +1,97 @@
+//! Signing secrets: `whsec_` followed by the base64 of 32 bytes, encrypted at rest.
+
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use secrecy::{ExposeSecret, SecretString};
+
+use crate::kernel::crypto::{ApplicationKey, CannotOpen, random_bytes};
+use crate::kernel::ids::SubscriptionId;
+
+const PREFIX: &str = "whsec_";
+
+/// The secret that a subscriber verifies signatures with.
+#[derive(Clone, Debug)]
+pub struct SigningSecret(SecretString);
+
+impl SigningSecret {
+    /// Generates a secret of 256 random bits.
+    pub fn generate() -> Self {
+        Self(format!("{PREFIX}{}", STANDARD.encode(random_bytes::<32>())).into())
+    }
+
+    #[cfg(test)]
+    pub(crate) fn known(text: &str) -> Self {
+        text.parse().unwrap()
+    }
+
+    /// The secret as the subscriber sees it: the key of `X-Service-Signature`.
+    pub fn reveal(&self) -> &str {
+        self.0.expose_secret()
+    }
+
+    /// The decoded base64 bytes: the key of `webhook-signature`, as Standard Webhooks defines it.
+    pub(crate) fn decoded(&self) -> Vec<u8> {
+        let encoded = self.reveal().strip_prefix(PREFIX).expect("every secret begins with whsec_");
+        STANDARD.decode(encoded).expect("it was encoded by this program")
+    }
+
+    pub(crate) fn seal(&self, key: &ApplicationKey, subscription: SubscriptionId) -> Vec<u8> {
+        key.seal(&context(subscription), self.reveal().as_bytes())
+    }
+
+    pub(crate) fn open(key: &ApplicationKey, subscription: SubscriptionId, sealed: &[u8]) -> Result<Self, CannotOpen> {
+        let secret = key.open(&context(subscription), sealed)?;
+        let secret = std::str::from_utf8(secret.expose_secret()).map_err(|_| CannotOpen)?;
+        Ok(Self(secret.into()))
+    }
+}
+
+/// The text is not a signing secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("a signing secret must be whsec_ followed by base64")]
+pub struct InvalidSigningSecret;
+
+impl FromStr for SigningSecret {
+    type Err = InvalidSigningSecret;
+
+    /// Parses a secret that was shown before.
+    fn from_str(text: &str) -> Result<Self, InvalidSigningSecret> {
+        let encoded = text.strip_prefix(PREFIX).ok_or(InvalidSigningSecret)?;
+        match STANDARD.decode(encoded) {
+            Ok(key) if !key.is_empty() => Ok(Self(text.into())),
+            _ => Err(InvalidSigningSecret),
+        }
+    }
+}
+
+fn context(subscription: SubscriptionId) -> String {
+    format!("signing secret of {subscription}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sealed_secret_opens_for_its_own_subscription_alone() {
+        let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
+        let [mine, other] = ["01890a5d-ac96-774b-bcce-b302099a8057", "01890a5d-ac96-774b-bcce-b302099a8058"].map(|id| id.parse().unwrap());
+        let secret = SigningSecret::generate();
+        let sealed = secret.seal(&key, mine);
+        assert_eq!(SigningSecret::open(&key, mine, &sealed).unwrap().reveal(), secret.reveal());
+        assert!(SigningSecret::open(&key, other, &sealed).is_err());
+        assert_eq!(secret.decoded().len(), 32);
+        assert_eq!(format!("{secret:?}").find("whsec_"), None);
+    }
+
+    #[test]
+    fn a_secret_that_was_shown_is_read_and_nothing_else() {
+        let secret = SigningSecret::generate();
+        assert_eq!(secret.reveal().parse::<SigningSecret>().unwrap().decoded(), secret.decoded());
+        for text in ["", "whsec_", "whsec_?", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"] {
+            assert_eq!(text.parse::<SigningSecret>().unwrap_err(), InvalidSigningSecret, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! The attempts of a delivery, and the event that they sent.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::kernel::ids::{AttemptId, DeliveryId, EventId};
+
+/// An attempt as it was logged.
+#[derive(Debug)]
+pub struct LoggedAttempt {
+    pub id: AttemptId,
+    pub number: i16,
+    pub started_at: DateTime<Utc>,
+    pub duration_ms: Option<i32>,
+    pub status: Option<i16>,
+    pub error: Option<String>,
+    pub request_headers: String,
+    pub response_headers: Option<String>,
+    pub response_body: Option<Vec<u8>>,
+}
+
+/// The bytes of an event, unless its retention has ended.
+pub async fn find_body(conn: &mut PgConnection, event: EventId) -> Result<Option<Vec<u8>>, sqlx::Error> {
+    sqlx::query_scalar!(r#"select body as "body!" from event_stream where id = $1"#, event.uuid()).fetch_optional(conn).await
+}
+
+/// The attempts of a delivery, in order.
+pub async fn list_attempts(conn: &mut PgConnection, delivery: DeliveryId) -> Result<Vec<LoggedAttempt>, sqlx::Error> {
+    sqlx::query_as!(
+        LoggedAttempt,
+        r#"select id as "id: AttemptId", number, started_at, duration_ms, status, error, request_headers, response_headers, response_body
+           from attempts where delivery_id = $1 order by number"#,
+        delivery.uuid(),
+    )
+    .fetch_all(conn)
+    .await
+}

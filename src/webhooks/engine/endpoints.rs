@@ -1,0 +1,106 @@
+//! The rows of endpoints: how each one is doing, and since when operators know.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::kernel::ids::{CompanyId, SubscriptionId};
+
+/// Inserts the row of a new subscription's endpoint.
+pub async fn insert(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+    sqlx::query!("insert into endpoints (subscription_id) values ($1)", subscription.uuid()).execute(conn).await?;
+    Ok(())
+}
+
+/// Locks the row of the endpoint: until the transaction ends, no other transaction moves its deliveries between tables.
+pub async fn lock(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+    sqlx::query!("select from endpoints where subscription_id = $1 for no key update", subscription.uuid()).execute(conn).await?;
+    Ok(())
+}
+
+/// Resets the health of the endpoint, because enabling a subscription implies that its endpoint works.
+pub async fn reset_health(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update endpoints set consecutive_failures = 0, failing_since = null, open_until = null where subscription_id = $1",
+        subscription.uuid(),
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// The failures of an endpoint between two successes.
+#[derive(Clone, Copy, Debug)]
+pub struct Episode {
+    /// The first failure since the last success.
+    pub failing_since: Option<DateTime<Utc>>,
+    pub last_failure_at: Option<DateTime<Utc>>,
+    pub last_success_at: Option<DateTime<Utc>>,
+    /// The percentage that operators were last notified of; 0 for none.
+    pub noticed_percent: i16,
+    /// The `failing_since` of the episode that they were notified of.
+    pub noticed_since: Option<DateTime<Utc>>,
+}
+
+/// An endpoint with a notice that may be due.
+#[derive(Debug)]
+pub struct Suspect {
+    pub company: CompanyId,
+    pub subscription: SubscriptionId,
+    pub episode: Episode,
+}
+
+/// Endpoints that have been failing for at least two days, and those whose operators have been notified.
+pub async fn list_suspects(conn: &mut PgConnection) -> Result<Vec<Suspect>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"select company_id as "company!: CompanyId", subscription_id as "subscription!: SubscriptionId",
+                  failing_since, last_failure_at, last_success_at, noticed_percent, noticed_since
+           from endpoints join subscription_endpoints using (subscription_id)
+           where deleted_at is null
+           and (noticed_since is not null or (failing_since is not null and last_failure_at >= failing_since + interval '2 days'))
+           order by subscription_id"#,
+    )
+    .fetch_all(conn)
+    .await?;
+    let suspect = rows.into_iter().map(|row| Suspect {
+        company: row.company,
+        subscription: row.subscription,
+        episode: Episode {
+            failing_since: row.failing_since,
+            last_failure_at: row.last_failure_at,
+            last_success_at: row.last_success_at,
+            noticed_percent: row.noticed_percent,
+            noticed_since: row.noticed_since,
+        },
+    });
+    Ok(suspect.collect())
+}
+
+/// Reads the episode of an endpoint and locks its row until the transaction ends.
+pub async fn lock_episode(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<Episode, sqlx::Error> {
+    sqlx::query_as!(
+        Episode,
+        "select failing_since, last_failure_at, last_success_at, noticed_percent, noticed_since
+         from endpoints where subscription_id = $1 for no key update",
+        subscription.uuid(),
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Stores which notice the operators have been given.
+pub async fn record_notice(
+    conn: &mut PgConnection,
+    subscription: SubscriptionId,
+    percent: i16,
+    since: Option<DateTime<Utc>>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update endpoints set noticed_percent = $2, noticed_since = $3 where subscription_id = $1",
+        subscription.uuid(),
+        percent,
+        since,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,31 @@
+//! What follows from a change of a webhook: the row of its endpoint, and the end of its deliveries and replays.
+//!
+//! Whoever changes a webhook, in whatever way, causes this in the same transaction.
+
+use crate::kernel::problem::Problem;
+use crate::resources::{Change, PublishesEvents, RecordTransaction};
+use crate::webhooks::engine::endpoints;
+use crate::webhooks::subscription::{Status, Subscription};
+use crate::webhooks::{Webhooks, cancellation, replays};
+
+/// Changes to webhooks publish no events. Disabling or deleting a webhook cancels its open deliveries and ends its replays.
+impl PublishesEvents for Subscription {
+    async fn follow_up(transaction: &mut RecordTransaction<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
+        let (id, now) = (change.record().id, transaction.now);
+        match change {
+            Change::Created(_) => endpoints::insert(transaction.conn(), id).await?,
+            Change::Updated(before, after) if after.fields.status == Status::Enabled => {
+                if before.fields.status == Status::Disabled {
+                    endpoints::reset_health(transaction.conn(), id).await?;
+                }
+            }
+            // A change to a webhook that is already disabled does not cancel its replays.
+            Change::Updated(before, _) if before.fields.status == Status::Disabled => {}
+            Change::Updated(..) | Change::Deleted(_) => {
+                replays::stop_replays(transaction.conn(), id, now).await?;
+                cancellation::cancel_all(transaction.conn(), id, now).await?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,47 @@
+//! Retention: which events, deliveries and attempts are kept, and for how long (`docs/specification/decisions.md`, section 7).
+//!
+//! The three tables are partitioned by the day of the id. Housekeeping creates the partitions of the coming days. When a day has been
+//! over for longer than `webhooks.retention`, housekeeping drops its partitions, except for rows that are still needed: failed
+//! deliveries, which are kept for `webhooks.failed_retention`, and the attempts and events of deliveries that are still in the log.
+//! Every delivery in the log therefore has its event, and an event is deleted with the last of its deliveries. Finished replays are
+//! deleted when nothing is left that they could have replayed.
+
+use std::time::Duration;
+
+use chrono::TimeDelta;
+
+use crate::events;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::webhooks::{Webhooks, engine, replays};
+
+/// The interval of housekeeping.
+const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(3600);
+
+impl Webhooks {
+    /// Creates the partitions of today and the coming days, before the first event of a program's life.
+    pub async fn create_partitions(&self) -> Result<(), sqlx::Error> {
+        let today = self.clock.now().date_naive();
+        let mut conn = self.worker_pool.acquire().await?;
+        engine::retention::create_partitions(&mut conn, today).await?;
+        events::create_partitions(&mut conn, today).await
+    }
+
+    /// Creates the partitions of the coming days and deletes what is past its retention. Events are last: one is needed as long as a
+    /// delivery of it is in the log.
+    pub async fn maintain_partitions(&self) -> Result<(), sqlx::Error> {
+        self.create_partitions().await?;
+        let now = self.clock.now();
+        let mut conn = self.worker_pool.acquire().await?;
+        let before = |retention| now - TimeDelta::from_std(retention).unwrap_or(TimeDelta::days(36_500));
+        let (kept_since, failed_since) = (before(self.settings.retention), before(self.settings.failed_retention));
+        engine::retention::delete_expired(&mut conn, kept_since, failed_since).await?;
+        events::delete_expired(&mut conn, kept_since).await?;
+        replays::delete_ended(&mut conn, failed_since).await?;
+        replays::delete_expired_keys(&mut conn, now).await
+    }
+}
+
+/// Runs housekeeping at start-up and every hour.
+pub async fn maintain_partitions(webhooks: Webhooks, lifecycle: Lifecycle) {
+    lifecycle.every(HOUSEKEEPING_INTERVAL, "housekeeping of the delivery log failed", || webhooks.maintain_partitions()).await;
+}

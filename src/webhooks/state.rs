@@ -1,0 +1,92 @@
+//! The hub's state, as its routes and its worker share it.
+
+use std::sync::Arc;
+
+use sqlx::PgPool;
+
+use crate::events::{Catalogue, CommitNotifier};
+use crate::kernel::clock::Clock;
+use crate::kernel::crypto::ApplicationKey;
+use crate::kernel::database;
+use crate::kernel::dedicated_connection::DedicatedConnection;
+use crate::providers::mail::Mail;
+use crate::resources::ResourceState;
+use crate::webhooks::delivering::Delivering;
+use crate::webhooks::endpoint::EndpointCache;
+use crate::webhooks::settings::Settings;
+
+/// Connections of the worker besides the dedicated one: for housekeeping, vacuuming, replays, cancelling, failing endpoints, mails to
+/// operators, and LISTEN.
+const WORKER_CONNECTIONS: u32 = 7;
+
+/// The hub: the state of its routes and its worker.
+#[derive(Clone, Debug)]
+pub struct Webhooks {
+    pool: PgPool,
+    /// The worker's own connection pool, so that the worker and requests do not starve each other of connections.
+    pub(super) worker_pool: PgPool,
+    /// The dedicated connection for fan-out, claiming and recording. All three lock the same `endpoints` rows, so a second
+    /// connection would only wait for the first. On one connection, the server has the three statements prepared and their plans
+    /// cached.
+    pub(super) delivery_connection: DedicatedConnection,
+    pub(super) clock: Clock,
+    pub(super) key: ApplicationKey,
+    pub(super) endpoint_cache: EndpointCache,
+    pub(super) delivering: Delivering,
+    pub(super) settings: Arc<Settings>,
+    pub(super) catalogue: Catalogue,
+    pub(super) notifier: CommitNotifier,
+    pub(super) mail: Mail,
+}
+
+/// The parts that the hub is built from.
+pub struct Parts {
+    /// The database connection pool.
+    pub pool: PgPool,
+    /// The clock.
+    pub clock: Clock,
+    /// The key that secrets are encrypted with.
+    pub key: ApplicationKey,
+    /// `[webhooks]`
+    pub settings: Settings,
+    /// What the process delivers with.
+    pub delivering: Delivering,
+    /// The event types that can be subscribed to.
+    pub catalogue: Catalogue,
+    /// Signals events published by this instance.
+    pub notifier: CommitNotifier,
+    /// Sends mail to operators about failing webhooks.
+    pub mail: Mail,
+}
+
+impl ResourceState for Webhooks {
+    fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+}
+
+impl Webhooks {
+    /// Builds the hub.
+    pub fn new(parts: Parts) -> Self {
+        let Parts { pool, clock, key, settings, delivering, catalogue, notifier, mail } = parts;
+        let worker_pool = database::background_pool(&pool, WORKER_CONNECTIONS);
+        let delivery_connection = DedicatedConnection::of(database::background_pool(&pool, 1));
+        Self {
+            pool,
+            worker_pool,
+            delivery_connection,
+            clock,
+            key,
+            endpoint_cache: EndpointCache::new(),
+            delivering,
+            settings: Arc::new(settings),
+            catalogue,
+            notifier,
+            mail,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Which targets webhooks may be sent to, so that a subscription cannot make this service call internal hosts (SSRF).
+//!
+//! [`EndpointUrl`] is the form that a URL must have. [`Targets`] checks the addresses behind it: once at registration, to report an
+//! error, and again at every connection, because a name may resolve differently by then. For names, this second check *is* the
+//! resolver of the HTTP client, so nothing can change between check and connection. For literal addresses, which a client does not
+//! resolve, it is [`Targets::check_literal`] before each attempt.
+
+mod addresses;
+mod endpoint_url;
+mod look_ups;
+mod resolver;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use ipnet::IpNet;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use url::Host;
+
+use crate::kernel::problem::{Problem, ProblemCode};
+
+pub use endpoint_url::EndpointUrl;
+pub use resolver::Resolver;
+
+use addresses::AddressPolicy;
+
+/// How long a registration waits for the resolver.
+const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Decides which endpoints may be connected to.
+#[derive(Clone, Debug)]
+pub struct Targets {
+    policy: AddressPolicy,
+    resolver: Resolver,
+}
+
+/// Why an endpoint must not be connected to.
+#[derive(Debug, thiserror::Error)]
+pub enum TargetError {
+    /// None of its addresses may be connected to.
+    #[error("the endpoint has no address that webhooks may be sent to")]
+    Blocked,
+    /// Its name has no address, or the lookup failed.
+    #[error("the host name of the endpoint cannot be resolved")]
+    Unresolved(#[source] io::Error),
+}
+
+impl From<TargetError> for Problem {
+    fn from(reason: TargetError) -> Self {
+        match reason {
+            // One error for both, so that registering endpoints does not reveal which internal names exist.
+            TargetError::Blocked | TargetError::Unresolved(_) => ProblemCode::EndpointForbidden.into(),
+        }
+    }
+}
+
+impl Targets {
+    /// Allows endpoints on the public internet and in the `opened` networks; host names are resolved by `resolver`.
+    pub fn new(opened: &[IpNet], resolver: Resolver) -> Self {
+        Self { policy: AddressPolicy::new(opened), resolver }
+    }
+
+    /// The check at registration.
+    pub async fn check(&self, endpoint: &EndpointUrl) -> Result<(), TargetError> {
+        match endpoint.host() {
+            Host::Domain(name) => match tokio::time::timeout(REGISTRATION_TIMEOUT, self.resolve(&name)).await {
+                Ok(resolved) => resolved.map(drop),
+                Err(_) => Err(TargetError::Unresolved(io::ErrorKind::TimedOut.into())),
+            },
+            Host::Ipv4(_) | Host::Ipv6(_) => self.check_literal(endpoint),
+        }
+    }
+
+    /// The check of literal addresses before each attempt; the client resolves only names.
+    pub fn check_literal(&self, endpoint: &EndpointUrl) -> Result<(), TargetError> {
+        let allowed = match endpoint.host() {
+            Host::Domain(_) => true,
+            Host::Ipv4(address) => self.policy.allows(address.into()),
+            Host::Ipv6(address) => self.policy.allows(address.into()),
+        };
+        if allowed { Ok(()) } else { Err(TargetError::Blocked) }
+    }
+
+    /// The addresses of `name` that may be connected to; at least one.
+    async fn resolve(&self, name: &str) -> Result<Vec<IpAddr>, TargetError> {
+        let mut addresses = self.resolver.look_up(name).await.map_err(TargetError::Unresolved)?;
+        addresses.retain(|address| self.policy.allows(*address));
+        if addresses.is_empty() { Err(TargetError::Blocked) } else { Ok(addresses) }
+    }
+}
+
+/// The check at every connection.
+impl Resolve for Targets {
+    fn resolve(&self, name: Name) -> Resolving {
+        let targets = self.clone();
+        Box::pin(async move {
+            let addresses = Self::resolve(&targets, name.as_str()).await?;
+            // The client replaces port zero by the port of the URL.
+            Ok(Box::new(addresses.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn check(url: &str) -> Result<(), TargetError> {
+        let resolver = Resolver::fixed();
+        resolver.insert("public.example", &["93.184.216.34".parse().unwrap()]);
+        resolver.insert("private.example", &["10.0.0.7".parse().unwrap(), "::ffff:192.168.0.1".parse().unwrap()]);
+        Targets::new(&[], resolver).check(&url.parse().unwrap()).await
+    }
+
+    #[tokio::test]
+    async fn a_private_address_is_blocked_by_name_and_by_literal() {
+        assert!(check("https://public.example/").await.is_ok());
+        for url in ["https://private.example/", "https://10.0.0.7/", "https://[::ffff:10.0.0.7]/", "https://[::1]/", "https://0x7f.1/"] {
+            assert!(matches!(check(url).await, Err(TargetError::Blocked)), "{url}");
+        }
+        assert!(matches!(check("https://unknown.example/").await, Err(TargetError::Unresolved(_))));
+    }
+
+    #[tokio::test]
+    async fn only_the_allowed_addresses_of_a_name_are_handed_to_the_client() {
+        let resolver = Resolver::fixed();
+        resolver.insert("both.example", &["10.0.0.7".parse().unwrap(), "93.184.216.34".parse().unwrap()]);
+        let resolved = Targets::new(&[], resolver).resolve("both.example").await.unwrap();
+        assert_eq!(resolved, ["93.184.216.34".parse::<IpAddr>().unwrap()]);
+    }
+}

@@ -1,0 +1,148 @@
+//! The state that the dispatcher keeps for each lane: whether a claim from it is worth a statement.
+//!
+//! A lane is *open* while deliveries may be waiting in it that can be claimed now. Three things open a lane: a fan-out that queues
+//! deliveries; the end of a delivery to an endpoint at its in-flight limit, or of one that others wait behind; and the instant at
+//! which a held-back endpoint can go on. A claim that finds nothing left closes the lane. Every poll interval opens all lanes,
+//! because retries become due without a signal, and deliveries that end in other instances send none either.
+
+use std::collections::HashSet;
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::kernel::ids::SubscriptionId;
+use crate::webhooks::delivery_state::Lane;
+use crate::webhooks::engine::claim::{ClaimSummary, beginning};
+
+/// The wait before the next endpoints are examined when all endpoints that one claim examined were held back.
+const NEXT_LOOK_DELAY: TimeDelta = TimeDelta::milliseconds(50);
+
+/// The state of one lane.
+#[derive(Debug)]
+pub struct LaneState {
+    open: bool,
+    /// The endpoint behind which the next claim begins.
+    pub after: SubscriptionId,
+    /// The endpoints for which more deliveries may be waiting until one in flight has ended.
+    crowded: HashSet<SubscriptionId>,
+    /// When an endpoint that was held back can go on.
+    resumes_at: Option<DateTime<Utc>>,
+}
+
+impl LaneState {
+    pub fn new() -> Self {
+        Self { open: true, after: beginning(), crowded: HashSet::new(), resumes_at: None }
+    }
+
+    /// Opens the lane: deliveries have entered it, or may have.
+    pub fn open(&mut self) {
+        self.open = true;
+    }
+
+    /// Opens the lane if deliveries to a crowded endpoint have ended.
+    pub fn note_ended(&mut self, endpoints: &HashSet<SubscriptionId>) {
+        let before = self.crowded.len();
+        self.crowded.retain(|endpoint| !endpoints.contains(endpoint));
+        self.open |= self.crowded.len() < before;
+    }
+
+    pub fn is_open(&mut self, now: DateTime<Utc>) -> bool {
+        self.open |= self.resumes_at.take_if(|at| *at <= now).is_some();
+        self.open
+    }
+
+    /// Updates the state after a claim that took `taken` deliveries at `now`; returns whether the next claim should follow at once.
+    pub fn learn(&mut self, summary: ClaimSummary, taken: usize, now: DateTime<Utc>) -> bool {
+        let all_blocked = summary.unseen && taken == 0;
+        let look_on = all_blocked.then(|| now + NEXT_LOOK_DELAY);
+        let goes_on = summary.more || summary.missed || (summary.unseen && !all_blocked);
+        self.open = goes_on;
+        self.after = summary.last.unwrap_or_else(beginning);
+        self.crowded.extend(summary.crowded);
+        self.resumes_at = self.resumes_at.into_iter().chain(summary.resumes_at).chain(look_on).min();
+        goes_on
+    }
+
+    /// When the lane opens by itself.
+    pub fn resumes_at(&self) -> Option<DateTime<Utc>> {
+        self.resumes_at
+    }
+}
+
+/// The endpoints that can be refilled: first attempts wait for them, but neither retries nor replays, and nothing else waits for
+/// permits.
+pub fn refillable(lanes: &[LaneState; Lane::ALL.len()]) -> HashSet<SubscriptionId> {
+    if lanes.iter().any(|lane| lane.open) {
+        return HashSet::new();
+    }
+    let [fresh, repetitions @ ..] = lanes;
+    let waits_again = |endpoint| repetitions.iter().any(|lane| lane.crowded.contains(endpoint));
+    fresh.crowded.iter().filter(|endpoint| !waits_again(endpoint)).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary() -> ClaimSummary {
+        ClaimSummary { last: None, more: false, crowded: Vec::new(), unseen: false, missed: false, resumes_at: None }
+    }
+
+    fn noon() -> DateTime<Utc> {
+        "2026-05-21T12:00:00Z".parse().unwrap()
+    }
+
+    #[test]
+    fn a_claim_that_finds_nothing_left_closes_the_lane() {
+        let mut lane = LaneState::new();
+        assert!(lane.is_open(noon()));
+        assert!(lane.learn(ClaimSummary { more: true, ..summary() }, 100, noon()) && lane.is_open(noon()));
+        assert!(!lane.learn(summary(), 3, noon()) && !lane.is_open(noon()));
+        lane.open();
+        assert!(lane.is_open(noon()));
+    }
+
+    #[test]
+    fn the_end_of_a_delivery_opens_it_for_the_endpoints_that_had_all_they_may_have() {
+        let (crowded, other) = (SubscriptionId::new(noon()), SubscriptionId::new(noon()));
+        let mut lane = LaneState::new();
+        lane.learn(ClaimSummary { crowded: vec![crowded], ..summary() }, 20, noon());
+        lane.note_ended(&HashSet::from([other]));
+        assert!(!lane.is_open(noon()));
+        lane.note_ended(&HashSet::from([other, crowded]));
+        assert!(lane.is_open(noon()));
+    }
+
+    #[test]
+    fn an_endpoint_that_is_held_back_resumes_in_time_whatever_is_claimed_meanwhile() {
+        let mut lane = LaneState::new();
+        let later = noon() + TimeDelta::seconds(1);
+        lane.learn(ClaimSummary { resumes_at: Some(later), ..summary() }, 0, noon());
+        lane.learn(summary(), 1, noon());
+        assert_eq!((lane.is_open(noon()), lane.resumes_at()), (false, Some(later)));
+        assert!(lane.is_open(later));
+        assert_eq!(lane.resumes_at(), None);
+    }
+
+    #[test]
+    fn when_all_examined_endpoints_are_held_back_the_next_ones_are_examined_soon() {
+        let mut lane = LaneState::new();
+        assert!(lane.learn(ClaimSummary { unseen: true, ..summary() }, 1, noon()), "continues at once while deliveries can be claimed");
+        assert!(!lane.learn(ClaimSummary { unseen: true, ..summary() }, 0, noon()));
+        assert!(!lane.is_open(noon()) && lane.is_open(noon() + NEXT_LOOK_DELAY));
+    }
+
+    #[test]
+    fn endpoints_are_refilled_while_only_first_attempts_to_them_wait() {
+        let [one, other] = [(); 2].map(|()| SubscriptionId::new(noon()));
+        let mut lanes = Lane::ALL.map(|_| LaneState::new());
+        let mut learn = |lane: usize, more, crowded: &[SubscriptionId]| {
+            lanes[lane].learn(ClaimSummary { more, crowded: crowded.to_vec(), ..summary() }, 1, noon());
+            refillable(&lanes)
+        };
+        assert_eq!(learn(0, false, &[one, other]), HashSet::new(), "the other lanes are open");
+        learn(1, false, &[]);
+        assert_eq!(learn(2, false, &[]), HashSet::from([one, other]));
+        assert_eq!(learn(1, false, &[other]), HashSet::from([one]), "a retry waits for the other endpoint");
+        assert_eq!(learn(0, true, &[]), HashSet::new(), "deliveries to a third endpoint wait for permits");
+    }
+}

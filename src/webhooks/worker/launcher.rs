@@ -1,0 +1,41 @@
+//! The launcher: starts the attempts of claimed deliveries, each as a task of its own, so a slow endpoint does not delay others.
+
+use tokio::sync::mpsc;
+
+use crate::kernel::lifecycle::Lifecycle;
+use crate::webhooks::permits::{Flight, InFlight, Permit};
+use crate::webhooks::sending::Attempt;
+use crate::webhooks::{Claimed, Webhooks};
+
+/// A finished attempt, with the permit it holds until it is recorded.
+pub type Ended = (Attempt, Flight);
+
+pub struct Launcher {
+    webhooks: Webhooks,
+    lifecycle: Lifecycle,
+    in_flight: InFlight,
+    ended: mpsc::Sender<Ended>,
+}
+
+impl Launcher {
+    /// A launcher whose attempts are passed to `ended` when they have ended.
+    pub fn new(webhooks: Webhooks, lifecycle: Lifecycle, in_flight: InFlight, ended: mpsc::Sender<Ended>) -> Self {
+        Self { webhooks, lifecycle, in_flight, ended }
+    }
+
+    /// Sends claimed deliveries. There is a permit for each; unused permits are released.
+    pub fn send_all(&self, claimed: Vec<Claimed>, permits: impl IntoIterator<Item = Permit>) {
+        for (claimed, permit) in claimed.into_iter().zip(permits) {
+            self.send(claimed, permit);
+        }
+    }
+
+    fn send(&self, claimed: Claimed, permit: Permit) {
+        let (webhooks, ended, flight) = (self.webhooks.clone(), self.ended.clone(), self.in_flight.begin(permit));
+        self.lifecycle.spawn(async move {
+            let attempt = webhooks.send(claimed).await;
+            // The channel is closed when the recorder has given up on the database; the lease then expires.
+            let _ = ended.send((attempt, flight)).await;
+        });
+    }
+}

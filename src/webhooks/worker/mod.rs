@@ -1,0 +1,134 @@
+//! The worker: fans out, claims, sends and records for as long as the program runs.
+//!
+//! The worker has three kinds of tasks. The *dispatcher* fans out and claims, never more deliveries than it holds permits for. Each
+//! claimed delivery is sent by a task of its own, so a slow endpoint does not delay others. The *recorder* records finished
+//! attempts in batches: all that have finished since the last write or are about to finish. With them it claims the next deliveries
+//! to endpoints with a backlog; all other permits are released, and only after the write. A database outage therefore stops claiming
+//! by itself, and the results of attempts made meanwhile wait in memory to be recorded.
+//!
+//! The dispatcher is woken by events published in this instance ([`events::CommitNotifier`]), by a PostgreSQL notification
+//! ([`events::PUBLISHED`]), by the recorder, or by a timer. Notifications only speed up what polling would find.
+
+mod dispatcher;
+mod lanes;
+mod launcher;
+mod recorder;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::postgres::PgListener;
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+use crate::events;
+use crate::kernel::error_chain::chain;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::webhooks::engine::refill::Refill;
+use crate::webhooks::engine::vacuum;
+use crate::webhooks::permits::InFlight;
+use crate::webhooks::worker::dispatcher::{Dispatcher, Wake};
+use crate::webhooks::worker::launcher::Launcher;
+use crate::webhooks::worker::recorder::Recorder;
+use crate::webhooks::{Attempt, Claimed, Webhooks, cancellation, failing, replays, retention};
+
+/// Maximum number of deliveries that one statement claims, and of attempts that one statement records.
+const BATCH: usize = 200;
+/// The pause before a failed operation is retried.
+const RETRY_DELAY: Duration = Duration::from_secs(1);
+
+impl Webhooks {
+    /// Starts the worker. On shutdown it stops claiming, finishes the deliveries in flight and ends.
+    pub fn start_worker(&self, lifecycle: &Lifecycle) {
+        let (wake, in_flight) = (Arc::new(Wake::default()), InFlight::default());
+        let (ended, results) = mpsc::channel(self.settings.concurrency());
+        lifecycle.spawn(listen(self.clone(), lifecycle.clone(), Arc::clone(&wake)));
+        lifecycle.spawn(retention::maintain_partitions(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(vacuum::run(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(failing::watch(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(failing::send_letters(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(cancellation::run(self.clone(), lifecycle.clone()));
+        lifecycle.spawn(replays::run(self.clone(), lifecycle.clone()));
+        let launcher = Arc::new(Launcher::new(self.clone(), lifecycle.clone(), in_flight.clone(), ended));
+        let recorder = Recorder::new(self.clone(), lifecycle.clone(), Arc::clone(&wake), in_flight, Arc::downgrade(&launcher));
+        lifecycle.spawn(recorder.run(results));
+        lifecycle.spawn(Dispatcher::new(self.clone(), lifecycle.clone(), wake, launcher).run());
+    }
+
+    /// Does everything that is due now, once, and returns the number of attempts made. Tests use this instead of a running worker.
+    pub async fn run_due(&self) -> Result<usize, sqlx::Error> {
+        let mut made = 0;
+        loop {
+            let claimed = self.fan_out_and_claim(BATCH).await?;
+            if claimed.is_empty() {
+                break;
+            }
+            made += self.send_and_record(claimed).await?;
+        }
+        while self.fan_out().await? > 0 {}
+        self.reclaim().await?;
+        while self.close_cancelled().await? {}
+        while self.continue_replays().await? {}
+        loop {
+            let claimed = self.claim(BATCH).await?;
+            if claimed.is_empty() {
+                return Ok(made);
+            }
+            made += self.send_and_record(claimed).await?;
+        }
+    }
+
+    /// Sends a claimed delivery; pass the result to [`Webhooks::record`].
+    pub async fn send(&self, claimed: Claimed) -> Attempt {
+        self.delivering.sender.send(claimed).await
+    }
+
+    /// Logs `attempts`, moves their deliveries to the next state, and disables the subscriptions whose endpoints responded with
+    /// 410.
+    pub async fn record(&self, attempts: &[Attempt]) -> Result<(), sqlx::Error> {
+        let recorded = self.record_batch(attempts, Refill::default).await?;
+        self.disable_gone(recorded.gone).await;
+        Ok(())
+    }
+
+    /// Sends claimed deliveries concurrently, records the results, and returns the number of attempts.
+    pub async fn send_and_record(&self, claimed: Vec<Claimed>) -> Result<usize, sqlx::Error> {
+        let attempts = futures::future::join_all(claimed.into_iter().map(|claimed| self.send(claimed))).await;
+        self.record(&attempts).await?;
+        Ok(attempts.len())
+    }
+}
+
+/// Wakes the dispatcher when this instance has committed events, or when a PostgreSQL notification arrives.
+async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
+    let mut commits = webhooks.notifier.subscribe();
+    let here = async {
+        while commits.changed().await.is_ok() {
+            wake.published();
+        }
+    };
+    let elsewhere = async {
+        loop {
+            if let Err(error) = forward_notifications(&webhooks, &wake).await {
+                tracing::debug!(error = chain(&error), "notifications of new events are not available");
+            }
+            sleep(RETRY_DELAY).await;
+        }
+    };
+    tokio::select! {
+        () = lifecycle.stopping().cancelled() => {}
+        ((), ()) = async { tokio::join!(here, elsewhere) } => {}
+    }
+}
+
+async fn forward_notifications(webhooks: &Webhooks, wake: &Wake) -> Result<(), sqlx::Error> {
+    let mut listener = PgListener::connect_with(&webhooks.worker_pool).await?;
+    listener.listen(events::PUBLISHED).await?;
+    loop {
+        // Events can be published before `listen` takes effect or between two connections, so wake once before the first
+        // notification.
+        wake.notified();
+        // Skips notifications that this instance sent: the dispatcher already knows of these events.
+        while listener.try_recv().await?.is_some_and(|notification| webhooks.notifier.is_own(notification.payload())) {}
+    }
+}
