@@ -17,15 +17,14 @@ create table gateways (
     constraint gateways_pkey primary key (id),
     constraint gateways_company_id_fkey foreign key (company_id) references companies (id),
     constraint gateways_name_present check (name <> ''),
-    constraint gateways_driver_known check (driver in ('card', 'hmac', 'manual')),
-    constraint gateways_status_known check (status in ('active', 'inactive')),
-    constraint gateways_card_has_key check (driver <> 'card' or secret_key is not null)
+    constraint gateways_status_known check (status in ('active', 'inactive'))
 );
 create index gateways_of_company on gateways (company_id, created_at, id);
 -- The card helpers ask "the" card gateway of a company.
 create unique index gateways_active_card on gateways (company_id) where driver = 'card' and status = 'active' and deleted_at is null;
 comment on table gateways is 'Accounts of companies at payment gateways, and what opens them.';
-comment on column gateways.driver is 'How the gateway is spoken to; it says what the other columns mean.';
+-- The program has one list of its drivers, with what each of them needs, and validates gateways by it.
+comment on column gateways.driver is 'How the gateway is spoken to; it says what the other columns mean. The drivers are those of the program.';
 comment on column gateways.secret_key is 'What calls to the gateway are authenticated with; never returned.';
 comment on column gateways.signing_secret is 'What the gateway signs its callbacks with; never returned.';
 comment on column gateways.settings is 'What the driver needs to know beside the secrets: header, encoding, where things stand in a body.';

@@ -70,9 +70,9 @@ create table endpoints (
     last_failure_at timestamptz,
     -- null: the circuit is closed; before then it is open; after then it is half open
     open_until timestamptz,
-    -- Calling off what waits for an endpoint, however much that is: the endpoint says how far its deliveries are called off, so that none of them
+    -- Cancelling what waits for an endpoint, however much that is: the endpoint says how far its deliveries are cancelled, so that none of them
     -- is sent any more, and whoever comes by closes the next batch.
-    called_off_before bigint,
+    cancelled_before bigint,
     constraint endpoints_pkey primary key (subscription_id),
     constraint endpoints_in_flight_counted check (in_flight >= 0),
     constraint endpoints_noticed_percent_known check (noticed_percent in (0, 50, 70, 90, 100)),
@@ -81,11 +81,11 @@ create table endpoints (
 -- The few that have been failing for long are found without looking at all.
 create index endpoints_failing on endpoints (failing_since) where failing_since is not null;
 create index endpoints_noticed on endpoints (subscription_id) where noticed_since is not null;
-create index endpoints_called_off on endpoints (called_off_before) where called_off_before is not null;
+create index endpoints_cancelled on endpoints (cancelled_before) where cancelled_before is not null;
 comment on table endpoints is
     'One row for each subscription, written with every batch. Whoever moves deliveries of an endpoint between the tables locks its row first.';
-comment on column endpoints.called_off_before is
-    'What waits with a lesser place is called off, and while there may be any of it, nothing of the endpoint is claimed. Null: nothing is.';
+comment on column endpoints.cancelled_before is
+    'What waits with a lesser place is cancelled, and while there may be any of it, nothing of the endpoint is claimed. Null: nothing is.';
 
 -- Mails to operators, stored until a mail server has accepted them.
 create table operator_letters (
@@ -105,3 +105,21 @@ create table operator_letters (
 create index operator_letters_due on operator_letters (due_at);
 comment on table operator_letters is
     'Letters to operators that have not been sent: to each address the latest about each webhook. One that is sent, or given up, is deleted.';
+
+-- What others read of them, by name, so that the rest may change.
+create view subscription_wishes as
+select id as subscription_id, company_id, version, events, rate_limit, ordering
+from subscriptions where status = 'enabled' and deleted_at is null;
+comment on view subscription_wishes is
+    'What enabled webhooks want. Who reads it to make deliveries locks it for share: who disables a webhook then waits, or is seen.';
+
+create view subscription_endpoints as
+select id as subscription_id, company_id, version, url, headers, sealed_headers, signature_format, timeout, rate_limit, sealed_secret,
+       sealed_previous_secret, previous_secret_until, deleted_at
+from subscriptions;
+comment on view subscription_endpoints is
+    'How deliveries are made to the endpoints of webhooks, enabled or not: what is in the queue of one that was disabled may still be a replay.';
+
+create view cancellations as
+select subscription_id, cancelled_before from endpoints where cancelled_before is not null;
+comment on view cancellations is 'Endpoints whose deliveries are being cancelled, and how far.';

@@ -61,8 +61,7 @@ create table in_flight (
     -- the number of the attempt that holds it
     attempts smallint not null,
     failures smallint not null,
-    -- called off meanwhile: it may still arrive, but is not repeated
-    called_off boolean not null default false,
+    cancelled boolean not null default false,
     claimed_at timestamptz not null,
     created_at timestamptz not null,
     constraint in_flight_pkey primary key (id)
@@ -71,12 +70,13 @@ create index in_flight_by_lease on in_flight (claimed_at);
 create index in_flight_in_order on in_flight (subscription_id, chain) where chain is not null;
 create index in_flight_replays on in_flight (subscription_id) where replay_of is not null;
 comment on table in_flight is 'Deliveries that a worker is sending. A row is a lease: when it has run out, whoever held it is taken for dead.';
+comment on column in_flight.cancelled is 'Cancelled meanwhile: it may still arrive, but is not repeated.';
 
 -- Of a chain only the head can be claimed: the first of it, from the same lanes as any other delivery. Those behind it are in a lane that nobody
 -- claims from, and step forward one by one, whatever ends the one before.
 --
 -- Who brings a delivery into a chain, or takes one out of it, holds the row of the endpoint: so each of them sees what the one before has done. What
--- is called off is closed without that, but nobody waits behind it any more.
+-- is cancelled is closed without that, but nobody waits behind it any more.
 create function let_the_head_go_ahead() returns trigger language plpgsql as $$
 declare
     moved record := coalesce(new, old);
@@ -86,7 +86,7 @@ begin
     and id = (
         select id from waiting
         where subscription_id = moved.subscription_id and chain = moved.chain
-        and place >= coalesce((select called_off_before from endpoints where endpoints.subscription_id = moved.subscription_id), 0)
+        and place >= coalesce((select cancelled_before from endpoints where endpoints.subscription_id = moved.subscription_id), 0)
         order by sequence limit 1
     )
     and not exists (select from in_flight where subscription_id = moved.subscription_id and chain = moved.chain);
@@ -156,7 +156,7 @@ select id, company_id, subscription_id, event_id, event, sequence, case when att
 from waiting
 union all
 select id, company_id, subscription_id, event_id, event, sequence,
-       case when called_off then 'cancelled' when attempts = 1 then 'pending' else 'retrying' end,
+       case when cancelled then 'cancelled' when attempts = 1 then 'pending' else 'retrying' end,
        attempts, null::timestamptz, replay_of, created_at, claimed_at,
        (extract(epoch from claimed_at) * 1000000)::bigint, null::timestamptz,
        (select convert_from(events.body, 'UTF8') from events where events.id = event_id)

@@ -43,6 +43,16 @@ select customers.id, stores.company_id, customers.store_id, customers.name, cust
 from customers join stores on stores.id = customers.store_id;
 comment on view customer_records is 'Customers, open and closed, with the company they belong to.';
 
+-- What others read of customers, by name, so that the rest may change.
+create view customer_identities as
+select id, store_id, email_key, email_verified_at, phone, phone_verified_at, closed_at, erased_at from customers;
+comment on view customer_identities is 'The email address and the phone number of each account, whether they are proven, and whether the account is closed or erased.';
+
+-- Not a join: the store is looked up for the one customer that is asked for.
+create view customer_companies as
+    select id, (select company_id from stores where stores.id = customers.store_id) as company_id from customers;
+comment on view customer_companies is 'The company of every customer.';
+
 -- Who opens which account with an identity provider.
 create table provider_links (
     store_id uuid not null,
@@ -118,3 +128,6 @@ create table card_customers (
 create index card_customers_provider_id on card_customers (gateway_id, provider_id);
 comment on table card_customers is 'Customers at the card provider: one for each of ours and each gateway.';
 comment on column card_customers.provider_id is 'Their id at the provider; taken back when the provider no longer knows it.';
+
+create view card_payers as select gateway_id, provider_id, customer_id from card_customers;
+comment on view card_payers is 'The customers as card gateways name them; provider_id is null until the provider has created the record.';

@@ -62,6 +62,12 @@ from customer_tokens join customers on customers.id = customer_tokens.customer_i
      left join sign_ins on sign_ins.id = customer_tokens.uuid;
 comment on view session_records is 'Sign-ins of customers without what they are proven by.';
 
+create view live_sessions as
+select customer_tokens.id as number, customer_tokens.customer_id, customer_tokens.expires_at
+from customer_tokens join customers on customers.id = customer_tokens.customer_id join stores on stores.id = customers.store_id
+where customer_tokens.revoked_at is null and customers.closed_at is null and stores.deleted_at is null;
+comment on view live_sessions is 'Sessions that are not revoked, of open accounts and stores. Whether one has expired is for the reader to tell.';
+
 create view sign_in_log as
 select sign_ins.id, stores.company_id, sign_ins.store_id, sign_ins.customer_id, sign_ins.method, sign_ins.identity, sign_ins.outcome,
        sign_ins.address, sign_ins.user_agent, sign_ins.created_at, sign_ins.created_at as updated_at, 1::bigint as version,

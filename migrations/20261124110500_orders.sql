@@ -77,6 +77,10 @@ exception
 end
 $$;
 
+-- A callback names the order and the customer of a payment. Before either is trusted, the ledger asks whose they are.
+create view order_companies as select id, company_id from orders;
+comment on view order_companies is 'The company of every order.';
+
 -- What a recipient follows: the number of a shipment, and each status it reached.
 create table tracking_numbers (
     id uuid not null,
