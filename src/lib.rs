@@ -15,7 +15,7 @@
 //!  4   webhooks                                                    the delivery hub
 //!  3   resources                                                   the five-route convention
 //!  2   events     companies     operators    providers             shared business logic, external providers
-//!  1   contact                                                     phone, email, identity
+//!  1   callers      contact                                        who asks and what they may do; phone, email, identity
 //!  0   kernel                                                      clock, ids, problems, crypto, database, lifecycle
 //! ```
 //!
@@ -26,6 +26,7 @@
 
 pub mod app;
 pub mod bootstrap;
+pub mod callers;
 pub mod cli;
 pub mod companies;
 pub mod config;

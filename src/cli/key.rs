@@ -5,16 +5,16 @@ use clap::{Args, Subcommand};
 use humantime_serde::re::humantime;
 use serde_json::{Map, json};
 
+use crate::callers::{AllowedNetworks, Caller, Grant, Scope, Scopes};
 use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
-use crate::companies::{self, AllowedNetworks, Companies, Grant, Scope, Scopes};
+use crate::companies::{self, Companies};
 use crate::config::Config;
 use crate::developers::Developers;
 use crate::events::{Catalogue, CommitNotifier};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::problem::ProblemCode;
 use crate::resources::GracePeriod;
 use crate::storefront;
 
@@ -114,6 +114,8 @@ fn grant(scopes: Vec<Scope>, networks: Vec<String>, expires_in: Option<humantime
 async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: bool) -> Result<(), Failure> {
     let overlap = GracePeriod::try_from(u32::try_from(overlap.as_secs())?)?;
     record::print_one(config, json, async |pool| {
+        let company = companies::company_of_key(&mut *pool.acquire().await?, key).await?;
+        let caller = Caller::command_line(company.ok_or_else(|| format!("there is no API key {key}"))?);
         let lifecycle = Lifecycle::default();
         let companies = Companies::new(pool.clone(), Clock::System, lifecycle.clone());
         let developers = Developers::new(
@@ -125,10 +127,7 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
             config.streams,
             &lifecycle,
         );
-        let new = developers.roll_api_key_by_hand(key, overlap).await.map_err(|problem| match problem.code() {
-            ProblemCode::RecordNotFound => format!("there is no API key {key}"),
-            code => code.detail().to_owned(),
-        })?;
+        let new = developers.roll_api_key(&caller, key, overlap).await.map_err(|problem| problem.code().detail())?.members;
         let shown = ["id", "name", "scopes", "allowed_networks", "expires_at", "replaces", "key"].map(|member| (member, new.get(member)));
         let made: Map<_, _> = shown.into_iter().filter_map(|(member, value)| Some((member.to_owned(), value?.clone()))).collect();
         Ok(json!({ "key": made }))

@@ -1,17 +1,13 @@
 //! Companies and their API keys, which grant access to the extension routes; and their accounts at payment [`gateways`].
 //!
-//! Writes `companies` and `api_keys`. A [`CallingCompany`] as a handler parameter proves that the request has a valid API key;
-//! [`CallingCompany::require_scope`] checks its scope. Keys are stored as SHA-256 digests and shown only once
-//! (`docs/specification/decisions.md`, section 2). A live key is cached for one second. Scopes, allowed networks and expiry of a
-//! key are its [`Grant`]; a key cannot create another key whose grant exceeds its own.
+//! Writes `companies` and `api_keys`. A [`Caller`](crate::callers::Caller) as a handler parameter proves that the request has a valid
+//! API key. Keys are stored as SHA-256 digests and shown only once (`docs/specification/decisions.md`, section 2). A live key is
+//! cached for one second. A key cannot create another key whose grant exceeds its own.
 
 mod access;
-mod allowed_networks;
 mod api_key;
 pub mod gateways;
-mod grant;
 mod queries;
-mod scopes;
 
 use std::num::NonZeroU32;
 
@@ -19,6 +15,7 @@ use chrono::{DateTime, Utc};
 use ipnet::IpNet;
 use sqlx::{PgConnection, PgPool};
 
+use crate::callers::Grant;
 use crate::companies::access::KnownKey;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId};
@@ -26,12 +23,9 @@ use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::rate_limit::FailureLimiter;
 use crate::kernel::ttl_cache::TtlCache;
 
-pub use access::{CallingCompany, bearer};
-pub use allowed_networks::{AllowedNetworks, InvalidNetworks};
+pub use access::bearer;
 pub use api_key::ApiKey;
-pub use grant::{Escalation, Grant};
 pub use queries::{company_of_key, list_companies, revoke_api_key};
-pub use scopes::{InvalidScope, Scope, Scopes};
 
 /// The maximum number of cached API keys.
 const MAX_CACHED_KEYS: usize = 2_000;

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::companies::Grant;
+use crate::callers::Grant;
 use crate::kernel::ids::{CompanyId, KeyId};
 
 pub(super) async fn insert_company(conn: &mut PgConnection, id: CompanyId, name: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {

@@ -9,7 +9,8 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
-use crate::companies::{self, CreateKeyError, Scopes};
+use crate::callers::Scopes;
+use crate::companies::{self, CreateKeyError};
 use crate::config::Config;
 use crate::contact::EmailAddress;
 use crate::dev::workspace::write_secret;

@@ -19,6 +19,7 @@ pub mod openapi;
 pub mod password_hashing;
 pub mod problem;
 pub mod rate_limit;
+pub mod request_id;
 pub mod settings;
 pub mod template;
 pub mod ttl_cache;

@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgPool};
 
-use crate::companies::Scope;
+use crate::callers::Scope;
 use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
@@ -208,7 +208,7 @@ impl<R: Validated> Editable for R {
 
     async fn create(transaction: &mut RecordTransaction<R::State>, _: R::Id, body: Self::Body) -> Result<New<R>, Problem> {
         let mut new = R::created_by(body)?;
-        let company = transaction.company;
+        let company = transaction.caller.company;
         new.lock_references(None, transaction.conn(), company).await?;
         R::validate(transaction, None, &mut new).await?;
         Ok(new.into())
@@ -216,7 +216,7 @@ impl<R: Validated> Editable for R {
 
     async fn change(transaction: &mut RecordTransaction<R::State>, before: &Record<R>, body: Self::Body) -> Result<R, Problem> {
         let mut after = before.fields.changed_by(body);
-        let company = transaction.company;
+        let company = transaction.caller.company;
         after.lock_references(Some(&before.fields), transaction.conn(), company).await?;
         R::validate(transaction, Some(before), &mut after).await?;
         Ok(after)

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::companies::{AllowedNetworks, InvalidScope, Scope, Scopes};
+use crate::callers::{AllowedNetworks, InvalidScope, Scope, Scopes};
 use crate::developers::Developers;
 use crate::developers::api_keys::{ApiKeyRecord, check};
 use crate::kernel::ids::KeyId;

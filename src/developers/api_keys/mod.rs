@@ -11,7 +11,8 @@ use axum::http::Method;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use crate::companies::{AllowedNetworks, ApiKey, Companies, Escalation, Grant, Scope, Scopes};
+use crate::callers::{AllowedNetworks, Escalation, Grant, Scope, Scopes};
+use crate::companies::{ApiKey, Companies};
 use crate::developers::Developers;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::KeyId;
@@ -90,7 +91,7 @@ impl ApiKeyRecord {
 
 /// Returns an error if the grant exceeds that of the caller.
 fn check(transaction: &RecordTransaction<Developers>, grant: &Grant) -> Result<(), Problem> {
-    match transaction.caller.as_ref().and_then(|caller| grant.escalation_over(&caller.grant)) {
+    match grant.escalation_over(&transaction.caller.grant) {
         Some(escalation) => Err(escalation.into()),
         None => Ok(()),
     }

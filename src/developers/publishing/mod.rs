@@ -24,7 +24,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::companies::{CallingCompany, Scope};
+use crate::callers::{Caller, Scope};
 use crate::developers::Developers;
 use crate::developers::publishing::body::Batch;
 use crate::events::{self, CommitNotifier, EventName, NewEvent};
@@ -64,7 +64,7 @@ pub(super) fn doc() -> OperationDoc {
 /// `POST events`
 pub(super) async fn publish(
     State(developers): State<Developers>,
-    caller: CallingCompany,
+    caller: Caller,
     body: Result<JsonBody<Box<RawValue>>, Problem>,
 ) -> Result<Response, Problem> {
     caller.require_scope(Scope::Events)?;

@@ -27,7 +27,7 @@ use axum::response::sse::{KeepAlive, Sse};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::companies::{CallingCompany, Scope};
+use crate::callers::{Caller, Scope};
 use crate::developers::stream::commit_listener::CommitListener;
 use crate::developers::stream::feed::{Beginning, Feed};
 use crate::developers::stream::limit::StreamLimit;
@@ -96,7 +96,7 @@ pub(super) fn doc() -> OperationDoc {
 /// `GET events/stream`
 pub(super) async fn stream(
     State(developers): State<Developers>,
-    caller: CallingCompany,
+    caller: Caller,
     headers: HeaderMap,
     parameters: Result<Query<StreamQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<impl IntoResponse, Problem> {
@@ -121,7 +121,7 @@ impl Developers {
 
     /// Starts after the given event, or after the last one. The client is sent the id of that event, so that it can resume even if
     /// the connection is lost before the next event.
-    async fn beginning(&self, caller: &CallingCompany, after: Option<EventId>) -> Result<Beginning, Problem> {
+    async fn beginning(&self, caller: &Caller, after: Option<EventId>) -> Result<Beginning, Problem> {
         let mut conn = self.pool.acquire().await?;
         let after = match after {
             None => queries::find_last_event(&mut conn, caller.company).await?,

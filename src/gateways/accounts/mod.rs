@@ -18,7 +18,8 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::companies::gateways::GatewaySigningSecret;
-use crate::companies::{Companies, Scope};
+use crate::callers::Scope;
+use crate::companies::Companies;
 use crate::gateways::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::GatewayId;

@@ -40,7 +40,7 @@ pub(super) async fn test(
     WriteRequest { state: gateways, caller, id }: WriteRequest<Gateway>,
     JsonBody(Test { sample }): JsonBody<Test>,
 ) -> Result<Json<Value>, Problem> {
-    let mut transaction = RecordTransaction::by(&gateways, &caller).await?;
+    let mut transaction = RecordTransaction::begin(&gateways, &caller).await?;
     let gateway = transaction.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
     let driver = drivers::named(&gateway.driver).ok_or(ProblemCode::RecordNotFound)?;
     let (mut findings, mut contents) = (Vec::new(), None);

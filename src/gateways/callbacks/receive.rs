@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::companies::{CallingCompany, Scope};
+use crate::callers::{Caller, Scope};
 use crate::gateways::Gateways;
 use crate::gateways::accounts::CallbackGateway;
 use crate::gateways::callbacks::record::Arrival;
@@ -50,14 +50,15 @@ impl Acknowledgement {
 /// `POST /webhooks`: the API key determines the company, and the gateway must be one of its gateways.
 pub(super) async fn with_key(
     State(gateways): State<Gateways>,
-    caller: CallingCompany,
+    caller: Caller,
     client: ClientAddress,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
     caller.require_scope(Scope::Callbacks)?;
     let body = read(body)?;
-    gateways.throttled((caller.key.uuid(), client), gateways.take_from_company(&caller, &headers, body)).await
+    let counted = caller.who.id().unwrap_or_else(|| caller.company.uuid());
+    gateways.throttled((counted, client), gateways.take_from_company(&caller, &headers, body)).await
 }
 
 /// `POST /webhooks/{gateway}`: for gateways that cannot send an API key.
@@ -97,7 +98,7 @@ impl Gateways {
         Ok(response)
     }
 
-    async fn take_from_company(&self, caller: &CallingCompany, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
+    async fn take_from_company(&self, caller: &Caller, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
         let hints = Hints::read(headers, &body);
         if hints.names_another_company(caller.company) {
             return Err(self.refuse(caller.company, None, CallbackRefusal::CompanyMismatch, &body).await);

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use futures::future::join_all;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use reqwest::Method;
 
 use crate::architecture::sources::{Source, sources};

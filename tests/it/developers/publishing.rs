@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use portico::kernel::ids::{EventId, OrderId};
 use reqwest::Method;
 use serde_json::{Value, json};

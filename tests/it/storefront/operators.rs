@@ -1,7 +1,7 @@
 //! The storefront for operators: decisions, section 9 (`storefront/int/v1`).
 
 use chrono::TimeDelta;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use portico::kernel::ids::CustomerId;
 use portico::storefront::export_customer;
 use reqwest::Method;

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use portico::app::{self, AppState, Dependencies, Process};
-use portico::companies::{self, Scope, Scopes};
+use portico::callers::{Scope, Scopes};
+use portico::companies;
 use portico::config::{Config, Environment};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;

@@ -1,0 +1,79 @@
+//! Who asks for something, for which company, and with which grant.
+
+use uuid::Uuid;
+
+use crate::callers::{Grant, Scope};
+use crate::kernel::ids::{CompanyId, KeyId, OperatorId};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_id::RequestId;
+
+/// Somebody who uses or changes the records of a company.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The tenant whose records are used.
+    pub company: CompanyId,
+    /// What the caller may do.
+    pub grant: Grant,
+    /// The caller's identity.
+    pub who: Who,
+    /// The HTTP request, if there is one.
+    pub request: Option<RequestId>,
+}
+
+/// The identity of a caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// A system of the company, by its API key.
+    ApiKey(KeyId),
+    /// A person in the console.
+    Operator(OperatorId),
+    /// Somebody with access to the machine or its database.
+    CommandLine,
+    /// The service itself: a worker, or a guard that pauses or disables something.
+    Service,
+}
+
+impl Who {
+    /// The name of the kind of caller.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::ApiKey(_) => "api_key",
+            Self::Operator(_) => "operator",
+            Self::CommandLine => "command_line",
+            Self::Service => "service",
+        }
+    }
+
+    /// The id of the API key or operator.
+    pub fn id(self) -> Option<Uuid> {
+        match self {
+            Self::ApiKey(id) => Some(id.uuid()),
+            Self::Operator(id) => Some(id.uuid()),
+            Self::CommandLine | Self::Service => None,
+        }
+    }
+}
+
+impl Caller {
+    /// A command on the machine of the service.
+    pub fn command_line(company: CompanyId) -> Self {
+        Self { company, grant: Grant::everything(), who: Who::CommandLine, request: None }
+    }
+
+    /// The service's own work for a company.
+    pub fn service(company: CompanyId) -> Self {
+        Self { company, grant: Grant::everything(), who: Who::Service, request: None }
+    }
+
+    /// Returns the error `scope_missing` unless the grant contains `scope`.
+    pub fn require_scope(&self, scope: Scope) -> Result<(), Problem> {
+        if self.grant.scopes.allow(scope) {
+            return Ok(());
+        }
+        let caller = match self.who {
+            Who::Operator(_) => "This operator",
+            Who::ApiKey(_) | Who::CommandLine | Who::Service => "This API key",
+        };
+        Err(Problem::new(ProblemCode::ScopeMissing).detail(format!("{caller} does not have the scope {scope}.")))
+    }
+}
