@@ -8,10 +8,10 @@ use std::time::Duration;
 use axum::http::HeaderValue;
 use config::{ConfigError, Environment as Variables, File, FileFormat};
 use ipnet::IpNet;
+use nix::unistd::geteuid;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use crate::dev::data_dir::default_data_dir;
 use crate::kernel::{database, http_server, logging, settings};
 use crate::providers::{self, mail, sms};
 use crate::{declared, developers, gateways, realtime, storefront, webhooks};
@@ -125,6 +125,14 @@ pub struct Dev {
     /// Where development keeps its database, keys and certificates.
     #[serde(deserialize_with = "settings::optional")]
     pub data_dir: Option<PathBuf>,
+}
+
+/// `/var/lib/portico` for root, `.portico` in the current directory for other users.
+///
+/// PostgreSQL refuses to run as root, so for root the server runs under an account that cannot read root's home directory.
+#[must_use]
+pub fn default_data_dir() -> PathBuf {
+    PathBuf::from(if geteuid().is_root() { "/var/lib/portico" } else { ".portico" })
 }
 
 impl Config {

@@ -22,4 +22,5 @@ pub mod rate_limit;
 pub mod request_id;
 pub mod settings;
 pub mod template;
+pub mod terminal;
 pub mod ttl_cache;
