@@ -9,7 +9,7 @@ use sqlx::PgPool;
 use crate::app::process::Process;
 use crate::companies::Companies;
 use crate::declared::Declared;
-use crate::developers::Developers;
+use crate::developers::{Developers, Publishing, Streams};
 use crate::events::CommitNotifier;
 use crate::fleet::{Fleet, Positions};
 use crate::gateways::Gateways;
@@ -56,6 +56,10 @@ app_state! {
     pub webhooks: Webhooks,
     /// The developer API.
     pub developers: Developers,
+    /// Publishing by clients.
+    pub publishing: Publishing,
+    /// The event streams.
+    pub streams: Streams,
     /// Receives texts and mails in development.
     pub mailbox: Mailbox,
 }
@@ -78,7 +82,7 @@ impl AppState {
         self.companies.sweep();
         self.gateways.sweep();
         // An error of one does not stop the other.
-        self.storefront.sweep().await.and(self.developers.sweep().await)
+        self.storefront.sweep().await.and(self.publishing.sweep().await)
     }
 
     /// Builds the state of every module on the database of `pool`, and starts to notify its other instances of events.
@@ -87,6 +91,7 @@ impl AppState {
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let notifier = CommitNotifier::default();
         lifecycle.spawn(notifier.clone().run(database::background_pool(&pool, 1), lifecycle.stopping().clone()));
+        let developers = Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue.clone());
         let fleet = Fleet { pool: pool.clone(), clock: clock.clone() };
         Self(Arc::new(StateParts {
             storefront: Storefront::new(storefront::Parts {
@@ -117,15 +122,9 @@ impl AppState {
                 notifier: notifier.clone(),
                 mail: process.mail.clone(),
             }),
-            developers: Developers::new(
-                pool.clone(),
-                clock.clone(),
-                companies.clone(),
-                catalogue.clone(),
-                notifier,
-                config.streams,
-                lifecycle,
-            ),
+            publishing: Publishing::new(developers.clone(), notifier, lifecycle),
+            streams: Streams::new(developers.clone(), config.streams, lifecycle.clone()),
+            developers,
             companies,
             mailbox: process.mailbox.clone().unwrap_or_default(),
             pool,

@@ -11,7 +11,7 @@ use crate::cli::record::{self, parse_name};
 use crate::companies::{self, Companies};
 use crate::config::Config;
 use crate::developers::Developers;
-use crate::events::{Catalogue, CommitNotifier};
+use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
@@ -116,17 +116,8 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
     record::print_one(config, json, async |pool| {
         let company = companies::company_of_key(&mut *pool.acquire().await?, key).await?;
         let caller = Caller::command_line(company.ok_or_else(|| format!("there is no API key {key}"))?);
-        let lifecycle = Lifecycle::default();
-        let companies = Companies::new(pool.clone(), Clock::System, lifecycle.clone());
-        let developers = Developers::new(
-            pool.clone(),
-            Clock::System,
-            companies,
-            Catalogue::built_in(),
-            CommitNotifier::default(),
-            config.streams,
-            &lifecycle,
-        );
+        let companies = Companies::new(pool.clone(), Clock::System, Lifecycle::default());
+        let developers = Developers::new(pool.clone(), Clock::System, companies, Catalogue::built_in());
         let new = developers.roll_api_key(&caller, key, overlap).await.map_err(|problem| problem.code().detail())?.members;
         let shown = ["id", "name", "scopes", "allowed_networks", "expires_at", "replaces", "key"].map(|member| (member, new.get(member)));
         let made: Map<_, _> = shown.into_iter().filter_map(|(member, value)| Some((member.to_owned(), value?.clone()))).collect();

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::callers::{AllowedNetworks, Escalation, Grant, Scope, Scopes};
 use crate::companies::{ApiKey, Companies};
-use crate::developers::Developers;
+use crate::developers::state::Developers;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{Problem, ProblemCode};

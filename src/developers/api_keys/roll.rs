@@ -6,8 +6,8 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 
 use crate::callers::Caller;
-use crate::developers::Developers;
 use crate::developers::api_keys::{ApiKeyRecord, check};
+use crate::developers::state::Developers;
 use crate::kernel::ids::KeyId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object};
