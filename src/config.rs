@@ -14,7 +14,7 @@ use url::Url;
 
 use crate::kernel::{database, http_server, logging, settings};
 use crate::providers::{self, mail, sms};
-use crate::{declared, developers, gateways, realtime, storefront, webhooks};
+use crate::{audit_trail, declared, developers, gateways, realtime, storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
 
@@ -31,6 +31,8 @@ pub struct Config {
     pub database: database::Settings,
     /// `[log]`
     pub log: logging::Settings,
+    /// `[audit_trail]`
+    pub audit_trail: audit_trail::Settings,
     /// `[storefront]`
     pub storefront: storefront::Settings,
     /// `[sms]`
@@ -225,6 +227,7 @@ mod tests {
             ("http.max_connections", "0"),
             ("database.max_connections", "0"),
             ("database.acquire_timeout", "0s"),
+            ("audit_trail.retention", "0s"),
             ("storefront.token_lifetime", "0s"),
             ("storefront.requests_per_minute", "0"),
             ("storefront.daily_mails_per_mailbox", "0"),

@@ -15,6 +15,7 @@
 //!  4   webhooks                                                    the delivery hub
 //!  3   resources                                                   the five-route convention
 //!  2   events     companies     operators    providers             shared business logic, external providers
+//!      audit_trail                                                 who changed what
 //!  1   callers      contact                                        who asks and what they may do; phone, email, identity
 //!  0   kernel                                                      clock, ids, problems, crypto, database, lifecycle
 //! ```
@@ -25,6 +26,7 @@
 //! and checks these rules, `tests/it/architecture/tables.rs` who writes and reads which table.
 
 pub mod app;
+pub mod audit_trail;
 pub mod bootstrap;
 pub mod callers;
 pub mod cli;

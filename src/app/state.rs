@@ -7,6 +7,7 @@ use axum::extract::FromRef;
 use sqlx::PgPool;
 
 use crate::app::process::Process;
+use crate::audit_trail::AuditTrail;
 use crate::companies::Companies;
 use crate::declared::Declared;
 use crate::developers::{Developers, Publishing, Streams};
@@ -38,6 +39,8 @@ macro_rules! app_state {
 app_state! {
     /// The database, for the health routes.
     pub pool: PgPool,
+    /// Who changed what.
+    pub audit_trail: AuditTrail,
     /// Authentication of companies by API key.
     pub companies: Companies,
     /// The storefront.
@@ -81,8 +84,8 @@ impl AppState {
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.companies.sweep();
         self.gateways.sweep();
-        // An error of one does not stop the other.
-        self.storefront.sweep().await.and(self.publishing.sweep().await)
+        // An error of one does not stop the others.
+        self.storefront.sweep().await.and(self.publishing.sweep().await).and(self.audit_trail.sweep().await)
     }
 
     /// Builds the state of every module on the database of `pool`, and starts to notify its other instances of events.
@@ -94,6 +97,7 @@ impl AppState {
         let developers = Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue.clone());
         let fleet = Fleet { pool: pool.clone(), clock: clock.clone() };
         Self(Arc::new(StateParts {
+            audit_trail: AuditTrail::new(pool.clone(), clock.clone(), config.audit_trail.clone()),
             storefront: Storefront::new(storefront::Parts {
                 pool: pool.clone(),
                 clock: clock.clone(),

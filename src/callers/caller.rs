@@ -34,6 +34,9 @@ pub enum Who {
 }
 
 impl Who {
+    /// The names of all kinds of callers.
+    pub const KINDS: &'static [&'static str] = &["api_key", "operator", "command_line", "service"];
+
     /// The name of the kind of caller.
     pub fn kind(self) -> &'static str {
         match self {
@@ -51,6 +54,21 @@ impl Who {
             Self::Operator(id) => Some(id.uuid()),
             Self::CommandLine | Self::Service => None,
         }
+    }
+
+    /// The id of the API key or operator, as responses show it.
+    pub fn shown_id(self) -> Option<String> {
+        match self {
+            Self::ApiKey(id) => Some(id.to_string()),
+            Self::Operator(id) => Some(id.to_string()),
+            Self::CommandLine | Self::Service => None,
+        }
+    }
+
+    /// The caller of a stored change; `None` if this version does not know the kind.
+    pub fn read(kind: &str, id: Option<Uuid>) -> Option<Self> {
+        let identified = id.map(|id| [Self::ApiKey(id.into()), Self::Operator(id.into())]).into_iter().flatten();
+        identified.chain([Self::CommandLine, Self::Service]).find(|who| who.kind() == kind)
     }
 }
 
@@ -75,5 +93,34 @@ impl Caller {
             Who::ApiKey(_) | Who::CommandLine | Who::Service => "This API key",
         };
         Err(Problem::new(ProblemCode::ScopeMissing).detail(format!("{caller} does not have the scope {scope}.")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::callers::Scopes;
+
+    #[test]
+    fn a_caller_is_read_as_it_is_stored() {
+        let id = Uuid::from_u128(7);
+        for who in [Who::ApiKey(id.into()), Who::Operator(id.into()), Who::CommandLine, Who::Service] {
+            assert_eq!(Who::read(who.kind(), who.id()), Some(who));
+            assert!(Who::KINDS.contains(&who.kind()));
+        }
+        assert_eq!(Who::read("api_key", None), None);
+        assert_eq!(Who::read("stranger", Some(id)), None);
+    }
+
+    #[test]
+    fn a_caller_may_do_what_its_grant_says() {
+        let company = CompanyId::from(Uuid::from_u128(1));
+        for unlimited in [Caller::command_line(company), Caller::service(company)] {
+            assert!(Scope::ALL.into_iter().all(|scope| unlimited.require_scope(scope).is_ok()));
+        }
+        let who = Who::Operator(OperatorId::from(Uuid::from_u128(2)));
+        let support = Caller { grant: Scopes::new([Scope::Read]).into(), who, ..Caller::service(company) };
+        assert!(support.require_scope(Scope::Read).is_ok());
+        assert_eq!(support.require_scope(Scope::Write).unwrap_err().code(), ProblemCode::ScopeMissing);
     }
 }

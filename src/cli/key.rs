@@ -82,13 +82,14 @@ impl KeyCommand {
         record::print_one(config, json, async |pool| {
             let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
             if let Some(store) = owner.store {
-                let created = storefront::create_store_key(conn, store, now).await?;
-                let (id, key) = created.ok_or_else(|| format!("there is no store {store}"))?;
+                let unknown = || format!("there is no store {store}");
+                let caller = Caller::command_line(storefront::company_of_store(conn, store).await?.ok_or_else(unknown)?);
+                let (id, key) = storefront::create_store_key(conn, &caller, store, now).await?.ok_or_else(unknown)?;
                 return Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }));
             }
             let company = owner.company.expect("the command line requires a store or a company");
             let (scopes, networks, expires_at) = (grant.scopes.names(), grant.networks.texts(), grant.until);
-            let (id, key) = companies::create_api_key(conn, company, &name, grant, now).await?;
+            let (id, key) = companies::create_api_key(conn, &Caller::command_line(company), &name, grant, now).await?;
             let mut made = json!({ "id": id, "company": company, "name": name, "scopes": scopes, "key": key.reveal() });
             if !networks.is_empty() {
                 made["allowed_networks"] = json!(networks);
@@ -129,7 +130,13 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
 async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> {
     record::print_one(config, json, async |pool| {
         let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
-        let revoked = companies::revoke_api_key(conn, key, now).await? || storefront::revoke_store_key(conn, key, now).await?;
+        let revoked = if let Some(company) = companies::company_of_key(conn, key).await? {
+            companies::revoke_api_key(conn, &Caller::command_line(company), key, now).await?
+        } else if let Some(company) = storefront::company_of_store_key(conn, key).await? {
+            storefront::revoke_store_key(conn, &Caller::command_line(company), key, now).await?
+        } else {
+            false
+        };
         if revoked {
             Ok(json!({ "key": { "id": key, "revoked": true } }))
         } else {

@@ -13,9 +13,10 @@ use std::num::NonZeroU32;
 
 use chrono::{DateTime, Utc};
 use ipnet::IpNet;
-use sqlx::{PgConnection, PgPool};
+use sqlx::{Connection, PgConnection, PgPool};
 
-use crate::callers::Grant;
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::{Caller, Grant};
 use crate::companies::access::KnownKey;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId};
@@ -25,7 +26,7 @@ use crate::kernel::ttl_cache::TtlCache;
 
 pub use access::bearer;
 pub use api_key::ApiKey;
-pub use queries::{company_of_key, list_companies, revoke_api_key};
+pub use queries::{company_of_key, list_companies};
 
 /// The maximum number of cached API keys.
 const MAX_CACHED_KEYS: usize = 2_000;
@@ -85,17 +86,31 @@ pub async fn company_exists(conn: &mut PgConnection, id: CompanyId) -> Result<bo
     queries::company_exists(conn, id).await
 }
 
-/// Creates an API key of `company`. The key itself is only available in the return value.
+/// Creates an API key of the caller's company. The key itself is only available in the return value.
 pub async fn create_api_key(
     conn: &mut PgConnection,
-    company: CompanyId,
+    caller: &Caller,
     name: &str,
     grant: impl Into<Grant>,
     now: DateTime<Utc>,
 ) -> Result<(KeyId, ApiKey), CreateKeyError> {
     let (id, key) = (KeyId::new(now), ApiKey::generate());
-    match queries::insert_api_key(conn, id, company, name, &key.digest(), &grant.into(), now).await? {
-        true => Ok((id, key)),
-        false => Err(CreateKeyError::CompanyUnknown(company)),
+    let mut transaction = conn.begin().await?;
+    if !queries::insert_api_key(&mut transaction, id, caller.company, name, &key.digest(), &grant.into(), now).await? {
+        return Err(CreateKeyError::CompanyUnknown(caller.company));
     }
+    audit_trail::record(&mut transaction, caller, Action::Created, ChangedRecord::ApiKey(id), now).await?;
+    transaction.commit().await?;
+    Ok((id, key))
+}
+
+/// Revokes an API key immediately. Returns `false` if the caller's company has no live key with this id.
+pub async fn revoke_api_key(conn: &mut PgConnection, caller: &Caller, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    let mut transaction = conn.begin().await?;
+    let revoked = queries::revoke_api_key(&mut transaction, caller.company, id, now).await?;
+    if revoked {
+        audit_trail::record(&mut transaction, caller, Action::Updated(&["revoked_at"]), ChangedRecord::ApiKey(id), now).await?;
+    }
+    transaction.commit().await?;
+    Ok(revoked)
 }

@@ -1,20 +1,21 @@
 //! The developer API: a company's API keys, its event log and its event types (`docs/specification/decisions.md`, section 9).
 //!
 //! `api_keys` writes the table of that name, which [`crate::companies`] reads to authenticate requests. [`stream`] sends events to
-//! clients as they are committed. [`publishing`] accepts events from clients and writes `publishing_keys`. Webhooks and their
-//! deliveries have the same base path but belong to [`crate::webhooks`].
+//! clients as they are committed. [`publishing`] accepts events from clients and writes `publishing_keys`. [`changes`] lists the audit
+//! trail. Webhooks and their deliveries have the same base path but belong to [`crate::webhooks`].
 //!
 //! # Rooms
 //!
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
-//! api_keys  events  event_types  publishing  stream            what the routes do
+//! api_keys  changes  events  event_types  publishing  stream   what the routes do
 //! parameters                                                   refuses query parameters
 //! state                                                        the pool, the clock and the event types
 //! ```
 
 mod api_keys;
+mod changes;
 mod event_types;
 mod events;
 mod parameters;
@@ -44,6 +45,7 @@ where
 {
     let publish = publishing::publish.layer(DefaultBodyLimit::max(publishing::BODY_LIMIT));
     api_keys::extension()
+        .read_only::<changes::LoggedChange>()
         .read_only::<events::LoggedEvent>()
         .route(Method::POST, "/events", publishing::doc(), publish)
         .route(Method::GET, "/events/stream", stream::doc(), stream::stream)

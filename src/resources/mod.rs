@@ -28,7 +28,7 @@
 //! # What is guaranteed
 //!
 //! * Records of another company and deleted records are never found: every statement contains the condition.
-//! * A change, its consequences and the events about it are one transaction, a [`RecordTransaction`].
+//! * A change, its consequences, the events about it and its entry in the audit trail are one transaction, a [`RecordTransaction`].
 //! * Records are changed under a row lock. A request with `If-Match` only changes the version that the client has read.
 //! * A referenced record exists and belongs to the same company when the change that references it is committed ([`Link`]).
 //! * A change that leaves a record as it was is not written, keeps the version and publishes nothing.

@@ -3,8 +3,8 @@
 //! Each checks that the caller's grant contains the scope of the kind, and works on the records of the caller's company alone.
 
 use crate::callers::Caller;
-use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::ids::TypedId;
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::Cursor;
 use crate::resources::{Editable, IfMatch, ListParameters, RecordTransaction, Resource, ResourceState, Shown, queries};
 

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, Postgres, Transaction};
 
+use crate::audit_trail::{self, Action};
 use crate::callers::Caller;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::ids::EventId;
@@ -87,7 +88,8 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     /// Creates a record.
     pub async fn insert<R: PublishesEvents<State = S>>(&mut self, id: R::Id, fields: R) -> Result<Shown<R>, Problem> {
-        let record = queries::insert(&mut self.transaction, self.caller.company, id, &fields, self.now).await.map_err(unique::refusal::<R>)?;
+        let record =
+            queries::insert(&mut self.transaction, self.caller.company, id, &fields, self.now).await.map_err(unique::refusal::<R>)?;
         self.announce_change(Change::Created(&record)).await
     }
 
@@ -110,6 +112,7 @@ impl<S: ResourceState> RecordTransaction<S> {
     }
 
     async fn announce_change<R: PublishesEvents<State = S>>(&mut self, change: Change<'_, R>) -> Result<Shown<R>, Problem> {
+        self.audit(&change).await?;
         R::follow_up(self, &change).await?;
         // The record is presented after its consequences were applied, because they may be part of what is shown.
         let shown = self.present(change.record().clone()).await?;
@@ -117,6 +120,18 @@ impl<S: ResourceState> RecordTransaction<S> {
             self.publish(&shown, name, Map::new()).await?;
         }
         Ok(shown)
+    }
+
+    /// Records the change in the audit trail, if its kind belongs there.
+    async fn audit<R: PublishesEvents<State = S>>(&mut self, change: &Change<'_, R>) -> Result<(), sqlx::Error> {
+        let Some(record) = R::AUDITED_AS else { return Ok(()) };
+        let fields = change.fields();
+        let action = match change {
+            Change::Created(_) => Action::Created,
+            Change::Updated(..) => Action::Updated(&fields),
+            Change::Deleted(_) => Action::Deleted,
+        };
+        audit_trail::record(&mut self.transaction, &self.caller, action, record(change.record().id), self.now).await
     }
 
     /// Publishes an event about a record in addition to those its own changes publish, with `additional` as its `additionalData`.

@@ -13,13 +13,16 @@ mod queries;
 use std::str::FromStr;
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{Connection, PgConnection};
 
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::Caller;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, GatewayId};
 
 pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SecretKey};
+pub use queries::company_of_gateway;
 
 /// The driver of a gateway, which implements its API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
@@ -106,33 +109,40 @@ pub async fn count_card_gateways(conn: &mut PgConnection, key: &ApplicationKey) 
     Ok(CardGateways { active: rows.len(), sealed })
 }
 
-/// Creates an active gateway of `company`.
+/// Creates an active gateway of the caller's company.
 pub async fn create_gateway(
     conn: &mut PgConnection,
     key: &ApplicationKey,
-    company: CompanyId,
+    caller: &Caller,
     driver: GatewayDriver,
     name: &str,
     secret_key: &SecretKey,
     now: DateTime<Utc>,
 ) -> Result<GatewayId, GatewayError> {
     let id = GatewayId::new(now);
-    match queries::insert_gateway(conn, id, company, driver, name, &secret_key.seal(key, id), now).await? {
-        true => Ok(id),
-        false => Err(GatewayError::CompanyUnknown(company)),
+    let mut transaction = conn.begin().await?;
+    if !queries::insert_gateway(&mut transaction, id, caller.company, driver, name, &secret_key.seal(key, id), now).await? {
+        return Err(GatewayError::CompanyUnknown(caller.company));
     }
+    audit_trail::record(&mut transaction, caller, Action::Created, ChangedRecord::Gateway(id), now).await?;
+    transaction.commit().await?;
+    Ok(id)
 }
 
-/// Replaces the secret key of a gateway. Saved cards are not affected.
+/// Replaces the secret key of a gateway of the caller's company. Saved cards are not affected.
 pub async fn rotate_secret_key(
     conn: &mut PgConnection,
     key: &ApplicationKey,
+    caller: &Caller,
     gateway: GatewayId,
     secret_key: &SecretKey,
     now: DateTime<Utc>,
 ) -> Result<(), GatewayError> {
-    match queries::set_secret_key(conn, gateway, &secret_key.seal(key, gateway), now).await? {
-        true => Ok(()),
-        false => Err(GatewayError::GatewayUnknown(gateway)),
+    let mut transaction = conn.begin().await?;
+    if !queries::set_secret_key(&mut transaction, caller.company, gateway, &secret_key.seal(key, gateway), now).await? {
+        return Err(GatewayError::GatewayUnknown(gateway));
     }
+    audit_trail::record(&mut transaction, caller, Action::Updated(&["secret_key"]), ChangedRecord::Gateway(gateway), now).await?;
+    transaction.commit().await?;
+    Ok(())
 }

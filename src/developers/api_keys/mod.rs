@@ -11,6 +11,7 @@ use axum::http::Method;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
+use crate::audit_trail::ChangedRecord;
 use crate::callers::{AllowedNetworks, Escalation, Grant, Scope, Scopes};
 use crate::companies::{ApiKey, Companies};
 use crate::developers::state::Developers;
@@ -68,7 +69,9 @@ impl Resource for ApiKeyRecord {
 }
 
 /// Keys publish no events: subscribers do not need to know about access.
-impl PublishesEvents for ApiKeyRecord {}
+impl PublishesEvents for ApiKeyRecord {
+    const AUDITED_AS: Option<fn(KeyId) -> ChangedRecord> = Some(ChangedRecord::ApiKey);
+}
 
 impl ApiKeyRecord {
     fn grant(&self) -> Grant {

@@ -17,9 +17,10 @@ use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use crate::companies::gateways::GatewaySigningSecret;
+use crate::audit_trail::ChangedRecord;
 use crate::callers::Scope;
 use crate::companies::Companies;
+use crate::companies::gateways::GatewaySigningSecret;
 use crate::gateways::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::GatewayId;
@@ -92,6 +93,7 @@ impl Gateway {
 
 /// Changes to gateways publish no events.
 impl PublishesEvents for Gateway {
+    const AUDITED_AS: Option<fn(GatewayId) -> ChangedRecord> = Some(ChangedRecord::Gateway);
     const UNIQUE: &'static [Unique] = &[
         Unique {
             constraint: "gateways_active_card",

@@ -4,31 +4,57 @@ mod queries;
 mod store_key;
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{Connection, PgConnection};
 
-use crate::kernel::ids::{CompanyId, KeyId, StoreId};
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::Caller;
+use crate::kernel::ids::{KeyId, StoreId};
 
 pub(super) use queries::{Store, find_store};
-pub use queries::{list_stores, revoke_store_key};
+pub use queries::{company_of_store, company_of_store_key, list_stores};
 pub use store_key::StoreKey;
 
-/// Creates a store. Returns `None` if the company does not exist.
+/// Creates a store of the caller's company. Returns `None` if the company does not exist.
 pub async fn create_store(
     conn: &mut PgConnection,
-    company: CompanyId,
+    caller: &Caller,
     name: &str,
     now: DateTime<Utc>,
 ) -> Result<Option<StoreId>, sqlx::Error> {
     let id = StoreId::new(now);
-    Ok(queries::insert_store(conn, id, company, name, now).await?.then_some(id))
+    let mut transaction = conn.begin().await?;
+    if !queries::insert_store(&mut transaction, id, caller.company, name, now).await? {
+        return Ok(None);
+    }
+    audit_trail::record(&mut transaction, caller, Action::Created, ChangedRecord::Store(id), now).await?;
+    transaction.commit().await?;
+    Ok(Some(id))
 }
 
-/// Creates a key of a store. Returns `None` if the store does not exist.
+/// Creates a key of a store. Returns `None` if the caller's company does not have this store.
 pub async fn create_store_key(
     conn: &mut PgConnection,
+    caller: &Caller,
     store: StoreId,
     now: DateTime<Utc>,
 ) -> Result<Option<(KeyId, StoreKey)>, sqlx::Error> {
     let (id, key) = (KeyId::new(now), StoreKey::generate());
-    Ok(queries::insert_store_key(conn, id, store, &key.digest(), now).await?.then_some((id, key)))
+    let mut transaction = conn.begin().await?;
+    if !queries::insert_store_key(&mut transaction, id, caller.company, store, &key.digest(), now).await? {
+        return Ok(None);
+    }
+    audit_trail::record(&mut transaction, caller, Action::Created, ChangedRecord::StoreKey(id), now).await?;
+    transaction.commit().await?;
+    Ok(Some((id, key)))
+}
+
+/// Revokes a store key. Returns `false` if the caller's company has no live key with this id.
+pub async fn revoke_store_key(conn: &mut PgConnection, caller: &Caller, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    let mut transaction = conn.begin().await?;
+    let revoked = queries::revoke_store_key(&mut transaction, caller.company, id, now).await?;
+    if revoked {
+        audit_trail::record(&mut transaction, caller, Action::Updated(&["revoked_at"]), ChangedRecord::StoreKey(id), now).await?;
+    }
+    transaction.commit().await?;
+    Ok(revoked)
 }

@@ -38,16 +38,19 @@ pub async fn list_stores(conn: &mut PgConnection, company: CompanyId) -> Result<
 pub(super) async fn insert_store_key(
     conn: &mut PgConnection,
     id: KeyId,
+    company: CompanyId,
     store: StoreId,
     digest: &[u8],
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
     let inserted = sqlx::query!(
-        "insert into store_keys (id, store_id, digest, created_at) select $1, stores.id, $3, $4 from stores where stores.id = $2",
+        "insert into store_keys (id, store_id, digest, created_at)
+         select $1, stores.id, $3, $4 from stores where stores.id = $2 and stores.company_id = $5",
         id.uuid(),
         store.uuid(),
         digest,
         now,
+        company.uuid(),
     )
     .execute(conn)
     .await?;
@@ -81,11 +84,35 @@ pub(in crate::storefront) async fn find_store(
     .await
 }
 
-/// Revokes a store key. Returns `false` if there is no live key with this id.
-pub async fn revoke_store_key(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    let revoked =
-        sqlx::query!("update store_keys set revoked_at = $2 where id = $1 and (revoked_at is null or revoked_at > $2)", id.uuid(), now)
-            .execute(conn)
-            .await?;
+/// The company that owns the store.
+pub async fn company_of_store(conn: &mut PgConnection, id: StoreId) -> Result<Option<CompanyId>, sqlx::Error> {
+    let found = sqlx::query_scalar!("select company_id from stores where id = $1", id.uuid()).fetch_optional(conn).await?;
+    Ok(found.map(CompanyId::from))
+}
+
+/// The company whose store has this key.
+pub async fn company_of_store_key(conn: &mut PgConnection, id: KeyId) -> Result<Option<CompanyId>, sqlx::Error> {
+    let found = sqlx::query_scalar!(
+        "select company_id from stores where id = (select store_id from store_keys where store_keys.id = $1)",
+        id.uuid(),
+    );
+    Ok(found.fetch_optional(conn).await?.map(CompanyId::from))
+}
+
+pub(super) async fn revoke_store_key(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    id: KeyId,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let revoked = sqlx::query!(
+        "update store_keys set revoked_at = $2 where id = $1 and (revoked_at is null or revoked_at > $2)
+         and store_id in (select stores.id from stores where stores.company_id = $3)",
+        id.uuid(),
+        now,
+        company.uuid(),
+    )
+    .execute(conn)
+    .await?;
     Ok(revoked.rows_affected() == 1)
 }

@@ -47,13 +47,7 @@ impl Webhooks {
     }
 
     /// Creates a replay of these deliveries, which the worker carries out.
-    async fn replay(
-        &self,
-        caller: &Caller,
-        id: SubscriptionId,
-        wanted: Wanted,
-        key: Option<Key>,
-    ) -> Result<Once<Shown<Replay>>, Problem> {
+    async fn replay(&self, caller: &Caller, id: SubscriptionId, wanted: Wanted, key: Option<Key>) -> Result<Once<Shown<Replay>>, Problem> {
         caller.require_scope(Delivery::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let until = transaction.now;
@@ -102,7 +96,8 @@ impl Webhooks {
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), id.uuid()).await? {
             return Ok(Once::repeated(before.count));
         }
-        let made = queries::repeat_event(transaction.conn(), caller.company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let made =
+            queries::repeat_event(transaction.conn(), caller.company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
         if let Some(key) = &key {
             queries::record_count(transaction.conn(), caller.company, key, made).await?;
         }

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
 
+use crate::audit_trail::ChangedRecord;
 use crate::kernel::clock::timestamp;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
@@ -55,6 +56,8 @@ impl Resource for Subscription {
 
 /// Changes to webhooks publish no events. Disabling or deleting a webhook cancels its open deliveries.
 impl PublishesEvents for Subscription {
+    const AUDITED_AS: Option<fn(SubscriptionId) -> ChangedRecord> = Some(ChangedRecord::Webhook);
+
     async fn follow_up(transaction: &mut RecordTransaction<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let (id, now) = (change.record().id, transaction.now);
         match change {

@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use portico::callers::Caller;
 use portico::companies::gateways::{self, GatewayDriver, SecretKey};
 use portico::kernel::ids::{CompanyId, GatewayId};
 use serde_json::{Value, json};
@@ -88,7 +89,9 @@ impl World {
     pub async fn card_gateway(&self, company: CompanyId) -> GatewayId {
         let (mut conn, secret_key) = (self.pool.acquire().await.unwrap(), SecretKey::parse(&SECRET_KEY.into()).unwrap());
         let (key, now) = (&self.application_key, self.clock.now());
-        gateways::create_gateway(&mut conn, key, company, GatewayDriver::Card, "Cards", &secret_key, now).await.unwrap()
+        gateways::create_gateway(&mut conn, key, &Caller::command_line(company), GatewayDriver::Card, "Cards", &secret_key, now)
+            .await
+            .unwrap()
     }
 }
 

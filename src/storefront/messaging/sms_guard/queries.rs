@@ -151,17 +151,22 @@ pub(in crate::storefront) async fn note_code_used(conn: &mut PgConnection, code:
     Ok(())
 }
 
-/// Pauses the store's texts until an operator ends the pause.
-pub(super) async fn pause(conn: &mut PgConnection, store: StoreId, reason: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "update stores set texts_paused_at = $2, texts_paused_reason = $3 where id = $1 and texts_paused_at is null",
+/// Pauses the store's texts until an operator ends the pause. Returns the company, or `None` if they were already paused.
+pub(super) async fn pause(
+    conn: &mut PgConnection,
+    store: StoreId,
+    reason: &str,
+    now: DateTime<Utc>,
+) -> Result<Option<CompanyId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"update stores set texts_paused_at = $2, texts_paused_reason = $3 where id = $1 and texts_paused_at is null
+           returning company_id as "company_id: CompanyId""#,
         store.uuid(),
         now,
         reason,
     )
-    .execute(conn)
-    .await?;
-    Ok(())
+    .fetch_optional(conn)
+    .await
 }
 
 /// How many of the codes texted to a number range were used.
