@@ -11,10 +11,10 @@
 //! [`Editable`] itself.
 //!
 //! An [`Extension`] is a namespace of such kinds. A [`Resource`] gets the two `GET` routes, an [`Editable`] gets all five, and the
-//! OpenAPI document is generated from the same list. This module builds the SQL statements from the names that the resource
-//! declares, so a resource contains no SQL of its own for list, find, create, update and delete. A further route that writes a
-//! record starts with [`WriteRequest`]. `example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by
-//! step.
+//! OpenAPI document is generated from the same list. The routes only parse and answer: [`operations`] works for every
+//! [`Caller`](crate::callers::Caller). This module builds the SQL statements from the names that the resource declares, so a resource
+//! contains no SQL of its own for list, find, create, update and delete. A further route that writes a record starts with
+//! [`WriteRequest`]. `example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by step.
 //!
 //! One type may serve several kinds. Its state distinguishes them by their [`ResourceDescriptor`]. The kinds declared in files work
 //! this way. Code that learns the kind only from such a file uses a [`Referable`].
