@@ -86,7 +86,8 @@ pub async fn company_exists(conn: &mut PgConnection, id: CompanyId) -> Result<bo
     queries::company_exists(conn, id).await
 }
 
-/// Creates an API key of the caller's company. The key itself is only available in the return value.
+/// Creates an API key of the caller's company, with any grant: for the command line, which may do everything. The key itself is only
+/// available in the return value.
 pub async fn create_api_key(
     conn: &mut PgConnection,
     caller: &Caller,

@@ -1,7 +1,7 @@
 //! Operators: the people who run a company's part of the service. They are mailed when a webhook fails, and sign in to the console.
 //!
-//! Writes `operators`. An operator belongs to one company and has one [`Role`], which yields the grant of a
-//! [`Caller`].
+//! Writes `operators`. An operator belongs to one company and has one [`Role`], which yields the grant of a [`Caller`]. Creating and
+//! removing operators does not check the caller's grant: that is for the command line, which may do everything.
 //!
 //! # Rooms
 //!

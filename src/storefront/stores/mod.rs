@@ -1,4 +1,5 @@
-//! Stores and their publishable keys.
+//! Stores and their publishable keys. Creating and revoking here does not check the caller's grant: that is for the command line, which
+//! may do everything.
 
 mod queries;
 mod store_key;
