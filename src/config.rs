@@ -8,13 +8,13 @@ use std::time::Duration;
 use axum::http::HeaderValue;
 use config::{ConfigError, Environment as Variables, File, FileFormat};
 use ipnet::IpNet;
+use nix::unistd::geteuid;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
-use crate::dev::data_dir::default_data_dir;
 use crate::kernel::{database, http_server, logging, settings};
 use crate::providers::{self, mail, sms};
-use crate::{declared, developers, gateways, realtime, storefront, webhooks};
+use crate::{audit_trail, declared, developers, gateways, realtime, storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../config/default.toml");
 
@@ -31,6 +31,8 @@ pub struct Config {
     pub database: database::Settings,
     /// `[log]`
     pub log: logging::Settings,
+    /// `[audit_trail]`
+    pub audit_trail: audit_trail::Settings,
     /// `[storefront]`
     pub storefront: storefront::Settings,
     /// `[sms]`
@@ -127,6 +129,14 @@ pub struct Dev {
     pub data_dir: Option<PathBuf>,
 }
 
+/// `/var/lib/portico` for root, `.portico` in the current directory for other users.
+///
+/// PostgreSQL refuses to run as root, so for root the server runs under an account that cannot read root's home directory.
+#[must_use]
+pub fn default_data_dir() -> PathBuf {
+    PathBuf::from(if geteuid().is_root() { "/var/lib/portico" } else { ".portico" })
+}
+
 impl Config {
     /// Reads the defaults, the given `file` and the environment variables `PORTICO_…`, in this order.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
@@ -217,6 +227,7 @@ mod tests {
             ("http.max_connections", "0"),
             ("database.max_connections", "0"),
             ("database.acquire_timeout", "0s"),
+            ("audit_trail.retention", "0s"),
             ("storefront.token_lifetime", "0s"),
             ("storefront.requests_per_minute", "0"),
             ("storefront.daily_mails_per_mailbox", "0"),

@@ -15,7 +15,8 @@
 //!  4   webhooks     gateways                                       the delivery hub, payment gateways and their ledger
 //!  3   resources                                                   the five-route convention
 //!  2   events     companies     operators    providers             shared business logic, external providers
-//!  1   contact                                                     phone, email, identity
+//!      audit_trail                                                 who changed what
+//!  1   callers      contact                                        who asks and what they may do; phone, email, identity
 //!  0   kernel                                                      clock, ids, problems, crypto, database, lifecycle
 //! ```
 //!
@@ -26,7 +27,9 @@
 //! through the rooms, and says what to touch for which kind of change.
 
 pub mod app;
+pub mod audit_trail;
 pub mod bootstrap;
+pub mod callers;
 pub mod cli;
 pub mod companies;
 pub mod config;

@@ -11,7 +11,6 @@ use tokio_util::sync::CancellationToken;
 
 use crate::app::{self, AppState, Dependencies, Process, SetupError};
 use crate::bootstrap::{BootstrapError, Database, application_key};
-use crate::cli::say;
 use crate::config::{Config, Environment};
 use crate::declared::Unsuitable;
 use crate::dev::authority::AuthorityError;
@@ -22,6 +21,7 @@ use crate::kernel::error_chain::chain;
 use crate::kernel::http_server;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::kernel::terminal::say;
 use crate::providers::mailbox::Mailbox;
 use crate::webhooks::Resolver;
 

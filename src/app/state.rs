@@ -7,9 +7,10 @@ use axum::extract::FromRef;
 use sqlx::PgPool;
 
 use crate::app::process::Process;
+use crate::audit_trail::AuditTrail;
 use crate::companies::Companies;
 use crate::declared::Declared;
-use crate::developers::Developers;
+use crate::developers::{Developers, Publishing, Streams};
 use crate::events::CommitNotifier;
 use crate::fleet::{Fleet, Positions};
 use crate::gateways::Gateways;
@@ -38,6 +39,8 @@ macro_rules! app_state {
 app_state! {
     /// The database, for the health routes.
     pub pool: PgPool,
+    /// Who changed what.
+    pub audit_trail: AuditTrail,
     /// Authentication of companies by API key.
     pub companies: Companies,
     /// The storefront.
@@ -56,6 +59,10 @@ app_state! {
     pub webhooks: Webhooks,
     /// The developer API.
     pub developers: Developers,
+    /// Publishing by clients.
+    pub publishing: Publishing,
+    /// The event streams.
+    pub streams: Streams,
     /// Receives texts and mails in development.
     pub mailbox: Mailbox,
 }
@@ -77,8 +84,8 @@ impl AppState {
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.companies.sweep();
         self.gateways.sweep();
-        // An error of one does not stop the other.
-        self.storefront.sweep().await.and(self.developers.sweep().await)
+        // An error of one does not stop the others.
+        self.storefront.sweep().await.and(self.publishing.sweep().await).and(self.audit_trail.sweep().await)
     }
 
     /// Builds the state of every module on the database of `pool`, and starts to notify its other instances of events.
@@ -87,8 +94,10 @@ impl AppState {
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let notifier = CommitNotifier::default();
         lifecycle.spawn(notifier.clone().run(database::background_pool(&pool, 1), lifecycle.stopping().clone()));
+        let developers = Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue.clone());
         let fleet = Fleet { pool: pool.clone(), clock: clock.clone() };
         Self(Arc::new(StateParts {
+            audit_trail: AuditTrail::new(pool.clone(), clock.clone(), config.audit_trail.clone()),
             storefront: Storefront::new(storefront::Parts {
                 pool: pool.clone(),
                 clock: clock.clone(),
@@ -117,15 +126,9 @@ impl AppState {
                 notifier: notifier.clone(),
                 mail: process.mail.clone(),
             }),
-            developers: Developers::new(
-                pool.clone(),
-                clock.clone(),
-                companies.clone(),
-                catalogue.clone(),
-                notifier,
-                config.streams,
-                lifecycle,
-            ),
+            publishing: Publishing::new(developers.clone(), notifier, lifecycle),
+            streams: Streams::new(developers.clone(), config.streams, lifecycle.clone()),
+            developers,
             companies,
             mailbox: process.mailbox.clone().unwrap_or_default(),
             pool,

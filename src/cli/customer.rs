@@ -3,11 +3,12 @@
 use clap::Subcommand;
 
 use crate::bootstrap::{Database, application_key};
-use crate::cli::{Failure, say};
+use crate::cli::Failure;
 use crate::config::Config;
 use crate::fleet::orders::Order;
 use crate::gateways::Payment;
 use crate::kernel::ids::CustomerId;
+use crate::kernel::terminal::say;
 use crate::{resources, storefront};
 
 #[derive(Debug, Subcommand)]

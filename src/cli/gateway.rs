@@ -4,12 +4,13 @@ use clap::Subcommand;
 use serde_json::json;
 
 use crate::bootstrap::application_key;
+use crate::callers::Caller;
 use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
 use crate::cli::secret_input::read_secret;
 use crate::config::Config;
 use crate::gateways::drivers::{self, GatewayDriver};
-use crate::gateways::{self, SecretKey};
+use crate::gateways::{self, GatewayError, SecretKey};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, GatewayId};
 
@@ -46,15 +47,18 @@ impl GatewayCommand {
         match self {
             Self::Create { company, driver, name, json } => {
                 record::print_one(config, json, async |pool| {
-                    let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
-                    let id = gateways::create_gateway(conn, &key, company, driver, &name, &secret_key, now).await?;
+                    let (conn, caller) = (&mut *pool.acquire().await?, Caller::command_line(company));
+                    let id = gateways::create_gateway(conn, &key, &caller, driver, &name, &secret_key, Clock::System.now()).await?;
                     Ok(json!({ "gateway": { "id": id, "uuid": id.uuid(), "company": company, "name": name } }))
                 })
                 .await
             }
             Self::Rotate { gateway, json } => {
                 record::print_one(config, json, async |pool| {
-                    gateways::rotate_secret_key(&mut *pool.acquire().await?, &key, gateway, &secret_key, Clock::System.now()).await?;
+                    let conn = &mut *pool.acquire().await?;
+                    let company = gateways::company_of_gateway(conn, gateway).await?.ok_or(GatewayError::GatewayUnknown(gateway))?;
+                    let caller = Caller::command_line(company);
+                    gateways::rotate_secret_key(conn, &key, &caller, gateway, &secret_key, Clock::System.now()).await?;
                     Ok(json!({ "gateway": { "id": gateway, "uuid": gateway.uuid() } }))
                 })
                 .await

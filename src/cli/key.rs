@@ -5,16 +5,16 @@ use clap::{Args, Subcommand};
 use humantime_serde::re::humantime;
 use serde_json::{Map, json};
 
+use crate::callers::{AllowedNetworks, Caller, Grant, Scope, Scopes};
 use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
-use crate::companies::{self, AllowedNetworks, Companies, Grant, Scope, Scopes};
+use crate::companies::{self, Companies};
 use crate::config::Config;
 use crate::developers::Developers;
-use crate::events::{Catalogue, CommitNotifier};
+use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
-use crate::kernel::problem::ProblemCode;
 use crate::resources::GracePeriod;
 use crate::storefront;
 
@@ -82,13 +82,14 @@ impl KeyCommand {
         record::print_one(config, json, async |pool| {
             let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
             if let Some(store) = owner.store {
-                let created = storefront::create_store_key(conn, store, now).await?;
-                let (id, key) = created.ok_or_else(|| format!("there is no store {store}"))?;
+                let unknown = || format!("there is no store {store}");
+                let caller = Caller::command_line(storefront::company_of_store(conn, store).await?.ok_or_else(unknown)?);
+                let (id, key) = storefront::create_store_key(conn, &caller, store, now).await?.ok_or_else(unknown)?;
                 return Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }));
             }
             let company = owner.company.expect("the command line requires a store or a company");
             let (scopes, networks, expires_at) = (grant.scopes.names(), grant.networks.texts(), grant.until);
-            let (id, key) = companies::create_api_key(conn, company, &name, grant, now).await?;
+            let (id, key) = companies::create_api_key(conn, &Caller::command_line(company), &name, grant, now).await?;
             let mut made = json!({ "id": id, "company": company, "name": name, "scopes": scopes, "key": key.reveal() });
             if !networks.is_empty() {
                 made["allowed_networks"] = json!(networks);
@@ -114,21 +115,11 @@ fn grant(scopes: Vec<Scope>, networks: Vec<String>, expires_in: Option<humantime
 async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: bool) -> Result<(), Failure> {
     let overlap = GracePeriod::try_from(u32::try_from(overlap.as_secs())?)?;
     record::print_one(config, json, async |pool| {
-        let lifecycle = Lifecycle::default();
-        let companies = Companies::new(pool.clone(), Clock::System, lifecycle.clone());
-        let developers = Developers::new(
-            pool.clone(),
-            Clock::System,
-            companies,
-            Catalogue::built_in(),
-            CommitNotifier::default(),
-            config.streams,
-            &lifecycle,
-        );
-        let new = developers.roll_api_key_by_hand(key, overlap).await.map_err(|problem| match problem.code() {
-            ProblemCode::RecordNotFound => format!("there is no API key {key}"),
-            code => code.detail().to_owned(),
-        })?;
+        let company = companies::company_of_key(&mut *pool.acquire().await?, key).await?;
+        let caller = Caller::command_line(company.ok_or_else(|| format!("there is no API key {key}"))?);
+        let companies = Companies::new(pool.clone(), Clock::System, Lifecycle::default());
+        let developers = Developers::new(pool.clone(), Clock::System, companies, Catalogue::built_in());
+        let new = developers.roll_api_key(&caller, key, overlap).await.map_err(|problem| problem.code().detail())?.members;
         let shown = ["id", "name", "scopes", "allowed_networks", "expires_at", "replaces", "key"].map(|member| (member, new.get(member)));
         let made: Map<_, _> = shown.into_iter().filter_map(|(member, value)| Some((member.to_owned(), value?.clone()))).collect();
         Ok(json!({ "key": made }))
@@ -139,7 +130,13 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
 async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> {
     record::print_one(config, json, async |pool| {
         let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
-        let revoked = companies::revoke_api_key(conn, key, now).await? || storefront::revoke_store_key(conn, key, now).await?;
+        let revoked = if let Some(company) = companies::company_of_key(conn, key).await? {
+            companies::revoke_api_key(conn, &Caller::command_line(company), key, now).await?
+        } else if let Some(company) = storefront::company_of_store_key(conn, key).await? {
+            storefront::revoke_store_key(conn, &Caller::command_line(company), key, now).await?
+        } else {
+            false
+        };
         if revoked {
             Ok(json!({ "key": { "id": key, "revoked": true } }))
         } else {

@@ -8,7 +8,6 @@ mod healthcheck;
 mod key;
 mod listen;
 mod operator;
-mod output;
 mod record;
 mod secret_input;
 mod store;
@@ -26,9 +25,8 @@ use crate::kernel::clock::Clock;
 use crate::kernel::error_chain::chain;
 use crate::kernel::logging;
 use crate::kernel::open_files;
+use crate::kernel::terminal::{complain, say};
 use crate::serve;
-
-pub(crate) use output::say;
 
 /// Storefront sign-in and a webhook hub in one binary on one Postgres database
 #[derive(Debug, Parser)]
@@ -95,7 +93,7 @@ pub fn run() -> ExitCode {
     match start(Arguments::parse()) {
         Ok(code) => code,
         Err(error) => {
-            output::complain(&format!("portico: {}", chain(&*error)));
+            complain(&format!("portico: {}", chain(&*error)));
             ExitCode::FAILURE
         }
     }

@@ -4,6 +4,7 @@
 use clap::Subcommand;
 use serde_json::json;
 
+use crate::callers::Caller;
 use crate::cli::Failure;
 use crate::cli::record;
 use crate::cli::secret_input::read_secret;
@@ -55,8 +56,9 @@ impl OperatorCommand {
             Self::Create { email, company, role, json } => {
                 let password = OperatorPassword::parse(read_secret("The operator's password")?)?;
                 record::print_one(config, json, async |pool| {
-                    let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
-                    let id = operators::create_operator(conn, &PasswordHashing::start(), company, &email, password, role, now).await?;
+                    let (conn, caller) = (&mut *pool.acquire().await?, Caller::command_line(company));
+                    let now = Clock::System.now();
+                    let id = operators::create_operator(conn, &PasswordHashing::start(), &caller, &email, password, role, now).await?;
                     Ok(json!({ "operator": { "id": id, "company": company, "email": email.to_string(), "role": role } }))
                 })
                 .await
@@ -70,10 +72,11 @@ impl OperatorCommand {
             }
             Self::Remove { email, json } => {
                 record::print_one(config, json, async |pool| {
-                    match operators::remove_operator(&mut *pool.acquire().await?, &email).await? {
-                        Some(id) => Ok(json!({ "operator": { "id": id, "email": email.to_string(), "removed": true } })),
-                        None => Err(format!("there is no operator {email}").into()),
-                    }
+                    let (conn, unknown) = (&mut *pool.acquire().await?, || format!("there is no operator {email}"));
+                    let company = operators::company_of_operator(conn, &email).await?.ok_or_else(unknown)?;
+                    let removed = operators::remove_operator(conn, &Caller::command_line(company), &email, Clock::System.now()).await?;
+                    let id = removed.ok_or_else(unknown)?;
+                    Ok(json!({ "operator": { "id": id, "email": email.to_string(), "removed": true } }))
                 })
                 .await
             }

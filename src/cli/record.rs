@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::bootstrap::Database;
-use crate::cli::{Failure, say};
+use crate::cli::Failure;
 use crate::config::Config;
+use crate::kernel::terminal::say;
 
 /// Runs `work` on the database and prints the record that it returns, `{"<singular>": {…}}`: as JSON, or one line per field.
 pub(super) async fn print_one(

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Read, stdin};
 use secrecy::SecretString;
 
 use crate::cli::Failure;
-use crate::cli::output::complain;
+use crate::kernel::terminal::complain;
 
 /// The maximum length of a secret with its line end, in bytes. Longer input is probably the wrong file.
 const LIMIT: u64 = 1024;

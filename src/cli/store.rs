@@ -3,6 +3,7 @@
 use clap::Subcommand;
 use serde_json::json;
 
+use crate::callers::Caller;
 use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
 use crate::config::Config;
@@ -40,7 +41,8 @@ impl StoreCommand {
         match self {
             Self::Create { name, company, json } => {
                 record::print_one(config, json, async |pool| {
-                    let created = storefront::create_store(&mut *pool.acquire().await?, company, &name, Clock::System.now()).await?;
+                    let (conn, caller) = (&mut *pool.acquire().await?, Caller::command_line(company));
+                    let created = storefront::create_store(conn, &caller, &name, Clock::System.now()).await?;
                     let id = created.ok_or_else(|| format!("there is no company {company}"))?;
                     Ok(json!({ "store": { "id": id, "uuid": id.uuid(), "company": company, "name": name } }))
                 })

@@ -3,10 +3,11 @@
 use clap::{Args, Subcommand};
 
 use crate::bootstrap::Database;
-use crate::cli::{Failure, say};
+use crate::cli::Failure;
 use crate::config::Config;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CustomerId, SessionId};
+use crate::kernel::terminal::say;
 use crate::storefront;
 
 #[derive(Debug, Subcommand)]

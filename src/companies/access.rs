@@ -8,38 +8,20 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::callers::{Caller, Who};
 use crate::companies::known_key::KnownKey;
-use crate::companies::{ApiKey, Companies, Grant, Scope, queries};
+use crate::companies::{ApiKey, Companies, queries};
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::{CompanyId, KeyId};
+use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_id::RequestId;
 
 /// How often the last use of a key is recorded.
 const LAST_USED_INTERVAL: TimeDelta = TimeDelta::minutes(5);
 
 /// A request with a valid API key, from an address that the key may be used from.
-#[derive(Clone, Debug)]
-pub struct CallingCompany {
-    /// The tenant that the request works on.
-    pub company: CompanyId,
-    /// The API key of the request.
-    pub key: KeyId,
-    /// The scopes, allowed networks and expiry of the key.
-    pub grant: Grant,
-}
-
-impl CallingCompany {
-    /// Returns the error `scope_missing` unless the key has `scope`.
-    pub fn require_scope(&self, scope: Scope) -> Result<(), Problem> {
-        if self.grant.scopes.allow(scope) {
-            return Ok(());
-        }
-        Err(Problem::new(ProblemCode::ScopeMissing).detail(format!("This API key does not have the scope {scope}.")))
-    }
-}
-
-impl<S> FromRequestParts<S> for CallingCompany
+impl<S> FromRequestParts<S> for Caller
 where
     S: Send + Sync,
     Companies: FromRef<S>,
@@ -57,7 +39,7 @@ where
         if key.last_used_at.is_none_or(|last| last + LAST_USED_INTERVAL <= companies.clock.now()) {
             companies.record_use(key.id, key.digest);
         }
-        Ok(Self { company: key.company, key: key.id, grant: key.grant.clone() })
+        Ok(Self { company: key.company, grant: key.grant.clone(), who: Who::ApiKey(key.id), request: RequestId::of(parts) })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::callers::{AllowedNetworks, Grant, Scopes};
 use crate::companies::queries::ApiKeyRow;
-use crate::companies::{AllowedNetworks, Grant, Scopes};
 use crate::kernel::ids::{CompanyId, KeyId};
 use crate::kernel::problem::{Problem, ProblemCode};
 

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::companies::Grant;
+use crate::callers::Grant;
 use crate::kernel::ids::{CompanyId, KeyId};
 
 pub(super) async fn insert_company(conn: &mut PgConnection, id: CompanyId, name: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
@@ -77,13 +77,18 @@ pub async fn company_of_key(conn: &mut PgConnection, id: KeyId) -> Result<Option
     Ok(found.fetch_optional(conn).await?.map(CompanyId::from))
 }
 
-/// Revokes a key immediately. Returns `false` if there is no live key with this id.
-pub async fn revoke_api_key(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+pub(super) async fn revoke_api_key(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    id: KeyId,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
     let revoked = sqlx::query!(
         "update api_keys set revoked_at = $2, version = version + 1, updated_at = $2
-         where id = $1 and deleted_at is null and (revoked_at is null or revoked_at > $2)",
+         where id = $1 and company_id = $3 and deleted_at is null and (revoked_at is null or revoked_at > $2)",
         id.uuid(),
         now,
+        company.uuid(),
     )
     .execute(conn)
     .await?;

@@ -120,7 +120,7 @@ async fn lock_references(
     before: &Map<String, Value>,
     data: &mut Map<String, Value>,
 ) -> Result<(), Problem> {
-    let (mut missing, company) = (FieldErrors::default(), transaction.company);
+    let (mut missing, company) = (FieldErrors::default(), transaction.caller.company);
     for (member, kind) in &declaration.references {
         let Some(Value::String(text)) = data.get(member).filter(|value| before.get(member) != Some(*value)) else { continue };
         match kind.read(text) {

@@ -1,19 +1,9 @@
-//! The location of development data: the private PostgreSQL, its programs and the certificates.
+//! The directory of development data: the private PostgreSQL, its programs and the certificates.
 
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-
-use nix::unistd::geteuid;
-
-/// `/var/lib/portico` for root, `.portico` in the current directory for other users.
-///
-/// PostgreSQL refuses to run as root, so for root the server runs under an account that cannot read root's home directory.
-#[must_use]
-pub fn default_data_dir() -> PathBuf {
-    PathBuf::from(if geteuid().is_root() { "/var/lib/portico" } else { ".portico" })
-}
 
 /// Creates a data directory if it is missing. Returns its absolute path, for processes with another current directory.
 ///

@@ -9,7 +9,8 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
-use crate::companies::{self, CreateKeyError, Scopes};
+use crate::callers::{Caller, Scopes};
+use crate::companies::{self, CreateKeyError};
 use crate::config::Config;
 use crate::contact::EmailAddress;
 use crate::dev::workspace::write_secret;
@@ -139,10 +140,11 @@ async fn create(pool: &PgPool, config: &Config, clock: &Clock) -> Result<Demo, D
 
     let mut tx = pool.begin().await?;
     let company = companies::create_company(&mut tx, "Demonstration", now).await?;
-    let store = storefront::create_store(&mut tx, company, "Demo Shop", now).await?.ok_or(sqlx::Error::RowNotFound)?;
-    let (_, store_key) = storefront::create_store_key(&mut tx, store, now).await?.ok_or(sqlx::Error::RowNotFound)?;
-    let (_, api_key) = companies::create_api_key(&mut tx, company, "Demonstration", Scopes::all(), now).await?;
-    operators::create_operator(&mut tx, &PasswordHashing::start(), company, &email, password, Role::Owner, now).await?;
+    let caller = Caller::command_line(company);
+    let store = storefront::create_store(&mut tx, &caller, "Demo Shop", now).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let (_, store_key) = storefront::create_store_key(&mut tx, &caller, store, now).await?.ok_or(sqlx::Error::RowNotFound)?;
+    let (_, api_key) = companies::create_api_key(&mut tx, &caller, "Demonstration", Scopes::all(), now).await?;
+    operators::create_operator(&mut tx, &PasswordHashing::start(), &caller, &email, password, Role::Owner, now).await?;
     tx.commit().await?;
     Ok(Demo {
         url: format!("http://{}", config.http.listen),

@@ -7,8 +7,9 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::companies::{CallingCompany, Scope};
-use crate::developers::{Developers, parameter_invalid};
+use crate::callers::{Caller, Scope};
+use crate::developers::parameters::parameter_invalid;
+use crate::developers::state::Developers;
 use crate::events::{Catalogue, EventType};
 use crate::kernel::openapi::{OperationDoc, QueryParameters, object};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -46,7 +47,7 @@ pub(super) fn list_doc() -> OperationDoc {
 /// `GET event-types`: the event types that match the filters, in the order of the documentation; without `limit`, all of them.
 pub(super) async fn list(
     State(developers): State<Developers>,
-    caller: CallingCompany,
+    caller: Caller,
     parameters: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     caller.require_scope(Scope::Read)?;
@@ -97,11 +98,7 @@ pub(super) fn find_doc() -> OperationDoc {
 }
 
 /// `GET event-types/{name}`
-pub(super) async fn find(
-    State(developers): State<Developers>,
-    caller: CallingCompany,
-    Path(name): Path<String>,
-) -> Result<Json<Value>, Problem> {
+pub(super) async fn find(State(developers): State<Developers>, caller: Caller, Path(name): Path<String>) -> Result<Json<Value>, Problem> {
     caller.require_scope(Scope::Read)?;
     let event_type = developers.catalogue.find(&name).ok_or(ProblemCode::RecordNotFound)?;
     Ok(Json(json!({ "event_type": present(event_type) })))

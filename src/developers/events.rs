@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
 use crate::columns;
-use crate::developers::Developers;
+use crate::developers::state::Developers;
 use crate::kernel::ids::EventId;
 use crate::resources::{FieldDoc, Filter, Resource};
 

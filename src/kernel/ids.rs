@@ -119,6 +119,8 @@ typed_ids! {
     KeyId, "key";
     /// A user of the console.
     OperatorId, "operator";
+    /// An entry of the audit trail.
+    ChangeId, "change";
     /// An end customer of one store.
     CustomerId, "customer";
     /// A customer's session, as operators refer to it. It differs from the number at the start of the token.

@@ -14,8 +14,8 @@ use tower_http::timeout::TimeoutLayer;
 use tracing::Instrument;
 
 use crate::kernel::client_address::{self, TrustedProxies};
-use crate::kernel::crypto::random_hex;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_id::RequestId;
 
 /// The maximum body size of ordinary routes: 256 KiB. Decisions, section 1.
 pub const BODY_LIMIT: usize = 256 * 1024;
@@ -38,26 +38,23 @@ fn layer_with_time_limit(time_limit: Duration, router: Router, trusted_proxies: 
     ))
 }
 
-/// The id of the current request, in the `X-Request-Id` header, every log line and every problem.
-#[derive(Clone, Debug)]
-struct RequestId(String);
-
 async fn request_context(State(trusted_proxies): State<TrustedProxies>, mut request: Request, next: Next) -> Response {
-    let id = RequestId(random_hex::<16>());
-    let client = client_address::of(&request, &trusted_proxies);
+    let (id, client) = (RequestId::random(), client_address::of(&request, &trusted_proxies));
     request.extensions_mut().insert(client);
-    let span = tracing::info_span!("request", id = %id.0, method = %request.method(), path = %request.uri().path());
+    request.extensions_mut().insert(id);
+    let span = tracing::info_span!("request", id = %id, method = %request.method(), path = %request.uri().path());
     let answer = async {
         let response = next.run(request).await;
         tracing::debug!(status = response.status().as_u16(), "request completed");
         response
     };
-    finish_response(answer.instrument(span).await, &id)
+    finish_response(answer.instrument(span).await, id)
 }
 
 /// Writes the problem document of a failed response. Every response gets the request id and, unless it sets its own,
 /// `Cache-Control: no-store`, because responses contain tokens, keys and customer data.
-fn finish_response(mut response: Response, id: &RequestId) -> Response {
+fn finish_response(mut response: Response, id: RequestId) -> Response {
+    let id = id.to_string();
     let failed = response.status().is_client_error() || response.status().is_server_error();
     if failed {
         let problem = response.extensions_mut().remove::<Problem>();
@@ -70,10 +67,10 @@ fn finish_response(mut response: Response, id: &RequestId) -> Response {
         }
         parts.headers.remove(header::CONTENT_LENGTH);
         parts.headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        response = Response::from_parts(parts, Body::from(problem.body(&id.0).to_string()));
+        response = Response::from_parts(parts, Body::from(problem.body(&id).to_string()));
     }
     response.headers_mut().entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
-    response.headers_mut().insert(REQUEST_ID, HeaderValue::from_str(&id.0).expect("hex digits are a valid header value"));
+    response.headers_mut().insert(REQUEST_ID, HeaderValue::from_str(&id).expect("hex digits are a valid header value"));
     response
 }
 

@@ -21,6 +21,8 @@ pub mod openapi;
 pub mod password_hashing;
 pub mod problem;
 pub mod rate_limit;
+pub mod request_id;
 pub mod settings;
 pub mod template;
+pub mod terminal;
 pub mod ttl_cache;

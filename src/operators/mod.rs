@@ -1,35 +1,37 @@
 //! Operators: the people who run a company's part of the service. They are mailed when a webhook fails, and sign in to the console.
 //!
-//! Writes `operators`. An operator belongs to one company and has one [`Role`].
+//! Writes `operators`. An operator belongs to one company and has one [`Role`], which yields the grant of a [`Caller`]. Creating and
+//! removing operators does not check the caller's grant: that is for the command line, which may do everything.
+//!
+//! # Rooms
+//!
+//! From top to bottom; a room uses only rooms below it.
+//!
+//! ```text
+//! queries                   the SQL of operators
+//! operator  password        an operator, and the passwords they may choose
+//! role                      what an operator may do
+//! ```
 
+mod operator;
 mod password;
 mod queries;
 mod role;
 
 use chrono::{DateTime, Utc};
-use serde::Serialize;
-use sqlx::PgConnection;
+use sqlx::{Connection, PgConnection};
 
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::Caller;
 use crate::contact::EmailAddress;
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
 
+pub use operator::Operator;
 pub use password::{BadOperatorPassword, OperatorPassword};
+pub use queries::company_of_operator;
 pub use role::{InvalidRole, Role};
-
-/// An operator, without the password.
-#[derive(Clone, Debug, Serialize)]
-pub struct Operator {
-    /// The operator's id.
-    pub id: OperatorId,
-    /// The address the operator signs in with and is mailed at, in lower case.
-    pub email: String,
-    /// The role, which determines the operator's permissions.
-    pub role: Role,
-    /// When the operator was created.
-    pub created_at: DateTime<Utc>,
-}
 
 /// The reason why an operator could not be created.
 #[derive(Debug, thiserror::Error)]
@@ -63,19 +65,25 @@ pub async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Resu
     queries::list_addresses(conn, company).await
 }
 
-/// Creates an operator who signs in with `email` and `password`.
+/// Creates an operator of the caller's company, who signs in with `email` and `password`.
 pub async fn create_operator(
     conn: &mut PgConnection,
     hashing: &PasswordHashing,
-    company: CompanyId,
+    caller: &Caller,
     email: &EmailAddress,
     password: OperatorPassword,
     role: Role,
     now: DateTime<Utc>,
 ) -> Result<OperatorId, CreateOperatorError> {
     let hash = hashing.reserve()?.hash(password.into_secret()).await;
-    let id = OperatorId::new(now);
-    match queries::insert_operator(conn, id, company, &email.key(), hash.expose(), role, now).await {
+    let (id, company) = (OperatorId::new(now), caller.company);
+    let created = async {
+        let mut transaction = conn.begin().await?;
+        queries::insert_operator(&mut transaction, id, company, &email.key(), hash.expose(), role, now).await?;
+        audit_trail::record(&mut transaction, caller, Action::Created, ChangedRecord::Operator(id), now).await?;
+        transaction.commit().await
+    };
+    match created.await {
         Ok(()) => Ok(id),
         Err(error) => Err(match violated_constraint(&error) {
             Some("operators_email_key") => CreateOperatorError::EmailTaken,
@@ -85,7 +93,18 @@ pub async fn create_operator(
     }
 }
 
-/// Removes the operator with this address; `None` when there is none.
-pub async fn remove_operator(conn: &mut PgConnection, email: &EmailAddress) -> Result<Option<OperatorId>, sqlx::Error> {
-    queries::delete_operator(conn, &email.key()).await
+/// Removes the operator with this address; `None` when the caller's company has none.
+pub async fn remove_operator(
+    conn: &mut PgConnection,
+    caller: &Caller,
+    email: &EmailAddress,
+    now: DateTime<Utc>,
+) -> Result<Option<OperatorId>, sqlx::Error> {
+    let mut transaction = conn.begin().await?;
+    let removed = queries::delete_operator(&mut transaction, caller.company, &email.key()).await?;
+    if let Some(id) = removed {
+        audit_trail::record(&mut transaction, caller, Action::Deleted, ChangedRecord::Operator(id), now).await?;
+    }
+    transaction.commit().await?;
+    Ok(removed)
 }

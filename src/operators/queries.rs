@@ -5,7 +5,8 @@ use sqlx::PgConnection;
 
 use crate::contact::EmailAddress;
 use crate::kernel::ids::{CompanyId, OperatorId};
-use crate::operators::{Operator, Role};
+use crate::operators::operator::Operator;
+use crate::operators::role::Role;
 
 pub(super) async fn insert_operator(
     conn: &mut PgConnection,
@@ -45,8 +46,19 @@ pub(super) async fn list_operators(conn: &mut PgConnection, company: CompanyId) 
     .await
 }
 
-pub(super) async fn delete_operator(conn: &mut PgConnection, email: &str) -> Result<Option<OperatorId>, sqlx::Error> {
-    sqlx::query_scalar!(r#"delete from operators where email = $1 returning id as "id: OperatorId""#, email).fetch_optional(conn).await
+/// The company of the operator with this address.
+pub async fn company_of_operator(conn: &mut PgConnection, email: &EmailAddress) -> Result<Option<CompanyId>, sqlx::Error> {
+    let found = sqlx::query_scalar!("select company_id from operators where email = $1", email.key()).fetch_optional(conn).await?;
+    Ok(found.map(CompanyId::from))
+}
+
+pub(super) async fn delete_operator(conn: &mut PgConnection, company: CompanyId, email: &str) -> Result<Option<OperatorId>, sqlx::Error> {
+    let deleted = sqlx::query_scalar!(
+        r#"delete from operators where email = $1 and company_id = $2 returning id as "id: OperatorId""#,
+        email,
+        company.uuid(),
+    );
+    deleted.fetch_optional(conn).await
 }
 
 pub(super) async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {

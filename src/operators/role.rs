@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
+use crate::callers::{Grant, Scope, Scopes};
+
 /// The role of an operator in the console. Decisions, section 9.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, sqlx::Type)]
 #[serde(rename_all = "snake_case")]
@@ -17,6 +19,18 @@ pub enum Role {
     Support,
     /// Read-only access.
     Viewer,
+}
+
+impl Role {
+    /// What an operator with this role may do.
+    pub fn grant(self) -> Grant {
+        let scopes: &[Scope] = match self {
+            Self::Owner | Self::Developer => &[Scope::Admin],
+            Self::Support => &[Scope::Read, Scope::Write],
+            Self::Viewer => &[Scope::Read],
+        };
+        Scopes::new(scopes.iter().copied()).into()
+    }
 }
 
 /// The text names no role.
@@ -35,5 +49,19 @@ impl FromStr for Role {
             "viewer" => Ok(Self::Viewer),
             _ => Err(InvalidRole),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_allows_what_it_says() {
+        let allowed = |role: Role| Scope::ALL.into_iter().filter(|scope| role.grant().scopes.allow(*scope)).collect::<Vec<_>>();
+        assert_eq!(allowed(Role::Owner), Scope::ALL);
+        assert_eq!(allowed(Role::Developer), Scope::ALL);
+        assert_eq!(allowed(Role::Support), [Scope::Read, Scope::Write]);
+        assert_eq!(allowed(Role::Viewer), [Scope::Read]);
     }
 }

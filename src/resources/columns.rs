@@ -22,6 +22,9 @@ pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + S
     /// Binds the values in the order of [`Columns::COLUMNS`].
     fn bind(&self, values: &mut Values<'_>);
 
+    /// The names of the columns whose values differ.
+    fn differing(&self, other: &Self) -> Vec<&'static str>;
+
     /// The fields as responses show them, in their order. Empty for a struct of [`columns!`](crate::columns): its resource builds them.
     fn members(&self) -> Map<String, Value> {
         Map::new()
@@ -68,6 +71,11 @@ macro_rules! columns {
 
             fn bind(&self, values: &mut $crate::resources::Values<'_>) {
                 $(values.push_bind(&self.$column);)*
+            }
+
+            fn differing(&self, other: &Self) -> Vec<&'static str> {
+                let columns = [$((stringify!($column), self.$column != other.$column)),*];
+                columns.into_iter().filter_map(|(column, differs)| differs.then_some(column)).collect()
             }
 
             $(

@@ -15,7 +15,7 @@ pub fn of(version: i64) -> String {
 }
 
 /// The versions that a request accepts. Any version, if the request has no `If-Match` header.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IfMatch(Option<Vec<String>>);
 
 impl IfMatch {

@@ -11,10 +11,10 @@
 //! [`Editable`] itself.
 //!
 //! An [`Extension`] is a namespace of such kinds. A [`Resource`] gets the two `GET` routes, an [`Editable`] gets all five, and the
-//! OpenAPI document is generated from the same list. This module builds the SQL statements from the names that the resource
-//! declares, so a resource contains no SQL of its own for list, find, create, update and delete. A further route that writes a
-//! record starts with [`WriteRequest`]. `example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by
-//! step.
+//! OpenAPI document is generated from the same list. The routes only parse and answer: [`operations`] works for every
+//! [`Caller`](crate::callers::Caller). This module builds the SQL statements from the names that the resource declares, so a resource
+//! contains no SQL of its own for list, find, create, update and delete. A further route that writes a record starts with
+//! [`WriteRequest`]. `example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by step.
 //!
 //! One type may serve several kinds. Its state distinguishes them by their [`ResourceDescriptor`]. The kinds declared in files work
 //! this way. Code that learns the kind only from such a file uses a [`Referable`].
@@ -28,7 +28,7 @@
 //! # What is guaranteed
 //!
 //! * Records of another company and deleted records are never found: every statement contains the condition.
-//! * A change, its consequences and the events about it are one transaction, a [`RecordTransaction`].
+//! * A change, its consequences, the events about it and its entry in the audit trail are one transaction, a [`RecordTransaction`].
 //! * Records are changed under a row lock. A request with `If-Match` only changes the version that the client has read.
 //! * A referenced record exists and belongs to the same company when the change that references it is committed ([`Link`]).
 //! * A change that leaves a record as it was is not written, keeps the version and publishes nothing.
@@ -57,6 +57,7 @@ mod fields;
 mod filter;
 mod list_parameters;
 mod member;
+pub mod operations;
 mod parameters;
 mod queries;
 mod record;
@@ -76,6 +77,7 @@ pub use entity_tag::IfMatch;
 pub use extension::Extension;
 pub use fields::{FieldDoc, Fields};
 pub use filter::Filter;
+pub use list_parameters::ListParameters;
 pub use member::Member;
 pub use queries::export_of;
 pub use record::{Record, Shown};

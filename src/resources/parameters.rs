@@ -9,7 +9,8 @@ use axum::handler::Handler;
 use axum::response::{IntoResponse, Response};
 use url::form_urlencoded;
 
-use crate::companies::{CallingCompany, Companies};
+use crate::callers::Caller;
+use crate::companies::Companies;
 use crate::kernel::openapi::QueryParameters;
 use crate::kernel::problem::Problem;
 use crate::resources::list_parameters::unknown;
@@ -55,7 +56,7 @@ where
     Companies: FromRef<S>,
     S: Send + Sync,
 {
-    match CallingCompany::from_request_parts(&mut request.into_parts().0, state).await {
+    match Caller::from_request_parts(&mut request.into_parts().0, state).await {
         Ok(_) => unknown(name),
         Err(refused) => refused,
     }

@@ -8,8 +8,7 @@ use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::resources::cursor::Cursor;
-use crate::resources::list_parameters::ListParameters;
-use crate::resources::{Record, Referable, Resource, ResourceDescriptor};
+use crate::resources::{ListParameters, Record, Referable, Resource, ResourceDescriptor};
 
 fn columns<R: Resource>() -> String {
     format!("id, company_id, version, created_at, updated_at, {}", R::COLUMNS.join(", "))

@@ -4,9 +4,10 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, Postgres, Transaction};
 
-use crate::companies::CallingCompany;
+use crate::audit_trail::{self, Action};
+use crate::callers::Caller;
 use crate::events::{self, EventName, NewEvent};
-use crate::kernel::ids::{CompanyId, EventId};
+use crate::kernel::ids::EventId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState, Shown, no_such, queries, unique};
 
@@ -15,10 +16,8 @@ use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState,
 pub struct RecordTransaction<S> {
     /// The state of the module that the records belong to.
     pub state: S,
-    /// The company whose records are changed.
-    pub company: CompanyId,
-    /// The caller, if the change was requested with an API key.
-    pub caller: Option<CallingCompany>,
+    /// Who makes the changes, to the records of which company.
+    pub caller: Caller,
     /// The time used for everything in this transaction.
     pub now: DateTime<Utc>,
     transaction: Transaction<'static, Postgres>,
@@ -26,14 +25,9 @@ pub struct RecordTransaction<S> {
 
 impl<S: ResourceState> RecordTransaction<S> {
     /// Opens the transaction. No network request may be made until it ends.
-    pub async fn begin(state: &S, company: CompanyId) -> Result<Self, sqlx::Error> {
+    pub async fn begin(state: &S, caller: &Caller) -> Result<Self, sqlx::Error> {
         let transaction = state.pool().begin().await?;
-        Ok(Self { state: state.clone(), company, caller: None, now: state.clock().now(), transaction })
-    }
-
-    /// Opens the transaction for a request.
-    pub async fn by(state: &S, caller: &CallingCompany) -> Result<Self, sqlx::Error> {
-        Ok(Self { caller: Some(caller.clone()), ..Self::begin(state, caller.company).await? })
+        Ok(Self { state: state.clone(), caller: caller.clone(), now: state.clock().now(), transaction })
     }
 
     /// The connection, for statements of the resource's own.
@@ -43,12 +37,12 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     /// Returns the record as it is now, without a lock.
     pub async fn find<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
-        queries::find(&mut self.transaction, &R::descriptor(&self.state), self.company, id).await
+        queries::find(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, id).await
     }
 
     /// Returns the record with a shared lock: it does not change until this transaction ends, so that dependent changes can rely on it.
     pub async fn lock_shared<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
-        queries::lock_shared(&mut self.transaction, &R::descriptor(&self.state), self.company, id).await
+        queries::lock_shared(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, id).await
     }
 
     /// Takes a shared lock on the record that the field `member` newly references. Returns a validation error if the record does
@@ -83,18 +77,19 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     /// Returns the record, locked against other changes until this transaction ends, or the error `record_not_found`.
     pub async fn lock<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Record<R>, Problem> {
-        let record = queries::lock(&mut self.transaction, &R::descriptor(&self.state), self.company, id).await?;
+        let record = queries::lock(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, id).await?;
         record.ok_or_else(|| ProblemCode::RecordNotFound.into())
     }
 
     /// Locks and returns those of the records that exist.
     pub async fn lock_all<R: Resource<State = S>>(&mut self, ids: &[R::Id]) -> Result<Vec<Record<R>>, sqlx::Error> {
-        queries::lock_all(&mut self.transaction, &R::descriptor(&self.state), self.company, ids).await
+        queries::lock_all(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, ids).await
     }
 
     /// Creates a record.
     pub async fn insert<R: PublishesEvents<State = S>>(&mut self, id: R::Id, fields: R) -> Result<Shown<R>, Problem> {
-        let record = queries::insert(&mut self.transaction, self.company, id, &fields, self.now).await.map_err(unique::refusal::<R>)?;
+        let record =
+            queries::insert(&mut self.transaction, self.caller.company, id, &fields, self.now).await.map_err(unique::refusal::<R>)?;
         self.announce_change(Change::Created(&record)).await
     }
 
@@ -117,6 +112,7 @@ impl<S: ResourceState> RecordTransaction<S> {
     }
 
     async fn announce_change<R: PublishesEvents<State = S>>(&mut self, change: Change<'_, R>) -> Result<Shown<R>, Problem> {
+        self.audit(&change).await?;
         R::follow_up(self, &change).await?;
         // The record is presented after its consequences were applied, because they may be part of what is shown.
         let shown = self.present(change.record().clone()).await?;
@@ -124,6 +120,18 @@ impl<S: ResourceState> RecordTransaction<S> {
             self.publish(&shown, name, Map::new()).await?;
         }
         Ok(shown)
+    }
+
+    /// Records the change in the audit trail, if its kind belongs there.
+    async fn audit<R: PublishesEvents<State = S>>(&mut self, change: &Change<'_, R>) -> Result<(), sqlx::Error> {
+        let Some(record) = R::AUDITED_AS else { return Ok(()) };
+        let fields = change.fields();
+        let action = match change {
+            Change::Created(_) => Action::Created,
+            Change::Updated(..) => Action::Updated(&fields),
+            Change::Deleted(_) => Action::Deleted,
+        };
+        audit_trail::record(&mut self.transaction, &self.caller, action, record(change.record().id), self.now).await
     }
 
     /// Publishes an event about a record in addition to those its own changes publish, with `additional` as its `additionalData`.
@@ -139,7 +147,7 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     /// Publishes an event about each of the records in one statement.
     pub async fn announce_all<R: Resource<State = S>>(&mut self, records: Vec<Record<R>>, name: &EventName) -> Result<(), sqlx::Error> {
-        let (company, shown) = (self.company, self.present_all(records).await?);
+        let (company, shown) = (self.caller.company, self.present_all(records).await?);
         let event = |about: Shown<R>| NewEvent {
             company,
             name: name.clone(),
@@ -160,7 +168,7 @@ impl<S: ResourceState> RecordTransaction<S> {
         additional: Map<String, Value>,
     ) -> Result<EventId, sqlx::Error> {
         let subject = Some(about.record.id.into());
-        let event = NewEvent { company: self.company, name, subject, data: about.event_data(additional) };
+        let event = NewEvent { company: self.caller.company, name, subject, data: about.event_data(additional) };
         events::publish(&mut self.transaction, event, self.now).await
     }
 

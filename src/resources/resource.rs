@@ -6,7 +6,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgPool};
 
-use crate::companies::Scope;
+use crate::audit_trail::ChangedRecord;
+use crate::callers::Scope;
 use crate::events::EventName;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
@@ -109,6 +110,15 @@ impl<R: Resource> Change<'_, R> {
         }
     }
 
+    /// The names of the changed fields, for the audit trail. A column that is encrypted has the name of what it contains.
+    pub(super) fn fields(&self) -> Vec<&'static str> {
+        let Self::Updated(before, after) = self else { return Vec::new() };
+        let columns = after.fields.differing(&before.fields).into_iter();
+        let mut names: Vec<_> = columns.map(|column| column.strip_prefix("sealed_").unwrap_or(column)).collect();
+        names.dedup();
+        names
+    }
+
     /// The value that `column` has now and did not have before; `None` for a deleted record.
     pub fn newly<T: PartialEq>(&self, column: impl Fn(&R) -> Option<T>) -> Option<T> {
         match self {
@@ -126,6 +136,9 @@ pub trait PublishesEvents: Resource {
 
     /// The unique constraints of the table.
     const UNIQUE: &'static [Unique] = &[];
+
+    /// The record as the audit trail names it, for kinds whose changes are recorded there.
+    const AUDITED_AS: Option<fn(Self::Id) -> ChangedRecord> = None;
 
     /// The events about `change`, each published once with the record as `data`. Empty if the change publishes nothing.
     fn events(_: &Change<'_, Self>) -> Vec<EventName> {
@@ -208,7 +221,7 @@ impl<R: Validated> Editable for R {
 
     async fn create(transaction: &mut RecordTransaction<R::State>, _: R::Id, body: Self::Body) -> Result<New<R>, Problem> {
         let mut new = R::created_by(body)?;
-        let company = transaction.company;
+        let company = transaction.caller.company;
         new.lock_references(None, transaction.conn(), company).await?;
         R::validate(transaction, None, &mut new).await?;
         Ok(new.into())
@@ -216,7 +229,7 @@ impl<R: Validated> Editable for R {
 
     async fn change(transaction: &mut RecordTransaction<R::State>, before: &Record<R>, body: Self::Body) -> Result<R, Problem> {
         let mut after = before.fields.changed_by(body);
-        let company = transaction.company;
+        let company = transaction.caller.company;
         after.lock_references(Some(&before.fields), transaction.conn(), company).await?;
         R::validate(transaction, Some(before), &mut after).await?;
         Ok(after)

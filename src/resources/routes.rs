@@ -9,14 +9,14 @@ use axum::{Json, Router};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use crate::companies::{CallingCompany, Companies};
+use crate::callers::Caller;
+use crate::companies::Companies;
 use crate::kernel::ids::TypedId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::cursor::Cursor;
-use crate::resources::list_parameters::ListParameters;
+use crate::resources::operations::{self, Page};
 use crate::resources::parameters::without_parameters;
-use crate::resources::{Editable, IfMatch, RecordTransaction, Resource, ResourceState, Shown, WriteRequest, body, queries};
+use crate::resources::{Editable, IfMatch, ListParameters, Resource, WriteRequest, body};
 
 /// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods get a 405.
 pub(super) fn read_only_routes<R, S>() -> Router<S>
@@ -89,52 +89,29 @@ impl<S: Send + Sync, I: TypedId> FromRequestParts<S> for PathId<I> {
     }
 }
 
-async fn list<R: Resource>(State(state): State<R::State>, caller: CallingCompany, RawQuery(query): RawQuery) -> Result<Response, Problem> {
+async fn list<R: Resource>(State(state): State<R::State>, caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Problem> {
+    // Before the parameters are read, so that the missing scope is what the client learns first. The same goes for bodies.
     caller.require_scope(R::READING)?;
     let descriptor = R::descriptor(&state);
     let parameters = ListParameters::parse::<R>(&descriptor, query.as_deref().unwrap_or_default())?;
-    let mut conn = state.pool().acquire().await?;
-    let horizon = queries::find_horizon::<R>(&mut conn, &descriptor, caller.company, &parameters).await?;
-    let mut records = queries::list::<R>(&mut conn, &descriptor, caller.company, &parameters, horizon).await?;
-    let more = records.len() > usize::from(parameters.limit);
-    records.truncate(parameters.limit.into());
-    let next = records
-        .last()
-        .filter(|_| more)
-        .map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() })
-        .or(horizon)
-        .map(|last| last.encode());
-    let shown = Shown::many(&mut conn, &descriptor, records).await?;
-    let members: Vec<_> = shown.into_iter().map(|shown| shown.members).collect();
-    Ok(Json(json!({ descriptor.plural: members, "meta": { "per_page": parameters.limit, "next": next } })).into_response())
+    let Page { records, next } = operations::list::<R>(&state, &caller, &parameters).await?;
+    let members: Vec<_> = records.into_iter().map(|shown| shown.members).collect();
+    let meta = json!({ "per_page": parameters.limit, "next": next.map(|next| next.encode()) });
+    Ok(Json(json!({ descriptor.plural: members, "meta": meta })).into_response())
 }
 
-async fn find<R: Resource>(State(state): State<R::State>, caller: CallingCompany, PathId(id): PathId<R::Id>) -> Result<Response, Problem> {
-    caller.require_scope(R::READING)?;
-    let descriptor = R::descriptor(&state);
-    let mut conn = state.pool().acquire().await?;
-    let record = queries::find::<R>(&mut conn, &descriptor, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
-    let details = R::details(&state, &mut conn, &record).await?;
-    let mut shown = Shown::one(&mut conn, &descriptor, record).await?;
-    shown.members.extend(details);
-    Ok(shown.answer(StatusCode::OK))
+async fn find<R: Resource>(State(state): State<R::State>, caller: Caller, PathId(id): PathId<R::Id>) -> Result<Response, Problem> {
+    Ok(operations::find::<R>(&state, &caller, id).await?.answer(StatusCode::OK))
 }
 
 async fn create<R: Editable>(
     State(state): State<R::State>,
-    caller: CallingCompany,
+    caller: Caller,
     JsonBody(body): JsonBody<Box<RawValue>>,
 ) -> Result<Response, Problem> {
     caller.require_scope(R::WRITING)?;
     let body = body::read::<R>(R::descriptor(&state).singular, &body)?;
-    R::before_transaction(&state, &body).await?;
-    let mut transaction = RecordTransaction::by(&state, &caller).await?;
-    let id = R::Id::new(transaction.now);
-    let new = R::create(&mut transaction, id, body).await?;
-    let mut shown = transaction.insert(id, new.fields).await?;
-    transaction.commit().await?;
-    shown.members.extend(new.shown_once);
-    Ok(shown.answer(StatusCode::CREATED))
+    Ok(operations::create::<R>(&state, &caller, body).await?.answer(StatusCode::CREATED))
 }
 
 async fn update<R: Editable>(
@@ -143,23 +120,12 @@ async fn update<R: Editable>(
     JsonBody(body): JsonBody<Box<RawValue>>,
 ) -> Result<Response, Problem> {
     let body = body::read::<R>(R::descriptor(&state).singular, &body)?;
-    R::before_transaction(&state, &body).await?;
-    let mut transaction = RecordTransaction::by(&state, &caller).await?;
-    let before = transaction.lock::<R>(id).await?;
-    if_match.check(before.version)?;
-    let after = R::change(&mut transaction, &before, body).await?;
-    let shown = transaction.update(before, after).await?;
-    transaction.commit().await?;
-    Ok(shown.answer(StatusCode::OK))
+    Ok(operations::update::<R>(&state, &caller, id, &if_match, body).await?.answer(StatusCode::OK))
 }
 
 async fn delete<R: Editable>(WriteRequest { state, caller, id }: WriteRequest<R>, if_match: IfMatch) -> Result<Response, Problem> {
-    let mut transaction = RecordTransaction::by(&state, &caller).await?;
-    let record = transaction.lock::<R>(id).await?;
-    if_match.check(record.version)?;
-    let shown = transaction.delete(record).await?;
-    transaction.commit().await?;
-    Ok(Json(json!({ R::descriptor(&state).singular: shown.members })).into_response())
+    let deleted = operations::delete::<R>(&state, &caller, id, &if_match).await?;
+    Ok(Json(json!({ R::descriptor(&state).singular: deleted.members })).into_response())
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
 
-use crate::companies::{CallingCompany, Companies};
+use crate::callers::Caller;
+use crate::companies::Companies;
 use crate::kernel::problem::Problem;
 use crate::resources::{PathId, Resource};
 
@@ -13,7 +14,7 @@ pub struct WriteRequest<R: Resource> {
     /// The state of the resource's module.
     pub state: R::State,
     /// The caller.
-    pub caller: CallingCompany,
+    pub caller: Caller,
     /// The id of the record.
     pub id: R::Id,
 }
@@ -28,7 +29,7 @@ where
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let caller = CallingCompany::from_request_parts(parts, state).await?;
+        let caller = Caller::from_request_parts(parts, state).await?;
         caller.require_scope(R::WRITING)?;
         let PathId(id) = PathId::from_request_parts(parts, state).await?;
         Ok(Self { state: R::State::from_ref(state), caller, id })

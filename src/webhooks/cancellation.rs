@@ -14,11 +14,12 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+use crate::callers::Caller;
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::{CompanyId, DeliveryId, SubscriptionId};
+use crate::kernel::ids::{DeliveryId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{RecordTransaction, Shown};
+use crate::resources::{RecordTransaction, Resource, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::engine::cancel::{self, Cancellation};
@@ -48,8 +49,9 @@ async fn close_batch(conn: &mut PgConnection, cancellation: Cancellation, now: D
 
 impl Webhooks {
     /// Cancels a delivery. A delivery in flight may still arrive, but is not retried.
-    pub(crate) async fn cancel(&self, company: CompanyId, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
-        let mut transaction = RecordTransaction::begin(self, company).await?;
+    pub(super) async fn cancel(&self, caller: &Caller, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
+        caller.require_scope(Delivery::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
         let subscription = transaction.show::<Delivery>(id).await?.record.fields.subscription_id;
         let now = transaction.now;
         endpoints::lock(transaction.conn(), subscription).await?;

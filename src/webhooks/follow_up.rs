@@ -2,6 +2,8 @@
 //!
 //! Whoever changes a webhook, in whatever way, causes this in the same transaction.
 
+use crate::audit_trail::ChangedRecord;
+use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::Problem;
 use crate::resources::{Change, PublishesEvents, RecordTransaction};
 use crate::webhooks::engine::endpoints;
@@ -10,6 +12,8 @@ use crate::webhooks::{Webhooks, cancellation, replays};
 
 /// Changes to webhooks publish no events. Disabling or deleting a webhook cancels its open deliveries and ends its replays.
 impl PublishesEvents for Subscription {
+    const AUDITED_AS: Option<fn(SubscriptionId) -> ChangedRecord> = Some(ChangedRecord::Webhook);
+
     async fn follow_up(transaction: &mut RecordTransaction<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let (id, now) = (change.record().id, transaction.now);
         match change {

@@ -1,7 +1,7 @@
 //! Realtime: interface 1, socket-token (rule 10); decisions, section 6 (Socket token); `docs/realtime.md`.
 
 use chrono::TimeDelta;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -9,9 +9,10 @@ mod outside;
 use std::process::ExitCode;
 
 use crate::bootstrap::{Database, application_key};
-use crate::cli::{Failure, say};
+use crate::cli::Failure;
 use crate::config::{Config, Environment};
 use crate::kernel::error_chain::chain;
+use crate::kernel::terminal::say;
 use crate::storefront::Messages;
 
 /// The result of one check.

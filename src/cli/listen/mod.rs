@@ -15,11 +15,12 @@ use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
+use crate::cli::Failure;
 use crate::cli::listen::events::EventReader;
 use crate::cli::listen::forward::Forward;
-use crate::cli::{Failure, output, say};
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::EventId;
+use crate::kernel::terminal::{complain, say};
 use crate::webhooks::SigningSecret;
 
 /// The first and the longest delay before a lost connection is reopened. The delay doubles each time no event was received.
@@ -96,7 +97,7 @@ impl Listener {
             let before = self.after;
             match self.read().await {
                 Broken::Refused(reason) => return reason,
-                broken => output::complain(&format!("portico listen: {}; reconnecting", chain(&broken))),
+                broken => complain(&format!("portico listen: {}; reconnecting", chain(&broken))),
             }
             pause = if self.after == before { (pause * 2).min(RECONNECT_DELAYS.1) } else { RECONNECT_DELAYS.0 };
             sleep(pause).await;

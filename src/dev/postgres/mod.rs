@@ -48,8 +48,9 @@ use self::programs::Programs;
 use self::server::Server;
 pub use self::settings::Settings;
 use self::socket::SocketDirectory;
-use super::data_dir::{default_data_dir, open_data_dir};
+use super::data_dir::open_data_dir;
 use super::temporary::TemporaryDirectory;
+use crate::config::default_data_dir;
 
 /// The role that owns everything on a private server.
 pub const ROLE: &str = "portico";

@@ -7,7 +7,7 @@ use std::process::Command;
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The directory of everything that the server needs. It is created if missing; see
-    /// [`default_data_dir`](crate::dev::data_dir::default_data_dir).
+    /// [`default_data_dir`](crate::config::default_data_dir).
     pub data_dir: PathBuf,
     /// Whether a commit survives a power failure. Tests do without, which makes them several times faster.
     pub durable: bool,

@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::companies::{AllowedNetworks, InvalidScope, Scope, Scopes};
-use crate::developers::Developers;
+use crate::callers::{AllowedNetworks, InvalidScope, Scope, Scopes};
 use crate::developers::api_keys::{ApiKeyRecord, check};
+use crate::developers::state::Developers;
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::resources::{Editable, FieldDoc, Instant, Line, Member, New, Record, RecordTransaction, Reference};

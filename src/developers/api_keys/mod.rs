@@ -11,8 +11,10 @@ use axum::http::Method;
 use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 
-use crate::companies::{AllowedNetworks, ApiKey, Companies, Escalation, Grant, Scope, Scopes};
-use crate::developers::Developers;
+use crate::audit_trail::ChangedRecord;
+use crate::callers::{AllowedNetworks, Escalation, Grant, Scope, Scopes};
+use crate::companies::{ApiKey, Companies};
+use crate::developers::state::Developers;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -67,7 +69,9 @@ impl Resource for ApiKeyRecord {
 }
 
 /// Keys publish no events: subscribers do not need to know about access.
-impl PublishesEvents for ApiKeyRecord {}
+impl PublishesEvents for ApiKeyRecord {
+    const AUDITED_AS: Option<fn(KeyId) -> ChangedRecord> = Some(ChangedRecord::ApiKey);
+}
 
 impl ApiKeyRecord {
     fn grant(&self) -> Grant {
@@ -90,7 +94,7 @@ impl ApiKeyRecord {
 
 /// Returns an error if the grant exceeds that of the caller.
 fn check(transaction: &RecordTransaction<Developers>, grant: &Grant) -> Result<(), Problem> {
-    match transaction.caller.as_ref().and_then(|caller| grant.escalation_over(&caller.grant)) {
+    match grant.escalation_over(&transaction.caller.grant) {
         Some(escalation) => Err(escalation.into()),
         None => Ok(()),
     }

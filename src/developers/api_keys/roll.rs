@@ -4,11 +4,10 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::TimeDelta;
 use serde::Deserialize;
-use serde_json::{Map, Value};
 
-use crate::companies::{CallingCompany, company_of_key};
-use crate::developers::Developers;
+use crate::callers::Caller;
 use crate::developers::api_keys::{ApiKeyRecord, check};
+use crate::developers::state::Developers;
 use crate::kernel::ids::KeyId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object};
@@ -41,33 +40,26 @@ pub(super) async fn roll(
 }
 
 impl Developers {
-    async fn roll_api_key(&self, caller: &CallingCompany, id: KeyId, overlap: GracePeriod) -> Result<Shown<ApiKeyRecord>, Problem> {
-        roll_in(RecordTransaction::by(self, caller).await?, id, overlap).await
-    }
+    /// Rotates an API key. The new key is among the fields shown, in plain text.
+    pub async fn roll_api_key(&self, caller: &Caller, id: KeyId, overlap: GracePeriod) -> Result<Shown<ApiKeyRecord>, Problem> {
+        caller.require_scope(ApiKeyRecord::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
+        let old = transaction.lock::<ApiKeyRecord>(id).await?;
+        if old.fields.is_over(transaction.now) {
+            return Err(ProblemCode::ApiKeyEnded.into());
+        }
+        let new = ApiKeyRecord { replaces: Some(id), last_used_at: None, revoked_at: None, ..old.fields.clone() }.with_new_key();
+        // The caller will see the new key, so its grant must be within the caller's own. This also limits a caller whose own key was
+        // rotated.
+        check(&transaction, &new.fields.grant())?;
 
-    /// Rotates a key for an operator of the service, without a caller. Returns the fields of the new key, including the key in
-    /// plain text.
-    pub async fn roll_api_key_by_hand(&self, id: KeyId, overlap: GracePeriod) -> Result<Map<String, Value>, Problem> {
-        let company = company_of_key(&mut *self.pool.acquire().await?, id).await?.ok_or(ProblemCode::RecordNotFound)?;
-        Ok(roll_in(RecordTransaction::begin(self, company).await?, id, overlap).await?.members)
+        let mut successor = transaction.insert(KeyId::new(transaction.now), new.fields).await?;
+        let until = transaction.now + TimeDelta::from(overlap);
+        // Rotating a key again does not extend its validity.
+        let ending = ApiKeyRecord { revoked_at: old.fields.revoked_at.into_iter().chain([until]).min(), ..old.fields.clone() };
+        transaction.update(old, ending).await?;
+        transaction.commit().await?;
+        successor.members.extend(new.shown_once);
+        Ok(successor)
     }
-}
-
-async fn roll_in(mut transaction: RecordTransaction<Developers>, id: KeyId, overlap: GracePeriod) -> Result<Shown<ApiKeyRecord>, Problem> {
-    let old = transaction.lock::<ApiKeyRecord>(id).await?;
-    if old.fields.is_over(transaction.now) {
-        return Err(ProblemCode::ApiKeyEnded.into());
-    }
-    let new = ApiKeyRecord { replaces: Some(id), last_used_at: None, revoked_at: None, ..old.fields.clone() }.with_new_key();
-    // The caller will see the new key, so its grant must be within the caller's own. This also limits a caller whose own key was rotated.
-    check(&transaction, &new.fields.grant())?;
-
-    let mut successor = transaction.insert(KeyId::new(transaction.now), new.fields).await?;
-    let until = transaction.now + TimeDelta::from(overlap);
-    // Rotating a key again does not extend its validity.
-    let ending = ApiKeyRecord { revoked_at: old.fields.revoked_at.into_iter().chain([until]).min(), ..old.fields.clone() };
-    transaction.update(old, ending).await?;
-    transaction.commit().await?;
-    successor.members.extend(new.shown_once);
-    Ok(successor)
 }

@@ -5,9 +5,8 @@ use std::collections::HashMap;
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
-use crate::developers::Developers;
 use crate::developers::publishing::body::Batch;
-use crate::developers::publishing::{Published, queries};
+use crate::developers::publishing::{Published, Publishing, queries};
 use crate::events;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -27,10 +26,10 @@ pub(super) struct PublishedKey {
     pub(super) created_at: DateTime<Utc>,
 }
 
-impl Developers {
+impl Publishing {
     pub(super) async fn publish_once(&self, company: CompanyId, batch: &Batch) -> Result<Vec<Published>, Problem> {
         for _ in 0..MAX_ATTEMPTS {
-            let mut transaction = self.pool.begin().await?;
+            let mut transaction = self.developers.pool.begin().await?;
             if let Some(published) = self.try_publish(&mut transaction, company, batch).await? {
                 transaction.commit().await?;
                 return Ok(published);
@@ -42,7 +41,7 @@ impl Developers {
 
     /// Returns `None` if a concurrent request took one of the keys; the transaction must then be rolled back.
     async fn try_publish(&self, conn: &mut PgConnection, company: CompanyId, batch: &Batch) -> Result<Option<Vec<Published>>, Problem> {
-        let now = self.clock.now();
+        let now = self.developers.clock.now();
         let texts: Vec<_> = batch.keys.iter().flatten().map(|key| key.text.clone()).collect();
         let kept = queries::list_keys(conn, company, &texts, now - LIFETIME).await?;
         let kept: HashMap<_, _> = kept.into_iter().map(|kept| (kept.key.clone(), kept)).collect();

@@ -24,9 +24,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::companies::{CallingCompany, Scope};
-use crate::developers::Developers;
+use crate::callers::{Caller, Scope};
 use crate::developers::publishing::body::Batch;
+use crate::developers::state::Developers;
 use crate::events::{self, CommitNotifier, EventName, NewEvent};
 use crate::kernel::clock::{Clock, timestamp};
 use crate::kernel::database;
@@ -63,14 +63,14 @@ pub(super) fn doc() -> OperationDoc {
 
 /// `POST events`
 pub(super) async fn publish(
-    State(developers): State<Developers>,
-    caller: CallingCompany,
+    State(publishing): State<Publishing>,
+    caller: Caller,
     body: Result<JsonBody<Box<RawValue>>, Problem>,
 ) -> Result<Response, Problem> {
     caller.require_scope(Scope::Events)?;
-    let batch = Batch::read(&body?.0, &developers.catalogue, caller.company)?;
+    let batch = Batch::read(&body?.0, &publishing.developers.catalogue, caller.company)?;
     let is_single = batch.is_single;
-    let published = developers.publish(caller.company, batch).await?;
+    let published = publishing.publish(caller.company, batch).await?;
     Ok(answer(is_single, &published))
 }
 
@@ -83,7 +83,21 @@ pub(super) struct Published {
     repeated: bool,
 }
 
-impl Developers {
+/// The state of publishing.
+#[derive(Clone, Debug)]
+pub struct Publishing {
+    developers: Developers,
+    /// Publishes single events in groups.
+    single_publisher: SinglePublisher,
+}
+
+impl Publishing {
+    /// Builds the state.
+    pub fn new(developers: Developers, notifier: CommitNotifier, lifecycle: &Lifecycle) -> Self {
+        let single_publisher = single_publisher(&developers.pool, &developers.clock, notifier, lifecycle);
+        Self { developers, single_publisher }
+    }
+
     /// Publishes all events of a batch, or none.
     async fn publish(&self, company: CompanyId, mut batch: Batch) -> Result<Vec<Published>, Problem> {
         if batch.has_keys() {
@@ -94,8 +108,8 @@ impl Developers {
         match batch.events.pop_if(|event| batch.is_single && event.subject.is_none()) {
             Some(event) => Ok(vec![self.single_publisher.write(Arc::new(event)).await?]),
             None => {
-                let now = self.clock.now();
-                let ids = events::publish_all(&mut *self.pool.acquire().await?, &batch.events, now).await?;
+                let now = self.developers.clock.now();
+                let ids = events::publish_all(&mut *self.developers.pool.acquire().await?, &batch.events, now).await?;
                 Ok(published(&batch.events, ids, now))
             }
         }
@@ -103,16 +117,16 @@ impl Developers {
 
     /// Deletes expired idempotency keys.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
-        let mut conn = self.pool.acquire().await?;
-        queries::delete_keys_until(&mut conn, self.clock.now() - keys::LIFETIME).await
+        let mut conn = self.developers.pool.acquire().await?;
+        queries::delete_keys_until(&mut conn, self.developers.clock.now() - keys::LIFETIME).await
     }
 }
 
 /// The group commit of single events about no record, over all companies.
-pub(super) type SinglePublisher = GroupCommit<Arc<NewEvent>, Published>;
+type SinglePublisher = GroupCommit<Arc<NewEvent>, Published>;
 
 /// Creates the group commit.
-pub(super) fn single_publisher(pool: &PgPool, clock: &Clock, notifier: CommitNotifier, lifecycle: &Lifecycle) -> SinglePublisher {
+fn single_publisher(pool: &PgPool, clock: &Clock, notifier: CommitNotifier, lifecycle: &Lifecycle) -> SinglePublisher {
     let (connection, clock) = (database::dedicated_connection(pool), clock.clone());
     GroupCommit::new(lifecycle.clone(), MAX_SINGLES_PER_BATCH, move |events| {
         let (connection, notifier, now) = (connection.clone(), notifier.clone(), clock.now());

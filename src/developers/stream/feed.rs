@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::developers::Developers;
+use crate::developers::stream::Streams;
 use crate::developers::stream::limit::StreamSlot;
 use crate::developers::stream::position::Position;
 use crate::developers::stream::queries::{self, Seen};
@@ -50,8 +50,8 @@ pub(super) struct Feed {
 }
 
 impl Feed {
-    pub(super) fn open(developers: &Developers, company: CompanyId, wanted: EventFilter, begins: Beginning) -> Result<Self, Problem> {
-        let streams = &developers.streams;
+    pub(super) fn open(streams: &Streams, company: CompanyId, wanted: EventFilter, begins: Beginning) -> Result<Self, Problem> {
+        let developers = &streams.developers;
         Ok(Self {
             _slot: streams.limit.acquire(company)?,
             pool: developers.pool.clone(),

@@ -27,11 +27,12 @@ use axum::response::sse::{KeepAlive, Sse};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::companies::{CallingCompany, Scope};
+use crate::callers::{Caller, Scope};
+use crate::developers::parameters::parameter_invalid;
+use crate::developers::state::Developers;
 use crate::developers::stream::commit_listener::CommitListener;
 use crate::developers::stream::feed::{Beginning, Feed};
 use crate::developers::stream::limit::StreamLimit;
-use crate::developers::{Developers, parameter_invalid};
 use crate::kernel::ids::EventId;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::{OperationDoc, QueryParameters};
@@ -55,7 +56,8 @@ pub struct Settings {
 
 /// The shared state of all streams of this instance.
 #[derive(Clone, Debug)]
-pub(super) struct Streams {
+pub struct Streams {
+    developers: Developers,
     settings: Settings,
     limit: Arc<StreamLimit>,
     listener: Arc<CommitListener>,
@@ -63,8 +65,9 @@ pub(super) struct Streams {
 }
 
 impl Streams {
-    pub(super) fn new(settings: Settings, lifecycle: Lifecycle) -> Self {
-        Self { settings, limit: Arc::default(), listener: Arc::default(), lifecycle }
+    /// Builds the state. Streams end when `lifecycle` ends.
+    pub fn new(developers: Developers, settings: Settings, lifecycle: Lifecycle) -> Self {
+        Self { developers, settings, limit: Arc::default(), listener: Arc::default(), lifecycle }
     }
 }
 
@@ -95,34 +98,34 @@ pub(super) fn doc() -> OperationDoc {
 
 /// `GET events/stream`
 pub(super) async fn stream(
-    State(developers): State<Developers>,
-    caller: CallingCompany,
+    State(streams): State<Streams>,
+    caller: Caller,
     headers: HeaderMap,
     parameters: Result<Query<StreamQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<impl IntoResponse, Problem> {
     caller.require_scope(Scope::Read)?;
     let Query(parameters) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
-    let wanted = developers.event_filter(&parameters.events)?;
+    let wanted = streams.event_filter(&parameters.events)?;
     let after = last_event_id(&headers, parameters.after)?;
-    let begins = developers.beginning(&caller, after).await?;
-    let feed = Feed::open(&developers, caller.company, wanted, begins)?;
-    let keep_alive = KeepAlive::new().interval(developers.streams.settings.heartbeat).text("");
+    let begins = streams.beginning(&caller, after).await?;
+    let feed = Feed::open(&streams, caller.company, wanted, begins)?;
+    let keep_alive = KeepAlive::new().interval(streams.settings.heartbeat).text("");
     // Prevents a proxy from buffering the events.
     Ok(([("x-accel-buffering", "no")], Sse::new(feed.into_stream()).keep_alive(keep_alive)))
 }
 
-impl Developers {
+impl Streams {
     fn event_filter(&self, listed: &str) -> Result<EventFilter, Problem> {
         let entries = listed.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(str::to_owned).collect::<Vec<_>>();
         let wanted = EventFilter::try_from(entries).map_err(|error| parameter_invalid(error.to_string()))?;
-        wanted.check(&self.catalogue).map_err(|unknown| parameter_invalid(unknown.to_string()))?;
+        wanted.check(&self.developers.catalogue).map_err(|unknown| parameter_invalid(unknown.to_string()))?;
         Ok(wanted)
     }
 
     /// Starts after the given event, or after the last one. The client is sent the id of that event, so that it can resume even if
     /// the connection is lost before the next event.
-    async fn beginning(&self, caller: &CallingCompany, after: Option<EventId>) -> Result<Beginning, Problem> {
-        let mut conn = self.pool.acquire().await?;
+    async fn beginning(&self, caller: &Caller, after: Option<EventId>) -> Result<Beginning, Problem> {
+        let mut conn = self.developers.pool.acquire().await?;
         let after = match after {
             None => queries::find_last_event(&mut conn, caller.company).await?,
             event => event,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::callers::Caller;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
 use crate::fleet::location::Located;
@@ -49,14 +50,14 @@ fn single_positions<R: Located>(fleet: &Fleet, lifecycle: &Lifecycle) -> SingleP
     })
 }
 
-/// Records the positions of each company in one transaction. If one of these transactions fails, all positions are recorded again one
+/// Records the positions of each company in one transaction, which several callers share. If one of these transactions fails, all positions are recorded again one
 /// by one; a position that is recorded again publishes nothing.
 async fn record_singles<R: Located>(fleet: &Fleet, positions: &[SinglePosition<R::Id>]) -> Result<Vec<Option<Shown<R>>>, sqlx::Error> {
     let mut shown: Vec<_> = positions.iter().map(|_| None).collect();
     let companies: BTreeSet<_> = positions.iter().map(|single| single.company).collect();
     for company in companies {
         let of_company: Vec<_> = (0..).zip(positions).filter(|(_, single)| single.company == company).collect();
-        let mut transaction = RecordTransaction::begin(fleet, company).await?;
+        let mut transaction = RecordTransaction::begin(fleet, &Caller::service(company)).await?;
         let moved = move_all::<R>(&mut transaction, of_company.iter().map(|(_, single)| (single.id, single.position)).collect()).await?;
         let (places, records): (Vec<usize>, Vec<_>) =
             of_company.iter().filter_map(|(place, single)| Some((*place, moved.get(&single.id)?.clone()))).unzip();

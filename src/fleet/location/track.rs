@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::companies::{CallingCompany, Scope};
+use crate::callers::{Caller, Scope};
 use crate::fleet::Fleet;
 use crate::fleet::location::single_positions::SinglePosition;
 use crate::fleet::location::{Heading, Latitude, Located, Longitude, Positions, queries};
@@ -138,7 +138,7 @@ pub(in crate::fleet) async fn track<R: Located>(
 /// `POST <plural>/track`: applies all positions or none. If a record is named several times, each of its positions is applied in turn.
 pub(in crate::fleet) async fn track_many<R: Located>(
     State(fleet): State<Fleet>,
-    caller: CallingCompany,
+    caller: Caller,
     body: Result<JsonBody<ManyPositions<R::Id>>, Problem>,
 ) -> Result<Response, Problem> {
     caller.require_scope(Scope::Write)?;
@@ -152,7 +152,7 @@ pub(in crate::fleet) async fn track_many<R: Located>(
         let id = position.record_id(R::SINGULAR).map_err(|member| not_known(&format!("positions[{index}].{member}"), member))?;
         named.push((id.ok_or_else(|| missing(index))?, position));
     }
-    let mut transaction = RecordTransaction::begin(&fleet, caller.company).await?;
+    let mut transaction = RecordTransaction::begin(&fleet, &caller).await?;
     let ids: Vec<_> = named.iter().map(|(id, _)| *id).collect();
     let moved = move_all::<R>(&mut transaction, named).await?;
     if let Some(index) = ids.iter().position(|id| !moved.contains_key(id)) {

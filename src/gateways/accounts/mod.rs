@@ -18,7 +18,9 @@ use serde_json::{Map, Value};
 use sqlx::PgConnection;
 use sqlx::types::Json;
 
-use crate::companies::{Companies, Scope};
+use crate::audit_trail::ChangedRecord;
+use crate::callers::Scope;
+use crate::companies::Companies;
 use crate::gateways::credential::GatewaySigningSecret;
 use crate::gateways::state::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
@@ -27,6 +29,7 @@ use crate::members;
 use crate::resources::{Extension, Filter, Presented, PublishesEvents, Record, Resource, Unique};
 
 pub use find::find_any;
+pub use queries::company_of_gateway;
 pub use secret_keys::{
     ActiveGateway, CardGateways, GatewayError, count_card_gateways, create_gateway, find_card_gateway, rotate_secret_key,
 };
@@ -94,6 +97,7 @@ impl Gateway {
 
 /// Changes to gateways publish no events.
 impl PublishesEvents for Gateway {
+    const AUDITED_AS: Option<fn(GatewayId) -> ChangedRecord> = Some(ChangedRecord::Gateway);
     const UNIQUE: &'static [Unique] = &[Unique {
         constraint: "gateways_active_card",
         member: "driver",

@@ -55,13 +55,27 @@ pub async fn insert_gateway(
     Ok(())
 }
 
-/// Returns `false` if the gateway does not exist.
-pub async fn set_secret_key(conn: &mut PgConnection, id: GatewayId, secret_key: &[u8], now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+/// The company that owns the gateway.
+pub async fn company_of_gateway(conn: &mut PgConnection, id: GatewayId) -> Result<Option<CompanyId>, sqlx::Error> {
+    let found = sqlx::query_scalar!("select company_id from gateways where id = $1", id.uuid()).fetch_optional(conn).await?;
+    Ok(found.map(CompanyId::from))
+}
+
+/// Returns `false` if the company does not have this gateway.
+pub async fn set_secret_key(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    id: GatewayId,
+    secret_key: &[u8],
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
     let changed = sqlx::query!(
-        "update gateways set secret_key = $2, version = version + 1, updated_at = $3 where id = $1 and deleted_at is null",
+        "update gateways set secret_key = $2, version = version + 1, updated_at = $3
+         where id = $1 and company_id = $4 and deleted_at is null",
         id.uuid(),
         secret_key,
         now,
+        company.uuid(),
     )
     .execute(conn)
     .await?;

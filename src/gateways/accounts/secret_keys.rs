@@ -3,8 +3,10 @@
 //! A company has at most one active gateway with the driver `card`, so that all its saved cards are at one provider account.
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{Connection, PgConnection};
 
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::Caller;
 use crate::gateways::accounts::queries;
 use crate::gateways::credential::SecretKey;
 use crate::gateways::drivers::GatewayDriver;
@@ -79,11 +81,11 @@ pub async fn count_card_gateways(conn: &mut PgConnection, key: &ApplicationKey) 
     Ok(CardGateways { active: rows.len(), sealed })
 }
 
-/// Creates an active gateway of `company`, without settings.
+/// Creates an active gateway of the caller's company, without settings.
 pub async fn create_gateway(
     conn: &mut PgConnection,
     key: &ApplicationKey,
-    company: CompanyId,
+    caller: &Caller,
     driver: &dyn GatewayDriver,
     name: &str,
     secret_key: &SecretKey,
@@ -93,22 +95,32 @@ pub async fn create_gateway(
         return Err(GatewayError::NotCalled(driver.name()));
     }
     let id = GatewayId::new(now);
-    match queries::insert_gateway(conn, id, company, driver.name(), name, &secret_key.seal(key, id), now).await {
-        Err(error) if violated_constraint(&error) == Some("gateways_company_id_fkey") => Err(GatewayError::CompanyUnknown(company)),
-        inserted => Ok(inserted.map(|()| id)?),
+    let mut transaction = conn.begin().await?;
+    match queries::insert_gateway(&mut transaction, id, caller.company, driver.name(), name, &secret_key.seal(key, id), now).await {
+        Err(error) if violated_constraint(&error) == Some("gateways_company_id_fkey") => {
+            return Err(GatewayError::CompanyUnknown(caller.company));
+        }
+        inserted => inserted?,
     }
+    audit_trail::record(&mut transaction, caller, Action::Created, ChangedRecord::Gateway(id), now).await?;
+    transaction.commit().await?;
+    Ok(id)
 }
 
-/// Replaces the secret key of a gateway. Saved cards are not affected.
+/// Replaces the secret key of a gateway of the caller's company. Saved cards are not affected.
 pub async fn rotate_secret_key(
     conn: &mut PgConnection,
     key: &ApplicationKey,
+    caller: &Caller,
     gateway: GatewayId,
     secret_key: &SecretKey,
     now: DateTime<Utc>,
 ) -> Result<(), GatewayError> {
-    match queries::set_secret_key(conn, gateway, &secret_key.seal(key, gateway), now).await? {
-        true => Ok(()),
-        false => Err(GatewayError::GatewayUnknown(gateway)),
+    let mut transaction = conn.begin().await?;
+    if !queries::set_secret_key(&mut transaction, caller.company, gateway, &secret_key.seal(key, gateway), now).await? {
+        return Err(GatewayError::GatewayUnknown(gateway));
     }
+    audit_trail::record(&mut transaction, caller, Action::Updated(&["secret_key"]), ChangedRecord::Gateway(gateway), now).await?;
+    transaction.commit().await?;
+    Ok(())
 }

@@ -5,12 +5,15 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::callers::Caller;
 use crate::gateways::accounts::{Gateway, signing_secret};
 use crate::gateways::drivers::{self, Finding, PaymentUpdate, Reading};
+use crate::gateways::state::Gateways;
+use crate::kernel::ids::GatewayId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{RecordTransaction, WriteRequest};
+use crate::resources::{RecordTransaction, Resource, WriteRequest};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -39,26 +42,45 @@ pub async fn test(
     WriteRequest { state: gateways, caller, id }: WriteRequest<Gateway>,
     JsonBody(Test { sample }): JsonBody<Test>,
 ) -> Result<Json<Value>, Problem> {
-    let mut transaction = RecordTransaction::by(&gateways, &caller).await?;
-    let gateway = transaction.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
-    let driver = drivers::named(&gateway.driver).map_err(|_| ProblemCode::RecordNotFound)?;
-    let (mut findings, mut contents) = (Vec::new(), None);
-    let account = match signing_secret(&gateways.key, id, gateway.signing_secret.as_deref()) {
-        Ok(signing_secret) => driver.account(&gateway.settings, signing_secret).map_err(|bad| Finding::bad("settings", bad.to_string())),
-        Err(error) => Err(Finding::bad("signing_secret", format!("The secret must be set again: {error}."))),
-    };
-    match account {
-        Ok(account) => {
-            findings = account.check(transaction.now);
-            if let Some(sample) = sample {
-                let (finding, update) = read_sample(account.read(&Value::Object(sample)));
-                findings.push(finding);
-                contents = update;
+    let Tested { checks, contents } = gateways.test(&caller, id, sample).await?;
+    Ok(Json(json!({ "ok": checks.iter().all(|check| check.ok), "checks": checks, "contents": contents })))
+}
+
+/// What a test has found.
+#[derive(Debug)]
+struct Tested {
+    checks: Vec<Finding>,
+    /// What the sample says about a payment.
+    contents: Option<Value>,
+}
+
+impl Gateways {
+    /// Checks the configuration of a gateway, and how a sample callback is read.
+    async fn test(&self, caller: &Caller, id: GatewayId, sample: Option<Map<String, Value>>) -> Result<Tested, Problem> {
+        caller.require_scope(Gateway::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
+        let gateway = transaction.find::<Gateway>(id).await?.ok_or(ProblemCode::RecordNotFound)?.fields;
+        let driver = drivers::named(&gateway.driver).map_err(|_| ProblemCode::RecordNotFound)?;
+        let account = match signing_secret(&self.key, id, gateway.signing_secret.as_deref()) {
+            Ok(signing_secret) => {
+                driver.account(&gateway.settings, signing_secret).map_err(|bad| Finding::bad("settings", bad.to_string()))
             }
+            Err(error) => Err(Finding::bad("signing_secret", format!("The secret must be set again: {error}."))),
+        };
+        let (mut checks, mut contents) = (Vec::new(), None);
+        match account {
+            Ok(account) => {
+                checks = account.check(transaction.now);
+                if let Some(sample) = sample {
+                    let (check, update) = read_sample(account.read(&Value::Object(sample)));
+                    checks.push(check);
+                    contents = update;
+                }
+            }
+            Err(bad) => checks.push(bad),
         }
-        Err(bad) => findings.push(bad),
+        Ok(Tested { checks, contents })
     }
-    Ok(Json(json!({ "ok": findings.iter().all(|finding| finding.ok), "checks": findings, "contents": contents })))
 }
 
 fn read_sample(reading: Reading) -> (Finding, Option<Value>) {

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::companies::{CallingCompany, Scope};
+use crate::callers::{Caller, Scope};
 use crate::gateways::callbacks::refusal::CallbackRefusal;
 use crate::gateways::callbacks::resolve::{self, Hints};
 use crate::gateways::drivers::{Incoming, NotUnderstood};
@@ -26,14 +26,15 @@ use crate::kernel::problem::{Problem, ProblemCode};
 /// `POST /webhooks`: the API key determines the company, and the gateway must be one of its gateways.
 pub async fn with_key(
     State(gateways): State<Gateways>,
-    caller: CallingCompany,
+    caller: Caller,
     client: ClientAddress,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
     caller.require_scope(Scope::Callbacks)?;
     let body = read(body)?;
-    gateways.throttled((caller.key.uuid(), client), gateways.take_from_company(&caller, &headers, body)).await
+    let counted = caller.who.id().unwrap_or_else(|| caller.company.uuid());
+    gateways.throttled((counted, client), gateways.take_from_company(&caller, &headers, body)).await
 }
 
 /// `POST /webhooks/{gateway}`: for gateways that cannot send an API key.
@@ -73,7 +74,7 @@ impl Gateways {
         Ok(response)
     }
 
-    async fn take_from_company(&self, caller: &CallingCompany, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
+    async fn take_from_company(&self, caller: &Caller, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
         let hints = Hints::read(headers, &body);
         if hints.names_another_company(caller.company) {
             return Err(self.refuse(caller.company, None, CallbackRefusal::CompanyMismatch, &body).await);

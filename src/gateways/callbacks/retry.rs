@@ -8,7 +8,7 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
-use crate::companies::CallingCompany;
+use crate::callers::Caller;
 use crate::gateways::accounts;
 use crate::gateways::callbacks::record::CallbackRecord;
 use crate::gateways::callbacks::refusal;
@@ -23,7 +23,7 @@ use crate::kernel::json::JsonBody;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{EmptyBody, RecordTransaction, Resource, WriteRequest};
+use crate::resources::{EmptyBody, RecordTransaction, Resource, Shown, WriteRequest};
 
 /// The interval at which the worker looks for due callbacks.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
@@ -41,9 +41,7 @@ pub(super) async fn process(
     WriteRequest { state: gateways, caller, id }: WriteRequest<CallbackRecord>,
     JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
 ) -> Result<Response, Problem> {
-    gateways.process_by_hand(&caller, id).await?;
-    let mut transaction = RecordTransaction::by(&gateways, &caller).await?;
-    Ok(transaction.show::<CallbackRecord>(id).await?.answer(StatusCode::OK))
+    Ok(gateways.process(&caller, id).await?.answer(StatusCode::OK))
 }
 
 impl Gateways {
@@ -68,8 +66,15 @@ impl Gateways {
         Ok(outcome.map(|()| Acknowledgement::Received))
     }
 
-    async fn process_by_hand(&self, caller: &CallingCompany, id: CallbackId) -> Result<(), Problem> {
-        let mut transaction = RecordTransaction::by(self, caller).await?;
+    /// Processes a callback now, on request.
+    pub async fn process(&self, caller: &Caller, id: CallbackId) -> Result<Shown<CallbackRecord>, Problem> {
+        self.process_by_hand(caller, id).await?;
+        RecordTransaction::begin(self, caller).await?.show(id).await
+    }
+
+    async fn process_by_hand(&self, caller: &Caller, id: CallbackId) -> Result<(), Problem> {
+        caller.require_scope(CallbackRecord::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
         let callback = transaction.lock::<CallbackRecord>(id).await?;
         match callback.fields.status {
             Status::Refused => Err(ProblemCode::CallbackRefused.into()),

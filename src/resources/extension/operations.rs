@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::companies::Scope;
+use crate::callers::Scope;
 use crate::kernel::ids::TypedId;
 use crate::kernel::openapi::{OperationDoc, parameter, reference};
 use crate::kernel::problem::ProblemCode;

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use crate::audit_trail::ChangedRecord;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::{FieldErrors, Problem};
@@ -73,7 +74,9 @@ impl Resource for StoreRecord {
 }
 
 /// Publishes no events.
-impl PublishesEvents for StoreRecord {}
+impl PublishesEvents for StoreRecord {
+    const AUDITED_AS: Option<fn(StoreId) -> ChangedRecord> = Some(ChangedRecord::Store);
+}
 
 /// The fields of a store that can be sent.
 #[derive(Debug, Default, Deserialize)]

@@ -6,7 +6,7 @@ use axum::http::StatusCode;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
 
-use crate::companies::{CallingCompany, Scope};
+use crate::callers::{Caller, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::openapi::{OperationDoc, object};
@@ -149,7 +149,7 @@ pub(super) fn conversion_doc() -> OperationDoc {
 }
 
 /// `GET texts/conversion`: the conversion of the last 24 hours by country and number range, lowest first.
-pub(super) async fn conversion(State(storefront): State<Storefront>, caller: CallingCompany) -> Result<Json<Value>, Problem> {
+pub(super) async fn conversion(State(storefront): State<Storefront>, caller: Caller) -> Result<Json<Value>, Problem> {
     caller.require_scope(Scope::Read)?;
     let since = storefront.clock.now() - CONVERSION_WINDOW;
     let ranges = sms_guard::list_conversion(&mut *storefront.pool.acquire().await?, caller.company, since).await?;

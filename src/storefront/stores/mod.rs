@@ -1,39 +1,64 @@
-//! Stores, their publishable keys, and the limits of their texts.
+//! Stores, their publishable keys, and the limits of their texts. Creating and revoking here does not check the caller's grant: that is
+//! for the command line, which may do everything.
 
 mod queries;
 mod store_key;
 mod text_limits;
 
 use chrono::{DateTime, Utc};
-use sqlx::PgConnection;
+use sqlx::{Connection, PgConnection};
 
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::Caller;
 use crate::kernel::database::violated_constraint;
-use crate::kernel::ids::{CompanyId, KeyId, StoreId};
+use crate::kernel::ids::{KeyId, StoreId};
 
-pub use queries::{Store, find_pause, find_store, list_stores, lock_text_limits, pause_texts, revoke_store_key};
+pub use queries::{Store, company_of_store, company_of_store_key, find_pause, find_store, list_stores, lock_text_limits, pause_texts};
 pub use store_key::StoreKey;
 pub use text_limits::{Pause, TextLimits};
 
-/// Creates a store. Returns `None` if the company does not exist; a transaction can then only be rolled back.
+/// Creates a store of the caller's company. Returns `None` if the company does not exist.
 pub async fn create_store(
     conn: &mut PgConnection,
-    company: CompanyId,
+    caller: &Caller,
     name: &str,
     now: DateTime<Utc>,
 ) -> Result<Option<StoreId>, sqlx::Error> {
     let id = StoreId::new(now);
-    match queries::insert_store(conn, id, company, name, now).await {
-        Err(error) if violated_constraint(&error) == Some("stores_company_id_fkey") => Ok(None),
-        inserted => inserted.map(|()| Some(id)),
+    let mut transaction = conn.begin().await?;
+    match queries::insert_store(&mut transaction, id, caller.company, name, now).await {
+        Err(error) if violated_constraint(&error) == Some("stores_company_id_fkey") => return Ok(None),
+        inserted => inserted?,
     }
+    audit_trail::record(&mut transaction, caller, Action::Created, ChangedRecord::Store(id), now).await?;
+    transaction.commit().await?;
+    Ok(Some(id))
 }
 
-/// Creates a key of a store. Returns `None` if the store does not exist.
+/// Creates a key of a store. Returns `None` if the caller's company does not have this store.
 pub async fn create_store_key(
     conn: &mut PgConnection,
+    caller: &Caller,
     store: StoreId,
     now: DateTime<Utc>,
 ) -> Result<Option<(KeyId, StoreKey)>, sqlx::Error> {
     let (id, key) = (KeyId::new(now), StoreKey::generate());
-    Ok(queries::insert_store_key(conn, id, store, &key.digest(), now).await?.then_some((id, key)))
+    let mut transaction = conn.begin().await?;
+    if !queries::insert_store_key(&mut transaction, id, caller.company, store, &key.digest(), now).await? {
+        return Ok(None);
+    }
+    audit_trail::record(&mut transaction, caller, Action::Created, ChangedRecord::StoreKey(id), now).await?;
+    transaction.commit().await?;
+    Ok(Some((id, key)))
+}
+
+/// Revokes a store key. Returns `false` if the caller's company has no live key with this id.
+pub async fn revoke_store_key(conn: &mut PgConnection, caller: &Caller, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    let mut transaction = conn.begin().await?;
+    let revoked = queries::revoke_store_key(&mut transaction, caller.company, id, now).await?;
+    if revoked {
+        audit_trail::record(&mut transaction, caller, Action::Updated(&["revoked_at"]), ChangedRecord::StoreKey(id), now).await?;
+    }
+    transaction.commit().await?;
+    Ok(revoked)
 }

@@ -39,16 +39,19 @@ pub async fn list_stores(conn: &mut PgConnection, company: CompanyId) -> Result<
 pub(super) async fn insert_store_key(
     conn: &mut PgConnection,
     id: KeyId,
+    company: CompanyId,
     store: StoreId,
     digest: &[u8],
     now: DateTime<Utc>,
 ) -> Result<bool, sqlx::Error> {
     let inserted = sqlx::query!(
-        "insert into store_keys (id, store_id, digest, created_at) select $1, stores.id, $3, $4 from stores where stores.id = $2",
+        "insert into store_keys (id, store_id, digest, created_at)
+         select $1, stores.id, $3, $4 from stores where stores.id = $2 and stores.company_id = $5",
         id.uuid(),
         store.uuid(),
         digest,
         now,
+        company.uuid(),
     )
     .execute(conn)
     .await?;
@@ -77,12 +80,36 @@ pub async fn find_store(conn: &mut PgConnection, digest: &[u8], now: DateTime<Ut
     .await
 }
 
-/// Revokes a store key. Returns `false` if there is no live key with this id.
-pub async fn revoke_store_key(conn: &mut PgConnection, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
-    let revoked =
-        sqlx::query!("update store_keys set revoked_at = $2 where id = $1 and (revoked_at is null or revoked_at > $2)", id.uuid(), now)
-            .execute(conn)
-            .await?;
+/// The company that owns the store.
+pub async fn company_of_store(conn: &mut PgConnection, id: StoreId) -> Result<Option<CompanyId>, sqlx::Error> {
+    let found = sqlx::query_scalar!("select company_id from stores where id = $1", id.uuid()).fetch_optional(conn).await?;
+    Ok(found.map(CompanyId::from))
+}
+
+/// The company whose store has this key.
+pub async fn company_of_store_key(conn: &mut PgConnection, id: KeyId) -> Result<Option<CompanyId>, sqlx::Error> {
+    let found = sqlx::query_scalar!(
+        "select company_id from stores where id = (select store_id from store_keys where store_keys.id = $1)",
+        id.uuid(),
+    );
+    Ok(found.fetch_optional(conn).await?.map(CompanyId::from))
+}
+
+pub(super) async fn revoke_store_key(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    id: KeyId,
+    now: DateTime<Utc>,
+) -> Result<bool, sqlx::Error> {
+    let revoked = sqlx::query!(
+        "update store_keys set revoked_at = $2 where id = $1 and (revoked_at is null or revoked_at > $2)
+         and store_id in (select stores.id from stores where stores.company_id = $3)",
+        id.uuid(),
+        now,
+        company.uuid(),
+    )
+    .execute(conn)
+    .await?;
     Ok(revoked.rows_affected() == 1)
 }
 
@@ -119,15 +146,20 @@ pub async fn lock_text_limits(conn: &mut PgConnection, store: StoreId) -> Result
     })
 }
 
-/// Pauses the store's texts until an operator ends the pause.
-pub async fn pause_texts(conn: &mut PgConnection, store: StoreId, reason: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "update stores set texts_paused_at = $2, texts_paused_reason = $3 where id = $1 and texts_paused_at is null",
+/// Pauses the store's texts until an operator ends the pause. Returns the company, or `None` if they were already paused.
+pub async fn pause_texts(
+    conn: &mut PgConnection,
+    store: StoreId,
+    reason: &str,
+    now: DateTime<Utc>,
+) -> Result<Option<CompanyId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"update stores set texts_paused_at = $2, texts_paused_reason = $3 where id = $1 and texts_paused_at is null
+           returning company_id as "company_id: CompanyId""#,
         store.uuid(),
         now,
         reason,
     )
-    .execute(conn)
-    .await?;
-    Ok(())
+    .fetch_optional(conn)
+    .await
 }

@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::callers::Caller;
 use crate::events::{EventName, names};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
@@ -62,7 +63,7 @@ impl Webhooks {
 
     /// Publishes the notice that is due for one webhook, unless another instance already has or none is due.
     async fn publish_notice(&self, company: CompanyId, id: SubscriptionId) -> Result<(), Problem> {
-        let mut transaction = RecordTransaction::begin(self, company).await?;
+        let mut transaction = RecordTransaction::begin(self, &Caller::service(company)).await?;
         let webhook = transaction.lock::<Subscription>(id).await?;
         let episode = endpoints::lock_episode(transaction.conn(), id).await?;
         let Some(notice) = episode.due().filter(|notice| notice.concerns(webhook.fields.status)) else { return Ok(()) };
@@ -83,7 +84,7 @@ impl Webhooks {
 
     /// Does nothing if the webhook is already disabled or its URL has changed.
     async fn disable_one_gone(&self, gone: Gone) -> Result<(), Problem> {
-        let mut transaction = RecordTransaction::begin(self, gone.company).await?;
+        let mut transaction = RecordTransaction::begin(self, &Caller::service(gone.company)).await?;
         let webhook = transaction.lock::<Subscription>(gone.subscription).await?;
         if webhook.fields.status == Status::Disabled || webhook.fields.url != gone.url {
             return Ok(());

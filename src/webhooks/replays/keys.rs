@@ -57,7 +57,7 @@ impl<T> Once<T> {
 /// Stores the key, if there is one, with the id of the result that will be `made`. Returns the stored key if an earlier request used it.
 pub(super) async fn take(transaction: &mut RecordTransaction<Webhooks>, key: Option<&Key>, made: Uuid) -> Result<Option<Kept>, Problem> {
     let Some(key) = key else { return Ok(None) };
-    let (company, now) = (transaction.company, transaction.now);
+    let (company, now) = (transaction.caller.company, transaction.now);
     if queries::take_key(transaction.conn(), company, key, made, now, now - LIFETIME).await? {
         return Ok(None);
     }

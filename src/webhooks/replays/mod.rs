@@ -19,9 +19,10 @@ mod replay;
 mod routes;
 mod worker;
 
-use crate::kernel::ids::{CompanyId, DeliveryId, EventId, ReplayId, SubscriptionId};
+use crate::callers::Caller;
+use crate::kernel::ids::{DeliveryId, EventId, ReplayId, SubscriptionId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{RecordTransaction, Shown};
+use crate::resources::{RecordTransaction, Resource, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::engine::repeat::{self, Wanted};
@@ -37,22 +38,18 @@ use keys::{Key, Once};
 
 impl Webhooks {
     /// Counts the closed deliveries of a subscription that match `wanted`.
-    async fn count_repeated(&self, company: CompanyId, id: SubscriptionId, wanted: Wanted) -> Result<i64, Problem> {
-        let mut transaction = RecordTransaction::begin(self, company).await?;
+    async fn count_repeated(&self, caller: &Caller, id: SubscriptionId, wanted: Wanted) -> Result<i64, Problem> {
+        caller.require_scope(Delivery::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         let now = transaction.now;
         Ok(repeat::count_repeated(transaction.conn(), id, wanted, now).await?)
     }
 
     /// Creates a replay of these deliveries, which the worker carries out.
-    async fn replay(
-        &self,
-        company: CompanyId,
-        id: SubscriptionId,
-        wanted: Wanted,
-        key: Option<Key>,
-    ) -> Result<Once<Shown<Replay>>, Problem> {
-        let mut transaction = RecordTransaction::begin(self, company).await?;
+    async fn replay(&self, caller: &Caller, id: SubscriptionId, wanted: Wanted, key: Option<Key>) -> Result<Once<Shown<Replay>>, Problem> {
+        caller.require_scope(Delivery::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
         let until = transaction.now;
         let replay = ReplayId::new(until);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), replay.uuid()).await? {
@@ -67,8 +64,9 @@ impl Webhooks {
 
     /// Replays a closed delivery, unless its subscription is deleted. A delivery that was cancelled with an attempt in flight is open
     /// until this attempt has ended.
-    async fn replay_delivery(&self, company: CompanyId, id: DeliveryId, key: Option<Key>) -> Result<Once<Shown<Delivery>>, Problem> {
-        let mut transaction = RecordTransaction::begin(self, company).await?;
+    async fn replay_delivery(&self, caller: &Caller, id: DeliveryId, key: Option<Key>) -> Result<Once<Shown<Delivery>>, Problem> {
+        caller.require_scope(Delivery::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
         let now = transaction.now;
         let again = DeliveryId::new(now);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), again.uuid()).await? {
@@ -90,16 +88,18 @@ impl Webhooks {
 
     /// Creates a delivery of an event for every enabled subscription that wants it and has no open delivery of it. Returns the
     /// number of deliveries. With `count_only`, nothing is created.
-    async fn replay_event(&self, company: CompanyId, id: EventId, count_only: bool, key: Option<Key>) -> Result<Once<i64>, Problem> {
-        let mut transaction = RecordTransaction::begin(self, company).await?;
+    async fn replay_event(&self, caller: &Caller, id: EventId, count_only: bool, key: Option<Key>) -> Result<Once<i64>, Problem> {
+        caller.require_scope(Delivery::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
         let now = transaction.now;
         let key = key.filter(|_| !count_only);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), id.uuid()).await? {
             return Ok(Once::repeated(before.count));
         }
-        let made = repeat::repeat_event(transaction.conn(), company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let made =
+            repeat::repeat_event(transaction.conn(), caller.company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
         if let Some(key) = &key {
-            queries::record_count(transaction.conn(), company, key, made).await?;
+            queries::record_count(transaction.conn(), caller.company, key, made).await?;
         }
         transaction.commit().await?;
         Ok(Once::created(made))

@@ -7,7 +7,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::companies::{CallingCompany, Companies, Scope};
+use crate::callers::{Caller, Scope};
+use crate::companies::Companies;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::EventId;
 use crate::kernel::json::JsonBody;
@@ -89,11 +90,11 @@ async fn replay(
 ) -> Result<Response, Problem> {
     let wanted = Wanted { state: body.status, since: body.since.into() };
     if body.dry_run {
-        let count = webhooks.count_repeated(caller.company, id, wanted).await?;
+        let count = webhooks.count_repeated(&caller, id, wanted).await?;
         return Ok(Json(json!({ "replay": { "count": count, "dry_run": true } })).into_response());
     }
     let key = body.idempotency_key.map(|key| Key::new(key, &json!([id, wanted.state, timestamp(wanted.since)])));
-    let replay = webhooks.replay(caller.company, id, wanted, key).await?;
+    let replay = webhooks.replay(&caller, id, wanted, key).await?;
     let status = replay.status(StatusCode::ACCEPTED);
     Ok(replay.made.answer(status))
 }
@@ -109,7 +110,7 @@ async fn replay_delivery(
     JsonBody(body): JsonBody<OfDelivery>,
 ) -> Result<Response, Problem> {
     let key = body.idempotency_key.map(|key| Key::new(key, &json!([id])));
-    let delivery = webhooks.replay_delivery(caller.company, id, key).await?;
+    let delivery = webhooks.replay_delivery(&caller, id, key).await?;
     let status = delivery.status(StatusCode::CREATED);
     Ok(delivery.made.answer(status))
 }
@@ -118,7 +119,7 @@ async fn cancel(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Delivery>,
     JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
 ) -> Result<Response, Problem> {
-    let delivery = webhooks.cancel(caller.company, id).await?;
+    let delivery = webhooks.cancel(&caller, id).await?;
     Ok(delivery.answer(StatusCode::OK))
 }
 
@@ -133,14 +134,14 @@ struct EventReplayBody {
 
 async fn replay_event(
     State(webhooks): State<Webhooks>,
-    caller: CallingCompany,
+    caller: Caller,
     PathId(id): PathId<EventId>,
     body: Result<JsonBody<EventReplayBody>, Problem>,
 ) -> Result<Response, Problem> {
     caller.require_scope(Scope::Write)?;
     let JsonBody(EventReplayBody { dry_run, idempotency_key }) = body?;
     let key = idempotency_key.map(|key| Key::new(key, &json!([id])));
-    let made = webhooks.replay_event(caller.company, id, dry_run, key).await?;
+    let made = webhooks.replay_event(&caller, id, dry_run, key).await?;
     let status = if dry_run { StatusCode::OK } else { made.status(StatusCode::CREATED) };
     Ok((status, Json(json!({ "replay": { "event_id": id, "count": made.made, "dry_run": dry_run } }))).into_response())
 }

@@ -2,41 +2,44 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::callers::{Caller, Scope};
 use crate::kernel::error_chain::chain;
-use crate::kernel::ids::{CompanyId, SubscriptionId};
+use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{RecordTransaction, Shown};
+use crate::resources::{RecordTransaction, Resource, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::endpoint::SigningSecret;
 use crate::webhooks::subscription::{DisabledReason, Subscription};
 
 impl Webhooks {
     /// Enables a subscription from now on.
-    pub async fn enable(&self, company: CompanyId, id: SubscriptionId) -> Result<Shown<Subscription>, Problem> {
-        self.change(company, id, |subscription, _| subscription.enable()).await
+    pub async fn enable(&self, caller: &Caller, id: SubscriptionId) -> Result<Shown<Subscription>, Problem> {
+        self.change(caller, id, |subscription, _| subscription.enable()).await
     }
 
     /// Disables a subscription and cancels its open deliveries. A delivery in flight may still arrive.
-    pub async fn disable(&self, company: CompanyId, id: SubscriptionId, reason: DisabledReason) -> Result<Shown<Subscription>, Problem> {
-        self.change(company, id, |subscription, now| subscription.disable(reason, now)).await
+    pub async fn disable(&self, caller: &Caller, id: SubscriptionId, reason: DisabledReason) -> Result<Shown<Subscription>, Problem> {
+        self.change(caller, id, |subscription, now| subscription.disable(reason, now)).await
     }
 
     /// Gives a subscription a new secret and returns it. The old secret signs in parallel for `overlap`.
     pub async fn rotate_secret(
         &self,
-        company: CompanyId,
+        caller: &Caller,
         id: SubscriptionId,
         overlap: TimeDelta,
     ) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
         let secret = SigningSecret::generate();
         let sealed = secret.seal(&self.key, id);
-        let shown = self.change(company, id, |subscription, now| subscription.rotate(sealed, overlap, now)).await?;
+        let shown = self.change(caller, id, |subscription, now| subscription.rotate(sealed, overlap, now)).await?;
         Ok((shown, secret))
     }
 
-    /// Returns a subscription with its secret, for a caller that has lost it. While a rotation overlaps, this is the new secret.
-    pub async fn reveal_secret(&self, company: CompanyId, id: SubscriptionId) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
-        let mut transaction = RecordTransaction::begin(self, company).await?;
+    /// Returns a subscription with its secret, for a caller that has lost it and may do everything. While a rotation overlaps, this is
+    /// the new secret.
+    pub async fn reveal_secret(&self, caller: &Caller, id: SubscriptionId) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
+        caller.require_scope(Scope::Admin)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
         let shown = transaction.show::<Subscription>(id).await?;
         let secret = SigningSecret::open(&self.key, id, &shown.record.fields.sealed_secret).map_err(|error| {
             tracing::error!(subscription = %id, error = chain(&error), "a signing secret cannot be decrypted");
@@ -48,11 +51,12 @@ impl Webhooks {
 
     async fn change(
         &self,
-        company: CompanyId,
+        caller: &Caller,
         id: SubscriptionId,
         change: impl FnOnce(&mut Subscription, DateTime<Utc>),
     ) -> Result<Shown<Subscription>, Problem> {
-        let mut transaction = RecordTransaction::begin(self, company).await?;
+        caller.require_scope(Subscription::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
         let before = transaction.lock::<Subscription>(id).await?;
         let mut after = before.fields.clone();
         change(&mut after, transaction.now);

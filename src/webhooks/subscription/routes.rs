@@ -6,7 +6,8 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::companies::{CallingCompany, Companies, Scope};
+use crate::callers::Caller;
+use crate::companies::Companies;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object};
@@ -46,7 +47,7 @@ async fn enable(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
     JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
 ) -> Result<Response, Problem> {
-    let webhook = webhooks.enable(caller.company, id).await?;
+    let webhook = webhooks.enable(&caller, id).await?;
     Ok(webhook.answer(StatusCode::OK))
 }
 
@@ -54,14 +55,12 @@ async fn disable(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
     JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
 ) -> Result<Response, Problem> {
-    let webhook = webhooks.disable(caller.company, id, DisabledReason::Requested).await?;
+    let webhook = webhooks.disable(&caller, id, DisabledReason::Requested).await?;
     Ok(webhook.answer(StatusCode::OK))
 }
 
-/// Shows the secret again; requires [`Scope::Admin`].
-async fn secret(State(webhooks): State<Webhooks>, caller: CallingCompany, PathId(id): PathId<SubscriptionId>) -> Result<Response, Problem> {
-    caller.require_scope(Scope::Admin)?;
-    let (webhook, secret) = webhooks.reveal_secret(caller.company, id).await?;
+async fn secret(State(webhooks): State<Webhooks>, caller: Caller, PathId(id): PathId<SubscriptionId>) -> Result<Response, Problem> {
+    let (webhook, secret) = webhooks.reveal_secret(&caller, id).await?;
     Ok(with_secret(webhook, &secret))
 }
 
@@ -82,7 +81,7 @@ async fn rotate_secret(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
     JsonBody(rotation): JsonBody<Rotation>,
 ) -> Result<Response, Problem> {
-    let (webhook, secret) = webhooks.rotate_secret(caller.company, id, rotation.overlap.into()).await?;
+    let (webhook, secret) = webhooks.rotate_secret(&caller, id, rotation.overlap.into()).await?;
     Ok(with_secret(webhook, &secret))
 }
 
@@ -97,6 +96,6 @@ async fn test(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
     JsonBody(test): JsonBody<Test>,
 ) -> Result<Response, Problem> {
-    let delivery = webhooks.send_test(caller.company, id, test.event.as_deref()).await?;
+    let delivery = webhooks.send_test(&caller, id, test.event.as_deref()).await?;
     Ok(delivery.answer(StatusCode::CREATED))
 }

@@ -2,11 +2,12 @@
 
 use serde_json::json;
 
+use crate::callers::Caller;
 use crate::events::{self, NewEvent, names};
-use crate::kernel::ids::{CompanyId, EventId, SubscriptionId};
+use crate::kernel::ids::{EventId, SubscriptionId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Record, RecordTransaction, Shown};
+use crate::resources::{Record, RecordTransaction, Resource, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::engine::enqueue::enqueue;
@@ -15,8 +16,9 @@ use crate::webhooks::subscription::{Status, Subscription};
 impl Webhooks {
     /// Publishes an event to this subscription alone, whether it subscribes to such events or not: `webhook.test`, which is about
     /// the webhook itself, or the sample of the event type given by `event`. The event's `additionalData` marks it as a test.
-    pub(crate) async fn send_test(&self, company: CompanyId, id: SubscriptionId, event: Option<&str>) -> Result<Shown<Delivery>, Problem> {
-        let mut transaction = RecordTransaction::begin(self, company).await?;
+    pub(super) async fn send_test(&self, caller: &Caller, id: SubscriptionId, event: Option<&str>) -> Result<Shown<Delivery>, Problem> {
+        caller.require_scope(Subscription::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
         let subscription = transaction.lock::<Subscription>(id).await?;
         if subscription.fields.status == Status::Disabled {
             return Err(ProblemCode::WebhookDisabled.into());
@@ -38,7 +40,7 @@ impl Webhooks {
         let mut data = event_type.sample.clone();
         data.entry("additionalData").or_insert_with(|| json!({}))["test"] = json!(true);
         // A test event is about no record, so it does not take part in the ordering of real events.
-        let event = NewEvent { company: transaction.company, name: event_type.name.clone(), subject: None, data };
+        let event = NewEvent { company: transaction.caller.company, name: event_type.name.clone(), subject: None, data };
         let now = transaction.now;
         Ok(events::publish(transaction.conn(), event, now).await?)
     }

@@ -7,6 +7,8 @@ use crate::architecture::sources::{Source, migrations, sources, without_comments
 /// The owner of each table and view: a file or folder below `src`.
 const OWNERS: &[(&str, &str)] = &[
     ("rate_limits", "kernel/rate_limit"),
+    ("changes", "audit_trail"),
+    ("change_log", "audit_trail"),
     ("companies", "companies"),
     ("api_keys", "companies"),
     ("gateways", "gateways/accounts"),

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use portico::companies::Scope;
+use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 

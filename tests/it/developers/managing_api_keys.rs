@@ -1,7 +1,7 @@
 //! API keys as records of `developers/int/v1`: decisions, sections 2 and 9.
 
 use chrono::TimeDelta;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -1,6 +1,8 @@
 //! The developer API, below `developers/int/v1`.
 
 mod api_keys;
+mod changes;
+mod changes_by_commands;
 mod event_types;
 mod managing_api_keys;
 mod publishing;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use portico::kernel::ids::{EventId, OrderId};
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -189,10 +189,10 @@ async fn the_same_key_with_the_same_body_answers_the_same_event_for_a_day() {
     assert_ne!(again, first);
     assert_eq!(world.publish_outside(body).await.ok(200), again);
 
-    world.state.developers.sweep().await.unwrap();
+    world.state.publishing.sweep().await.unwrap();
     assert_eq!(world.count("select count(*) from publishing_keys").await, 1);
     world.pass(TimeDelta::hours(24));
-    world.state.developers.sweep().await.unwrap();
+    world.state.publishing.sweep().await.unwrap();
     assert_eq!(world.count("select count(*) from publishing_keys").await, 0);
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::body::Bytes;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use portico::events;
 use reqwest::{Method, StatusCode};
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Drivers: decisions, section 9 (profile, location and availability have events of their own); interface 2, Events.
 
 use futures::future::join_all;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 

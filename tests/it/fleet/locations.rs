@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! Orders: decisions, section 9 (their fields and related records); interface 2, Events.
 
 use chrono::TimeDelta;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use portico::kernel::ids::{CustomerId, DriverId, VehicleId};
 use reqwest::Method;
 use serde_json::{Value, json};

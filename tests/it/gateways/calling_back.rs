@@ -1,7 +1,7 @@
 //! The responses to callbacks, and their consequences.
 
 use futures::future::join_all;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::json;
 

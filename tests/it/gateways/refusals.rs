@@ -1,7 +1,7 @@
 //! Callbacks that are not genuine are refused, recorded as refused, and publish nothing.
 
 use chrono::TimeDelta;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 

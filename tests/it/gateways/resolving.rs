@@ -1,7 +1,7 @@
 //! Which gateway a callback comes from: the one it names, else the one whose signature header it carries, else the only one.
 
 use chrono::TimeDelta;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::future::join_all;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use portico::kernel::clock::Clock;
 use portico::kernel::ids::CustomerId;
 use reqwest::Method;

@@ -1,13 +1,10 @@
 //! The commands that set a company up, in the order of the README's section on deployment.
 
-use std::process::Stdio;
-
 use portico::dev::temporary::TemporaryDirectory;
 use reqwest::StatusCode;
 use serde_json::Value;
-use tokio::io::AsyncWriteExt;
 
-use crate::support::program::{Service, portico, printed};
+use crate::support::program::{Service, fed, portico, printed};
 use crate::support::{World, database};
 
 /// What a command prints as JSON, below the singular.
@@ -21,17 +18,6 @@ async fn refused(arguments: &[&str], settings: &[(&str, &str)]) -> String {
     let output = portico(arguments, settings).output().await.unwrap();
     assert!(!output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
     String::from_utf8(output.stderr).unwrap()
-}
-
-/// What a command prints, or why it failed, when `secret` is on its standard input.
-async fn fed(arguments: &[&str], settings: &[(&str, &str)], secret: &str) -> Result<String, String> {
-    let mut command = portico(arguments, settings);
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // A command that refuses its arguments reads nothing.
-    let _ = child.stdin.take().unwrap().write_all(secret.as_bytes()).await;
-    let output = child.wait_with_output().await.unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use portico::callers::Caller;
 use portico::config::Config;
 use portico::gateways::{self, SecretKey, drivers};
 use portico::kernel::password_hashing::PasswordHashing;
@@ -92,17 +93,9 @@ async fn eventful() -> (World, Vec<String>) {
     let another = SecretKey::parse(&"sk_of_a_rotation_0123456789".into()).unwrap();
     let mut conn = world.pool.acquire().await.unwrap();
     let (company, _) = world.another_company(&[]).await;
-    gateways::create_gateway(
-        &mut conn,
-        &world.application_key,
-        company,
-        drivers::named("card").unwrap(),
-        "Cards",
-        &another,
-        world.clock.now(),
-    )
-    .await
-    .unwrap();
+    let caller = Caller::command_line(company);
+    let driver = drivers::named("card").unwrap();
+    gateways::create_gateway(&mut conn, &world.application_key, &caller, driver, "Cards", &another, world.clock.now()).await.unwrap();
     secrets.push("sk_of_a_rotation_0123456789".to_owned());
     let key = world.storefront("customers/card-ephemeral-key").token(&ada).send().await.ok(200);
     let intent = world.storefront("customers/card-setup-intent").token(&ada).send().await.ok(200);
@@ -114,7 +107,8 @@ async fn eventful() -> (World, Vec<String>) {
     secrets.extend([whsec.trim_start_matches("whsec_").to_owned(), whsec]);
     let email = portico::contact::EmailAddress::parse("operator@example.com").unwrap();
     let password = OperatorPassword::parse(SecretString::from("operator's own password")).unwrap();
-    operators::create_operator(&mut conn, &PasswordHashing::start(), world.company, &email, password, Role::Owner, world.clock.now())
+    let caller = Caller::command_line(world.company);
+    operators::create_operator(&mut conn, &PasswordHashing::start(), &caller, &email, password, Role::Owner, world.clock.now())
         .await
         .unwrap();
     secrets.push("operator's own password".to_owned());

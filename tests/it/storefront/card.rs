@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use portico::kernel::ids::CompanyId;
 use serde_json::{Value, json};
 use sqlx::postgres::PgQueryResult;

@@ -2,6 +2,7 @@
 //! States and transitions; decisions, section 4).
 
 use chrono::TimeDelta;
+use portico::callers::Caller;
 use portico::storefront::create_store_key;
 use serde_json::json;
 
@@ -149,7 +150,8 @@ async fn the_five_routes_that_send_share_five_requests_a_minute() {
         assert_ne!(story.ask(last, "203.0.113.10").await.body["code"], "rate_limited");
         // The limit is per key, not per store.
         let mut conn = story.world.pool.acquire().await.unwrap();
-        let (_, another) = create_store_key(&mut conn, story.world.store, story.world.clock.now()).await.unwrap().unwrap();
+        let caller = Caller::command_line(story.world.company);
+        let (_, another) = create_store_key(&mut conn, &caller, story.world.store, story.world.clock.now()).await.unwrap().unwrap();
         let body = json!({ "identity": "another@example.com" });
         let request = story.world.storefront("customers/request-creation-code").key(another.reveal()).from("203.0.113.9");
         request.json(&body).send().await.ok(200);

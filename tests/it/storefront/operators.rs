@@ -1,7 +1,7 @@
 //! The storefront for operators: decisions, section 9 (`storefront/int/v1`).
 
 use chrono::TimeDelta;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use portico::kernel::ids::CustomerId;
 use portico::storefront::export_customer;
 use reqwest::Method;
@@ -83,6 +83,8 @@ async fn the_guard_pauses_a_store_with_unused_codes_and_an_operator_ends_the_pau
     let store = list(&world, "stores").await["stores"][0].clone();
     assert_eq!(store["texts_paused"], true);
     assert_eq!(store["texts_paused_reason"], "50 codes were texted within ten minutes, and only 0 of them were used");
+    let paused = world.get(&format!("changes?action=updated&record={}", store["id"].as_str().unwrap())).await["changes"][0].take();
+    assert_eq!((&paused["caller"], &paused["fields"]), (&json!("service"), &json!(["texts_paused_at", "texts_paused_reason"])));
     let path = format!("/storefront/int/v1/stores/{}", store["id"].as_str().unwrap());
     let lift = || world.api(Method::PUT, &path).json(&json!({ "texts_paused": false })).send();
     let lifted = lift().await.ok(200);

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use chrono::TimeDelta;
 use futures::future::{join, join_all};
+use portico::callers::Caller;
 use portico::storefront;
 use reqwest::Method;
 use serde_json::json;
@@ -307,11 +308,12 @@ async fn one_store_key_is_revoked_without_the_others() {
     let world = World::new().await;
     let now = world.clock.now();
     let mut conn = world.pool.acquire().await.unwrap();
-    let (id, other) = storefront::create_store_key(&mut conn, world.store, now).await.unwrap().unwrap();
+    let caller = Caller::command_line(world.company);
+    let (id, other) = storefront::create_store_key(&mut conn, &caller, world.store, now).await.unwrap().unwrap();
     let good = token(&world.register(EMAIL).await);
     let me = |key: &str| world.storefront_get("customers/me").key(key).token(&good).send();
     me(other.reveal()).await.ok(200);
-    assert!(storefront::revoke_store_key(&mut conn, id, now).await.unwrap());
+    assert!(storefront::revoke_store_key(&mut conn, &caller, id, now).await.unwrap());
     // Store keys are cached for one second.
     world.pass(TimeDelta::seconds(1));
     me(other.reveal()).await.refused(401, "store_key_invalid");

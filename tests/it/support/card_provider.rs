@@ -4,6 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use portico::callers::Caller;
 use portico::gateways::{self, SecretKey, drivers};
 use portico::kernel::ids::{CompanyId, GatewayId};
 use serde_json::{Value, json};
@@ -88,7 +89,8 @@ impl World {
     pub async fn card_gateway(&self, company: CompanyId) -> GatewayId {
         let (mut conn, secret_key) = (self.pool.acquire().await.unwrap(), SecretKey::parse(&SECRET_KEY.into()).unwrap());
         let (key, now) = (&self.application_key, self.clock.now());
-        gateways::create_gateway(&mut conn, key, company, drivers::named("card").unwrap(), "Cards", &secret_key, now).await.unwrap()
+        let (caller, driver) = (Caller::command_line(company), drivers::named("card").unwrap());
+        gateways::create_gateway(&mut conn, key, &caller, driver, "Cards", &secret_key, now).await.unwrap()
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Lines};
 use tokio::process::{Child, ChildStderr, Command};
 
 use crate::support::waiting::in_time;
@@ -35,6 +35,17 @@ pub async fn printed(arguments: &[&str], settings: &[(&str, &str)]) -> String {
     let output = portico(arguments, settings).output().await.unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// What a command prints, or why it failed, when `secret` is on its standard input.
+pub async fn fed(arguments: &[&str], settings: &[(&str, &str)], secret: &str) -> Result<String, String> {
+    let mut command = portico(arguments, settings);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // A command that refuses its arguments reads nothing.
+    let _ = child.stdin.take().unwrap().write_all(secret.as_bytes()).await;
+    let output = child.wait_with_output().await.unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    if output.status.success() { Ok(text(output.stdout)) } else { Err(text(output.stderr)) }
 }
 
 /// A service in its own process, which ends with the story.

@@ -30,6 +30,7 @@ pub const RESOURCES: &[(&str, &str, Kind)] = &[
     ("developers", "deliveries", Log),
     ("developers", "events", Log),
     ("developers", "api-keys", Editable),
+    ("developers", "changes", Log),
     ("ledger", "gateways", Editable),
     ("ledger", "callbacks", Log),
     ("ledger", "payments", Log),

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use chrono::{DateTime, TimeDelta, Utc};
 use portico::app::{self, AppState, Dependencies, Process};
-use portico::companies::{self, Scope, Scopes};
+use portico::callers::{Caller, Scope, Scopes};
+use portico::companies;
 use portico::config::{Config, Environment};
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
@@ -70,9 +71,10 @@ impl Tenant {
     async fn create(pool: &PgPool, now: DateTime<Utc>) -> Self {
         let mut conn = pool.acquire().await.unwrap();
         let company = companies::create_company(&mut conn, "Acme", now).await.unwrap();
-        let store = storefront::create_store(&mut conn, company, "Acme Shop", now).await.unwrap().unwrap();
-        let (_, store_key) = storefront::create_store_key(&mut conn, store, now).await.unwrap().unwrap();
-        let (_, api_key) = companies::create_api_key(&mut conn, company, "test", Scopes::all(), now).await.unwrap();
+        let caller = Caller::command_line(company);
+        let store = storefront::create_store(&mut conn, &caller, "Acme Shop", now).await.unwrap().unwrap();
+        let (_, store_key) = storefront::create_store_key(&mut conn, &caller, store, now).await.unwrap().unwrap();
+        let (_, api_key) = companies::create_api_key(&mut conn, &caller, "test", Scopes::all(), now).await.unwrap();
         Self { company, store, store_key: store_key.reveal().to_owned(), api_key: api_key.reveal().to_owned() }
     }
 }
@@ -222,16 +224,17 @@ impl World {
     pub async fn key_of(&self, company: CompanyId, scopes: &[Scope]) -> String {
         let mut conn = self.pool.acquire().await.unwrap();
         let scopes = Scopes::new(scopes.iter().copied());
-        let (_, key) = companies::create_api_key(&mut conn, company, "another", scopes, self.clock.now()).await.unwrap();
+        let caller = Caller::command_line(company);
+        let (_, key) = companies::create_api_key(&mut conn, &caller, "another", scopes, self.clock.now()).await.unwrap();
         key.reveal().to_owned()
     }
 
     /// Creates another store of the company; returns its id and key.
     pub async fn another_store(&self) -> (StoreId, String) {
-        let now = self.clock.now();
+        let (caller, now) = (Caller::command_line(self.company), self.clock.now());
         let mut conn = self.pool.acquire().await.unwrap();
-        let store = storefront::create_store(&mut conn, self.company, "Acme Outlet", now).await.unwrap().unwrap();
-        let (_, key) = storefront::create_store_key(&mut conn, store, now).await.unwrap().unwrap();
+        let store = storefront::create_store(&mut conn, &caller, "Acme Outlet", now).await.unwrap().unwrap();
+        let (_, key) = storefront::create_store_key(&mut conn, &caller, store, now).await.unwrap().unwrap();
         (store, key.reveal().to_owned())
     }
 

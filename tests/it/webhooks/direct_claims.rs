@@ -1,6 +1,7 @@
 //! Fan-out takes deliveries that need not wait directly into flight; all others are claimed later.
 
 use futures::future::join_all;
+use portico::callers::Caller;
 use portico::webhooks::Claimed;
 use serde_json::json;
 use uuid::Uuid;
@@ -102,7 +103,8 @@ async fn of_a_webhook_that_is_disabled_at_the_same_moment_nothing_is_left_open()
         let id = webhook["id"].as_str().unwrap().parse().unwrap();
         world.publish("order.created").await;
         let reason = portico::webhooks::DisabledReason::Requested;
-        let (claimed, disabled) = tokio::join!(fan_out_and_claim(&world), world.state.webhooks.disable(world.company, id, reason));
+        let service = Caller::service(world.company);
+        let (claimed, disabled) = tokio::join!(fan_out_and_claim(&world), world.state.webhooks.disable(&service, id, reason));
         disabled.unwrap();
         assert_eq!(world.count("select count(*) from waiting").await, 0);
         assert_eq!(world.count("select count(*) from in_flight where not cancelled").await, 0);

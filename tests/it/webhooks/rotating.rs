@@ -1,7 +1,7 @@
 //! Signing secrets: shown once, encrypted at rest, rotated with an overlap (decisions, section 7, Secret).
 
 use chrono::TimeDelta;
-use portico::companies::Scope;
+use portico::callers::Scope;
 use portico::kernel::crypto::hmac_sha256;
 use reqwest::Method;
 use serde_json::{Value, json};

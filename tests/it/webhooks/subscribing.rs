@@ -108,7 +108,7 @@ async fn another_companys_webhooks_are_not_there() {
     world.publish("order.created").await;
     world.deliver().await;
     let delivery = world.last_delivery().await;
-    let (_, key) = world.another_company(&[portico::companies::Scope::Admin]).await;
+    let (_, key) = world.another_company(&[portico::callers::Scope::Admin]).await;
     let id = webhook["id"].as_str().unwrap();
     for (method, path) in [
         (Method::GET, format!("webhooks/{id}")),
@@ -135,7 +135,7 @@ async fn a_key_needs_the_scope() {
     let world = World::new().await;
     let (_receiver, webhook) = world.subscriber("shop.test").await;
     let id = webhook["id"].as_str().unwrap();
-    let reads = world.key_of(world.company, &[portico::companies::Scope::Read]).await;
+    let reads = world.key_of(world.company, &[portico::callers::Scope::Read]).await;
     for (method, path) in [
         (Method::POST, "webhooks".to_owned()),
         (Method::POST, format!("webhooks/{id}/test")),
@@ -146,7 +146,7 @@ async fn a_key_needs_the_scope() {
         let request = world.request(method, &format!("/developers/int/v1/{path}")).key(&reads).json(&json!({}));
         request.send().await.refused(403, "scope_missing");
     }
-    let events = world.key_of(world.company, &[portico::companies::Scope::Events]).await;
+    let events = world.key_of(world.company, &[portico::callers::Scope::Events]).await;
     for path in ["webhooks", "deliveries", "events", "event-types"] {
         world.request(Method::GET, &format!("/developers/int/v1/{path}")).send().await.refused(401, "api_key_invalid");
         world.request(Method::GET, &format!("/developers/int/v1/{path}")).key(&events).send().await.refused(403, "scope_missing");

@@ -15,6 +15,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::Caller;
 use crate::contact::PhoneNumber;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::Problem;
@@ -73,7 +75,10 @@ pub async fn note_refusal(
     if let TextRefusal::Pumping { texted, used } = refusal {
         let reason = format!("{texted} codes were texted within ten minutes, and only {used} of them were used");
         tracing::warn!(%store, reason, "the SMS guard paused the texts of a store");
-        stores::pause_texts(&mut tx, store, &reason, now).await?;
+        if let Some(company) = stores::pause_texts(&mut tx, store, &reason, now).await? {
+            let paused = Action::Updated(&["texts_paused_at", "texts_paused_reason"]);
+            audit_trail::record(&mut tx, &Caller::service(company), paused, ChangedRecord::Store(store), now).await?;
+        }
     }
     if number.is_some() || rate_limit::hit(&mut tx, &format!("unreadable numbers:{store}"), INVALID_NUMBERS, now).await?.allowed {
         queries::insert_refused(&mut tx, store, number, refusal, now).await?;

@@ -1,6 +1,6 @@
 //! Access to records, and the routes that exist.
 
-use portico::companies::Scope;
+use portico::callers::Scope;
 use reqwest::Method;
 use serde_json::json;
 

@@ -1,17 +1,17 @@
-//! Grants: the scopes, allowed networks and expiry of an API key, and the comparison of two grants.
+//! Grants: the scopes, allowed networks and expiry of a caller, and the comparison of two grants.
 
 use chrono::{DateTime, Utc};
 
-use crate::companies::{AllowedNetworks, Scope, Scopes};
+use crate::callers::{AllowedNetworks, Scope, Scopes};
 
-/// Everything that can make one key more powerful than another.
+/// Everything that can make one caller more powerful than another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The scopes.
     pub scopes: Scopes,
-    /// The networks that the key may be used from.
+    /// The networks that an API key may be used from.
     pub networks: AllowedNetworks,
-    /// When the key ends, because it expires or was rotated; `None` for never.
+    /// When the API key ends, because it expires or was rotated; `None` for never.
     pub until: Option<DateTime<Utc>>,
 }
 
@@ -30,6 +30,11 @@ pub enum Escalation {
 }
 
 impl Grant {
+    /// All scopes, from anywhere, without end.
+    pub fn everything() -> Self {
+        Scopes::all().into()
+    }
+
     /// How this grant exceeds `other`, if it does.
     pub fn escalation_over(&self, other: &Self) -> Option<Escalation> {
         let outlives = other.until.is_some_and(|end| self.until.is_none_or(|until| until > end));

@@ -1,0 +1,130 @@
+//! What is changed, and what can be done to it.
+
+use std::fmt;
+
+use uuid::Uuid;
+
+use crate::kernel::ids::{GatewayId, KeyId, OperatorId, StoreId, SubscriptionId};
+
+/// What was done to a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action<'a> {
+    /// It was created.
+    Created,
+    /// These fields were changed.
+    Updated(&'a [&'a str]),
+    /// It was deleted.
+    Deleted,
+}
+
+impl Action<'_> {
+    /// The names of all actions.
+    pub const NAMES: &'static [&'static str] = &["created", "updated", "deleted"];
+
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated(_) => "updated",
+            Self::Deleted => "deleted",
+        }
+    }
+
+    pub(super) fn fields(&self) -> Vec<String> {
+        match self {
+            Self::Updated(fields) => fields.iter().map(|field| (*field).to_owned()).collect(),
+            Self::Created | Self::Deleted => Vec::new(),
+        }
+    }
+}
+
+/// A record whose changes are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangedRecord {
+    /// An API key.
+    ApiKey(KeyId),
+    /// A store with the settings of its SMS guard.
+    Store(StoreId),
+    /// A store key.
+    StoreKey(KeyId),
+    /// A webhook.
+    Webhook(SubscriptionId),
+    /// A company's account at a payment gateway.
+    Gateway(GatewayId),
+    /// An operator.
+    Operator(OperatorId),
+}
+
+impl ChangedRecord {
+    /// The names of all kinds.
+    pub const KINDS: &'static [&'static str] = &["api_key", "store", "store_key", "webhook", "gateway", "operator"];
+
+    /// The name of the kind.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::ApiKey(_) => "api_key",
+            Self::Store(_) => "store",
+            Self::StoreKey(_) => "store_key",
+            Self::Webhook(_) => "webhook",
+            Self::Gateway(_) => "gateway",
+            Self::Operator(_) => "operator",
+        }
+    }
+
+    pub(super) fn uuid(self) -> Uuid {
+        match self {
+            Self::ApiKey(id) | Self::StoreKey(id) => id.uuid(),
+            Self::Store(id) => id.uuid(),
+            Self::Webhook(id) => id.uuid(),
+            Self::Gateway(id) => id.uuid(),
+            Self::Operator(id) => id.uuid(),
+        }
+    }
+
+    /// The record of a stored entry; `None` if this version does not know its kind.
+    pub fn read(kind: &str, id: Uuid) -> Option<Self> {
+        let kinds = [
+            Self::ApiKey(id.into()),
+            Self::Store(id.into()),
+            Self::StoreKey(id.into()),
+            Self::Webhook(id.into()),
+            Self::Gateway(id.into()),
+            Self::Operator(id.into()),
+        ];
+        kinds.into_iter().find(|record| record.kind() == kind)
+    }
+}
+
+/// The id, as responses show it.
+impl fmt::Display for ChangedRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ApiKey(id) | Self::StoreKey(id) => id.fmt(f),
+            Self::Store(id) => id.fmt(f),
+            Self::Webhook(id) => id.fmt(f),
+            Self::Gateway(id) => id.fmt(f),
+            Self::Operator(id) => id.fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_read_by_its_name() {
+        for kind in ChangedRecord::KINDS {
+            let record = ChangedRecord::read(kind, Uuid::from_u128(7)).unwrap();
+            assert_eq!((record.kind(), record.uuid()), (*kind, Uuid::from_u128(7)));
+        }
+        assert_eq!(ChangedRecord::read("parcel", Uuid::from_u128(7)), None);
+        assert_eq!(ChangedRecord::read("store_key", Uuid::nil()).unwrap().to_string(), KeyId::from(Uuid::nil()).to_string());
+    }
+
+    #[test]
+    fn every_action_has_its_name() {
+        let names = [Action::Created, Action::Updated(&["name"]), Action::Deleted].map(|action| action.name());
+        assert_eq!(names, Action::NAMES);
+        assert_eq!((Action::Updated(&["name"]).fields(), Action::Deleted.fields()), (vec!["name".to_owned()], Vec::new()));
+    }
+}

@@ -1,0 +1,126 @@
+//! Who asks for something, for which company, and with which grant.
+
+use uuid::Uuid;
+
+use crate::callers::{Grant, Scope};
+use crate::kernel::ids::{CompanyId, KeyId, OperatorId};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_id::RequestId;
+
+/// Somebody who uses or changes the records of a company.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The tenant whose records are used.
+    pub company: CompanyId,
+    /// What the caller may do.
+    pub grant: Grant,
+    /// The caller's identity.
+    pub who: Who,
+    /// The HTTP request, if there is one.
+    pub request: Option<RequestId>,
+}
+
+/// The identity of a caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Who {
+    /// A system of the company, by its API key.
+    ApiKey(KeyId),
+    /// A person in the console.
+    Operator(OperatorId),
+    /// Somebody with access to the machine or its database.
+    CommandLine,
+    /// The service itself: a worker, or a guard that pauses or disables something.
+    Service,
+}
+
+impl Who {
+    /// The names of all kinds of callers.
+    pub const KINDS: &'static [&'static str] = &["api_key", "operator", "command_line", "service"];
+
+    /// The name of the kind of caller.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::ApiKey(_) => "api_key",
+            Self::Operator(_) => "operator",
+            Self::CommandLine => "command_line",
+            Self::Service => "service",
+        }
+    }
+
+    /// The id of the API key or operator.
+    pub fn id(self) -> Option<Uuid> {
+        match self {
+            Self::ApiKey(id) => Some(id.uuid()),
+            Self::Operator(id) => Some(id.uuid()),
+            Self::CommandLine | Self::Service => None,
+        }
+    }
+
+    /// The id of the API key or operator, as responses show it.
+    pub fn shown_id(self) -> Option<String> {
+        match self {
+            Self::ApiKey(id) => Some(id.to_string()),
+            Self::Operator(id) => Some(id.to_string()),
+            Self::CommandLine | Self::Service => None,
+        }
+    }
+
+    /// The caller of a stored change; `None` if this version does not know the kind.
+    pub fn read(kind: &str, id: Option<Uuid>) -> Option<Self> {
+        let identified = id.map(|id| [Self::ApiKey(id.into()), Self::Operator(id.into())]).into_iter().flatten();
+        identified.chain([Self::CommandLine, Self::Service]).find(|who| who.kind() == kind)
+    }
+}
+
+impl Caller {
+    /// A command on the machine of the service.
+    pub fn command_line(company: CompanyId) -> Self {
+        Self { company, grant: Grant::everything(), who: Who::CommandLine, request: None }
+    }
+
+    /// The service's own work for a company.
+    pub fn service(company: CompanyId) -> Self {
+        Self { company, grant: Grant::everything(), who: Who::Service, request: None }
+    }
+
+    /// Returns the error `scope_missing` unless the grant contains `scope`.
+    pub fn require_scope(&self, scope: Scope) -> Result<(), Problem> {
+        if self.grant.scopes.allow(scope) {
+            return Ok(());
+        }
+        let caller = match self.who {
+            Who::Operator(_) => "This operator",
+            Who::ApiKey(_) | Who::CommandLine | Who::Service => "This API key",
+        };
+        Err(Problem::new(ProblemCode::ScopeMissing).detail(format!("{caller} does not have the scope {scope}.")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::callers::Scopes;
+
+    #[test]
+    fn a_caller_is_read_as_it_is_stored() {
+        let id = Uuid::from_u128(7);
+        for who in [Who::ApiKey(id.into()), Who::Operator(id.into()), Who::CommandLine, Who::Service] {
+            assert_eq!(Who::read(who.kind(), who.id()), Some(who));
+            assert!(Who::KINDS.contains(&who.kind()));
+        }
+        assert_eq!(Who::read("api_key", None), None);
+        assert_eq!(Who::read("stranger", Some(id)), None);
+    }
+
+    #[test]
+    fn a_caller_may_do_what_its_grant_says() {
+        let company = CompanyId::from(Uuid::from_u128(1));
+        for unlimited in [Caller::command_line(company), Caller::service(company)] {
+            assert!(Scope::ALL.into_iter().all(|scope| unlimited.require_scope(scope).is_ok()));
+        }
+        let who = Who::Operator(OperatorId::from(Uuid::from_u128(2)));
+        let support = Caller { grant: Scopes::new([Scope::Read]).into(), who, ..Caller::service(company) };
+        assert!(support.require_scope(Scope::Read).is_ok());
+        assert_eq!(support.require_scope(Scope::Write).unwrap_err().code(), ProblemCode::ScopeMissing);
+    }
+}

@@ -1,0 +1,25 @@
+//! Callers: who asks for something on behalf of a company, and what they may do.
+//!
+//! A use case takes a [`Caller`], however the request came in. Over HTTP, [`crate::companies`] makes one from an API key. The role of
+//! an operator yields a grant too ([`crate::operators`]). The command line and the service's own work may do everything. Every change
+//! is therefore made by somebody, and the audit trail says by whom.
+//!
+//! # Rooms
+//!
+//! From top to bottom; a room uses only rooms below it.
+//!
+//! ```text
+//! caller                    who asks, for which company, with which grant
+//! grant                     what a caller may do, and how one grant exceeds another
+//! scopes  allowed_networks  the parts of a grant
+//! ```
+
+mod allowed_networks;
+mod caller;
+mod grant;
+mod scopes;
+
+pub use allowed_networks::{AllowedNetworks, InvalidNetworks};
+pub use caller::{Caller, Who};
+pub use grant::{Escalation, Grant};
+pub use scopes::{InvalidScope, Scope, Scopes};

@@ -1,0 +1,40 @@
+//! The state that all rooms share.
+
+use sqlx::PgPool;
+
+use crate::companies::Companies;
+use crate::events::Catalogue;
+use crate::kernel::clock::Clock;
+use crate::resources::ResourceState;
+
+/// The state of the routes.
+#[derive(Clone, Debug)]
+pub struct Developers {
+    pub(super) pool: PgPool,
+    pub(super) clock: Clock,
+    /// The cache of API keys, which changes made here must evict.
+    companies: Companies,
+    /// All event types.
+    pub catalogue: Catalogue,
+}
+
+impl Developers {
+    /// Builds the state.
+    pub fn new(pool: PgPool, clock: Clock, companies: Companies, catalogue: Catalogue) -> Self {
+        Self { pool, clock, companies, catalogue }
+    }
+}
+
+impl ResourceState for Developers {
+    fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    fn invalidate_caches(&self) {
+        self.companies.forget_keys();
+    }
+}

@@ -1,0 +1,87 @@
+//! The five operations on records of one kind, for every caller: HTTP, the console and the command line.
+//!
+//! Each checks that the caller's grant contains the scope of the kind, and works on the records of the caller's company alone.
+
+use crate::callers::Caller;
+use crate::kernel::ids::TypedId;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::cursor::Cursor;
+use crate::resources::{Editable, IfMatch, ListParameters, RecordTransaction, Resource, ResourceState, Shown, queries};
+
+/// A page of a list.
+#[derive(Debug)]
+pub struct Page<R: Resource> {
+    /// The records, in the order of the list.
+    pub records: Vec<Shown<R>>,
+    /// Where the next page begins; `None` on the last page.
+    pub next: Option<Cursor>,
+}
+
+/// One page of the records that match `parameters`.
+pub async fn list<R: Resource>(state: &R::State, caller: &Caller, parameters: &ListParameters) -> Result<Page<R>, Problem> {
+    caller.require_scope(R::READING)?;
+    let descriptor = R::descriptor(state);
+    let mut conn = state.pool().acquire().await?;
+    let horizon = queries::find_horizon::<R>(&mut conn, &descriptor, caller.company, parameters).await?;
+    let mut records = queries::list::<R>(&mut conn, &descriptor, caller.company, parameters, horizon).await?;
+    let more = records.len() > usize::from(parameters.limit);
+    records.truncate(parameters.limit.into());
+    let last = records.last().filter(|_| more);
+    let next = last.map(|last| Cursor { direction: parameters.direction, created_at: last.created_at, id: last.id.into() }).or(horizon);
+    Ok(Page { records: Shown::many(&mut conn, &descriptor, records).await?, next })
+}
+
+/// One record, with its [`Resource::details`].
+pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> Result<Shown<R>, Problem> {
+    caller.require_scope(R::READING)?;
+    let descriptor = R::descriptor(state);
+    let mut conn = state.pool().acquire().await?;
+    let record = queries::find::<R>(&mut conn, &descriptor, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
+    let details = R::details(state, &mut conn, &record).await?;
+    let mut shown = Shown::one(&mut conn, &descriptor, record).await?;
+    shown.members.extend(details);
+    Ok(shown)
+}
+
+/// Creates a record. The fields that are [`shown_once`](crate::resources::New) are among those shown.
+pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
+    caller.require_scope(R::WRITING)?;
+    R::before_transaction(state, &body).await?;
+    let mut transaction = RecordTransaction::begin(state, caller).await?;
+    let id = R::Id::new(transaction.now);
+    let new = R::create(&mut transaction, id, body).await?;
+    let mut shown = transaction.insert(id, new.fields).await?;
+    transaction.commit().await?;
+    shown.members.extend(new.shown_once);
+    Ok(shown)
+}
+
+/// Changes a record, if its version is the one that the caller has read.
+pub async fn update<R: Editable>(
+    state: &R::State,
+    caller: &Caller,
+    id: R::Id,
+    version: &IfMatch,
+    body: R::Body,
+) -> Result<Shown<R>, Problem> {
+    caller.require_scope(R::WRITING)?;
+    R::before_transaction(state, &body).await?;
+    let mut transaction = RecordTransaction::begin(state, caller).await?;
+    let before = transaction.lock::<R>(id).await?;
+    version.check(before.version)?;
+    let after = R::change(&mut transaction, &before, body).await?;
+    let shown = transaction.update(before, after).await?;
+    transaction.commit().await?;
+    Ok(shown)
+}
+
+/// Deletes a record, if its version is the one that the caller has read.
+pub async fn delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, version: &IfMatch) -> Result<Shown<R>, Problem> {
+    caller.require_scope(R::WRITING)?;
+    let mut transaction = RecordTransaction::begin(state, caller).await?;
+    let record = transaction.lock::<R>(id).await?;
+    version.check(record.version)?;
+    let shown = transaction.delete(record).await?;
+    transaction.commit().await?;
+    Ok(shown)
+}
