@@ -66,7 +66,7 @@ fn described(field: Field) -> Value {
     schema
 }
 
-/// The body of a request.
+/// The body of a request. Every field is kept as a secret, because some are.
 #[derive(Debug)]
 struct Login {
     token: SecretString,
@@ -88,6 +88,7 @@ impl Login {
             return Err(FieldErrors::one(missing, format!("{missing} is required.")));
         }
         let mut fields: Vec<_> = names.into_iter().filter_map(|(field, name)| Some((field, sent.remove(&name)?))).collect();
+        // It is the first field of every form.
         let (_, token) = fields.remove(0);
         Ok(Self { token, others: fields })
     }
