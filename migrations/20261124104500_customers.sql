@@ -65,11 +65,13 @@ create table provider_links (
     constraint provider_links_pkey primary key (store_id, provider, subject),
     constraint provider_links_store_id_fkey foreign key (store_id) references stores (id),
     constraint provider_links_customer_id_fkey foreign key (customer_id) references customers (id),
-    constraint provider_links_provider_known check (provider in ('idp_a', 'idp_b', 'idp_c', 'claimed_idp_c'))
+    -- The settings list the identity providers. A link of one that is no longer listed stays, and signs nobody in.
+    constraint provider_links_provider_is_word check (provider ~ '^[a-z][a-z0-9_]{0,39}$')
 );
 create index provider_links_customer_id on provider_links (customer_id);
 comment on table provider_links is 'Whoever is this subject to this provider signs in to this account; dropped when the account is closed.';
-comment on column provider_links.provider is 'claimed_idp_c: ids taken without proof (providers.idp_c.verification = none), which open nothing that a proven one made.';
+comment on column provider_links.provider is
+    'The name of the provider with _ in place of -: idp_a. claimed_idp_c: ids taken without proof (providers.idp_c.verification = none), which open nothing that a proven one made.';
 
 -- An identity token can be used for one sign-in only, so that a stolen token cannot be replayed.
 create table used_identity_tokens (

@@ -96,7 +96,7 @@ pub enum SetupError {
     /// `[messages]`
     #[error("the settings of [messages] are invalid")]
     Messages(#[from] MessagesError),
-    /// `[providers.idp_a]`, `[providers.idp_b]`, `[providers.idp_c]`
+    /// `[[providers.oidc]]`, `[providers.idp_c]`
     #[error("the settings of [providers] are invalid")]
     IdentityProviders(#[from] identity::SettingsError),
     /// `[providers.card]`

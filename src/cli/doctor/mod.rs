@@ -6,6 +6,7 @@
 mod database;
 mod outside;
 
+use std::borrow::Cow;
 use std::process::ExitCode;
 
 use crate::bootstrap::{Database, application_key};
@@ -29,21 +30,21 @@ pub(super) async fn run(config: &Config) -> Result<ExitCode, Failure> {
         Environment::Development => "development",
         Environment::Production => "production",
     };
-    let mut findings = vec![
-        ("environment", Good(environment.to_owned())),
-        ("application key", key(config)),
-        ("certificates", outside::certificates()),
-        ("messages", messages(config)),
+    let mut findings: Vec<(Cow<'static, str>, Finding)> = vec![
+        ("environment".into(), Good(environment.to_owned())),
+        ("application key".into(), key(config)),
+        ("certificates".into(), outside::certificates()),
+        ("messages".into(), messages(config)),
     ];
-    findings.extend(outside::texts(config).await.into_iter().map(|finding| ("texts", finding)));
-    findings.push(("mail", outside::mail(config).await));
+    findings.extend(outside::texts(config).await.into_iter().map(|finding| ("texts".into(), finding)));
+    findings.push(("mail".into(), outside::mail(config).await));
     findings.extend(outside::identity_providers(config).await);
     match Database::new(config).await {
-        Err(error) => findings.push(("database", Bad(chain(&error)))),
+        Err(error) => findings.push(("database".into(), Bad(chain(&error)))),
         Ok(database) => {
-            findings.extend(database::look(&database.pool).await);
-            findings.push(("cards", outside::cards(config, &database.pool).await));
-            findings.push(("extensions", database::extensions(config, &database.pool).await));
+            findings.extend(database::look(&database.pool).await.into_iter().map(|(what, finding)| (what.into(), finding)));
+            findings.push(("cards".into(), outside::cards(config, &database.pool).await));
+            findings.push(("extensions".into(), database::extensions(config, &database.pool).await));
             database.stop().await;
         }
     }

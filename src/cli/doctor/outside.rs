@@ -1,5 +1,7 @@
 //! Checks of the configured external services: whether they are reachable and accept our credentials.
 
+use std::borrow::Cow;
+
 use sqlx::PgPool;
 
 use crate::bootstrap::application_key;
@@ -10,7 +12,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::card::Card;
-use crate::providers::identity::{IdentityProviders, NoAnswer, Verification};
+use crate::providers::identity::{IdentityProviders, NoAnswer, Provider, Verification};
 use crate::providers::mail::Mail;
 use crate::providers::reach;
 use crate::providers::sms::Sms;
@@ -59,28 +61,33 @@ pub(super) async fn mail(config: &Config) -> Finding {
     }
 }
 
-pub(super) async fn identity_providers(config: &Config) -> Vec<(&'static str, Finding)> {
-    let providers = match IdentityProviders::new(&config.providers, &Clock::System, &Lifecycle::default()) {
-        Err(error) => return vec![("sign-in", Bad(chain(&error)))],
+/// One finding per provider.
+pub(super) async fn identity_providers(config: &Config) -> Vec<(Cow<'static, str>, Finding)> {
+    let IdentityProviders { listed, idp_c } = match IdentityProviders::new(&config.providers, &Clock::System, &Lifecycle::default()) {
+        Err(error) => return vec![("sign-in".into(), Bad(chain(&error)))],
         Ok(providers) => providers,
     };
-    let (a, b, c) = (providers.idp_a.offered(), providers.idp_b.offered(), providers.idp_c.offered());
-    let a = match a {
-        Ok(provider) => keys(provider.count_keys().await),
-        Err(_) => not_offered("idp_a"),
-    };
-    let b = match b {
-        Ok(provider) => keys(provider.count_keys().await),
-        Err(_) => not_offered("idp_b"),
-    };
-    let c = match c {
+    let mut findings = Vec::new();
+    for listed in listed {
+        let finding = match listed.oidc.offered() {
+            Ok(provider) => keys(provider.count_keys().await),
+            Err(_) => not_offered(&listed.provider),
+        };
+        findings.push((sign_in_by(&listed.provider), finding));
+    }
+    let finding = match idp_c.offered() {
         Ok(provider) => introduced(provider.introduce().await),
-        Err(_) => not_offered("idp_c"),
+        Err(_) => not_offered(&Provider::IDP_C),
     };
-    vec![("sign-in by idp-a", a), ("sign-in by idp-b", b), ("sign-in by idp-c", c)]
+    findings.push((sign_in_by(&Provider::IDP_C), finding));
+    findings
 }
 
-fn not_offered(provider: &str) -> Finding {
+fn sign_in_by(provider: &Provider) -> Cow<'static, str> {
+    format!("sign-in by {}", provider.neutral_name()).into()
+}
+
+fn not_offered(provider: &Provider) -> Finding {
     Note(format!("not offered (providers.{provider})"))
 }
 

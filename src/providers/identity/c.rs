@@ -9,10 +9,9 @@ use url::Url;
 use crate::kernel::clock::Clock;
 use crate::kernel::settings;
 use crate::providers::RouteName;
-use crate::providers::identity::claims::{Flaw, Subject};
 use crate::providers::identity::graph::Graph;
 use crate::providers::identity::settings::{address, required};
-use crate::providers::identity::{NoAnswer, Provider, SettingsError, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{Flaw, NoAnswer, Provider, SettingsError, Subject, VerifiedIdentity, VerifyError};
 
 /// `[providers.idp_c]`
 #[derive(Clone, Debug, Deserialize)]
@@ -106,9 +105,9 @@ impl IdpC {
         let provider = match &self.graph {
             Some(graph) => {
                 graph.confirm(proof.access_token.ok_or(Flaw::Incomplete)?, &subject).await?;
-                Provider::IdpC
+                Provider::IDP_C
             }
-            None => Provider::ClaimedIdpC,
+            None => Provider::CLAIMED_IDP_C,
         };
         Ok(VerifiedIdentity { provider, subject, email: None, email_is_vouched_for: false, name: None, token: None })
     }

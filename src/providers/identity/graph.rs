@@ -10,9 +10,8 @@ use url::Url;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::error_chain::chain;
-use crate::providers::identity::claims::{Flaw, Subject};
 use crate::providers::identity::outgoing::{NoAnswer, ask, client, read};
-use crate::providers::identity::{SettingsError, VerifyError};
+use crate::providers::identity::{Flaw, SettingsError, Subject, VerifyError};
 
 /// Seconds after which a retry is recommended if the provider did not respond.
 const RETRY_AFTER_SECONDS: u64 = 5;

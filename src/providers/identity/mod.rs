@@ -1,31 +1,30 @@
 //! Identity providers: sign-in with an account at an external service (`docs/specification/decisions.md`, section 6).
 //!
-//! Providers A ([`IdpA`]) and B ([`IdpB`]) sign identity tokens. A token is accepted if its signature was made with a key that
-//! the provider publishes ([`jwks`]), with the one algorithm that the key is pinned to ([`keys`]), and if its claims match the
-//! current time, the provider and one of the configured apps ([`claims`], a pure function). The header of a token only selects
+//! The providers of a list in the settings ([`Oidc`]) sign identity tokens. A token is accepted if its signature was made with a key that
+//! the provider publishes (`oidc/jwks.rs`), with the one algorithm that the key is pinned to (`oidc/keys.rs`), and if its claims match the
+//! current time, the provider and one of the configured apps (`oidc/claims.rs`, a pure function). The header of a token only selects
 //! which of the published keys is used. Provider C ([`IdpC`]) signs nothing: its access tokens are verified with a request to the
 //! provider.
 //!
 //! Guaranteed: the result of a verification is a [`VerifiedIdentity`] or an error. A request to a provider ends no later than the
 //! provider's timeout. If the provider is slow, unreachable or sends an invalid response, the caller gets
-//! [`VerifyError::Unavailable`]. With cached keys, identity tokens of A and B are verified without a request to the provider.
+//! [`VerifyError::Unavailable`]. With cached keys, identity tokens are verified without a request to the provider.
 //!
 //! Not guaranteed: an identity token is a bearer token. An attacker who steals one before it is used can use it first, until it is ten
 //! minutes old, and can omit the nonce, which is compared only if the request contains one. A stolen token alone is useless if the
-//! provider is A and its authorization codes are exchanged.
+//! authorization codes of the provider are exchanged.
 
-mod a;
-mod b;
 mod c;
-mod claims;
-mod code_exchange;
+mod flaw;
 mod graph;
-mod jwks;
-mod keys;
 mod member;
+mod oidc;
 mod outgoing;
+mod provider;
 mod settings;
-mod tokens;
+mod subject;
+
+use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 
@@ -34,39 +33,14 @@ use crate::kernel::clock::Clock;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::{RouteName, Settings};
 
-pub use a::{IdpA, IdpAProof, IdpASettings};
-pub use b::{IdpB, IdpBProof, IdpBSettings};
 pub use c::{IdpC, IdpCProof, IdpCSettings, Verification};
-pub use claims::{Flaw, Subject};
+pub use flaw::Flaw;
 pub use member::user_id_member;
+pub use oidc::{Field, Form, Listed, Oidc, OidcProof, OidcSettings};
 pub use outgoing::NoAnswer;
+pub use provider::Provider;
 pub use settings::SettingsError;
-
-/// The provider that vouches for an identity. The same subject may stand for different people at different providers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Provider {
-    /// Provider A.
-    IdpA,
-    /// Provider B.
-    IdpB,
-    /// Provider C, which verified an access token.
-    IdpC,
-    /// No provider: the id of provider C was not verified. Such an identity is never treated as a verified one of provider C, and
-    /// vice versa.
-    ClaimedIdpC,
-}
-
-impl Provider {
-    /// The name in the database.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::IdpA => "idp_a",
-            Self::IdpB => "idp_b",
-            Self::IdpC => "idp_c",
-            Self::ClaimedIdpC => "claimed_idp_c",
-        }
-    }
-}
+pub use subject::Subject;
 
 /// The identity of a person at a provider.
 #[derive(Clone, Debug)]
@@ -133,13 +107,11 @@ impl<P> Named<P> {
     }
 }
 
-/// The three identity providers.
+/// The identity providers.
 #[derive(Clone, Debug)]
 pub struct IdentityProviders {
-    /// Provider A.
-    pub idp_a: Named<IdpA>,
-    /// Provider B.
-    pub idp_b: Named<IdpB>,
+    /// `[[providers.oidc]]`, in the order of their words.
+    pub listed: Vec<Arc<Listed>>,
     /// Provider C.
     pub idp_c: Named<IdpC>,
 }
@@ -147,11 +119,12 @@ pub struct IdentityProviders {
 impl IdentityProviders {
     /// Creates the configured providers. A provider without settings is not offered.
     pub fn new(settings: &Settings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Self, SettingsError> {
-        let Settings { idp_a, idp_b, idp_c, .. } = settings;
-        settings::tell_apart([("idp-a", &idp_a.name), ("idp-b", &idp_b.name), ("idp-c", &idp_c.name)])?;
+        let Settings { oidc, idp_c, .. } = settings;
+        let named = oidc.iter().map(|(word, settings)| (Provider::of_settings(word), &settings.name));
+        settings::tell_apart(&named.chain([(Provider::IDP_C, &idp_c.name)]).collect::<Vec<_>>())?;
+        let listed = oidc.iter().map(|(word, settings)| Listed::new(Provider::of_settings(word), settings, clock, lifecycle).map(Arc::new));
         Ok(Self {
-            idp_a: Named { name: idp_a.name.clone(), provider: IdpA::new(idp_a, clock, lifecycle)? },
-            idp_b: Named { name: idp_b.name.clone(), provider: IdpB::new(idp_b, clock, lifecycle)? },
+            listed: listed.collect::<Result<_, _>>()?,
             idp_c: Named { name: idp_c.name.clone(), provider: IdpC::new(idp_c, clock)? },
         })
     }

@@ -1,9 +1,11 @@
-//! The validation that the settings of the providers share: all keys of a provider are set or none, and URLs use `https`.
+//! The validation that the settings of the providers share: all keys of a provider are set or none, URLs use `https`, and names are
+//! distinct.
 
 use url::Url;
 
 use crate::providers::RouteName;
 use crate::providers::address::{NOT_SECURE, is_secure};
+use crate::providers::identity::Provider;
 
 /// The settings of a provider are invalid.
 #[derive(Debug, thiserror::Error)]
@@ -44,15 +46,26 @@ pub(super) fn address(setting: &str, url: Option<&Url>) -> Result<Url, SettingsE
     if is_secure(url) { Ok(url.clone()) } else { Err(SettingsError::new(setting, NOT_SECURE)) }
 }
 
+/// The words of the audit for other ways to sign in, and of links that no provider vouches for. They name no provider.
+const OTHER_WAYS: [&str; 5] = ["registration", "code", "password", "password-reset", "claimed-idp-c"];
+
 /// Checks that the names of the providers are distinct, because they are part of the routes `login-with-<name>`.
-pub(super) fn tell_apart(providers: [(&str, &RouteName); 3]) -> Result<(), SettingsError> {
+pub(super) fn tell_apart(providers: &[(Provider, &RouteName)]) -> Result<(), SettingsError> {
+    let refused = |provider: &Provider, name: &str| {
+        SettingsError::new(&provider.setting("name"), format!("cannot be \"{name}\", which is the name of another sign-in method"))
+    };
     let mut taken = vec!["sms".to_owned()];
-    taken.extend(providers.map(|(neutral, _)| neutral.to_owned()));
-    for (neutral, name) in providers {
+    for (provider, _) in providers {
+        let neutral = provider.neutral_name();
+        if OTHER_WAYS.contains(&neutral.as_str()) || taken.contains(&neutral) {
+            return Err(refused(provider, &neutral));
+        }
+        taken.push(neutral);
+    }
+    for (provider, name) in providers {
         let name = name.to_string();
-        if name != neutral && taken.contains(&name) {
-            let setting = format!("providers.{}.name", neutral.replace('-', "_"));
-            return Err(SettingsError { setting, reason: format!("cannot be \"{name}\", which is the name of another sign-in method") });
+        if name != provider.neutral_name() && taken.contains(&name) {
+            return Err(refused(provider, &name));
         }
         taken.push(name);
     }
@@ -74,7 +87,8 @@ mod tests {
     fn two_sign_ins_never_share_a_route() {
         let check = |a: &str, b: &str, c: &str| {
             let [a, b, c] = [a, b, c].map(|name| RouteName::try_from(name.to_owned()).unwrap());
-            tell_apart([("idp-a", &a), ("idp-b", &b), ("idp-c", &c)])
+            let (idp_a, idp_b) = (Provider::of_settings("idp_a"), Provider::of_settings("idp_b"));
+            tell_apart(&[(idp_a, &a), (idp_b, &b), (Provider::IDP_C, &c)])
         };
         assert!(check("idp-a", "idp-b", "idp-c").is_ok());
         assert!(check("acme", "beta-id", "idp-c").is_ok());
@@ -82,5 +96,14 @@ mod tests {
         assert_eq!(check("idp-a", "idp-a", "idp-c").unwrap_err().setting, "providers.idp_b.name");
         assert_eq!(check("idp-a", "sms", "idp-c").unwrap_err().setting, "providers.idp_b.name");
         assert_eq!(check("idp-b", "idp-a", "idp-c").unwrap_err().setting, "providers.idp_a.name");
+    }
+    #[test]
+    fn a_provider_is_not_called_like_another_way_to_sign_in() {
+        for other in ["sms", "code", "password", "password-reset", "registration", "claimed-idp-c", "idp-c"] {
+            let name = RouteName::try_from(other.to_owned()).unwrap();
+            let (listed, idp_c) = (Provider::listed_as(&name), RouteName::try_from("idp-c".to_owned()).unwrap());
+            let refused = tell_apart(&[(listed, &name), (Provider::IDP_C, &idp_c)]).unwrap_err();
+            assert_eq!(refused.reason, format!("cannot be \"{other}\", which is the name of another sign-in method"));
+        }
     }
 }

@@ -11,6 +11,7 @@ use chrono::TimeDelta;
 
 use crate::contact::Identity;
 use crate::kernel::client_address::ClientAddress;
+use crate::providers::identity::Provider;
 use crate::storefront::passwords;
 use crate::storefront::stores::Store;
 
@@ -18,16 +19,26 @@ pub use queries::{export_sign_ins, forget_leavers, forget_sign_ins, insert_refus
 
 pub const RETENTION: TimeDelta = TimeDelta::days(90);
 
-crate::text_enum! {
-    /// The method of a sign-in attempt.
-    pub enum Method {
-        Registration = "registration",
-        Code = "code",
-        Password = "password",
-        PasswordReset = "password_reset",
-        IdpA = "idp_a",
-        IdpB = "idp_b",
-        IdpC = "idp_c",
+/// The method of a sign-in attempt.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Method {
+    Registration,
+    Code,
+    Password,
+    PasswordReset,
+    Provider(Provider),
+}
+
+impl Method {
+    /// The word in the audit. No provider has one of the others' words.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Registration => "registration",
+            Self::Code => "code",
+            Self::Password => "password",
+            Self::PasswordReset => "password_reset",
+            Self::Provider(provider) => provider.as_str(),
+        }
     }
 }
 
@@ -69,7 +80,7 @@ impl<'a> SignInAttempt<'a> {
             Method::Password | Method::PasswordReset => {
                 self.identity.as_ref().map(|identity| passwords::bucket(self.store.id, &identity.key()))
             }
-            Method::Registration | Method::Code | Method::IdpA | Method::IdpB | Method::IdpC => None,
+            Method::Registration | Method::Code | Method::Provider(_) => None,
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::kernel::ids::{CustomerId, SignInId, StoreId};
 use crate::resources::{Filter, Reference, Resource};
-use crate::storefront::audit::Method;
 use crate::storefront::state::Storefront;
 
 crate::read_only! {
@@ -12,8 +11,8 @@ crate::read_only! {
         store_id as "store": Reference<StoreId>,
         /// The customer, if known.
         customer_id as "customer": Option<Reference<CustomerId>>,
-        /// The method of the attempt.
-        method: Method,
+        /// `registration`, `code`, `password`, `password_reset`, or the identity provider: `idp_a` for `login-with-idp-a`.
+        method: String,
         /// The phone number or email address of the attempt.
         identity: Option<String>,
         /// `success`, or the code of the problem that refused it.
@@ -35,7 +34,7 @@ impl Resource for SignInRecord {
     const FILTERS: &'static [Filter] = &[
         Filter::id::<StoreId>("store").on("store_id"),
         Filter::id::<CustomerId>("customer").on("customer_id"),
-        Filter::text_enum::<Method>("method"),
+        Filter::text("method"),
         Filter::text("identity"),
         Filter::text("outcome"),
         Filter::text("address"),

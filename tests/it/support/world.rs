@@ -35,6 +35,8 @@ const BEGINNING: i64 = 1_779_358_500;
 pub struct World {
     /// The URL of the database.
     pub database: String,
+    /// The text of the configuration file.
+    file: String,
     changes: Vec<(String, String)>,
     pub clock: Clock,
     pub pool: PgPool,
@@ -92,30 +94,40 @@ impl World {
 
     /// A world on a database of the story's own, which has every migration.
     pub async fn on(database: &str, changes: &[(&str, &str)]) -> Self {
-        Self::begin(database, changes, Resolver::fixed()).await
+        Self::begin(database, "", changes, Resolver::fixed()).await
+    }
+
+    /// A world with a configuration file of this text, and some settings changed.
+    pub async fn with_file(file: &str, changes: &[(&str, &str)]) -> Self {
+        Self::begin(&databases::fresh().await, file, changes, Resolver::fixed()).await
     }
 
     /// A world with a resolver of the story's own.
     pub async fn resolving_by(resolver: Resolver) -> Self {
-        Self::begin(&databases::fresh().await, &[], resolver).await
+        Self::begin(&databases::fresh().await, "", &[], resolver).await
     }
 
-    async fn begin(database: &str, changes: &[(&str, &str)], resolver: Resolver) -> Self {
+    async fn begin(database: &str, file: &str, changes: &[(&str, &str)], resolver: Resolver) -> Self {
         let clock = Clock::standing_at(DateTime::from_timestamp(BEGINNING, 0).unwrap());
         let application_key = ApplicationKey::generate().expose_secret().to_owned();
         let pool = PgPool::connect(database).await.unwrap();
         let tenant = Tenant::create(&pool, clock.now()).await;
         pool.close().await;
-        Self::start(database, changes, clock, resolver, application_key, tenant)
+        Self::start(database, (file, changes), clock, resolver, application_key, tenant)
     }
 
     /// Another instance of this service, with the same database, settings, clock, names and keys, but its own memory. It also
     /// represents the service after a restart.
     pub fn another_instance(&self) -> Self {
         let changes: Vec<_> = self.changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        self.reconfigured(&self.file, &changes)
+    }
+
+    /// The service after a restart with another configuration file and other settings.
+    pub fn reconfigured(&self, file: &str, changes: &[(&str, &str)]) -> Self {
         let tenant = Tenant { company: self.company, store: self.store, store_key: self.store_key.clone(), api_key: self.api_key.clone() };
         let (clock, resolver) = (self.clock.clone(), self.resolver.clone());
-        let other = Self::start(&self.database, &changes, clock, resolver, self.application_key_setting.clone(), tenant);
+        let other = Self::start(&self.database, (file, changes), clock, resolver, self.application_key_setting.clone(), tenant);
         // Its clients have other addresses.
         other.clients.store(self.clients.load(Ordering::Relaxed) + 0x1_0000, Ordering::Relaxed);
         other
@@ -123,7 +135,7 @@ impl World {
 
     fn start(
         database: &str,
-        changes: &[(&str, &str)],
+        (file, changes): (&str, &[(&str, &str)]),
         clock: Clock,
         resolver: Resolver,
         application_key_setting: String,
@@ -140,7 +152,7 @@ impl World {
             ("webhooks.allowed_networks", "127.0.0.0/8"),
             ("webhooks.extra_root_certificates", receiver::authority().certificate_path().to_str().unwrap()),
         ];
-        let config = Config::with(&[&usual, changes].concat()).unwrap();
+        let config = Config::with_file(file, &[&usual, changes].concat()).unwrap();
         let pool = database::pool(&database.parse().unwrap(), &config.database);
         let mailbox = Mailbox::default();
         // Many stories run at the same time, and each thread has 19 MiB.
@@ -164,6 +176,7 @@ impl World {
         let Tenant { company, store, store_key, api_key } = tenant;
         Self {
             database: database.to_owned(),
+            file: file.to_owned(),
             changes: changes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             clock,
             pool,

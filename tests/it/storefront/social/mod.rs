@@ -1,7 +1,9 @@
 //! Signing in with identity providers: interface 1, `login-with-idp-*`; decisions, section 6.
 
 mod accounts;
+mod documented;
 mod keys;
+mod listed;
 mod names;
 mod proofs;
 mod tokens;

@@ -15,7 +15,7 @@ use url::Url;
 use crate::kernel::clock::{Clock, seconds_until};
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::providers::identity::keys::{Key, read_keys};
+use crate::providers::identity::oidc::keys::{Key, read_keys};
 use crate::providers::identity::outgoing::{NoAnswer, ask};
 use crate::providers::identity::{Flaw, VerifyError};
 

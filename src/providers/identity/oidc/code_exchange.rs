@@ -3,11 +3,11 @@
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
 use serde::Deserialize;
-use url::Url;
 
 use crate::kernel::error_chain::chain;
+use crate::providers::identity::oidc::settings::ExchangeSettings;
 use crate::providers::identity::outgoing::{NoAnswer, ask, read};
-use crate::providers::identity::{Flaw, VerifyError};
+use crate::providers::identity::{Flaw, Provider, VerifyError};
 
 /// Seconds after which a retry is recommended if the provider did not respond.
 const RETRY_AFTER_SECONDS: u64 = 5;
@@ -15,10 +15,9 @@ const RETRY_AFTER_SECONDS: u64 = 5;
 /// The client of the token endpoint, with the app's credentials.
 #[derive(Clone, Debug)]
 pub(super) struct CodeExchange {
+    provider: Provider,
     client: Client,
-    url: Url,
-    client_id: String,
-    client_secret: SecretString,
+    settings: ExchangeSettings,
 }
 
 #[derive(Deserialize)]
@@ -46,8 +45,8 @@ enum OAuthError {
 }
 
 impl CodeExchange {
-    pub(super) fn new(client: Client, url: Url, client_id: String, client_secret: SecretString) -> Self {
-        Self { client, url, client_id, client_secret }
+    pub(super) fn new(provider: Provider, client: Client, settings: ExchangeSettings) -> Self {
+        Self { provider, client, settings }
     }
 
     /// Exchanges the code for an identity token.
@@ -55,14 +54,15 @@ impl CodeExchange {
         let form = [
             ("grant_type", "authorization_code"),
             ("code", code.expose_secret()),
-            ("client_id", &self.client_id),
-            ("client_secret", self.client_secret.expose_secret()),
+            ("client_id", &self.settings.client_id),
+            ("client_secret", self.settings.client_secret.expose_secret()),
         ];
         match self.post(&form).await {
             Ok(Ok(tokens)) => Ok(tokens.id_token),
             Ok(Err(OAuthError::InvalidGrant)) => Err(Flaw::NotConfirmed.into()),
             Ok(Err(error)) => {
-                tracing::error!(?error, "an identity provider refused the client: providers.idp_a.client_id or client_secret is wrong");
+                let provider = self.provider.as_str();
+                tracing::error!(?error, provider, "an identity provider refused the client: client_id or client_secret is wrong");
                 Err(VerifyError::Unavailable { seconds: RETRY_AFTER_SECONDS })
             }
             Err(error) => {
@@ -73,7 +73,7 @@ impl CodeExchange {
     }
 
     async fn post(&self, form: &[(&str, &str)]) -> Result<Result<Tokens, OAuthError>, NoAnswer> {
-        let answer = ask(self.client.post(self.url.clone()).form(form)).await?;
+        let answer = ask(self.client.post(self.settings.token_url.clone()).form(form)).await?;
         match answer.status.as_u16() {
             400 | 401 => Ok(Err(read::<Refusal>(&answer.body)?.error)),
             _ => Ok(Ok(read(&answer.success()?)?)),

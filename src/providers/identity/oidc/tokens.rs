@@ -1,20 +1,18 @@
 //! Verification of the identity tokens of one provider: its keys, its issuers and its apps.
 
-use std::time::Duration;
-
 use jsonwebtoken::decode_header;
 use reqwest::Client;
 use secrecy::{ExposeSecret, SecretString};
-use url::Url;
 
 use crate::contact::EmailAddress;
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::sha256;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::providers::identity::claims::{Claims, Flaw, Subject, latest_expiry};
-use crate::providers::identity::jwks::Jwks;
+use crate::providers::identity::oidc::claims::{Claims, latest_expiry};
+use crate::providers::identity::oidc::jwks::Jwks;
+use crate::providers::identity::oidc::settings::{OidcSettings, TokenRules};
 use crate::providers::identity::outgoing::{NoAnswer, client};
-use crate::providers::identity::{PresentedToken, Provider, SettingsError, VerifiedIdentity, VerifyError};
+use crate::providers::identity::{Flaw, PresentedToken, Provider, SettingsError, Subject, VerifiedIdentity, VerifyError};
 
 /// Verifies the identity tokens of one provider.
 #[derive(Clone, Debug)]
@@ -22,20 +20,18 @@ pub(super) struct IdentityTokens {
     keys: Jwks,
     issuers: Vec<String>,
     apps: Vec<String>,
+    /// The claims that vouch for the address.
+    vouching: Vec<String>,
     clock: Clock,
     client: Client,
 }
 
 impl IdentityTokens {
-    pub(super) fn new(
-        (issuers, apps, jwks_url): (&[String], &[String], Url),
-        timeout: Duration,
-        clock: &Clock,
-        lifecycle: &Lifecycle,
-    ) -> Result<Self, SettingsError> {
-        let client = client(timeout)?;
-        let keys = Jwks::new(jwks_url, client.clone(), clock.clone(), lifecycle.clone());
-        Ok(Self { keys, issuers: issuers.to_vec(), apps: apps.to_vec(), clock: clock.clone(), client })
+    pub(super) fn new(settings: &OidcSettings, rules: &TokenRules, clock: &Clock, lifecycle: &Lifecycle) -> Result<Self, SettingsError> {
+        let client = client(settings.timeout)?;
+        let keys = Jwks::new(rules.jwks_url.clone(), client.clone(), clock.clone(), lifecycle.clone());
+        let (issuers, apps) = (rules.issuers.clone(), rules.apps.clone());
+        Ok(Self { keys, issuers, apps, vouching: settings.email_vouched_by.clone(), clock: clock.clone(), client })
     }
 
     /// Verifies a token and returns its claims.
@@ -60,7 +56,7 @@ impl IdentityTokens {
             provider,
             subject: Subject::parse(&claims.sub)?,
             email: claims.email.as_deref().and_then(|email| EmailAddress::parse(email).ok()),
-            email_is_vouched_for: claims.email_verified,
+            email_is_vouched_for: claims.vouch(&self.vouching),
             name: claims.name,
             token: Some(PresentedToken { digest: sha256(signed), expires_at: latest_expiry(self.clock.now()) }),
         })

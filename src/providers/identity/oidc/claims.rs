@@ -1,8 +1,10 @@
 //! The claims of a token, and the check against the current time, the provider and the configured apps: a pure function.
 
 use chrono::{DateTime, TimeDelta, Utc};
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::providers::identity::Flaw;
 
 /// The tolerated difference between the clocks of a provider and of this service.
 const LEEWAY: TimeDelta = TimeDelta::seconds(60);
@@ -12,72 +14,6 @@ const MAX_AGE: TimeDelta = TimeDelta::minutes(10);
 /// The latest instant at which a token that is valid at `now` can still be valid: it was issued at most [`LEEWAY`] after `now`.
 pub(super) fn latest_expiry(now: DateTime<Utc>) -> DateTime<Utc> {
     now + LEEWAY + MAX_AGE
-}
-
-/// The reason why a proof is refused. It is only logged: the response does not tell which check failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Flaw {
-    /// There is no token, or it lacks a required claim.
-    #[error("it is not an identity token")]
-    Malformed,
-    /// The provider does not publish the key that the token names.
-    #[error("its key is unknown")]
-    Key,
-    /// The algorithm is not the one that the key is pinned to.
-    #[error("its algorithm does not match its key")]
-    Algorithm,
-    /// The signature was not made with the key.
-    #[error("its signature is wrong")]
-    Signature,
-    /// The token is from another issuer.
-    #[error("its issuer is not the provider")]
-    Issuer,
-    /// The token is for another app, or for several apps.
-    #[error("its audience is not one of our apps")]
-    Audience,
-    /// The token was issued to another app.
-    #[error("the app it was issued to is not one of ours")]
-    AuthorizedParty,
-    /// The token has expired.
-    #[error("it has expired")]
-    Expired,
-    /// The token becomes valid, or was issued, in the future.
-    #[error("it is not valid yet")]
-    NotYetValid,
-    /// The token was issued more than ten minutes ago.
-    #[error("it is too old")]
-    TooOld,
-    /// The token has been used for a sign-in before.
-    #[error("it was used before")]
-    Used,
-    /// The nonce of the token is not that of the request.
-    #[error("its nonce does not match")]
-    Nonce,
-    /// The token has no valid subject, or another one than the request.
-    #[error("its subject does not match")]
-    Subject,
-    /// A further proof is missing: an authorization code or an access token.
-    #[error("another required proof is missing")]
-    Incomplete,
-    /// The provider does not confirm the proof.
-    #[error("the provider does not confirm it")]
-    NotConfirmed,
-}
-
-/// A provider's id of a person: 1 to 255 visible ASCII characters, the limit of OpenID Connect.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject(String);
-
-impl Subject {
-    pub(super) fn parse(text: &str) -> Result<Self, Flaw> {
-        let is_subject = (1..=255).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        if is_subject { Ok(Self(text.to_owned())) } else { Err(Flaw::Subject) }
-    }
-
-    /// The id in the provider's spelling.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
 }
 
 /// The claims of an identity token. Instants are seconds since 1970, which may be fractional (RFC 7519).
@@ -92,9 +28,10 @@ pub(super) struct Claims {
     nbf: Option<f64>,
     pub(super) nonce: Option<String>,
     pub(super) email: Option<String>,
-    #[serde(default, deserialize_with = "is_true")]
-    pub(super) email_verified: bool,
     pub(super) name: Option<String>,
+    /// All other claims. Which of them vouch for the address is a setting of the provider.
+    #[serde(flatten)]
+    others: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -102,15 +39,6 @@ pub(super) struct Claims {
 enum Audience {
     One(String),
     Several(Vec<String>),
-}
-
-/// Some providers send `true` as a string.
-fn is_true<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
-    Ok(match Value::deserialize(deserializer)? {
-        Value::Bool(value) => value,
-        Value::String(text) => text == "true",
-        _ => false,
-    })
 }
 
 impl Claims {
@@ -137,6 +65,11 @@ impl Claims {
             return Err(Flaw::TooOld);
         }
         Ok(())
+    }
+
+    /// Whether one of these claims is true. Some providers send `true` as a string.
+    pub(super) fn vouch(&self, claims: &[String]) -> bool {
+        claims.iter().filter_map(|claim| self.others.get(claim)).any(|value| *value == Value::Bool(true) || *value == "true")
     }
 
     /// Returns the app that the token is for, if it is for one app only.
@@ -221,15 +154,11 @@ mod tests {
             (json!("yes"), false),
         ] {
             let claims = json!({ "iss": "", "sub": "", "aud": "", "exp": 0, "iat": 0, "email_verified": value });
-            assert_eq!(serde_json::from_value::<Claims>(claims).unwrap().email_verified, is_verified, "{value}");
-        }
-    }
-
-    #[test]
-    fn a_subject_is_visible_ascii() {
-        assert!(Subject::parse("001999.0123abcd.0456").is_ok() && Subject::parse(&"1".repeat(255)).is_ok());
-        for text in ["", " ", "1 2", "1\0", "größe", "1\n", &"1".repeat(256)] {
-            assert_eq!(Subject::parse(text), Err(Flaw::Subject), "{text:?}");
+            let claims: Claims = serde_json::from_value(claims).unwrap();
+            let vouch = |names: &[&str]| claims.vouch(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+            assert_eq!(vouch(&["email_verified"]), is_verified, "{value}");
+            assert_eq!(vouch(&["domain_verified", "email_verified"]), is_verified, "{value}");
+            assert!(!vouch(&["domain_verified"]) && !vouch(&[]), "{value}");
         }
     }
 }

@@ -6,7 +6,8 @@ use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::providers::identity::claims::{Claims, Flaw};
+use crate::providers::identity::Flaw;
+use crate::providers::identity::oidc::claims::Claims;
 
 /// A published key.
 #[derive(Clone, Debug)]

@@ -1,4 +1,14 @@
 //! All settings: `config/default.toml`, then a file, then environment variables. Unknown keys are rejected.
+//!
+//! # Rooms
+//!
+//! From top to bottom; a room uses only rooms below it.
+//!
+//! ```text
+//! layer               what one source says, with the list of identity providers as sections by name
+//! ```
+
+mod layer;
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -6,17 +16,18 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use axum::http::HeaderValue;
-use config::{ConfigError, Environment as Variables, File, FileFormat};
+use config::{ConfigError, Environment as Variables, File, FileFormat, Source};
 use ipnet::IpNet;
 use nix::unistd::geteuid;
 use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
+use crate::config::layer::{Layer, refuse_unlisted};
 use crate::kernel::{database, http_server, logging, settings};
 use crate::providers::{self, mail, sms};
 use crate::{audit_trail, declared, developers, gateways, realtime, storefront, webhooks};
 
-const DEFAULTS: &str = include_str!("../config/default.toml");
+const DEFAULTS: &str = include_str!("../../config/default.toml");
 
 /// The settings of all modules.
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -140,24 +151,32 @@ pub fn default_data_dir() -> PathBuf {
 impl Config {
     /// Reads the defaults, the given `file` and the environment variables `PORTICO_…`, in this order.
     pub fn load(file: Option<&Path>) -> Result<Self, ConfigError> {
-        Self::read(file, Variables::with_prefix("PORTICO").prefix_separator("_").separator("__"))
+        let variables = Variables::with_prefix("PORTICO").prefix_separator("_").separator("__");
+        match file {
+            Some(file) => Self::read(&[&File::from(file).format(FileFormat::Toml), &variables]),
+            None => Self::read(&[&variables]),
+        }
     }
 
     /// The defaults with some keys replaced, for tests: `("http.listen", "127.0.0.1:0")`.
     pub fn with(changes: &[(&str, &str)]) -> Result<Self, ConfigError> {
-        let mut builder = config::Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
-        for (key, value) in changes {
-            builder = builder.set_override(key, *value)?;
-        }
-        builder.build()?.try_deserialize()
+        Self::with_file("", changes)
     }
 
-    fn read(file: Option<&Path>, variables: Variables) -> Result<Self, ConfigError> {
-        let mut builder = config::Config::builder().add_source(File::from_str(DEFAULTS, FileFormat::Toml));
-        if let Some(file) = file {
-            builder = builder.add_source(File::from(file).format(FileFormat::Toml));
-        }
-        builder.add_source(variables).build()?.try_deserialize()
+    /// The same with the text of a file.
+    pub fn with_file(text: &str, changes: &[(&str, &str)]) -> Result<Self, ConfigError> {
+        let variables = changes.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let variables = Variables::default().separator(".").source(Some(variables));
+        Self::read(&[&File::from_str(text, FileFormat::Toml), &variables])
+    }
+
+    fn read(sources: &[&dyn Source]) -> Result<Self, ConfigError> {
+        let defaults = File::from_str(DEFAULTS, FileFormat::Toml);
+        let layers = [&defaults as &dyn Source].iter().chain(sources).map(|source| Layer::read(*source)).collect::<Result<Vec<_>, _>>()?;
+        let merging = layers.iter().fold(config::Config::builder(), |builder, layer| builder.add_source(layer.clone()));
+        let settings = merging.build()?;
+        refuse_unlisted(&layers, &settings)?;
+        settings.try_deserialize()
     }
 
     /// The configured environment. If unset, debug builds use development and release builds use production.
@@ -183,7 +202,7 @@ mod tests {
 
     fn with_variables(variables: &[(&str, &str)]) -> Result<Config, ConfigError> {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Config::read(None, Variables::with_prefix("PORTICO").prefix_separator("_").separator("__").source(Some(variables)))
+        Config::read(&[&Variables::with_prefix("PORTICO").prefix_separator("_").separator("__").source(Some(variables))])
     }
 
     #[test]
@@ -218,6 +237,54 @@ mod tests {
         assert!(refused("PORTICO_HTTP__LISTEN", "nowhere").contains("http.listen"));
         assert!(refused("PORTICO_ENVIRONMENT", "staging").contains("development"));
         assert!(refused("PORTICO_HTTP__TRUSTED_PROXIES", "10.0.0.0/99").contains("10.0.0.0/99"));
+    }
+
+    #[test]
+    fn the_environment_changes_one_key_of_one_listed_provider() {
+        let config = with_variables(&[
+            ("PORTICO_PROVIDERS__IDP_A__ISSUERS", "https://a.example, https://a.example/2"),
+            ("PORTICO_PROVIDERS__IDP_A__NAME", "acme-id"),
+            ("PORTICO_PROVIDERS__IDP_B__CLIENT_IDS", "shop"),
+        ])
+        .unwrap();
+        let (a, b) = (&config.providers.oidc["idp_a"], &config.providers.oidc["idp_b"]);
+        assert_eq!((a.issuers.len(), a.name.to_string().as_str(), a.fields.len()), (2, "acme-id", 3));
+        assert_eq!((b.client_ids.as_deref(), b.name.to_string().as_str()), (Some(&["shop".to_owned()][..]), "idp-b"));
+    }
+
+    #[test]
+    fn a_file_adds_providers_and_completes_those_of_the_same_name() {
+        let acme = "[[providers.oidc]]\nname = \"acme-id\"\nissuers = [\"https://acme.example\"]\n";
+        let idp_b = "[[providers.oidc]]\nname = \"idp-b\"\ntimeout = \"9s\"\n[providers.acme_id]\ntoken_field = \"jwt\"";
+        let config = Config::with_file(&format!("{acme}{idp_b}"), &[("providers.acme_id.client_secret", "s3cret")]).unwrap();
+        let of = |word: &str| &config.providers.oidc[word];
+        assert_eq!(config.providers.oidc.keys().collect::<Vec<_>>(), ["acme_id", "idp_a", "idp_b"]);
+        assert_eq!((of("acme_id").client_secret.expose_secret(), of("acme_id").token_field.to_string().as_str()), ("s3cret", "jwt"));
+        assert_eq!((of("idp_b").timeout, of("idp_b").client_ids.as_deref()), (Duration::from_secs(9), Some(&[][..])));
+    }
+
+    #[test]
+    fn a_list_of_providers_with_a_mistake_is_refused_by_name() {
+        let entry = |keys: &str| format!("[[providers.oidc]]\n{keys}\n");
+        let refused = |text: &str| Config::with_file(text, &[]).unwrap_err().to_string();
+        for (text, message) in [
+            (entry("issuers = []"), "providers.oidc has an entry without a name"),
+            (entry("name = \"Acme\""), "providers.oidc has \"Acme\": the name of a provider must have"),
+            (entry("name = \"card\""), "which is the name of another section"),
+            (entry("name = \"idp-c\""), "which is the name of another section"),
+            (entry("name = \"acme\"").repeat(2), "providers.oidc has two entries with the name \"acme\""),
+            (entry("name = \"acme\"\nissuer = \"x\""), "issuer"),
+            (entry("name = \"acme\"\nfields = [\"nonce\"]"), "nonce: a further field is"),
+            (entry("name = \"acme\"\ntoken_field = \"clientId\""), "token_field is the name of another field"),
+            (entry("name = \"acme\"\njwks_url = \"keys\""), "providers.acme.jwks_url"),
+            ("[providers.acme]\nname = \"acme\"".to_owned(), "providers.acme belongs to no entry of [[providers.oidc]]"),
+            ("[providers.oidc]\nname = \"acme\"".to_owned(), "providers.oidc"),
+        ] {
+            let error = refused(&text);
+            assert!(error.contains(message), "{text}: {error}");
+        }
+        let misspelt = with_variables(&[("PORTICO_PROVIDERS__IPD_A__CLIENT_SECRET", "x")]).unwrap_err().to_string();
+        assert_eq!(misspelt, "providers.ipd_a belongs to no entry of [[providers.oidc]]");
     }
 
     #[test]

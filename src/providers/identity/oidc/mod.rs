@@ -1,0 +1,115 @@
+//! The providers of `[[providers.oidc]]`, which sign identity tokens (OpenID Connect).
+//!
+//! An entry of the list is all that the program knows of a provider: what its tokens must say ([`OidcSettings`]) and what apps send
+//! ([`Form`]). `docs/identity-providers.md` adds one.
+
+mod claims;
+mod code_exchange;
+mod form;
+mod jwks;
+mod keys;
+mod settings;
+mod tokens;
+
+use secrecy::SecretString;
+
+use crate::kernel::clock::Clock;
+use crate::kernel::crypto::sha256;
+use crate::kernel::lifecycle::Lifecycle;
+use crate::providers::identity::oidc::claims::Claims;
+use crate::providers::identity::oidc::code_exchange::CodeExchange;
+use crate::providers::identity::oidc::tokens::IdentityTokens;
+use crate::providers::identity::{Flaw, Named, NoAnswer, Provider, SettingsError, VerifiedIdentity, VerifyError};
+
+pub use form::{Field, Form};
+pub use settings::OidcSettings;
+
+/// An entry of the list.
+#[derive(Clone, Debug)]
+pub struct Listed {
+    /// The word for the provider.
+    pub provider: Provider,
+    /// What apps send.
+    pub form: Form,
+    /// The provider, if this deployment offers it.
+    pub oidc: Named<Oidc>,
+}
+
+impl Listed {
+    pub(super) fn new(provider: Provider, settings: &OidcSettings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Self, SettingsError> {
+        let oidc = Oidc::new(&provider, settings, clock, lifecycle)?;
+        Ok(Self { provider, form: settings.form(), oidc: Named { name: settings.name.clone(), provider: oidc } })
+    }
+}
+
+/// The proof that an app sends to sign in.
+#[derive(Debug)]
+pub struct OidcProof<'a> {
+    /// The identity token.
+    pub token: &'a SecretString,
+    /// The id of the app at the provider. Required if the settings list `client_ids`.
+    pub client_id: Option<&'a str>,
+    /// The authorization code. Required if codes are exchanged.
+    pub code: Option<&'a SecretString>,
+    /// The id of the person whom the app considers signed in.
+    pub user_id: Option<&'a str>,
+    /// The nonce that the app passed to the provider.
+    pub nonce: Option<&'a str>,
+}
+
+/// A provider that signs identity tokens.
+#[derive(Clone, Debug)]
+pub struct Oidc {
+    provider: Provider,
+    tokens: IdentityTokens,
+    /// Whether the app sends its own id.
+    asks_for_app: bool,
+    hashed_nonces: bool,
+    exchange: Option<CodeExchange>,
+}
+
+impl Oidc {
+    fn new(provider: &Provider, settings: &OidcSettings, clock: &Clock, lifecycle: &Lifecycle) -> Result<Option<Self>, SettingsError> {
+        let Some(rules) = settings.rules(provider)? else { return Ok(None) };
+        let tokens = IdentityTokens::new(settings, &rules, clock, lifecycle)?;
+        let exchange = rules.exchange.map(|exchange| CodeExchange::new(provider.clone(), tokens.client().clone(), exchange));
+        let (asks_for_app, hashed_nonces) = (settings.client_ids.is_some(), settings.hashed_nonces);
+        Ok(Some(Self { provider: provider.clone(), tokens, asks_for_app, hashed_nonces, exchange }))
+    }
+
+    /// Fetches the provider's keys and returns how many of them can be used.
+    pub async fn count_keys(&self) -> Result<usize, NoAnswer> {
+        self.tokens.count_keys().await
+    }
+
+    /// Verifies the proof and returns the identity.
+    pub async fn verify(&self, proof: OidcProof<'_>) -> Result<VerifiedIdentity, VerifyError> {
+        let claims = self.tokens.verify(proof.token).await?;
+        if self.asks_for_app {
+            // `aud` is one configured app, and so is `azp` if it is present. The app's own id must be one of the two.
+            let app = proof.client_id.ok_or(Flaw::Incomplete)?;
+            if ![claims.audience(), claims.azp.as_deref()].contains(&Some(app)) {
+                return Err(Flaw::Audience.into());
+            }
+        }
+        if proof.user_id.is_some_and(|id| id != claims.sub) {
+            return Err(Flaw::Subject.into());
+        }
+        if proof.nonce.is_some_and(|nonce| !self.has_nonce(&claims, nonce)) {
+            return Err(Flaw::Nonce.into());
+        }
+        if let Some(exchange) = &self.exchange {
+            // The code must not be optional: an attacker with a stolen token would omit it.
+            let second = exchange.exchange(proof.code.ok_or(Flaw::Incomplete)?).await?;
+            if self.tokens.verify(&second).await?.sub != claims.sub {
+                return Err(Flaw::Subject.into());
+            }
+        }
+        Ok(self.tokens.identity(self.provider.clone(), proof.token, claims)?)
+    }
+
+    /// Apps pass the provider the nonce itself or, like the samples of some providers, its SHA-256 in hex.
+    fn has_nonce(&self, claims: &Claims, nonce: &str) -> bool {
+        claims.nonce.as_deref().is_some_and(|claim| claim == nonce || self.hashed_nonces && claim == hex::encode(sha256(nonce)))
+    }
+}

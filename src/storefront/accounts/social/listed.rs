@@ -1,0 +1,117 @@
+//! Sign-in with a provider that the settings list. Its form says which fields a request has.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::State;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::{Map, Value, json};
+
+use crate::kernel::json::{self, JsonBody, Members};
+use crate::kernel::problem::{FieldErrors, Problem};
+use crate::providers::identity::{Field, Listed, OidcProof};
+use crate::storefront::access::CallingStore;
+use crate::storefront::accounts::social::linking::Typed;
+use crate::storefront::accounts::social::{description, finish, path, with_neutral_user_id};
+use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
+use crate::storefront::routes::{Routes, Sent};
+use crate::storefront::state::Storefront;
+
+/// Adds the routes of a provider.
+pub(super) fn mount(routes: Routes<Storefront>, listed: &Arc<Listed>) -> Routes<Storefront> {
+    let (neutral, own) = (listed.provider.neutral_name(), listed.oidc.name.to_string());
+    let routes = mount_under(&neutral, routes, listed);
+    if own == neutral { routes } else { mount_under(&own, routes, listed) }
+}
+
+fn mount_under(name: &str, routes: Routes<Storefront>, listed: &Arc<Listed>) -> Routes<Storefront> {
+    let doc = description(schema(listed, name));
+    let listed = Arc::clone(listed);
+    let handler = move |State(storefront): State<Storefront>,
+                        CallingStore { store }: CallingStore,
+                        client: ClientInfo,
+                        JsonBody(Members(body)): JsonBody<Members>| async move {
+        let provider = listed.oidc.offered()?;
+        let login = Login::read(&listed, body)?;
+        let typed = Typed::parse(login.name(), None)?;
+        let method = Method::Provider(listed.provider.clone());
+        finish(&storefront, &SignInAttempt::new(&store, method, None, client), provider.verify(login.proof()), typed).await
+    };
+    routes.post(&path(name), doc, handler)
+}
+
+fn is_needed(field: Field) -> bool {
+    matches!(field, Field::Token | Field::ClientId)
+}
+
+/// The schema of the body under one of the provider's names.
+fn schema(listed: &Listed, name: &str) -> Value {
+    let fields = listed.form.fields().iter().map(|field| (*field, listed.form.name_of(*field, name)));
+    let members: Map<_, _> = fields.clone().map(|(field, name)| (name, described(field))).collect();
+    let needed: Vec<_> = fields.filter(|(field, _)| is_needed(*field)).map(|(_, name)| name).collect();
+    json!({ "type": "object", "properties": members, "required": needed })
+}
+
+fn described(field: Field) -> Value {
+    let mut schema = if is_needed(field) { String::schema() } else { Option::<String>::schema() };
+    let sentence = match field {
+        Field::Token => "The identity token that the provider signed.",
+        Field::ClientId => "The app's client id at the provider.",
+        Field::AuthorizationCode => "The authorization code. Required if this deployment exchanges codes.",
+        Field::UserId => "The provider's id of the person. It must match the identity token.",
+        Field::Nonce => "The nonce that the app passed to the provider. It must match the identity token.",
+        Field::Name => "The name of the customer, for a new account.",
+    };
+    schema["description"] = sentence.into();
+    schema
+}
+
+/// The body of a request. Every field is kept as a secret, because some are.
+#[derive(Debug)]
+struct Login {
+    token: SecretString,
+    /// The other fields that were sent.
+    others: Vec<(Field, SecretString)>,
+}
+
+impl Login {
+    /// Reads the fields of the provider's form. Others are ignored, and a `null` is the same as a missing field unless it is needed.
+    fn read(listed: &Listed, body: Map<String, Value>) -> Result<Self, Problem> {
+        let neutral = listed.provider.neutral_name();
+        let name_of = |field: Field| listed.form.name_of(field, &neutral);
+        let has_user_id = listed.form.fields().contains(&Field::UserId);
+        let mut body = if has_user_id { with_neutral_user_id(body, &listed.oidc.name, &name_of(Field::UserId))? } else { body };
+        let names: Vec<_> = listed.form.fields().iter().map(|field| (*field, name_of(*field))).collect();
+        body.retain(|name, value| names.iter().any(|(field, known)| known == name && (is_needed(*field) || !value.is_null())));
+        let mut sent: BTreeMap<String, SecretString> = json::from_value(Value::Object(body))?;
+        if let Some((_, missing)) = names.iter().find(|(field, name)| is_needed(*field) && !sent.contains_key(name)) {
+            return Err(FieldErrors::one(missing, format!("{missing} is required.")));
+        }
+        let mut fields: Vec<_> = names.into_iter().filter_map(|(field, name)| Some((field, sent.remove(&name)?))).collect();
+        // It is the first field of every form.
+        let (_, token) = fields.remove(0);
+        Ok(Self { token, others: fields })
+    }
+
+    fn sent(&self, field: Field) -> Option<&SecretString> {
+        self.others.iter().find(|(sent, _)| *sent == field).map(|(_, value)| value)
+    }
+
+    fn text(&self, field: Field) -> Option<&str> {
+        self.sent(field).map(ExposeSecret::expose_secret)
+    }
+
+    fn name(&self) -> Option<&str> {
+        self.text(Field::Name)
+    }
+
+    fn proof(&self) -> OidcProof<'_> {
+        OidcProof {
+            token: &self.token,
+            client_id: self.text(Field::ClientId),
+            code: self.sent(Field::AuthorizationCode),
+            user_id: self.text(Field::UserId),
+            nonce: self.text(Field::Nonce),
+        }
+    }
+}
