@@ -3,13 +3,14 @@
 //! A company has at most one active gateway with the driver `card`, so that all its saved cards are at one provider account.
 
 use chrono::{DateTime, Utc};
+use serde_json::Map;
 use sqlx::{Connection, PgConnection};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
 use crate::gateways::accounts::queries;
 use crate::gateways::credential::SecretKey;
-use crate::gateways::drivers::GatewayDriver;
+use crate::gateways::drivers::{GatewayDriver, SettingsError};
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, GatewayId};
@@ -35,6 +36,9 @@ pub enum GatewayError {
     /// Gateways with this driver are not called, so they have no secret key.
     #[error("a gateway with the driver {0} has no secret key; create it with POST ledger/int/v1/gateways")]
     NotCalled(&'static str),
+    /// Gateways with this driver cannot be without settings.
+    #[error("a gateway with this driver needs settings ({0}); create it with POST ledger/int/v1/gateways")]
+    SettingsNeeded(SettingsError),
     /// The company already has an active card gateway, where cards are saved.
     #[error("the company already has an active card gateway; rotate its secret key instead")]
     CardGatewayExists,
@@ -94,6 +98,7 @@ pub async fn create_gateway(
     if !driver.needs_secret_key() {
         return Err(GatewayError::NotCalled(driver.name()));
     }
+    driver.account(&Map::new(), None).map_err(GatewayError::SettingsNeeded)?;
     let id = GatewayId::new(now);
     let mut transaction = conn.begin().await?;
     match queries::insert_gateway(&mut transaction, id, caller.company, driver.name(), name, &secret_key.seal(key, id), now).await {

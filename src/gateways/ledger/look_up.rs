@@ -45,8 +45,8 @@ impl Known {
 
 /// Looks up what is known of the callbacks, in their order.
 ///
-/// Most callbacks of some gateways name neither an order nor a customer. If all of a group do, its statement has half as many steps, and
-/// starting these is most of the cost of a small group (`docs/performance.md`).
+/// There are two statements. If no callback of a group names an order or a customer, as is usual for some gateways, half of the steps are
+/// left out: starting the steps of the plan is most of the cost of a small group (`docs/performance.md`).
 pub async fn look_up(conn: &mut PgConnection, callbacks: &[&GenuineCallback]) -> Result<Vec<Known>, sqlx::Error> {
     let names_somebody =
         |callback: &&GenuineCallback| callback.order().is_some() || callback.customer().is_some() || callback.payer().is_some();
