@@ -13,7 +13,6 @@ create table changes (
     constraint changes_pkey primary key (id),
     constraint changes_company_id_fkey foreign key (company_id) references companies (id),
     constraint changes_caller_known check (caller in ('api_key', 'operator', 'command_line', 'service')),
-    constraint changes_caller_identified check ((caller in ('api_key', 'operator')) = (caller_id is not null)),
     constraint changes_action_known check (action in ('created', 'updated', 'deleted'))
 );
 create index changes_of_company on changes (company_id, created_at, id);

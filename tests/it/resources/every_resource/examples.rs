@@ -1,5 +1,6 @@
 //! An example body of every kind of record, and bodies that change it.
 
+use chrono::TimeDelta;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -37,6 +38,12 @@ impl Resource<'_> {
             ("developers", "deliveries") => {
                 let (_receiver, webhook) = world.subscriber("hooks.example").await;
                 world.developers(Method::POST, &format!("webhooks/{}/test", id(&webhook)), json!({})).await.ok(201);
+                return None;
+            }
+            ("developers", "changes") => {
+                // The newest change is one that has a caller with an id.
+                world.pass(TimeDelta::milliseconds(1));
+                world.developers(Method::POST, "api-keys", json!({ "name": "Reports", "scopes": ["read"] })).await.ok(201);
                 return None;
             }
             ("developers", "replays") => {
