@@ -5,12 +5,13 @@ use clap::{Args, Subcommand};
 use humantime_serde::re::humantime;
 use serde_json::{Map, json};
 
+use crate::app;
 use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
 use crate::companies::{self, AllowedNetworks, Companies, Grant, Scope, Scopes};
 use crate::config::Config;
 use crate::developers::Developers;
-use crate::events::{Catalogue, CommitNotifier};
+use crate::events::CommitNotifier;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
@@ -120,7 +121,7 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
             pool.clone(),
             Clock::System,
             companies,
-            Catalogue::built_in(),
+            app::catalogue(),
             CommitNotifier::default(),
             config.streams,
             &lifecycle,

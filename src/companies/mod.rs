@@ -30,7 +30,7 @@ pub use access::{CallingCompany, bearer};
 pub use allowed_networks::{AllowedNetworks, InvalidNetworks};
 pub use api_key::ApiKey;
 pub use grant::{Escalation, Grant};
-pub use queries::{company_of_key, list_companies, revoke_api_key};
+pub use queries::{company_of_key, list_companies, lock, revoke_api_key};
 pub use scopes::{InvalidScope, Scope, Scopes};
 
 /// The maximum number of cached API keys.

@@ -5,16 +5,25 @@ use sqlx::Postgres;
 use sqlx::postgres::PgRow;
 use sqlx::query_builder::Separated;
 
-use crate::resources::FieldDoc;
+use crate::resources::{FieldDoc, Filter};
 
 /// The list of values that is bound to a statement.
 pub type Values<'q> = Separated<'q, Postgres, &'static str>;
 
 /// A struct whose fields are columns of a table. Implemented by [`columns!`](crate::columns), [`read_only!`](crate::read_only) and
-/// [`fields!`](crate::fields).
+/// [`fields!`](crate::fields). What describes the fields is empty for a struct of [`columns!`](crate::columns): its resource does that.
 pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + Sized + 'static {
     /// The column names, equal to the field names and in their order.
     const COLUMNS: &'static [&'static str];
+
+    /// What such a record is, in one sentence.
+    const ABOUT: &'static str = "";
+
+    /// The query parameters that a list can be filtered by: the fields with the mark `#[filtered]`.
+    const FILTERED: &'static [Filter] = &[];
+
+    /// The columns of the fields with the mark `#[searched]`.
+    const SEARCHED: &'static [&'static str] = &[];
 
     /// Reads the columns from a row.
     fn read(row: &PgRow) -> Result<Self, sqlx::Error>;
@@ -22,19 +31,24 @@ pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + S
     /// Binds the values in the order of [`Columns::COLUMNS`].
     fn bind(&self, values: &mut Values<'_>);
 
-    /// The fields as responses show them, in their order. Empty for a struct of [`columns!`](crate::columns): its resource builds them.
+    /// The fields as responses and events show them, in their order.
     fn members(&self) -> Map<String, Value> {
         Map::new()
     }
 
-    /// The documentation of [`Columns::members`], in the same order.
+    /// The fields with the mark `#[detail]`.
+    fn detail_members(&self) -> Map<String, Value> {
+        Map::new()
+    }
+
+    /// The documentation of the fields, in the same order.
     fn field_docs() -> Vec<FieldDoc> {
         Vec::new()
     }
 }
 
-/// Declares a struct whose fields are the columns of a table, in addition to the columns that every resource has. The part behind
-/// `shows` is written by [`read_only!`](crate::read_only) and [`fields!`](crate::fields).
+/// Declares a struct whose fields are the columns of a table, in addition to the columns that every resource has. The items behind
+/// `with` are written by [`read_only!`](crate::read_only) and [`fields!`](crate::fields).
 ///
 /// ```
 /// portico::columns! {
@@ -52,7 +66,7 @@ pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + S
 macro_rules! columns {
     (
         $(#[$outer:meta])* $visible:vis struct $Name:ident { $($(#[$inner:meta])* $seen:vis $column:ident: $Type:ty),* $(,)? }
-        $(shows { $($described:ident $name:expr, $shown:ident: $Shown:ty, $sentence:expr;)* })?
+        $(with { $($described:item)* })?
     ) => {
         $(#[$outer])*
         #[derive(Clone, Debug, PartialEq)]
@@ -70,16 +84,7 @@ macro_rules! columns {
                 $(values.push_bind(&self.$column);)*
             }
 
-            $(
-                fn members(&self) -> ::serde_json::Map<String, ::serde_json::Value> {
-                    use $crate::resources::FieldType;
-                    ::serde_json::Map::from_iter([$(($name.to_owned(), <$Shown as FieldType>::show(&self.$shown)),)*])
-                }
-
-                fn field_docs() -> Vec<$crate::resources::FieldDoc> {
-                    vec![$($crate::resources::FieldDoc::$described::<$Shown>($name, $sentence),)*]
-                }
-            )?
+            $($($described)*)?
         }
     };
 }

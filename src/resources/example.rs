@@ -27,6 +27,7 @@ crate::fields! {
     /// A shelf with a label.
     pub struct Shelf, body ShelfBody {
         /// The label text.
+        #[searched]
         label: Line<20>,
         /// Whether the shelf holds anything.
         full: Option<bool>,
@@ -40,7 +41,6 @@ impl Resource for Shelf {
     const SINGULAR: &'static str = "book_shelf";
     const PLURAL: &'static str = "book_shelves";
     const FILTERS: &'static [Filter] = &[Filter::boolean("full"), Filter::id::<VehicleId>("truck").on("vehicle_id")];
-    const SEARCH: &'static [&'static str] = &["label"];
 }
 
 impl PublishesEvents for Shelf {}

@@ -1,14 +1,12 @@
-//! A resource's fields, declared once: the columns, the request body, the response fields and the documentation are derived from them.
-
-use std::borrow::Cow;
+//! A resource's fields, declared once: the columns, the request body, the response fields, the `data` of events, the filters of lists
+//! and the documentation are derived from them.
 
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Columns, FieldType};
+use crate::resources::Columns;
 
 /// A struct whose columns are the fields of its request bodies and responses. Implemented by [`fields!`](crate::fields).
 pub trait Fields: Columns {
@@ -30,57 +28,17 @@ pub trait Fields: Columns {
     ) -> impl Future<Output = Result<(), Problem>> + Send;
 }
 
-/// The documentation of one field of a resource.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FieldDoc {
-    /// The name of the field.
-    pub name: Cow<'static, str>,
-    /// The description.
-    pub sentence: Cow<'static, str>,
-    /// The JSON Schema.
-    pub schema: Value,
-    /// Whether requests may contain the field. Otherwise it is read-only.
-    pub writable: bool,
-    /// Whether the field is required to create a record.
-    pub required: bool,
-}
-
-impl FieldDoc {
-    /// A field that requests may contain.
-    pub fn writable<T: FieldType>(name: &'static str, sentence: &'static str) -> Self {
-        Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), writable: true, required: T::initial().is_none() }
-    }
-
-    /// A read-only field with an explicit schema, for which there is no type.
-    pub fn with_schema(name: &'static str, sentence: &'static str, schema: Value) -> Self {
-        Self { name: name.into(), sentence: sentence.into(), schema, writable: false, required: false }
-    }
-
-    /// Makes the field one that requests may contain.
-    pub fn and_writable(self) -> Self {
-        Self { writable: true, ..self }
-    }
-
-    /// Makes the field required to create a record.
-    pub fn and_required(self) -> Self {
-        Self { writable: true, required: true, ..self }
-    }
-
-    /// Makes the field write-only: requests may contain it, responses never do.
-    pub fn write_only(mut self) -> Self {
-        self.schema["writeOnly"] = true.into();
-        self.and_writable()
-    }
-
-    /// A read-only field.
-    pub fn read_only<T: FieldType>(name: &'static str, sentence: &'static str) -> Self {
-        Self { name: name.into(), sentence: sentence.into(), schema: T::schema(), writable: false, required: false }
-    }
-}
-
-/// Declares a struct whose fields are both the columns of a table and the fields of request bodies and responses. Each field has
-/// the type it is parsed by ([`FieldType`]). `as` gives it a different name in JSON. The fields in the
-/// `read_only` block are read-only.
+/// Declares the fields of a resource, each with the type it is parsed by ([`FieldType`]). `as` gives a field a different name in JSON,
+/// `or` a further name in request bodies. Attributes mark what else follows from the field; `marks.rs` lists them.
+///
+/// The fields behind `body` are columns that requests may contain and responses show. The other blocks, each of which may be missing:
+/// * `by_hand`: fields of the request body that the resource applies to its columns itself, before [`Fields::changed_by`]. The function
+///   behind `=` builds what responses show; a field without one has the mark `#[write_only]`.
+/// * `read_only`: columns that responses show.
+/// * `computed`: fields of responses that are no columns. A function builds them, or `Resource::present` or `Resource::details` does.
+/// * `hidden`: columns that are no fields. They have plain types.
+///
+/// A new record has the default value in the columns of `read_only` and `hidden`.
 ///
 /// ```
 /// use portico::resources::{Instant, Line, Meta};
@@ -89,44 +47,68 @@ impl FieldDoc {
 ///     /// A shelf in the warehouse.
 ///     pub struct Shelf, body ShelfBody {
 ///         /// The label text.
+///         #[sample = "A 7"] #[searched]
 ///         label: Line<20>,
 ///         /// Whether the shelf holds anything.
+///         #[filtered]
 ///         is_full as "full": bool,
 ///         /// Data that the shop stores with it.
 ///         meta: Meta,
+///     }
+///     by_hand {
+///         /// The secret of the lock.
+///         #[write_only]
+///         lock: Option<Line<100>>,
 ///     }
 ///     read_only {
 ///         /// When it was last inspected.
 ///         looked_at: Option<Instant>,
 ///     }
+///     computed {
+///         /// Whether the shelf has a lock.
+///         has_lock: bool = |shelf| shelf.digest.is_some(),
+///     }
+///     hidden {
+///         /// The digest of the lock's secret.
+///         digest: Option<Vec<u8>>,
+///     }
 /// }
 /// ```
+///
+/// [`FieldType`]: crate::resources::FieldType
 #[macro_export]
 macro_rules! fields {
     (@name $column:ident) => { stringify!($column) };
     (@name $column:ident $outside:literal) => { $outside };
     (
-        $(#[$outer:meta])* $visible:vis struct $Name:ident, body $Body:ident {
-            $($(#[doc = $sentence:literal])+ $column:ident $(as $outside:literal)?: $Type:ty),* $(,)?
+        $(#[$($about:tt)+])* $visible:vis struct $Name:ident, body $Body:ident {
+            $($(#[$($mark:tt)+])* $column:ident $(as $outside:literal $(or $alias:literal)*)?: $Type:ty),* $(,)?
         }
-        $(read_only { $($(#[doc = $read_only_sentence:literal])+ $read_only:ident $(as $read_only_outside:literal)?: $ReadOnly:ty),* $(,)? })?
+        $(by_hand { $($(#[$($by_hand_mark:tt)+])* $by_hand:ident: $ByHand:ty $(= $by_hand_shown:expr)?),* $(,)? })?
+        $(read_only { $($(#[$($read_only_mark:tt)+])* $read_only:ident $(as $read_only_outside:literal)?: $ReadOnly:ty),* $(,)? })?
+        $(computed { $($(#[$($computed_mark:tt)+])* $computed:ident: $Computed:ty $(= $computed_shown:expr)?),* $(,)? })?
+        $(hidden { $($(#[$($hidden_mark:tt)+])* $hidden:ident: $Hidden:ty),* $(,)? })?
     ) => {
-        $crate::columns! {
-            $(#[$outer])*
-            $visible struct $Name {
-                $($(#[doc = $sentence])+ pub $column: <$Type as $crate::resources::FieldType>::Column,)*
-                $($($(#[doc = $read_only_sentence])+ pub $read_only: <$ReadOnly as $crate::resources::FieldType>::Column,)*)?
+        $crate::described_columns! {
+            $(#[$($about)+])* $visible struct $Name
+            columns {
+                $(writable $column as $crate::fields!(@name $column $($outside)?), $Type, [$([$($mark)+])*];)*
+                $($(read_only $read_only as $crate::fields!(@name $read_only $($read_only_outside)?), $ReadOnly, [$([$($read_only_mark)+])*];)*)?
             }
-            shows {
-                $(writable $crate::fields!(@name $column $($outside)?), $column: $Type, concat!($($sentence),+).trim_ascii();)*
-                $($(read_only $crate::fields!(@name $read_only $($read_only_outside)?), $read_only: $ReadOnly, concat!($($read_only_sentence),+).trim_ascii();)*)?
+            beside {
+                $($(writable stringify!($by_hand), $ByHand, [$($by_hand_shown)?], [$([$($by_hand_mark)+])*];)*)?
+                $($(read_only stringify!($computed), $Computed, [$($computed_shown)?], [$([$($computed_mark)+])*];)*)?
             }
+            hidden { $($($hidden: $Hidden, [$([$($hidden_mark)+])*];)*)? }
         }
 
         #[doc = concat!("The request body of a [`", stringify!($Name), "`].")]
         #[derive(Debug, Default, ::serde::Deserialize)]
         #[serde(default, deny_unknown_fields)]
-        $visible struct $Body { $($(#[serde(rename = $outside)])? $column: $crate::resources::Member<$Type>,)* }
+        $visible struct $Body {
+            $($(#[serde(rename = $outside $(, alias = $alias)*)])? $column: $crate::resources::Member<$Type>,)*
+            $($($by_hand: $crate::resources::Member<$ByHand>,)*)?
+        }
 
         impl $crate::resources::Fields for $Name {
             type Body = $Body;
@@ -135,7 +117,11 @@ macro_rules! fields {
                 let mut needed = $crate::kernel::problem::FieldErrors::default();
                 $(let $column = needed.require($crate::fields!(@name $column $($outside)?), body.$column.or_initial());)*
                 match ($($column,)*) {
-                    ($(Some($column),)*) => Ok(Self { $($column,)* $($($read_only: Default::default(),)*)? }),
+                    ($(Some($column),)*) => Ok(Self {
+                        $($column,)*
+                        $($($read_only: Default::default(),)*)?
+                        $($($hidden: Default::default(),)*)?
+                    }),
                     _ => Err(needed.into_problem()),
                 }
             }
@@ -166,9 +152,8 @@ macro_rules! fields {
     };
 }
 
-/// Declares the struct of a read-only resource: its fields are columns of a table or view, and fields of responses. Each has the
-/// type it is shown by ([`FieldType`]). `as` gives it a different name in responses. The columns in the
-/// `hidden` block are not shown.
+/// Declares the fields of a read-only resource, which are columns of a table or view. Each has the type it is shown by. The marks and
+/// the further blocks are those of [`fields!`](crate::fields).
 ///
 /// ```
 /// use portico::kernel::ids::DriverId;
@@ -178,6 +163,7 @@ macro_rules! fields {
 ///     /// An inspection of a shelf.
 ///     pub struct Inspection {
 ///         /// The driver who inspected the shelf.
+///         #[filtered]
 ///         driver_id as "driver": Reference<DriverId>,
 ///         /// The time of the inspection.
 ///         inspected_at: Option<Instant>,
@@ -191,19 +177,96 @@ macro_rules! fields {
 #[macro_export]
 macro_rules! read_only {
     (
-        $(#[$outer:meta])* $visible:vis struct $Name:ident {
-            $($(#[doc = $sentence:literal])+ $column:ident $(as $outside:literal)?: $Type:ty),* $(,)?
+        $(#[$($about:tt)+])* $visible:vis struct $Name:ident {
+            $($(#[$($mark:tt)+])* $column:ident $(as $outside:literal)?: $Type:ty),* $(,)?
         }
-        $(hidden { $($(#[$inner:meta])* $hidden:ident: $Hidden:ty),* $(,)? })?
+        $(computed { $($(#[$($computed_mark:tt)+])* $computed:ident: $Computed:ty $(= $computed_shown:expr)?),* $(,)? })?
+        $(hidden { $($(#[$($hidden_mark:tt)+])* $hidden:ident: $Hidden:ty),* $(,)? })?
+    ) => {
+        $crate::described_columns! {
+            $(#[$($about)+])* $visible struct $Name
+            columns { $(read_only $column as $crate::fields!(@name $column $($outside)?), $Type, [$([$($mark)+])*];)* }
+            beside { $($(read_only stringify!($computed), $Computed, [$($computed_shown)?], [$([$($computed_mark)+])*];)*)? }
+            hidden { $($($hidden: $Hidden, [$([$($hidden_mark)+])*];)*)? }
+        }
+    };
+}
+
+/// What [`fields!`](crate::fields) and [`read_only!`](crate::read_only) have in common: the struct, and all that describes its fields.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! described_columns {
+    (
+        $(#[$($about:tt)+])* $visible:vis struct $Name:ident
+        columns { $($form:ident $column:ident as $name:expr, $Type:ty, [$([$($mark:tt)+])*];)* }
+        beside { $($beside_form:ident $beside:expr, $Beside:ty, [$($shown:expr)?], [$([$($beside_mark:tt)+])*];)* }
+        hidden { $($hidden:ident: $Hidden:ty, [$([$($hidden_mark:tt)+])*];)* }
     ) => {
         $crate::columns! {
-            $(#[$outer])*
+            $(#[$($about)+])*
             $visible struct $Name {
-                $($(#[doc = $sentence])+ pub $column: <$Type as $crate::resources::FieldType>::Column,)*
-                $($($(#[$inner])* pub $hidden: $Hidden,)*)?
+                $(#[doc = concat!($($crate::mark!(text $($mark)+)),*)] pub $column: <$Type as $crate::resources::FieldType>::Column,)*
+                $(#[doc = concat!($($crate::mark!(text $($hidden_mark)+)),*)] pub $hidden: $Hidden,)*
             }
-            shows {
-                $(read_only $crate::fields!(@name $column $($outside)?), $column: $Type, concat!($($sentence),+).trim_ascii();)*
+            with {
+                const ABOUT: &'static str = concat!($($crate::mark!(text $($about)+)),*).trim_ascii();
+
+                const FILTERED: &'static [$crate::resources::Filter] = {
+                    const ALL: &[($crate::resources::Filter, bool)] = &[$((
+                        $crate::resources::Filter::of::<$Type>($name).on(stringify!($column)),
+                        false $(|| $crate::mark!(is filtered $($mark)+))*,
+                    ),)*];
+                    const CHOSEN: [$crate::resources::Filter; $crate::resources::count_chosen(ALL)] = $crate::resources::chosen(ALL);
+                    &CHOSEN
+                };
+
+                const SEARCHED: &'static [&'static str] = {
+                    const ALL: &[(&str, bool)] = &[
+                        $((stringify!($column), false $(|| $crate::mark!(is searched $($mark)+))*),)*
+                        $((stringify!($hidden), false $(|| $crate::mark!(is searched $($hidden_mark)+))*),)*
+                    ];
+                    const CHOSEN: [&str; $crate::resources::count_chosen(ALL)] = $crate::resources::chosen(ALL);
+                    &CHOSEN
+                };
+
+                fn members(&self) -> ::serde_json::Map<String, ::serde_json::Value> {
+                    let mut members = ::serde_json::Map::new();
+                    $(
+                        if !(false $(|| $crate::mark!(is detail $($mark)+) || $crate::mark!(is write_only $($mark)+))*) {
+                            members.insert($name.to_owned(), <$Type as $crate::resources::FieldType>::show(&self.$column));
+                        }
+                    )*
+                    $($(
+                        let shown: fn(&Self) -> <$Beside as $crate::resources::FieldType>::Column = $shown;
+                        members.insert($beside.to_owned(), <$Beside as $crate::resources::FieldType>::show(&shown(self)));
+                    )?)*
+                    members
+                }
+
+                fn detail_members(&self) -> ::serde_json::Map<String, ::serde_json::Value> {
+                    let mut members = ::serde_json::Map::new();
+                    $(
+                        if false $(|| $crate::mark!(is detail $($mark)+))* {
+                            members.insert($name.to_owned(), <$Type as $crate::resources::FieldType>::show(&self.$column));
+                        }
+                    )*
+                    members
+                }
+
+                fn field_docs() -> Vec<$crate::resources::FieldDoc> {
+                    vec![
+                        $($crate::mark!(
+                            describe ($crate::resources::FieldDoc::$form::<$Type>($name, concat!($($crate::mark!(text $($mark)+)),*).trim_ascii()))
+                            $([$($mark)+])*
+                        ),)*
+                        $($crate::mark!(
+                            describe ($crate::resources::FieldDoc::$beside_form::<$Beside>(
+                                $beside, concat!($($crate::mark!(text $($beside_mark)+)),*).trim_ascii()
+                            ))
+                            $([$($beside_mark)+])*
+                        ),)*
+                    ]
+                }
             }
         }
     };

@@ -5,7 +5,7 @@ use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::kernel::ids::{AnyId, TypedId, read_id};
-use crate::resources::TextEnum;
+use crate::resources::{FieldType, TextEnum};
 
 /// A query parameter of a list that a column must equal.
 #[derive(Clone, Copy, Debug)]
@@ -14,12 +14,12 @@ pub struct Filter {
     pub(super) name: &'static str,
     /// The column it is compared with.
     pub(super) column: &'static str,
-    form: Form,
+    form: FilterForm,
 }
 
 /// The format of a filter's values.
 #[derive(Clone, Copy, Debug)]
-enum Form {
+pub enum FilterForm {
     /// The name of the format and the function that parses it.
     Understood(&'static str, fn(&str) -> Option<Operand>),
     /// One of these words.
@@ -41,10 +41,32 @@ pub enum Operand {
     Boolean(bool),
 }
 
+impl FilterForm {
+    /// Any text.
+    pub const TEXT: Self = Self::Understood("text", |text| Some(Operand::Text(text.to_owned())));
+
+    /// A number.
+    pub const NUMBER: Self =
+        Self::Understood("a number", |text| text.parse().ok().filter(|number: &f64| number.is_finite()).map(Operand::Number));
+
+    /// `true` or `false`.
+    pub const BOOLEAN: Self = Self::Understood("true or false", |text| text.parse().ok().map(Operand::Boolean));
+
+    /// The id of a record, as UUID or TypeID.
+    pub const fn id<I: TypedId>() -> Self {
+        Self::Understood("the id of a record", |text| text.parse::<I>().ok().map(|id| Operand::Id(id.into())))
+    }
+}
+
 impl Filter {
+    /// The values of a field of this type.
+    pub const fn of<T: FieldType>(name: &'static str) -> Self {
+        Self::new(name, T::FILTER)
+    }
+
     /// Any text.
     pub const fn text(name: &'static str) -> Self {
-        Self::understood(name, "text", |text| Some(Operand::Text(text.to_owned())))
+        Self::new(name, FilterForm::TEXT)
     }
 
     /// One of the words of the enum `T`.
@@ -54,36 +76,37 @@ impl Filter {
 
     /// One of these words.
     pub const fn one_of(name: &'static str, words: &'static [&'static str]) -> Self {
-        Self { name, column: name, form: Form::OneOf(words) }
+        Self::new(name, FilterForm::OneOf(words))
     }
 
     /// The id of a record, as UUID or TypeID.
     pub const fn id<I: TypedId>(name: &'static str) -> Self {
-        Self::understood(name, "the id of a record", |text| text.parse::<I>().ok().map(|id| Operand::Id(id.into())))
+        Self::new(name, FilterForm::id::<I>())
     }
 
     /// A number.
     pub const fn number(name: &'static str) -> Self {
-        Self::understood(name, "a number", |text| text.parse().ok().filter(|number: &f64| number.is_finite()).map(Operand::Number))
+        Self::new(name, FilterForm::NUMBER)
     }
 
     /// The id of a record of any kind, as UUID or TypeID.
     pub const fn any_id(name: &'static str) -> Self {
-        Self::understood(name, "the id of a record", |text| text.parse::<AnyId>().ok().map(|id| Operand::Id(id.uuid())))
+        let read = |text: &str| text.parse::<AnyId>().ok().map(|id| Operand::Id(id.uuid()));
+        Self::new(name, FilterForm::Understood("the id of a record", read))
     }
 
     /// `true` or `false`.
     pub const fn boolean(name: &'static str) -> Self {
-        Self::understood(name, "true or false", |text| text.parse().ok().map(Operand::Boolean))
+        Self::new(name, FilterForm::BOOLEAN)
     }
 
     /// The id of a record with this prefix, as UUID or TypeID, for a column that stores it as text.
     pub const fn shown_id(name: &'static str, prefix: &'static str) -> Self {
-        Self { name, column: name, form: Form::ShownId(prefix) }
+        Self::new(name, FilterForm::ShownId(prefix))
     }
 
-    const fn understood(name: &'static str, expected: &'static str, read: fn(&str) -> Option<Operand>) -> Self {
-        Self { name, column: name, form: Form::Understood(expected, read) }
+    const fn new(name: &'static str, form: FilterForm) -> Self {
+        Self { name, column: name, form }
     }
 
     /// Compares with a column whose name differs from the parameter's.
@@ -94,26 +117,26 @@ impl Filter {
     /// Parses a value; `None` if it is invalid.
     pub(super) fn read(&self, text: &str) -> Option<Operand> {
         match self.form {
-            Form::Understood(_, read) => read(text),
-            Form::OneOf(words) => words.contains(&text).then(|| Operand::Text(text.to_owned())),
-            Form::ShownId(prefix) => read_id(prefix, text).map(|(_, shown)| Operand::Text(shown)),
+            FilterForm::Understood(_, read) => read(text),
+            FilterForm::OneOf(words) => words.contains(&text).then(|| Operand::Text(text.to_owned())),
+            FilterForm::ShownId(prefix) => read_id(prefix, text).map(|(_, shown)| Operand::Text(shown)),
         }
     }
 
     /// What a value must be, for the error message.
     pub(super) fn expected(&self) -> String {
         match self.form {
-            Form::Understood(expected, _) => expected.to_owned(),
-            Form::OneOf(words) => format!("one of {}", words.join(", ")),
-            Form::ShownId(_) => "the id of a record".to_owned(),
+            FilterForm::Understood(expected, _) => expected.to_owned(),
+            FilterForm::OneOf(words) => format!("one of {}", words.join(", ")),
+            FilterForm::ShownId(_) => "the id of a record".to_owned(),
         }
     }
 
     /// The JSON Schema of a value.
     pub(super) fn schema(&self) -> Value {
         match self.form {
-            Form::OneOf(words) => json!({ "type": "string", "enum": words }),
-            Form::Understood(..) | Form::ShownId(_) => json!({ "type": "string" }),
+            FilterForm::OneOf(words) => json!({ "type": "string", "enum": words }),
+            FilterForm::Understood(..) | FilterForm::ShownId(_) => json!({ "type": "string" }),
         }
     }
 }

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgPool};
 
 use crate::companies::Scope;
-use crate::events::EventName;
+use crate::events::{EventName, Publisher};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Columns, FieldDoc, Fields, Filter, Record, RecordTransaction, ReferencedBy, ResourceDescriptor, Unique};
+use crate::resources::{Columns, EventDoc, FieldDoc, Fields, Filter, Record, RecordTransaction, ReferencedBy, ResourceDescriptor, Unique};
 
 /// The JSON fields of records, in the order of the records.
 pub type Presented = Result<Vec<Map<String, Value>>, sqlx::Error>;
@@ -42,9 +42,9 @@ pub trait Resource: Columns {
     /// The table, or a view with the same columns.
     const TABLE: &'static str = Self::PLURAL;
     /// The query parameters that a list can be filtered by.
-    const FILTERS: &'static [Filter] = &[];
+    const FILTERS: &'static [Filter] = Self::FILTERED;
     /// The text columns that `query` searches.
-    const SEARCH: &'static [&'static str] = &[];
+    const SEARCH: &'static [&'static str] = Self::SEARCHED;
     /// The column that must be filtered by before `query` is accepted, for a search that no index supports. Such a search reads a
     /// limited number of records per page (5000) and continues on the next page.
     const SEARCH_WITHIN: Option<&'static str> = None;
@@ -80,13 +80,14 @@ pub trait Resource: Columns {
         Vec::new()
     }
 
-    /// Fields that only the response to `GET …/{uuid}` contains, because they would be too much for a list.
+    /// Fields that only the response to `GET …/{uuid}` contains, because they would be too much for a list: those with the mark
+    /// `#[detail]`, unless other records must be read.
     fn details(
         _: &Self::State,
         _: &mut PgConnection,
-        _: &Record<Self>,
+        record: &Record<Self>,
     ) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
-        ready(Ok(Map::new()))
+        ready(Ok(record.fields.detail_members()))
     }
 }
 
@@ -121,6 +122,12 @@ impl<R: Resource> Change<'_, R> {
 
 /// A resource whose changes may publish events. Every change made through a [`RecordTransaction`] goes through this trait.
 pub trait PublishesEvents: Resource {
+    /// The events that changes may publish, for the catalogue; declared by [`events!`](crate::events).
+    const EVENTS: &'static [EventDoc] = &[];
+
+    /// Who may publish these events.
+    const PUBLISHER: Publisher = Publisher::Company;
+
     /// The records that prevent the deletion of this one while they reference it.
     const REFERENCED_BY: &'static [ReferencedBy] = &[];
 

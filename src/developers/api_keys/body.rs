@@ -75,7 +75,7 @@ impl Editable for ApiKeyRecord {
                 "The scopes of the key.",
                 json!({ "type": "array", "minItems": 1, "items": { "enum": Scope::ALL.map(Scope::as_str) } }),
             )
-            .and_required(),
+            .and_required(true),
             FieldDoc::with_schema(
                 "allowed_networks",
                 "The networks that the key may be used from. An empty list means anywhere.",

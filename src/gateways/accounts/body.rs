@@ -73,7 +73,7 @@ impl Editable for Gateway {
         vec![
             FieldDoc::writable::<Line<255>>("name", "The name that the company gives the gateway."),
             FieldDoc::with_schema("driver", "The driver of the gateway. It cannot be changed.", json!({ "enum": drivers::names() }))
-                .and_required(),
+                .and_required(true),
             FieldDoc::writable::<Status>("status", "Whether callbacks are accepted."),
             FieldDoc::with_schema("settings", "The settings of the driver.", json!({ "type": "object" })).and_writable(),
             FieldDoc::with_schema("secret_key", "The API key for calls to the gateway.", json!({ "type": ["string", "null"] }))

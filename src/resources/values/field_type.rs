@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::CompanyId;
+use crate::resources::{FilterForm, Input};
 
 /// A value of a request body, parsed when the request is read: how it is stored, how it is shown and how it is documented.
 pub trait FieldType: DeserializeOwned + Send + Sync + 'static {
@@ -24,6 +25,24 @@ pub trait FieldType: DeserializeOwned + Send + Sync + 'static {
 
     /// The JSON Schema for requests and responses.
     fn schema() -> Value;
+
+    /// The JSON Schema in the `data` of events, which is wider if limits of requests are not promised to subscribers: they may change.
+    fn event_schema() -> Value {
+        Self::schema()
+    }
+
+    /// The value in the samples of events, if the field does not declare one.
+    fn sample() -> Value {
+        Value::Null
+    }
+
+    /// The form of the values that a list can be filtered by. Text suits every column that stores text.
+    const FILTER: FilterForm = FilterForm::TEXT;
+
+    /// How a form asks for the value.
+    fn input() -> Input {
+        Input::of(&Self::schema())
+    }
 
     /// For a value that references another record: takes a shared lock on that record, so that it cannot be deleted before the
     /// referencing record is committed. Returns the kind of the record if it does not exist.
@@ -53,14 +72,17 @@ impl<T: FieldType> FieldType for Option<T> {
     }
 
     fn schema() -> Value {
-        let mut schema = T::schema();
-        if let Some(kind) = schema.get("type").cloned() {
-            schema["type"] = json!([kind, "null"]);
-        }
-        if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
-            words.push(Value::Null);
-        }
-        schema
+        or_null(T::schema())
+    }
+
+    fn event_schema() -> Value {
+        or_null(T::event_schema())
+    }
+
+    const FILTER: FilterForm = T::FILTER;
+
+    fn input() -> Input {
+        T::input()
     }
 
     async fn find_missing(column: &Self::Column, conn: &mut PgConnection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {
@@ -69,6 +91,16 @@ impl<T: FieldType> FieldType for Option<T> {
             None => Ok(None),
         }
     }
+}
+
+fn or_null(mut schema: Value) -> Value {
+    if let Some(kind) = schema.get("type").cloned() {
+        schema["type"] = json!([kind, "null"]);
+    }
+    if let Some(words) = schema.get_mut("enum").and_then(Value::as_array_mut) {
+        words.push(Value::Null);
+    }
+    schema
 }
 
 impl FieldType for bool {
@@ -89,12 +121,19 @@ impl FieldType for bool {
     fn schema() -> Value {
         json!({ "type": "boolean" })
     }
+
+    fn sample() -> Value {
+        false.into()
+    }
+
+    const FILTER: FilterForm = FilterForm::BOOLEAN;
 }
 
-/// Implements `FieldType` for a type that is stored as another one, which is shown in its usual JSON form.
+/// Implements `FieldType` for a type that is stored as another one, which is shown in its usual JSON form. The schema behind
+/// `in events` is that of events, if it is wider.
 #[macro_export]
 macro_rules! field_type {
-    ($Type:ty => $Column:ty, $schema:expr $(; for $($generic:tt)+)?) => {
+    ($Type:ty => $Column:ty, $schema:expr $(, in events $event_schema:expr)? $(, asked by $input:expr)? $(, filtered by $filter:expr)? $(; for $($generic:tt)+)?) => {
         impl $(<$($generic)+>)? $crate::resources::FieldType for $Type {
             type Column = $Column;
 
@@ -109,14 +148,28 @@ macro_rules! field_type {
             fn schema() -> ::serde_json::Value {
                 $schema
             }
+
+            $(
+                fn event_schema() -> ::serde_json::Value {
+                    $event_schema
+                }
+            )?
+
+            $(const FILTER: $crate::resources::FilterForm = $filter;)?
+
+            $(
+                fn input() -> $crate::resources::Input {
+                    $input
+                }
+            )?
         }
     };
 }
 
-crate::field_type!(f64 => f64, json!({ "type": "number" }));
-crate::field_type!(i64 => i64, json!({ "type": "integer" }));
-crate::field_type!(i32 => i32, json!({ "type": "integer" }));
-crate::field_type!(i16 => i16, json!({ "type": "integer" }));
+crate::field_type!(f64 => f64, json!({ "type": "number" }), filtered by FilterForm::NUMBER);
+crate::field_type!(i64 => i64, json!({ "type": "integer" }), filtered by FilterForm::NUMBER);
+crate::field_type!(i32 => i32, json!({ "type": "integer" }), filtered by FilterForm::NUMBER);
+crate::field_type!(i16 => i16, json!({ "type": "integer" }), filtered by FilterForm::NUMBER);
 // Without a limit of its length, so for read-only fields.
 crate::field_type!(String => String, json!({ "type": "string" }));
 

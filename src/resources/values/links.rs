@@ -5,7 +5,8 @@ use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, TypedId};
-use crate::resources::{FieldType, Reference, Resource, ResourceDescriptor, queries};
+use crate::resources::event_data::sample_id;
+use crate::resources::{FieldType, FilterForm, Input, Reference, Resource, ResourceDescriptor, queries};
 
 /// A record of the kind `R`, written like every [`Reference`]. The request is rejected unless the record exists and belongs to the
 /// same company.
@@ -36,6 +37,16 @@ impl<R: Resource> FieldType for Link<R> {
 
     fn schema() -> Value {
         R::Id::json_schema()
+    }
+
+    fn sample() -> Value {
+        sample_id::<R::Id>()
+    }
+
+    const FILTER: FilterForm = FilterForm::id::<R::Id>();
+
+    fn input() -> Input {
+        Input::Record(R::Id::PREFIX)
     }
 
     async fn find_missing(column: &R::Id, conn: &mut PgConnection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {

@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::kernel::ids::{InvalidId, TypedId};
-use crate::resources::{FieldType, Member};
+use crate::resources::event_data::sample_id;
+use crate::resources::{FieldType, FilterForm, Input, Member};
 
 /// Another record: its UUID or TypeID, or an object with an `id`, which is how responses show records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -40,6 +41,16 @@ impl<I: TypedId> FieldType for Reference<I> {
 
     fn schema() -> Value {
         I::json_schema()
+    }
+
+    fn sample() -> Value {
+        sample_id::<I>()
+    }
+
+    const FILTER: FilterForm = FilterForm::id::<I>();
+
+    fn input() -> Input {
+        Input::Record(I::PREFIX)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Free text that people type.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::resources::Input;
 
 /// The reason why a text is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,8 +67,12 @@ impl<const MAX: usize> From<Text<MAX>> for String {
     }
 }
 
-crate::field_type!(Line<MAX> => String, json!({ "type": "string", "minLength": 1, "maxLength": MAX }); for const MAX: usize);
-crate::field_type!(Text<MAX> => String, json!({ "type": "string", "minLength": 1, "maxLength": MAX }); for const MAX: usize);
+fn schema(max: usize) -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": max })
+}
+
+crate::field_type!(Line<MAX> => String, schema(MAX), in events json!({ "type": "string" }); for const MAX: usize);
+crate::field_type!(Text<MAX> => String, schema(MAX), in events json!({ "type": "string" }), asked by Input::Text; for const MAX: usize);
 
 #[cfg(test)]
 mod tests {

@@ -9,7 +9,7 @@ pub(super) fn members() -> Vec<FieldDoc> {
     let events = json!({ "type": "array", "items": { "type": "string" } });
     let headers = json!({ "type": "object", "additionalProperties": { "type": "string" } });
     vec![
-        FieldDoc::with_schema("url", "The URL that events are posted to.", url).and_required(),
+        FieldDoc::with_schema("url", "The URL that events are posted to.", url).and_required(true),
         FieldDoc::writable::<Option<Line<255>>>("description", "A description for the owner."),
         FieldDoc::with_schema("events", "Event names, or groups such as order.*. An empty list or * means all events.", events)
             .and_writable(),

@@ -1,5 +1,14 @@
 //! The fast path for location reports: `POST drivers/{uuid}/track`, and `POST drivers/track` for batches; likewise for vehicles
 //! (`docs/specification/decisions.md`, section 9).
+//!
+//! It accepts batches, and single positions that arrive at the same moment become one ([`Positions`]). It writes only the location
+//! columns and their instant, in one statement for all records, and publishes the events in a second statement.
+//!
+//! A position has the instant at which it was recorded. A position older than the last one is ignored: it arrived late and says
+//! nothing about the current location.
+
+mod queries;
+mod single;
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,22 +20,52 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::companies::{CallingCompany, Scope};
+use crate::events::EventName;
 use crate::fleet::Fleet;
-use crate::fleet::location::single_positions::SinglePosition;
-use crate::fleet::location::{Heading, Latitude, Located, Longitude, Positions, queries};
+use crate::fleet::drivers::{self, Driver};
+use crate::fleet::location::{Heading, Latitude, Located, Longitude};
+use crate::fleet::positions::single::{SinglePosition, SinglePositions};
+use crate::fleet::vehicles::{self, Vehicle};
 use crate::kernel::ids::TypedId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{FieldType, Instant, Member, Record, RecordTransaction, Reference, WriteRequest};
+use crate::resources::{FieldType, Instant, Member, PublishesEvents, Record, RecordTransaction, Reference, WriteRequest};
+
+pub use single::Positions;
 
 /// The maximum number of positions in one request.
 const MAX_POSITIONS: usize = 500;
 
+/// A record whose location is reported.
+pub trait Reported: Located + PublishesEvents<State = Fleet> {
+    /// The event about a changed location.
+    const LOCATION_CHANGED: EventName;
+
+    /// Where single positions of these records are recorded.
+    fn single_positions(positions: &Positions) -> &SinglePositions<Self>;
+}
+
+impl Reported for Driver {
+    const LOCATION_CHANGED: EventName = drivers::LOCATION_CHANGED;
+
+    fn single_positions(positions: &Positions) -> &SinglePositions<Self> {
+        &positions.drivers
+    }
+}
+
+impl Reported for Vehicle {
+    const LOCATION_CHANGED: EventName = vehicles::LOCATION_CHANGED;
+
+    fn single_positions(positions: &Positions) -> &SinglePositions<Self> {
+        &positions.vehicles
+    }
+}
+
 /// A position. Missing heading, speed and altitude keep their stored values.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields, bound = "I: TypedId")]
-pub(in crate::fleet) struct Position<I: TypedId> {
+pub struct Position<I: TypedId> {
     /// The record that the position belongs to; required if the path does not name it. Each kind of position takes one of these two
     /// fields; the other is only read so that the error can name it.
     driver: Option<Reference<I>>,
@@ -45,7 +84,7 @@ pub(in crate::fleet) struct Position<I: TypedId> {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, bound = "I: TypedId")]
-pub(in crate::fleet) struct ManyPositions<I: TypedId> {
+pub struct ManyPositions<I: TypedId> {
     positions: Vec<Position<I>>,
 }
 
@@ -106,14 +145,14 @@ impl<I: TypedId> Position<I> {
 }
 
 /// The description of the route of one record.
-pub(in crate::fleet) fn track_doc<R: Located>() -> OperationDoc {
+pub fn track_doc<R: Reported>() -> OperationDoc {
     OperationDoc::new("Record the location of a driver or vehicle.")
         .taking_body(Position::<R::Id>::schema((R::SINGULAR, Option::<Reference<R::Id>>::schema()), &["latitude", "longitude"]))
         .showing(StatusCode::OK, R::SINGULAR)
 }
 
 /// The description of the route of several records.
-pub(in crate::fleet) fn track_many_doc<R: Located>() -> OperationDoc {
+pub fn track_many_doc<R: Reported>() -> OperationDoc {
     let position = Position::<R::Id>::schema((R::SINGULAR, Reference::<R::Id>::schema()), &[R::SINGULAR, "latitude", "longitude"]);
     let positions = json!({ "type": "array", "maxItems": MAX_POSITIONS, "items": position });
     OperationDoc::new("Record the locations of several drivers or vehicles.")
@@ -122,7 +161,7 @@ pub(in crate::fleet) fn track_many_doc<R: Located>() -> OperationDoc {
 }
 
 /// `POST <plural>/{uuid}/track`
-pub(in crate::fleet) async fn track<R: Located>(
+pub async fn track<R: Reported>(
     State(positions): State<Positions>,
     WriteRequest { caller, id, .. }: WriteRequest<R>,
     JsonBody(position): JsonBody<Position<R::Id>>,
@@ -136,7 +175,7 @@ pub(in crate::fleet) async fn track<R: Located>(
 }
 
 /// `POST <plural>/track`: applies all positions or none. If a record is named several times, each of its positions is applied in turn.
-pub(in crate::fleet) async fn track_many<R: Located>(
+pub async fn track_many<R: Reported>(
     State(fleet): State<Fleet>,
     caller: CallingCompany,
     body: Result<JsonBody<ManyPositions<R::Id>>, Problem>,
@@ -167,7 +206,7 @@ fn not_known(field: &str, member: &str) -> Problem {
 }
 
 /// Applies the positions in order, each to its record, writes the result and returns the records that exist.
-pub(super) async fn move_all<R: Located>(
+async fn move_all<R: Reported>(
     transaction: &mut RecordTransaction<Fleet>,
     positions: Vec<(R::Id, Position<R::Id>)>,
 ) -> Result<HashMap<R::Id, Record<R>>, sqlx::Error> {

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
-use crate::fleet::location::Located;
-use crate::fleet::location::track::{Position, move_all};
+use crate::fleet::positions::{Position, Reported, move_all};
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::group_commit::GroupCommit;
 use crate::kernel::ids::{CompanyId, TypedId};
@@ -18,8 +17,8 @@ const MAX_BATCH: usize = 64;
 /// Records positions that are reported one by one.
 #[derive(Clone, Debug)]
 pub struct Positions {
-    pub(in crate::fleet) drivers: SinglePositions<Driver>,
-    pub(in crate::fleet) vehicles: SinglePositions<Vehicle>,
+    pub(super) drivers: SinglePositions<Driver>,
+    pub(super) vehicles: SinglePositions<Vehicle>,
 }
 
 impl Positions {
@@ -41,7 +40,7 @@ pub struct SinglePosition<I: TypedId> {
 pub type SinglePositions<R> = GroupCommit<SinglePosition<<R as Resource>::Id>, Option<Shown<R>>>;
 
 /// Creates the group commit of single positions, over all companies.
-fn single_positions<R: Located>(fleet: &Fleet, lifecycle: &Lifecycle) -> SinglePositions<R> {
+fn single_positions<R: Reported>(fleet: &Fleet, lifecycle: &Lifecycle) -> SinglePositions<R> {
     let fleet = fleet.clone();
     GroupCommit::new(lifecycle.clone(), MAX_BATCH, move |positions| {
         let fleet = fleet.clone();
@@ -51,7 +50,7 @@ fn single_positions<R: Located>(fleet: &Fleet, lifecycle: &Lifecycle) -> SingleP
 
 /// Records the positions of each company in one transaction. If one of these transactions fails, all positions are recorded again one
 /// by one; a position that is recorded again publishes nothing.
-async fn record_singles<R: Located>(fleet: &Fleet, positions: &[SinglePosition<R::Id>]) -> Result<Vec<Option<Shown<R>>>, sqlx::Error> {
+async fn record_singles<R: Reported>(fleet: &Fleet, positions: &[SinglePosition<R::Id>]) -> Result<Vec<Option<Shown<R>>>, sqlx::Error> {
     let mut shown: Vec<_> = positions.iter().map(|_| None).collect();
     let companies: BTreeSet<_> = positions.iter().map(|single| single.company).collect();
     for company in companies {

@@ -1,28 +1,13 @@
-//! The locations and movement of drivers and vehicles.
+//! The location of drivers and vehicles: five columns of the record itself, and the instant at which it was recorded.
 //!
-//! A location is five columns of the record itself. It can be changed by `PUT` like any other field, and by the fast path in
-//! [`track`]. The fast path accepts batches, and single positions that arrive at the same moment become one ([`Positions`]). It
-//! writes only the location columns and their instant, in one statement for all records, and publishes the events in a second
-//! statement. None of these columns is indexed, so Postgres can update a row within its page (HOT update). A separate table for
-//! positions was measured: it made a batch of a hundred with its events 10% faster, which does not justify a second statement in
-//! every list.
-//!
-//! A position has the instant at which it was recorded. A position older than the last one is ignored: it arrived late and says
-//! nothing about the current location.
-
-mod queries;
-mod single_positions;
-mod track;
+//! `PUT` changes a location like any other field, and [`crate::fleet::positions`] is the fast path. None of these columns is indexed, so
+//! Postgres can update a row within its page (HOT update). A separate table for positions was measured: it made a batch of a hundred
+//! with its events 10% faster, which does not justify a second statement in every list.
 
 use chrono::{DateTime, Utc};
 
-use crate::events::EventName;
-use crate::fleet::Fleet;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{NumberIn, PublishesEvents};
-
-pub use single_positions::{Positions, SinglePositions};
-pub(super) use track::{track, track_doc, track_many, track_many_doc};
+use crate::resources::{Columns, NumberIn};
 
 /// Degrees north.
 pub type Latitude = NumberIn<-90, 90>;
@@ -41,14 +26,8 @@ pub struct Location {
     pub altitude: Option<f64>,
 }
 
-/// A record with the columns of a location.
-pub trait Located: PublishesEvents<State = Fleet> {
-    /// Where single positions of these records are recorded.
-    fn single_positions(positions: &Positions) -> &SinglePositions<Self>;
-
-    /// The event about a changed location.
-    const LOCATION_CHANGED: EventName;
-
+/// A record with the columns of a location. Implemented by [`located!`].
+pub trait Located: Columns {
     /// The location.
     fn location(&self) -> Location;
 
@@ -66,38 +45,39 @@ pub trait Located: PublishesEvents<State = Fleet> {
     }
 }
 
-/// Declares a [`Located`] record: its own fields followed by the fields of a location, with everything that
-/// [`fields!`](crate::fields) derives from them.
+/// Declares a [`Located`] record: its own fields followed by those of a location, with everything that [`fields!`](crate::fields)
+/// derives from them. A macro, because no type can add fields to a struct, and the six fields and the three functions over them would
+/// otherwise stand at both drivers and vehicles.
 macro_rules! located {
-    ($(#[$outer:meta])* $visible:vis struct $Record:ident, body $Body:ident, moving as $event:path, positions $positions:ident { $($own:tt)* }) => {
+    ($(#[$($about:tt)+])* $visible:vis struct $Record:ident, body $Body:ident { $($own:tt)* }) => {
         $crate::fields! {
-            $(#[$outer])*
+            $(#[$($about)+])*
             $visible struct $Record, body $Body {
                 $($own)*
                 /// Latitude in degrees north, from -90 to 90.
+                #[sample = 51.5237]
                 latitude: Option<$crate::fleet::location::Latitude>,
                 /// Longitude in degrees east, from -180 to 180.
+                #[sample = -0.1585]
                 longitude: Option<$crate::fleet::location::Longitude>,
                 /// Heading in degrees clockwise from north, from 0 to 360.
+                #[sample = 90.0]
                 heading: Option<$crate::fleet::location::Heading>,
                 /// Speed, in the shop's own unit.
+                #[sample = 11.5]
                 speed: Option<f64>,
                 /// Altitude, in the shop's own unit.
+                #[sample = 35.0]
                 altitude: Option<f64>,
             }
             read_only {
                 /// When the location was last recorded.
+                #[sample = "2026-05-21T10:15:00.000+00:00"]
                 location_updated_at: Option<$crate::resources::Instant>,
             }
         }
 
         impl $crate::fleet::location::Located for $Record {
-            const LOCATION_CHANGED: $crate::events::EventName = $event;
-
-            fn single_positions(positions: &$crate::fleet::location::Positions) -> &$crate::fleet::location::SinglePositions<Self> {
-                &positions.$positions
-            }
-
             fn location(&self) -> $crate::fleet::location::Location {
                 let Self { latitude, longitude, heading, speed, altitude, .. } = *self;
                 $crate::fleet::location::Location { latitude, longitude, heading, speed, altitude }
@@ -116,10 +96,10 @@ macro_rules! located {
         }
     };
 }
-pub(super) use located;
+pub(crate) use located;
 
 /// Validates the location of a request body, and sets its instant if the location has changed.
-pub(super) fn settle<R: Located>(before: Option<&R>, after: &mut R, now: DateTime<Utc>) -> Result<(), Problem> {
+pub fn settle<R: Located>(before: Option<&R>, after: &mut R, now: DateTime<Utc>) -> Result<(), Problem> {
     let location = after.location();
     if before.map(R::location).unwrap_or_default() != location {
         after.put_location(location, Some(now));
@@ -128,7 +108,7 @@ pub(super) fn settle<R: Located>(before: Option<&R>, after: &mut R, now: DateTim
 }
 
 /// Latitude and longitude must be given together.
-pub(super) fn check_pair(latitude: Option<f64>, longitude: Option<f64>) -> Result<(), Problem> {
+pub fn check_pair(latitude: Option<f64>, longitude: Option<f64>) -> Result<(), Problem> {
     match (latitude, longitude) {
         (Some(_), None) => Err(FieldErrors::one("longitude", "A latitude needs a longitude.")),
         (None, Some(_)) => Err(FieldErrors::one("latitude", "A longitude needs a latitude.")),

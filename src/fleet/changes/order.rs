@@ -1,17 +1,18 @@
 //! The events and consequences of a change of an order.
 
-use crate::events::{EventName, names};
+use crate::events::EventName;
 use crate::fleet::Fleet;
-use crate::fleet::drivers::Driver;
-use crate::fleet::orders::Order;
+use crate::fleet::drivers::{self, Driver};
+use crate::fleet::orders::{self, Order};
 use crate::fleet::orders::status::Status;
 use crate::fleet::tracking::{TrackingNumber, TrackingStatus};
 use crate::kernel::ids::{TrackingNumberId, TrackingStatusId};
 use crate::kernel::problem::Problem;
 use crate::members;
-use crate::resources::{Change, PublishesEvents, RecordTransaction, Unique};
+use crate::resources::{Change, EventDoc, PublishesEvents, RecordTransaction, Unique};
 
 impl PublishesEvents for Order {
+    const EVENTS: &'static [EventDoc] = orders::EVENTS;
     const UNIQUE: &'static [Unique] = &[Unique {
         constraint: "orders_tracking_number_key",
         member: "tracking_number",
@@ -20,11 +21,11 @@ impl PublishesEvents for Order {
 
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         let own = match change {
-            Change::Created(_) => [Some(names::ORDER_CREATED), None],
-            Change::Updated(..) => [reached(change).and_then(event_of), Some(names::ORDER_UPDATED)],
-            Change::Deleted(_) => [Some(names::ORDER_DELETED), None],
+            Change::Created(_) => [Some(orders::CREATED), None],
+            Change::Updated(..) => [reached(change).and_then(event_of), Some(orders::UPDATED)],
+            Change::Deleted(_) => [Some(orders::DELETED), None],
         };
-        let assigned = change.newly(|order| order.driver_id).map(|_| names::ORDER_DRIVER_ASSIGNED);
+        let assigned = change.newly(|order| order.driver_id).map(|_| orders::DRIVER_ASSIGNED);
         own.into_iter().flatten().chain(assigned).collect()
     }
 
@@ -40,7 +41,7 @@ impl PublishesEvents for Order {
         if let Some(driver) = change.newly(|order| order.driver_id)
             && let Some(driver) = transaction.find::<Driver>(driver).await?
         {
-            transaction.announce(driver, names::DRIVER_ASSIGNED, members! { "order": order.id }).await?;
+            transaction.announce(driver, drivers::ASSIGNED, members! { "order": order.id }).await?;
         }
         Ok(())
     }
@@ -55,10 +56,10 @@ fn event_of(reached: Status) -> Option<EventName> {
     match reached {
         // No transition leads back to the initial status.
         Status::Created => None,
-        Status::Dispatched => Some(names::ORDER_DISPATCHED),
-        Status::Started => Some(names::ORDER_STARTED),
-        Status::Completed => Some(names::ORDER_COMPLETED),
-        Status::Cancelled => Some(names::ORDER_CANCELLED),
-        Status::Failed => Some(names::ORDER_FAILED),
+        Status::Dispatched => Some(orders::DISPATCHED),
+        Status::Started => Some(orders::STARTED),
+        Status::Completed => Some(orders::COMPLETED),
+        Status::Cancelled => Some(orders::CANCELLED),
+        Status::Failed => Some(orders::FAILED),
     }
 }

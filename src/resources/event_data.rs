@@ -1,0 +1,154 @@
+//! The `data` of a resource's events: its JSON Schema and its sample follow from the resource's fields. Each event only declares how
+//! it differs.
+
+use serde_json::{Map, Value, json};
+
+use crate::events::{EventName, EventType};
+use crate::kernel::ids::TypedId;
+use crate::resources::{FieldDoc, FieldType, PublishesEvents, ShownIn};
+
+/// The UUID of every record in samples, and the same in the form of a TypeID.
+const SAMPLE_UUID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
+const SAMPLE_ID: &str = "01h455vb4pex5vsknk084sn02q";
+/// When the records in samples were created, and when they were last changed.
+const SAMPLE_CREATED_AT: &str = "2026-05-21T10:00:00.000+00:00";
+pub(super) const SAMPLE_INSTANT: &str = "2026-05-21T10:15:00.000+00:00";
+
+/// The id of a record in samples.
+pub(super) fn sample_id<I: TypedId>() -> Value {
+    format!("{}_{SAMPLE_ID}", I::PREFIX).into()
+}
+
+/// An event about a resource. Declared by [`events!`](crate::events).
+#[derive(Clone, Debug)]
+pub struct EventDoc {
+    /// The event name.
+    pub name: EventName,
+    /// The meaning, in one sentence.
+    pub meaning: &'static str,
+    /// What is special about the `data` of this event.
+    pub data: fn(EventData) -> EventData,
+}
+
+impl EventDoc {
+    /// The event type, for a resource with these fields.
+    pub(super) fn event_type<R: PublishesEvents>(&self, namespace: &str, fields: &[FieldDoc]) -> EventType {
+        let mut data = EventData::of::<R>(fields);
+        if self.name.as_str().ends_with(".created") {
+            data = data.with("updated_at", SAMPLE_CREATED_AT);
+        }
+        let EventData { properties, sample } = (self.data)(data);
+        let required: Vec<_> = properties.keys().collect();
+        let schema = json!({ "description": R::ABOUT, "type": "object", "properties": properties, "required": required });
+        EventType::new(self.name.clone(), namespace, self.meaning, schema, sample, R::PUBLISHER)
+    }
+}
+
+/// The schema and the sample of an event's `data`.
+#[derive(Clone, Debug)]
+pub struct EventData {
+    properties: Map<String, Value>,
+    sample: Map<String, Value>,
+}
+
+impl EventData {
+    /// The record as every event shows it. A record always shows all of its fields, null if unknown.
+    fn of<R: PublishesEvents>(fields: &[FieldDoc]) -> Self {
+        let (id, instant) = (R::Id::json_schema(), json!({ "type": "string", "format": "date-time" }));
+        let mut data = Self { properties: Map::new(), sample: Map::new() };
+        data.put("id", id.clone(), sample_id::<R::Id>());
+        data.put("public_id", id, sample_id::<R::Id>());
+        data.put("uuid", json!({ "type": "string", "format": "uuid" }), SAMPLE_UUID.into());
+        for field in fields.iter().filter(|field| field.shown == ShownIn::Everything) {
+            let mut schema = field.event_schema.clone();
+            schema["description"] = field.sentence.as_ref().into();
+            data.put(&field.name, schema, field.sample.clone());
+        }
+        if !data.properties.contains_key("meta") {
+            data.put("meta", json!({ "type": "object" }), json!({}));
+        }
+        data.put("created_at", instant.clone(), SAMPLE_CREATED_AT.into());
+        data.put("updated_at", instant, SAMPLE_INSTANT.into());
+        data.put("additionalData", json!({ "description": "Data specific to this event.", "type": "object" }), json!({}));
+        data
+    }
+
+    fn put(&mut self, name: &str, schema: Value, sample: Value) {
+        self.properties.insert(name.to_owned(), schema);
+        self.sample.insert(name.to_owned(), sample);
+    }
+
+    /// Shows `value` in the sample.
+    pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.sample.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The field always has this value.
+    pub fn always(mut self, name: &str, value: impl Into<Value>) -> Self {
+        let value = value.into();
+        self.properties[name]["const"] = value.clone();
+        self.with(name, value)
+    }
+
+    /// The field is never null; the sample shows `value`.
+    pub fn known(mut self, name: &str, value: impl Into<Value>) -> Self {
+        let kind = &mut self.properties[name]["type"];
+        *kind = kind[0].take();
+        self.with(name, value)
+    }
+
+    /// `additionalData` may have this field. The sample shows `value`, unless it is null.
+    pub fn may_add<T: FieldType>(mut self, name: &str, sentence: &str, value: impl Into<Value>) -> Self {
+        let (mut schema, value) = (T::event_schema(), value.into());
+        schema["description"] = sentence.into();
+        let additional = &mut self.properties["additionalData"];
+        additional["properties"][name] = schema;
+        if !value.is_null() {
+            self.sample["additionalData"][name] = value;
+        }
+        self
+    }
+
+    /// `additionalData` has this field; the sample shows `value`.
+    pub fn adds<T: FieldType>(self, name: &str, sentence: &str, value: impl Into<Value>) -> Self {
+        let mut data = self.may_add::<T>(name, sentence, value);
+        match &mut data.properties["additionalData"]["required"] {
+            Value::Array(required) => required.push(name.into()),
+            none => *none = json!([name]),
+        }
+        data
+    }
+}
+
+/// Declares the events about a resource: a constant for the name of each, with the meaning as its documentation, and the list of all,
+/// for [`PublishesEvents::EVENTS`]. Behind a comma stands what is special about the `data` of the event.
+///
+/// ```
+/// portico::events! {
+///     /// The events about shelves.
+///     pub const SHELF_EVENTS {
+///         /// A shelf was added.
+///         SHELF_CREATED = "shelf.created";
+///         /// A shelf was filled.
+///         SHELF_FILLED = "shelf.filled", |shelf| shelf.always("full", true);
+///     }
+/// }
+/// assert_eq!(SHELF_EVENTS[1].name, SHELF_FILLED);
+/// ```
+#[macro_export]
+macro_rules! events {
+    ($(#[$outer:meta])* $visible:vis const $ALL:ident { $($(#[doc = $meaning:literal])+ $NAME:ident = $name:literal $(, $data:expr)?;)* }) => {
+        $(
+            #[doc = concat!("`", $name, "`:", $($meaning),+)]
+            $visible const $NAME: $crate::events::EventName = $crate::events::EventName::constant($name);
+        )*
+
+        $(#[$outer])*
+        $visible const $ALL: &[$crate::resources::EventDoc] = &[$({
+            // The first is the special one, if there is one.
+            const DATA: &[fn($crate::resources::EventData) -> $crate::resources::EventData] = &[$($data,)? |data| data];
+            $crate::resources::EventDoc { name: $NAME, meaning: concat!($($meaning),+).trim_ascii(), data: DATA[0] }
+        },)*];
+    };
+}
