@@ -13,7 +13,7 @@
 //! An [`Extension`] is a namespace of such kinds. A [`Resource`] gets the two `GET` routes, an [`Editable`] gets all five, and the
 //! OpenAPI document is generated from the same list. This module builds the SQL statements from the names that the resource
 //! declares, so a resource contains no SQL of its own for list, find, create, update and delete. A further route that writes a
-//! record starts with [`WriteRequest`]. `example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by
+//! record starts with [`WriteRequest`]. `kind/example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by
 //! step.
 //!
 //! One type may serve several kinds. Its state distinguishes them by their [`ResourceDescriptor`]. The kinds declared in files work
@@ -39,6 +39,23 @@
 //!
 //! An `ETag` is the version of the record itself. Data of another record that is shown with it (an order shows its driver's name)
 //! may change while the `ETag` stays the same.
+//!
+//! # Rooms
+//!
+//! From top to bottom; a room uses only rooms below it.
+//!
+//! ```text
+//! extension                     a namespace: its kinds with their routes and documentation
+//! routes                        the handlers of the five routes
+//! body  parameters              what a request contains
+//! write_request                 a request that writes one record
+//! kind                          the traits of a kind, the transaction that changes records, and the statements
+//! fields                        the declaration of fields and what describes them
+//! values                        the types of fields
+//! field_type                    what every such type tells
+//! operation  path_id            the operations and the id in a path
+//! entity_tag  cursor            the version of a record and the end of a page, as clients see them
+//! ```
 
 /// The code in this page is compiled as a doc test, so that it stays correct.
 #[cfg(doctest)]
@@ -46,57 +63,35 @@
 struct Explained;
 
 mod body;
-mod columns;
 mod cursor;
-mod descriptor;
 mod entity_tag;
-mod event_data;
-#[cfg(test)]
-mod example;
 mod extension;
-mod field_doc;
+mod field_type;
 mod fields;
-mod filter;
-mod form;
-mod list_parameters;
-mod marks;
-mod member;
+mod kind;
+mod operation;
 mod parameters;
-mod queries;
-mod record;
-mod record_transaction;
-mod referable;
-mod referenced_by;
-mod resource;
+mod path_id;
 mod routes;
-mod unique;
 mod values;
 mod write_request;
 
 pub use body::EmptyBody;
-pub use columns::{Columns, Values};
-pub use descriptor::ResourceDescriptor;
 pub use entity_tag::IfMatch;
-pub use event_data::{EventData, EventDoc};
 pub use extension::Extension;
-pub use field_doc::{FieldDoc, ShownIn};
-pub use fields::Fields;
-pub use filter::{Filter, FilterForm, Operand};
-pub use form::{FormField, Input, form};
+pub use field_type::{FieldType, FilterForm, Input, Operand};
+pub use fields::{Columns, FieldDoc, Fields, Filter, FormField, Member, ShownIn, Values, form};
 #[doc(hidden)]
-pub use marks::{chosen, count_chosen};
-pub use member::Member;
-pub use queries::export_of;
-pub use record::{Record, Shown};
-pub use record_transaction::RecordTransaction;
-pub use referable::Referable;
-pub use referenced_by::ReferencedBy;
-pub use resource::{Change, Editable, New, Presented, PublishesEvents, Resource, ResourceState, Validated};
-pub use routes::{Operation, PathId};
-use routes::{plural_path, read_only_routes, routes};
-pub use unique::Unique;
+pub use fields::{chosen, count_chosen};
+pub use kind::queries::export_of;
+pub use kind::{
+    Change, Editable, EventData, EventDoc, Link, New, Presented, PublishesEvents, Record, RecordTransaction, Referable, ReferencedBy,
+    Resource, ResourceDescriptor, ResourceState, Shown, Unique, Validated,
+};
+pub use operation::Operation;
+pub use path_id::PathId;
 pub use values::{
-    FieldType, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidText, InvalidVariant,
-    InvalidWebAddress, Line, Link, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, no_such,
+    GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidText, InvalidVariant,
+    InvalidWebAddress, Line, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, no_such,
 };
 pub use write_request::WriteRequest;

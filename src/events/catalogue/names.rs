@@ -22,8 +22,4 @@ names! {
     REFUND_FAILED, "refund.failed";
     SETUP_SUCCEEDED, "setup.succeeded";
     CHARGEBACK_CREATED, "chargeback.created";
-    WEBHOOK_TEST, "webhook.test";
-    WEBHOOK_FAILING, "webhook.failing";
-    WEBHOOK_DISABLED, "webhook.disabled";
-    WEBHOOK_RECOVERED, "webhook.recovered";
 }

@@ -68,8 +68,8 @@ crate::events! {
         UPDATED = "driver.updated";
         /// Driver assigned to an order or fleet.
         ASSIGNED = "driver.assigned", |driver| driver
-            .may_add::<Reference<OrderId>>("order", "The order that the driver was assigned to.", Reference::<OrderId>::sample())
-            .may_add::<Reference<FleetId>>("fleet", "The fleet that the driver was assigned to.", ());
+            .may_add("order", "The order that the driver was assigned to.", Reference::<OrderId>::schema(), Reference::<OrderId>::sample())
+            .may_add("fleet", "The fleet that the driver was assigned to.", Reference::<FleetId>::schema(), ());
         /// Driver's GPS coordinates updated.
         LOCATION_CHANGED = "driver.location_changed";
         /// Driver went online and is available.

@@ -81,8 +81,8 @@ crate::events! {
         UPDATED = "vehicle.updated";
         /// Vehicle assigned to a driver or fleet.
         ASSIGNED = "vehicle.assigned", |vehicle| vehicle
-            .may_add::<Reference<DriverId>>("driver", "The driver that the vehicle was assigned to.", Reference::<DriverId>::sample())
-            .may_add::<Reference<FleetId>>("fleet", "The fleet that the vehicle was assigned to.", ());
+            .may_add("driver", "The driver that the vehicle was assigned to.", Reference::<DriverId>::schema(), Reference::<DriverId>::sample())
+            .may_add("fleet", "The fleet that the vehicle was assigned to.", Reference::<FleetId>::schema(), ());
         /// Vehicle's GPS coordinates updated.
         LOCATION_CHANGED = "vehicle.location_changed";
         /// Vehicle removed.

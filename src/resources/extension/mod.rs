@@ -12,7 +12,8 @@ use crate::companies::Companies;
 use crate::events::EventType;
 use crate::kernel::openapi::{Description, OperationDoc};
 use crate::resources::parameters::RejectUnknownQuery;
-use crate::resources::{Editable, FieldDoc, Operation, Referable, Resource, ResourceDescriptor, read_only_routes, routes};
+use crate::resources::routes::{read_only_routes, routes};
+use crate::resources::{Editable, FieldDoc, Operation, Referable, Resource, ResourceDescriptor};
 
 use operations::Kind;
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::kernel::clock::timestamp;
 use crate::resources::FieldType;
-use crate::resources::event_data::SAMPLE_INSTANT;
+use crate::resources::field_type::samples::SAMPLE_INSTANT;
 
 /// An RFC 3339 instant, truncated to the milliseconds that responses show. A client can send a value it has read without changing
 /// the record.

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::kernel::ids::{InvalidId, TypedId};
-use crate::resources::event_data::sample_id;
-use crate::resources::{FieldType, FilterForm, Input, Member};
+use crate::resources::field_type::samples::sample_id;
+use crate::resources::{FieldType, FilterForm, Input};
 
 /// Another record: its UUID or TypeID, or an object with an `id`, which is how responses show records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -54,13 +54,9 @@ impl<I: TypedId> FieldType for Reference<I> {
     }
 }
 
-impl<I: TypedId> Member<Option<Reference<I>>> {
-    /// Replaces the id in `column`, or clears it if null was sent.
-    pub fn put_id_or_clear(self, column: &mut Option<I>) {
-        if let Self::Sent(reference) = self {
-            *column = reference.map(|Reference(id)| id);
-        }
-    }
+/// The error message for a record of this kind that does not exist.
+pub fn no_such(kind: &str) -> String {
+    format!("There is no such {}.", kind.replace('_', " "))
 }
 
 #[cfg(test)]

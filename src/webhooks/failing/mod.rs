@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::events::{EventName, names};
+use crate::events::EventName;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
@@ -31,7 +31,7 @@ use crate::resources::{Record, RecordTransaction};
 use crate::webhooks::Webhooks;
 use crate::webhooks::engine::record::Gone;
 use crate::webhooks::failing::episode::Notice;
-use crate::webhooks::subscription::{DisabledReason, Status, Subscription};
+use crate::webhooks::subscription::{self, DisabledReason, Status, Subscription};
 
 pub(super) use mailing::send_letters;
 
@@ -152,9 +152,9 @@ impl Notice {
 
     fn event(&self) -> Option<EventName> {
         match self {
-            Self::Failing { .. } => Some(names::WEBHOOK_FAILING),
-            Self::Disabled { .. } | Self::Gone { .. } => Some(names::WEBHOOK_DISABLED),
-            Self::Recovered { .. } => Some(names::WEBHOOK_RECOVERED),
+            Self::Failing { .. } => Some(subscription::FAILING),
+            Self::Disabled { .. } | Self::Gone { .. } => Some(subscription::DISABLED),
+            Self::Recovered { .. } => Some(subscription::RECOVERED),
             Self::Over => None,
         }
     }

@@ -1,5 +1,7 @@
 //! The events that a subscription wants: single names, whole groups, or all.
 
+use serde_json::json;
+
 use crate::events::{Catalogue, UnknownEvent};
 
 /// Maximum number of entries of one subscription.
@@ -32,6 +34,8 @@ impl EventFilter {
     }
 }
 
+crate::field_type!(EventFilter => Self, json!({ "type": "array", "items": { "type": "string" } }), initially Self::default());
+
 impl TryFrom<Vec<String>> for EventFilter {
     type Error = TooManyEvents;
 
@@ -61,7 +65,7 @@ mod tests {
 
     #[test]
     fn names_groups_and_all_of_the_catalogue_can_be_wanted() {
-        for entries in [&[][..], &["*"], &["customer.created", "payment.*"], &["webhook.failing"]] {
+        for entries in [&[][..], &["*"], &["customer.created", "payment.*"], &["refund.failed"]] {
             let wanted = parse(entries).unwrap();
             wanted.check(&Catalogue::new(documented())).unwrap();
             assert_eq!(wanted.0, entries);

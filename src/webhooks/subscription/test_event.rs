@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::events::{self, NewEvent, names};
+use crate::events::{self, NewEvent};
 use crate::kernel::ids::{CompanyId, EventId, SubscriptionId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
 use crate::resources::{Record, RecordTransaction, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::deliveries::log::Delivery;
-use crate::webhooks::subscription::{Status, Subscription, queries};
+use crate::webhooks::subscription::{self, Status, Subscription, queries};
 
 impl Webhooks {
     /// Publishes an event to this subscription alone, whether it subscribes to such events or not: `webhook.test`, which is about
@@ -21,7 +21,7 @@ impl Webhooks {
             return Err(ProblemCode::WebhookDisabled.into());
         }
         let event = match event {
-            Some(name) if name != names::WEBHOOK_TEST.as_str() => self.publish_sample(&mut transaction, name).await?,
+            Some(name) if name != subscription::TEST.as_str() => self.publish_sample(&mut transaction, name).await?,
             _ => announce_itself(&mut transaction, subscription).await?,
         };
         let now = transaction.now;
@@ -43,5 +43,5 @@ impl Webhooks {
 }
 
 async fn announce_itself(transaction: &mut RecordTransaction<Webhooks>, subscription: Record<Subscription>) -> Result<EventId, Problem> {
-    Ok(transaction.announce(subscription, names::WEBHOOK_TEST, members! { "test": true }).await?)
+    Ok(transaction.announce(subscription, subscription::TEST, members! { "test": true }).await?)
 }

@@ -56,13 +56,13 @@ pub struct Shown<R: Resource> {
 
 impl<R: Resource> Shown<R> {
     /// Presents one record.
-    pub(super) async fn one(conn: &mut PgConnection, descriptor: &ResourceDescriptor, record: Record<R>) -> Result<Self, sqlx::Error> {
+    pub async fn one(conn: &mut PgConnection, descriptor: &ResourceDescriptor, record: Record<R>) -> Result<Self, sqlx::Error> {
         let shown = Self::many(conn, descriptor, vec![record]).await?.pop();
         Ok(shown.expect("one record was passed in"))
     }
 
     /// Presents many records with one call of [`Resource::present`].
-    pub(super) async fn many(
+    pub async fn many(
         conn: &mut PgConnection,
         descriptor: &ResourceDescriptor,
         records: Vec<Record<R>>,

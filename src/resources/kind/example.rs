@@ -9,8 +9,10 @@ use crate::resources::{Filter, Line, PublishesEvents, Resource, ResourceState, V
 /// A state with only what [`ResourceState`] requires.
 #[derive(Clone, Debug)]
 pub struct Storage {
-    pub(super) pool: PgPool,
-    pub(super) clock: Clock,
+    /// The database.
+    pub pool: PgPool,
+    /// The clock.
+    pub clock: Clock,
 }
 
 impl ResourceState for Storage {

@@ -8,7 +8,8 @@ use crate::companies::CallingCompany;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState, Shown, no_such, queries, unique};
+use crate::resources::kind::{queries, unique};
+use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState, Shown, no_such};
 
 /// An open transaction on the records of one company. Dropping it without [`RecordTransaction::commit`] rolls everything back.
 #[derive(Debug)]

@@ -1,21 +1,10 @@
-//! List filters: `<column>=value`.
+//! The formats of the values that lists can be filtered by.
 
 use serde_json::{Value, json};
 use sqlx::{Postgres, QueryBuilder};
 use uuid::Uuid;
 
 use crate::kernel::ids::{AnyId, TypedId, read_id};
-use crate::resources::{FieldType, TextEnum};
-
-/// A query parameter of a list that a column must equal.
-#[derive(Clone, Copy, Debug)]
-pub struct Filter {
-    /// The name of the query parameter.
-    pub(super) name: &'static str,
-    /// The column it is compared with.
-    pub(super) column: &'static str,
-    form: FilterForm,
-}
 
 /// The format of a filter's values.
 #[derive(Clone, Copy, Debug)]
@@ -56,67 +45,14 @@ impl FilterForm {
     pub const fn id<I: TypedId>() -> Self {
         Self::Understood("the id of a record", |text| text.parse::<I>().ok().map(|id| Operand::Id(id.into())))
     }
-}
-
-impl Filter {
-    /// The values of a field of this type.
-    pub const fn of<T: FieldType>(name: &'static str) -> Self {
-        Self::new(name, T::FILTER)
-    }
-
-    /// Any text.
-    pub const fn text(name: &'static str) -> Self {
-        Self::new(name, FilterForm::TEXT)
-    }
-
-    /// One of the words of the enum `T`.
-    pub const fn text_enum<T: TextEnum>(name: &'static str) -> Self {
-        Self::one_of(name, T::VARIANTS)
-    }
-
-    /// One of these words.
-    pub const fn one_of(name: &'static str, words: &'static [&'static str]) -> Self {
-        Self::new(name, FilterForm::OneOf(words))
-    }
-
-    /// The id of a record, as UUID or TypeID.
-    pub const fn id<I: TypedId>(name: &'static str) -> Self {
-        Self::new(name, FilterForm::id::<I>())
-    }
-
-    /// A number.
-    pub const fn number(name: &'static str) -> Self {
-        Self::new(name, FilterForm::NUMBER)
-    }
 
     /// The id of a record of any kind, as UUID or TypeID.
-    pub const fn any_id(name: &'static str) -> Self {
-        let read = |text: &str| text.parse::<AnyId>().ok().map(|id| Operand::Id(id.uuid()));
-        Self::new(name, FilterForm::Understood("the id of a record", read))
-    }
-
-    /// `true` or `false`.
-    pub const fn boolean(name: &'static str) -> Self {
-        Self::new(name, FilterForm::BOOLEAN)
-    }
-
-    /// The id of a record with this prefix, as UUID or TypeID, for a column that stores it as text.
-    pub const fn shown_id(name: &'static str, prefix: &'static str) -> Self {
-        Self::new(name, FilterForm::ShownId(prefix))
-    }
-
-    const fn new(name: &'static str, form: FilterForm) -> Self {
-        Self { name, column: name, form }
-    }
-
-    /// Compares with a column whose name differs from the parameter's.
-    pub const fn on(self, column: &'static str) -> Self {
-        Self { column, ..self }
-    }
+    pub const ANY_ID: Self =
+        Self::Understood("the id of a record", |text| text.parse::<AnyId>().ok().map(|id| Operand::Id(id.uuid())));
 
     /// Parses a value; `None` if it is invalid.
-    pub(super) fn read(&self, text: &str) -> Option<Operand> {
-        match self.form {
+    pub fn read(&self, text: &str) -> Option<Operand> {
+        match *self {
             FilterForm::Understood(_, read) => read(text),
             FilterForm::OneOf(words) => words.contains(&text).then(|| Operand::Text(text.to_owned())),
             FilterForm::ShownId(prefix) => read_id(prefix, text).map(|(_, shown)| Operand::Text(shown)),
@@ -124,8 +60,8 @@ impl Filter {
     }
 
     /// What a value must be, for the error message.
-    pub(super) fn expected(&self) -> String {
-        match self.form {
+    pub fn expected(&self) -> String {
+        match *self {
             FilterForm::Understood(expected, _) => expected.to_owned(),
             FilterForm::OneOf(words) => format!("one of {}", words.join(", ")),
             FilterForm::ShownId(_) => "the id of a record".to_owned(),
@@ -133,8 +69,8 @@ impl Filter {
     }
 
     /// The JSON Schema of a value.
-    pub(super) fn schema(&self) -> Value {
-        match self.form {
+    pub fn schema(&self) -> Value {
+        match *self {
             FilterForm::OneOf(words) => json!({ "type": "string", "enum": words }),
             FilterForm::Understood(..) | FilterForm::ShownId(_) => json!({ "type": "string" }),
         }
@@ -142,7 +78,8 @@ impl Filter {
 }
 
 impl Operand {
-    pub(super) fn push_to(&self, sql: &mut QueryBuilder<Postgres>) {
+    /// Binds the value to a statement.
+    pub fn push_to(&self, sql: &mut QueryBuilder<Postgres>) {
         match self {
             Self::Text(text) => sql.push_bind(text),
             Self::Id(id) => sql.push_bind(id),

@@ -4,7 +4,9 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, TypedId, read_id};
-use crate::resources::{Operation, Resource, ResourceDescriptor, plural_path, queries};
+use crate::resources::kind::queries;
+use crate::resources::operation::plural_path;
+use crate::resources::{Operation, Resource, ResourceDescriptor};
 
 /// A kind of record that other records may reference.
 #[derive(Clone, Debug)]

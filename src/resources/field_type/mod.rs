@@ -1,11 +1,17 @@
 //! The trait that every value of a request body implements.
 
+mod filter_form;
+mod input;
+pub mod samples;
+
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::CompanyId;
-use crate::resources::{FilterForm, Input};
+
+pub use filter_form::{FilterForm, Operand};
+pub use input::Input;
 
 /// A value of a request body, parsed when the request is read: how it is stored, how it is shown and how it is documented.
 pub trait FieldType: DeserializeOwned + Send + Sync + 'static {
@@ -129,11 +135,37 @@ impl FieldType for bool {
     const FILTER: FilterForm = FilterForm::BOOLEAN;
 }
 
-/// Implements `FieldType` for a type that is stored as another one, which is shown in its usual JSON form. The schema behind
-/// `in events` is that of events, if it is wider.
+/// A list. It may be missing, and is empty then.
+impl<T: FieldType> FieldType for Vec<T> {
+    type Column = Vec<T::Column>;
+
+    fn into_column(self) -> Self::Column {
+        self.into_iter().map(T::into_column).collect()
+    }
+
+    fn initial() -> Option<Self::Column> {
+        Some(Vec::new())
+    }
+
+    fn show(column: &Self::Column) -> Value {
+        column.iter().map(T::show).collect()
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "array", "items": T::schema() })
+    }
+
+    fn sample() -> Value {
+        json!([])
+    }
+}
+
+/// Implements `FieldType` for a type that is stored as another one, which is shown in its usual JSON form. What may follow the schema:
+/// `in events` a wider one for events, `asked by` the input of a form, `filtered by` the form of filters, `initially` the value of a new
+/// record whose creation does not name one.
 #[macro_export]
 macro_rules! field_type {
-    ($Type:ty => $Column:ty, $schema:expr $(, in events $event_schema:expr)? $(, asked by $input:expr)? $(, filtered by $filter:expr)? $(; for $($generic:tt)+)?) => {
+    ($Type:ty => $Column:ty, $schema:expr $(, in events $event_schema:expr)? $(, asked by $input:expr)? $(, filtered by $filter:expr)? $(, initially $initial:expr)? $(; for $($generic:tt)+)?) => {
         impl $(<$($generic)+>)? $crate::resources::FieldType for $Type {
             type Column = $Column;
 
@@ -158,6 +190,12 @@ macro_rules! field_type {
             $(const FILTER: $crate::resources::FilterForm = $filter;)?
 
             $(
+                fn initial() -> Option<$Column> {
+                    Some($initial)
+                }
+            )?
+
+            $(
                 fn input() -> $crate::resources::Input {
                     $input
                 }
@@ -170,21 +208,6 @@ crate::field_type!(f64 => f64, json!({ "type": "number" }), filtered by FilterFo
 crate::field_type!(i64 => i64, json!({ "type": "integer" }), filtered by FilterForm::NUMBER);
 crate::field_type!(i32 => i32, json!({ "type": "integer" }), filtered by FilterForm::NUMBER);
 crate::field_type!(i16 => i16, json!({ "type": "integer" }), filtered by FilterForm::NUMBER);
+crate::field_type!(Map<String, Value> => Self, json!({ "type": "object" }));
 // Without a limit of its length, so for read-only fields.
 crate::field_type!(String => String, json!({ "type": "string" }));
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::resources::Line;
-
-    #[test]
-    fn what_may_be_empty_need_not_be_sent_and_is_described_so() {
-        assert_eq!(Line::<5>::initial(), None);
-        assert_eq!(Option::<Line<5>>::initial(), Some(None));
-        assert_eq!(Line::<5>::schema(), json!({ "type": "string", "minLength": 1, "maxLength": 5 }));
-        assert_eq!(Option::<Line<5>>::schema(), json!({ "type": ["string", "null"], "minLength": 1, "maxLength": 5 }));
-        assert_eq!(Option::<bool>::show(&None), Value::Null);
-        assert_eq!(Option::<bool>::show(&Some(true)), Value::Bool(true));
-    }
-}

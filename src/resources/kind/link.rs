@@ -5,18 +5,14 @@ use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, TypedId};
-use crate::resources::event_data::sample_id;
-use crate::resources::{FieldType, FilterForm, Input, Reference, Resource, ResourceDescriptor, queries};
+use crate::resources::field_type::samples::sample_id;
+use crate::resources::kind::queries;
+use crate::resources::{FieldType, FilterForm, Input, Reference, Resource, ResourceDescriptor};
 
 /// A record of the kind `R`, written like every [`Reference`]. The request is rejected unless the record exists and belongs to the
 /// same company.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link<R: Resource>(pub R::Id);
-
-/// The error message for a record of this kind that does not exist.
-pub fn no_such(kind: &str) -> String {
-    format!("There is no such {}.", kind.replace('_', " "))
-}
 
 impl<'de, R: Resource> Deserialize<'de> for Link<R> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {

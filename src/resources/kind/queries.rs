@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::resources::cursor::Cursor;
-use crate::resources::list_parameters::ListParameters;
+use crate::resources::kind::list_parameters::ListParameters;
 use crate::resources::{Record, Referable, Resource, ResourceDescriptor};
 
 fn columns<R: Resource>() -> String {
@@ -36,7 +36,8 @@ fn live(columns: &str, table: &str, discriminator: Option<(&str, &str)>, company
     sql
 }
 
-pub(super) async fn find<R: Resource>(
+/// Returns the record as it is now.
+pub async fn find<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
     company: CompanyId,
@@ -47,7 +48,7 @@ pub(super) async fn find<R: Resource>(
 
 /// Returns the record with a shared row lock: other transactions can read it and share the lock, but neither change nor delete it
 /// until this transaction ends.
-pub(super) async fn lock_shared<R: Resource>(
+pub async fn lock_shared<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
     company: CompanyId,
@@ -57,7 +58,7 @@ pub(super) async fn lock_shared<R: Resource>(
 }
 
 /// Whether the record exists. Takes a shared row lock if records of its kind can be deleted.
-pub(super) async fn lock_referable(conn: &mut PgConnection, kind: &Referable, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
+pub async fn lock_referable(conn: &mut PgConnection, kind: &Referable, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
     let mut sql = live("id", kind.table, kind.discriminator, company);
     sql.push(" and id = ").push_bind(id);
     if kind.deletable {
@@ -69,7 +70,7 @@ pub(super) async fn lock_referable(conn: &mut PgConnection, kind: &Referable, co
 /// Returns the records with these ids and locks their rows until the transaction ends. The rows are always locked in id order, so
 /// that two transactions on the same records wait for each other instead of deadlocking. The lock mode does not block foreign keys
 /// that reference the row.
-pub(super) async fn lock_all<R: Resource>(
+pub async fn lock_all<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
     company: CompanyId,
@@ -82,7 +83,7 @@ pub(super) async fn lock_all<R: Resource>(
 }
 
 /// The same for one record. Its own statement, because PostgreSQL would plan one with an array of ids again each time.
-pub(super) async fn lock<R: Resource>(
+pub async fn lock<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
     company: CompanyId,
@@ -91,7 +92,8 @@ pub(super) async fn lock<R: Resource>(
     select_one::<R>(descriptor, company, id).push(" for no key update").build_query_as().fetch_optional(conn).await
 }
 
-pub(super) async fn insert<R: Resource>(
+/// Inserts the first version of a record.
+pub async fn insert<R: Resource>(
     conn: &mut PgConnection,
     company: CompanyId,
     id: R::Id,
@@ -107,7 +109,8 @@ pub(super) async fn insert<R: Resource>(
     sql.build_query_as().fetch_one(conn).await
 }
 
-pub(super) async fn update<R: Resource>(
+/// Writes the next version of a record.
+pub async fn update<R: Resource>(
     conn: &mut PgConnection,
     id: R::Id,
     fields: &R,
@@ -120,7 +123,8 @@ pub(super) async fn update<R: Resource>(
     sql.build_query_as().fetch_one(conn).await
 }
 
-pub(super) async fn mark_deleted<R: Resource>(conn: &mut PgConnection, id: R::Id, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+/// Deletes the record. Its row stays, for what refers to it.
+pub async fn mark_deleted<R: Resource>(conn: &mut PgConnection, id: R::Id, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     let mut sql = QueryBuilder::new(format!("update {} set version = version + 1, deleted_at = ", R::TABLE));
     sql.push_bind(now).push(", updated_at = ").push_bind(now).push(" where id = ").push_bind::<Uuid>(id.into());
     sql.build().execute(conn).await?;
@@ -155,7 +159,7 @@ fn push_key(sql: &mut QueryBuilder<Postgres>, comparison: &str, key: Cursor) {
 }
 
 /// The last record that an unindexed search reads for this page; `None` if it can read all remaining records.
-pub(super) async fn find_horizon<R: Resource>(
+pub async fn find_horizon<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
     company: CompanyId,
@@ -172,7 +176,7 @@ pub(super) async fn find_horizon<R: Resource>(
 }
 
 /// Returns up to one record more than a page holds, none of them after the `horizon`.
-pub(super) async fn list<R: Resource>(
+pub async fn list<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
     company: CompanyId,
@@ -219,7 +223,7 @@ pub async fn export_of<R: Resource>(conn: &mut PgConnection, company: CompanyId,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resources::example::Shelf;
+    use crate::resources::kind::example::Shelf;
 
     #[test]
     fn statements_hold_the_names_of_the_program_and_no_values() {

@@ -5,19 +5,8 @@ use serde_json::{Map, Value, json};
 
 use crate::events::{EventName, EventType};
 use crate::kernel::ids::TypedId;
-use crate::resources::{FieldDoc, FieldType, PublishesEvents, ShownIn};
-
-/// The UUID of every record in samples, and the same in the form of a TypeID.
-const SAMPLE_UUID: &str = "01890a5d-ac96-774b-bcce-b302099a8057";
-const SAMPLE_ID: &str = "01h455vb4pex5vsknk084sn02q";
-/// When the records in samples were created, and when they were last changed.
-const SAMPLE_CREATED_AT: &str = "2026-05-21T10:00:00.000+00:00";
-pub(super) const SAMPLE_INSTANT: &str = "2026-05-21T10:15:00.000+00:00";
-
-/// The id of a record in samples.
-pub(super) fn sample_id<I: TypedId>() -> Value {
-    format!("{}_{SAMPLE_ID}", I::PREFIX).into()
-}
+use crate::resources::field_type::samples::{SAMPLE_CREATED_AT, SAMPLE_INSTANT, SAMPLE_UUID, sample_id};
+use crate::resources::{FieldDoc, PublishesEvents, ShownIn};
 
 /// An event about a resource. Declared by [`events!`](crate::events).
 #[derive(Clone, Debug)]
@@ -32,7 +21,7 @@ pub struct EventDoc {
 
 impl EventDoc {
     /// The event type, for a resource with these fields.
-    pub(super) fn event_type<R: PublishesEvents>(&self, namespace: &str, fields: &[FieldDoc]) -> EventType {
+    pub fn event_type<R: PublishesEvents>(&self, namespace: &str, fields: &[FieldDoc]) -> EventType {
         let mut data = EventData::of::<R>(fields);
         if self.name.as_str().ends_with(".created") {
             data = data.with("updated_at", SAMPLE_CREATED_AT);
@@ -99,11 +88,10 @@ impl EventData {
     }
 
     /// `additionalData` may have this field. The sample shows `value`, unless it is null.
-    pub fn may_add<T: FieldType>(mut self, name: &str, sentence: &str, value: impl Into<Value>) -> Self {
-        let (mut schema, value) = (T::event_schema(), value.into());
+    pub fn may_add(mut self, name: &str, sentence: &str, mut schema: Value, value: impl Into<Value>) -> Self {
         schema["description"] = sentence.into();
-        let additional = &mut self.properties["additionalData"];
-        additional["properties"][name] = schema;
+        self.properties["additionalData"]["properties"][name] = schema;
+        let value = value.into();
         if !value.is_null() {
             self.sample["additionalData"][name] = value;
         }
@@ -111,8 +99,8 @@ impl EventData {
     }
 
     /// `additionalData` has this field; the sample shows `value`.
-    pub fn adds<T: FieldType>(self, name: &str, sentence: &str, value: impl Into<Value>) -> Self {
-        let mut data = self.may_add::<T>(name, sentence, value);
+    pub fn adds(self, name: &str, sentence: &str, schema: Value, value: impl Into<Value>) -> Self {
+        let mut data = self.may_add(name, sentence, schema, value);
         match &mut data.properties["additionalData"]["required"] {
             Value::Array(required) => required.push(name.into()),
             none => *none = json!([name]),

@@ -7,7 +7,7 @@ use url::form_urlencoded;
 
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::{Cursor, Direction};
-use crate::resources::filter::Operand;
+use crate::resources::Operand;
 use crate::resources::{Instant, Resource, ResourceDescriptor};
 
 const DEFAULT_LIMIT: u8 = 25;
@@ -110,7 +110,7 @@ fn filter(descriptor: &ResourceDescriptor, name: &str, value: &str) -> Result<(&
 }
 
 /// The error for a parameter that a route does not take.
-pub(super) fn unknown(name: &str) -> Problem {
+pub fn unknown(name: &str) -> Problem {
     refused(name, "is unknown")
 }
 
@@ -122,7 +122,7 @@ fn refused(name: &str, reason: &str) -> Problem {
 mod tests {
     use super::*;
     use crate::kernel::ids::VehicleId;
-    use crate::resources::example::Shelf;
+    use crate::resources::kind::example::Shelf;
     use uuid::Uuid;
 
     fn parse(query: &str) -> Result<ListParameters, String> {
