@@ -10,7 +10,9 @@ use crate::fleet::orders::Order;
 use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::IssueId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Change, EventDoc, Instant, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated};
+use crate::resources::{
+    Change, EventDoc, Instant, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated,
+};
 
 crate::text_enum! {
     /// The status of an issue.

@@ -1,14 +1,16 @@
 //! Extension resources: the five-route convention, written once (interface 2, Extension resource routes;
 //! `docs/specification/decisions.md`, section 9).
 //!
-//! A kind of record is a struct whose fields are declared once, by [`fields!`](crate::fields). The columns, the request bodies, the
-//! response fields and the documentation are derived from that declaration ([`Fields`]). A kind implements up to three more traits:
+//! A kind of record is a struct whose fields are declared once, by [`fields!`](crate::fields) or [`read_only!`](crate::read_only). The
+//! columns, the request bodies, the response fields, the `data` of events ([`EventData`]), the filters and the search of lists, the
+//! descriptions of forms ([`form`]) and the documentation are derived from that declaration. A kind implements up to three more traits:
 //! * [`Resource`] defines how records are listed and found.
 //! * [`PublishesEvents`] defines which events a change publishes.
 //! * [`Validated`] validates the fields against each other and makes the kind [`Editable`].
 //!
-//! A kind whose request bodies differ from its records declares only its columns ([`columns!`](crate::columns)) and implements
-//! [`Editable`] itself.
+//! A kind that does more with a request than setting its fields implements [`Editable`] itself. It declares the fields that it applies
+//! by hand as such, so that everything else follows from the declaration all the same. Only a kind whose fields are not known to the
+//! program, or a log that has no fields of its own, declares its columns alone ([`columns!`](crate::columns)).
 //!
 //! An [`Extension`] is a namespace of such kinds. A [`Resource`] gets the two `GET` routes, an [`Editable`] gets all five, and the
 //! OpenAPI document is generated from the same list. This module builds the SQL statements from the names that the resource
@@ -91,7 +93,7 @@ pub use kind::{
 pub use operation::Operation;
 pub use path_id::PathId;
 pub use values::{
-    GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidText, InvalidVariant,
+    Count, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidText, InvalidVariant,
     InvalidWebAddress, Line, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, no_such,
 };
 pub use write_request::WriteRequest;

@@ -17,9 +17,7 @@ use crate::resources::kind::list_parameters::ListParameters;
 use crate::resources::kind::queries;
 use crate::resources::operation::plural_path;
 use crate::resources::parameters::without_parameters;
-use crate::resources::{
-    Editable, IfMatch, Operation, PathId, RecordTransaction, Resource, ResourceState, Shown, WriteRequest, body,
-};
+use crate::resources::{Editable, IfMatch, Operation, PathId, RecordTransaction, Resource, ResourceState, Shown, WriteRequest, body};
 
 /// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods get a 405.
 pub(super) fn read_only_routes<R, S>() -> Router<S>

@@ -3,8 +3,8 @@
 use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::{self, Driver};
-use crate::fleet::orders::{self, Order};
 use crate::fleet::orders::status::Status;
+use crate::fleet::orders::{self, Order};
 use crate::fleet::tracking::{TrackingNumber, TrackingStatus};
 use crate::kernel::ids::{TrackingNumberId, TrackingStatusId};
 use crate::kernel::problem::Problem;

@@ -12,7 +12,7 @@ use crate::fleet::Fleet;
 use crate::kernel::ids::FleetId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
-use crate::resources::{Columns, Line, Link, Meta, Presented, Record, RecordTransaction, Resource, Text, Validated};
+use crate::resources::{Columns, Count, Line, Link, Meta, Presented, Record, RecordTransaction, Resource, Text, Validated};
 
 crate::text_enum! {
     /// Whether a fleet is in operation.
@@ -45,10 +45,10 @@ crate::fields! {
     computed {
         /// The number of drivers in the fleet.
         #[sample = 12]
-        drivers_count: i64,
+        drivers_count: Count,
         /// The number of vehicles in the fleet.
         #[sample = 7]
-        vehicles_count: i64,
+        vehicles_count: Count,
     }
 }
 

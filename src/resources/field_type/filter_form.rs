@@ -47,32 +47,31 @@ impl FilterForm {
     }
 
     /// The id of a record of any kind, as UUID or TypeID.
-    pub const ANY_ID: Self =
-        Self::Understood("the id of a record", |text| text.parse::<AnyId>().ok().map(|id| Operand::Id(id.uuid())));
+    pub const ANY_ID: Self = Self::Understood("the id of a record", |text| text.parse::<AnyId>().ok().map(|id| Operand::Id(id.uuid())));
 
     /// Parses a value; `None` if it is invalid.
     pub fn read(&self, text: &str) -> Option<Operand> {
         match *self {
-            FilterForm::Understood(_, read) => read(text),
-            FilterForm::OneOf(words) => words.contains(&text).then(|| Operand::Text(text.to_owned())),
-            FilterForm::ShownId(prefix) => read_id(prefix, text).map(|(_, shown)| Operand::Text(shown)),
+            Self::Understood(_, read) => read(text),
+            Self::OneOf(words) => words.contains(&text).then(|| Operand::Text(text.to_owned())),
+            Self::ShownId(prefix) => read_id(prefix, text).map(|(_, shown)| Operand::Text(shown)),
         }
     }
 
     /// What a value must be, for the error message.
     pub fn expected(&self) -> String {
         match *self {
-            FilterForm::Understood(expected, _) => expected.to_owned(),
-            FilterForm::OneOf(words) => format!("one of {}", words.join(", ")),
-            FilterForm::ShownId(_) => "the id of a record".to_owned(),
+            Self::Understood(expected, _) => expected.to_owned(),
+            Self::OneOf(words) => format!("one of {}", words.join(", ")),
+            Self::ShownId(_) => "the id of a record".to_owned(),
         }
     }
 
     /// The JSON Schema of a value.
     pub fn schema(&self) -> Value {
         match *self {
-            FilterForm::OneOf(words) => json!({ "type": "string", "enum": words }),
-            FilterForm::Understood(..) | FilterForm::ShownId(_) => json!({ "type": "string" }),
+            Self::OneOf(words) => json!({ "type": "string", "enum": words }),
+            Self::Understood(..) | Self::ShownId(_) => json!({ "type": "string" }),
         }
     }
 }

@@ -54,7 +54,7 @@ impl EventData {
             data.put(&field.name, schema, field.sample.clone());
         }
         if !data.properties.contains_key("meta") {
-            data.put("meta", json!({ "type": "object" }), json!({}));
+            data.put("meta", json!({ "description": "Free-form data of the owner.", "type": "object" }), json!({}));
         }
         data.put("created_at", instant.clone(), SAMPLE_CREATED_AT.into());
         data.put("updated_at", instant, SAMPLE_INSTANT.into());

@@ -6,8 +6,8 @@ use chrono::{DateTime, TimeDelta, Utc};
 use url::form_urlencoded;
 
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::cursor::{Cursor, Direction};
 use crate::resources::Operand;
+use crate::resources::cursor::{Cursor, Direction};
 use crate::resources::{Instant, Resource, ResourceDescriptor};
 
 const DEFAULT_LIMIT: u8 = 25;

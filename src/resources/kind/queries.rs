@@ -110,12 +110,7 @@ pub async fn insert<R: Resource>(
 }
 
 /// Writes the next version of a record.
-pub async fn update<R: Resource>(
-    conn: &mut PgConnection,
-    id: R::Id,
-    fields: &R,
-    now: DateTime<Utc>,
-) -> Result<Record<R>, sqlx::Error> {
+pub async fn update<R: Resource>(conn: &mut PgConnection, id: R::Id, fields: &R, now: DateTime<Utc>) -> Result<Record<R>, sqlx::Error> {
     let mut sql = QueryBuilder::new(format!("update {} set version = version + 1, updated_at = ", R::TABLE));
     sql.push_bind(now).push(format!(", ({}) = row(", R::COLUMNS.join(", ")));
     fields.bind(&mut sql.separated(", "));

@@ -62,11 +62,7 @@ impl<R: Resource> Shown<R> {
     }
 
     /// Presents many records with one call of [`Resource::present`].
-    pub async fn many(
-        conn: &mut PgConnection,
-        descriptor: &ResourceDescriptor,
-        records: Vec<Record<R>>,
-    ) -> Result<Vec<Self>, sqlx::Error> {
+    pub async fn many(conn: &mut PgConnection, descriptor: &ResourceDescriptor, records: Vec<Record<R>>) -> Result<Vec<Self>, sqlx::Error> {
         let presented = R::present(conn, &records).await?;
         assert_eq!(presented.len(), records.len(), "{} must present every record", descriptor.singular);
         let singular = descriptor.singular;

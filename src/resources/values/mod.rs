@@ -14,7 +14,7 @@ pub use addresses::{InvalidWebAddress, WebAddress};
 pub use grace_periods::{GracePeriod, InvalidGracePeriod};
 pub use instants::{Instant, InvalidInstant};
 pub use metas::Meta;
-pub use numbers::{IntegerIn, IntegerOutOfRange, NumberIn, NumberOutOfRange};
+pub use numbers::{Count, IntegerIn, IntegerOutOfRange, NumberIn, NumberOutOfRange};
 pub use references::{Reference, no_such};
 pub use text_enums::{InvalidVariant, TextEnum};
 pub use texts::{InvalidText, Line, Text};

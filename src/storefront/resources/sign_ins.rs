@@ -1,7 +1,7 @@
 //! The sign-in audit in the API for operators.
 
 use crate::kernel::ids::{CustomerId, SignInId, StoreId};
-use crate::resources::{Filter, Reference, Resource};
+use crate::resources::{Reference, Resource};
 use crate::storefront::Storefront;
 use crate::storefront::audit::Method;
 
@@ -9,16 +9,22 @@ crate::read_only! {
     /// An attempt to sign in, in the API for operators.
     pub struct SignInRecord {
         /// The store.
+        #[filtered]
         store_id as "store": Reference<StoreId>,
         /// The customer, if known.
+        #[filtered]
         customer_id as "customer": Option<Reference<CustomerId>>,
         /// The method of the attempt.
+        #[filtered]
         method: Method,
         /// The phone number or email address of the attempt.
+        #[filtered]
         identity: Option<String>,
         /// `success`, or the code of the problem that refused it.
+        #[filtered]
         outcome: String,
         /// The client's address.
+        #[filtered]
         address: String,
         /// The client's `User-Agent`.
         user_agent: Option<String>,
@@ -32,12 +38,4 @@ impl Resource for SignInRecord {
     const SINGULAR: &'static str = "sign_in";
     const PLURAL: &'static str = "sign_ins";
     const TABLE: &'static str = "sign_in_log";
-    const FILTERS: &'static [Filter] = &[
-        Filter::id::<StoreId>("store").on("store_id"),
-        Filter::id::<CustomerId>("customer").on("customer_id"),
-        Filter::text_enum::<Method>("method"),
-        Filter::text("identity"),
-        Filter::text("outcome"),
-        Filter::text("address"),
-    ];
 }

@@ -75,7 +75,9 @@ mod tests {
 
     #[test]
     fn what_the_catalogue_does_not_know_is_refused() {
-        for entry in ["", "customer", "customer.", "customer.made", "customers.*", "*.created", "customer.**", ".*", "Customer.created", "**"] {
+        for entry in
+            ["", "customer", "customer.", "customer.made", "customers.*", "*.created", "customer.**", ".*", "Customer.created", "**"]
+        {
             let refused = parse(&["customer.created", entry]).unwrap().check(&Catalogue::new(documented()));
             assert_eq!(refused, Err(UnknownEvent(entry.to_owned())));
         }

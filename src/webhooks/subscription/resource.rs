@@ -11,9 +11,7 @@ use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
 use crate::resources::{Change, Editable, EventDoc, Fields, Member, New, PublishesEvents, Record, RecordTransaction, Resource};
-use crate::webhooks::subscription::{
-    DisabledReason, EVENTS, ExtraHeaders, SigningSecret, Status, Subscription, SubscriptionBody, queries,
-};
+use crate::webhooks::subscription::{DisabledReason, EVENTS, ExtraHeaders, SigningSecret, Status, Subscription, SubscriptionBody, queries};
 use crate::webhooks::{Webhooks, cancellation, health};
 
 impl Resource for Subscription {
@@ -103,7 +101,11 @@ impl Editable for Subscription {
         Ok(New { fields, shown_once: members! { "secret": secret.reveal() } })
     }
 
-    async fn change(transaction: &mut RecordTransaction<Webhooks>, before: &Record<Self>, mut body: SubscriptionBody) -> Result<Self, Problem> {
+    async fn change(
+        transaction: &mut RecordTransaction<Webhooks>,
+        before: &Record<Self>,
+        mut body: SubscriptionBody,
+    ) -> Result<Self, Problem> {
         let headers = take(&mut body.headers);
         let mut fields = before.fields.changed_by(body);
         fields.complete(before.fields.status, headers, before.id, transaction)?;

@@ -145,7 +145,8 @@ fn foreign(sources: &[Source], migrations: &str, owners: &[(&str, &str)], except
     let names: BTreeSet<_> = tables.union(&views).cloned().collect();
     let listed: BTreeMap<_, _> = owners.iter().copied().collect();
     let of_kinds = kinds(sources);
-    let owners: BTreeMap<_, _> = of_kinds.iter().filter(|(table, _)| names.contains(*table)).map(|(table, owner)| (&**table, &**owner)).chain(listed).collect();
+    let owners: BTreeMap<_, _> =
+        of_kinds.iter().filter(|(table, _)| names.contains(*table)).map(|(table, owner)| (&**table, &**owner)).chain(listed).collect();
     let unowned = names.iter().filter(|table| !owners.contains_key(table.as_str())).map(|table| format!("`{table}` has no owner"));
     let mut wrong: Vec<_> = unowned.collect();
     wrong.extend(owners.keys().filter(|table| !names.contains(**table)).map(|table| format!("`{table}` has an owner, but does not exist")));
