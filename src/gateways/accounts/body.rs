@@ -108,3 +108,25 @@ impl Editable for Gateway {
         Ok(gateway)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::form;
+
+    #[test]
+    fn a_form_asks_for_credentials_as_secrets_and_for_nothing_that_is_computed() {
+        let form = form(&Gateway::documented_fields());
+        let secret: Vec<_> = form.iter().map(|field| (&*field.name, field.is_secret(), field.required)).collect();
+        let expected = [
+            ("name", false, true),
+            ("driver", false, true),
+            ("status", false, false),
+            ("settings", false, false),
+            ("secret_key", true, false),
+            ("signing_secret", true, false),
+        ];
+        assert_eq!(secret, expected);
+        assert_eq!(form[1].input, Input::Choice(drivers::names().iter().map(ToString::to_string).collect()));
+    }
+}

@@ -19,6 +19,8 @@ pub enum Input {
     Switch,
     /// One of these words.
     Choice(Vec<String>),
+    /// Any of these words.
+    Choices(Vec<String>),
     /// A point in time.
     Instant,
     /// A record, whose id has this prefix.
@@ -32,15 +34,18 @@ pub enum Input {
 impl Input {
     /// The input of values of this JSON Schema. A schema does not tell whether a text has several lines, or which record an id names.
     pub fn of(schema: &Value) -> Self {
-        if let Some(words) = schema["enum"].as_array() {
-            return Self::Choice(words.iter().filter_map(Value::as_str).map(str::to_owned).collect());
+        let words = |schema: &Value| -> Option<Vec<String>> {
+            Some(schema["enum"].as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect())
+        };
+        if let Some(words) = words(schema) {
+            return Self::Choice(words);
         }
         let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str());
         match kind {
             Some("integer") => Self::Integer,
             Some("number") => Self::Number,
             Some("boolean") => Self::Switch,
-            Some("array") => Self::List,
+            Some("array") => words(&schema["items"]).map_or(Self::List, Self::Choices),
             Some("object") => Self::Object,
             _ if schema["format"] == "date-time" => Self::Instant,
             _ => Self::Line,
@@ -62,7 +67,8 @@ mod tests {
             (json!({ "type": "number" }), Input::Number),
             (json!({ "type": "boolean" }), Input::Switch),
             (json!({ "type": ["string", "null"], "format": "date-time" }), Input::Instant),
-            (json!({ "type": "array" }), Input::List),
+            (json!({ "type": "array", "items": { "type": "string" } }), Input::List),
+            (json!({ "type": "array", "items": { "enum": ["a"] } }), Input::Choices(vec!["a".to_owned()])),
             (json!({ "type": "object" }), Input::Object),
         ] {
             assert_eq!(Input::of(&schema), input, "{schema}");
