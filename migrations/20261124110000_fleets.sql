@@ -126,3 +126,10 @@ comment on table vehicles is 'What orders are carried in, who drives it and wher
 comment on column vehicles.kind is 'What the shop calls this kind of vehicle; the member type.';
 comment on column vehicles.heading is 'Degrees clockwise from north.';
 comment on column vehicles.location_updated_at is 'When it was at that location, or last said to be.';
+
+-- What a fleet counts.
+create view fleet_members as
+    select fleet_id, 'driver' as kind from drivers where fleet_id is not null and deleted_at is null
+    union all
+    select fleet_id, 'vehicle' from vehicles where fleet_id is not null and deleted_at is null;
+comment on view fleet_members is 'The drivers and vehicles of each fleet, one row for each.';

@@ -20,7 +20,7 @@ use crate::kernel::middleware;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::{realtime, storefront};
 
-pub use extensions::declarations;
+pub use extensions::{catalogue, declarations};
 pub use process::{Dependencies, Process, SetupError};
 pub use state::AppState;
 

@@ -65,7 +65,7 @@ impl Process {
         let declarations = extensions::declarations(&config.extensions)?;
         let declared = declarations.iter().flat_map(|declaration| declaration.event_types.clone());
         Ok(Self {
-            catalogue: Catalogue::built_in().with(declared.collect())?,
+            catalogue: extensions::catalogue().with(declared.collect())?,
             declarations,
             mail: Mail::new(&config.mail, mailbox.clone())?,
             sms: Sms::new(&config.sms, mailbox.clone())?,

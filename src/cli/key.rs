@@ -5,13 +5,13 @@ use clap::{Args, Subcommand};
 use humantime_serde::re::humantime;
 use serde_json::{Map, json};
 
+use crate::app;
 use crate::callers::{AllowedNetworks, Caller, Grant, Scope, Scopes};
 use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
 use crate::companies::{self, Companies};
 use crate::config::Config;
 use crate::developers::Developers;
-use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
@@ -118,7 +118,7 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
         let company = companies::company_of_key(&mut *pool.acquire().await?, key).await?;
         let caller = Caller::command_line(company.ok_or_else(|| format!("there is no API key {key}"))?);
         let companies = Companies::new(pool.clone(), Clock::System, Lifecycle::default());
-        let developers = Developers::new(pool.clone(), Clock::System, companies, Catalogue::built_in());
+        let developers = Developers::new(pool.clone(), Clock::System, companies, app::catalogue());
         let new = developers.roll_api_key(&caller, key, overlap).await.map_err(|problem| problem.code().detail())?.members;
         let shown = ["id", "name", "scopes", "allowed_networks", "expires_at", "replaces", "key"].map(|member| (member, new.get(member)));
         let made: Map<_, _> = shown.into_iter().filter_map(|(member, value)| Some((member.to_owned(), value?.clone()))).collect();

@@ -30,7 +30,7 @@ use crate::kernel::ids::{CompanyId, KeyId};
 
 pub use access::bearer;
 pub use api_key::ApiKey;
-pub use queries::{company_of_key, list_companies};
+pub use queries::{company_of_key, list_companies, lock};
 pub use state::Companies;
 
 /// The reason why an API key could not be created.

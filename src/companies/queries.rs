@@ -107,3 +107,10 @@ pub(super) async fn record_use(conn: &mut PgConnection, id: KeyId, now: DateTime
     .await?;
     Ok(())
 }
+
+/// Locks the row of the company until the transaction ends, for changes that must not happen twice at the same time. The lock does not
+/// block foreign keys that reference the row.
+pub async fn lock(conn: &mut PgConnection, company: CompanyId) -> Result<(), sqlx::Error> {
+    sqlx::query!("select from companies where id = $1 for no key update", company.uuid()).fetch_optional(conn).await?;
+    Ok(())
+}

@@ -23,6 +23,17 @@
 //!
 //! - A record can be deleted while others reference it; their references remain.
 //! - An index that no filter needs any more is not dropped, because another instance may still need it. It does not reject any record.
+//!
+//! # Rooms
+//!
+//! From top to bottom; a room uses only rooms below it.
+//!
+//! ```text
+//! settings  start             which files are loaded, and the database in line with them
+//! schemas  indexes  record    what the database needs for them, and their records as resources
+//! state                       the kinds with their pool
+//! declaration  body  queries  a parsed file, the body of a request, the statements
+//! ```
 
 mod body;
 mod declaration;
@@ -30,71 +41,22 @@ mod indexes;
 mod queries;
 mod record;
 mod schemas;
+mod settings;
 mod start;
+mod state;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use axum::extract::FromRef;
-use sqlx::PgPool;
 
 use crate::companies::Companies;
-use crate::kernel::clock::Clock;
-use crate::kernel::settings;
-use crate::resources::{Extension, Operation, ResourceState};
+use crate::resources::{Extension, Operation};
 
-pub use declaration::{BuiltIn, Declaration, FieldForm, Incompatible, InvalidDeclaration, load};
+pub use declaration::{BuiltIn, Declaration, FieldForm, Incompatible, InvalidDeclaration};
 pub use record::DeclaredRecord;
 pub use schemas::Unsuitable;
-
-/// The default directory, if the settings name none.
-const USUAL_DIRECTORY: &str = "config/extensions";
-
-/// `[extensions]`
-#[derive(Clone, Debug, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Settings {
-    /// The directory of the files. If unset, `config/extensions` in the working directory, if it exists.
-    #[serde(deserialize_with = "settings::optional")]
-    pub directory: Option<PathBuf>,
-}
-
-impl Settings {
-    /// Loads all declarations in the files, which are added to the `built_in` extensions.
-    pub fn load(&self, built_in: &BuiltIn<'_>) -> Result<Vec<Declaration>, InvalidDeclaration> {
-        match &self.directory {
-            Some(directory) => load(directory, built_in),
-            None if Path::new(USUAL_DIRECTORY).is_dir() => load(Path::new(USUAL_DIRECTORY), built_in),
-            None => Ok(Vec::new()),
-        }
-    }
-}
-
-/// All declared extensions.
-#[derive(Clone, Debug)]
-pub struct Declared {
-    pool: PgPool,
-    clock: Clock,
-    kinds: Arc<[Arc<Declaration>]>,
-}
-
-/// The state of one declared kind.
-#[derive(Clone, Debug)]
-pub struct DeclaredState {
-    pool: PgPool,
-    clock: Clock,
-    declaration: Arc<Declaration>,
-}
-
-impl ResourceState for DeclaredState {
-    fn pool(&self) -> &PgPool {
-        &self.pool
-    }
-
-    fn clock(&self) -> &Clock {
-        &self.clock
-    }
-}
+pub use settings::{Settings, load};
+pub use state::{Declared, DeclaredState};
 
 /// The state that the routes of one declared kind can extract.
 #[derive(Clone, FromRef)]
@@ -104,11 +66,6 @@ struct KindState {
 }
 
 impl Declared {
-    /// Builds the extensions of these declarations.
-    pub fn new(pool: PgPool, clock: Clock, kinds: Arc<[Arc<Declaration>]>) -> Self {
-        Self { pool, clock, kinds }
-    }
-
     /// The routes and their documentation, one extension per kind. The kinds of one file share a namespace.
     pub fn extensions<S>(&self, companies: &Companies) -> Vec<Extension<S>> {
         let extension = |declaration: &Arc<Declaration>| {

@@ -17,7 +17,7 @@ use crate::kernel::error_chain::chain;
 const NOTIFY_DELAY: Duration = Duration::from_millis(10);
 
 /// Announces events that this instance committed without a notification
-/// ([`publish_without_notify`](super::publish_without_notify)): to tasks of this instance immediately, to other instances by a
+/// ([`publish_without_notify`](crate::events::publish_without_notify)): to tasks of this instance immediately, to other instances by a
 /// notification shortly after. Clones share the channel.
 #[derive(Clone, Debug)]
 pub struct CommitNotifier {

@@ -7,8 +7,11 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::events::{NewEvent, PUBLISHED};
+use crate::events::NewEvent;
 use crate::kernel::ids::EventId;
+
+/// The NOTIFY channel for committed events.
+pub const PUBLISHED: &str = "portico_published";
 
 /// The advisory lock of the transaction that notifies.
 const NOTIFY_LOCK: i64 = 0x0070_6f72_7469_636f;

@@ -3,14 +3,16 @@
 //! An issue can change from any status to any other. Every change to `resolved` publishes an event of its own. A reopened issue is
 //! no longer resolved.
 
-use crate::events::{EventName, names};
+use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
 use crate::fleet::orders::Order;
 use crate::fleet::vehicles::Vehicle;
-use crate::kernel::ids::{DriverId, IssueId, OrderId, VehicleId};
+use crate::kernel::ids::IssueId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Change, Filter, Instant, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated};
+use crate::resources::{
+    Change, EventDoc, Instant, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated,
+};
 
 crate::text_enum! {
     /// The status of an issue.
@@ -44,24 +46,34 @@ crate::fields! {
     /// An issue.
     pub struct Issue, body IssueBody {
         /// What happened.
+        #[sample = "The tail lift is stuck half way up."] #[searched]
         report: Text<5000>,
         /// A short summary.
+        #[sample = "Tail lift"] #[searched]
         title: Option<Line<200>>,
         /// The type of the issue, defined by the shop.
+        #[sample = "vehicle"] #[filtered]
         kind as "type": Option<Line<50>>,
         /// The category of the issue within its type, defined by the shop.
+        #[sample = "hydraulics"] #[filtered] #[searched]
         category: Option<Line<100>>,
         /// The priority.
+        #[sample = "high"] #[filtered]
         priority: IssuePriority,
         /// The status.
+        #[filtered]
         status: IssueStatus,
         /// The person who reported the issue.
+        #[sample = "Ada Lovelace"] #[searched]
         reporter: Option<Line<255>>,
         /// The driver that the issue is about.
+        #[sample = "driver_01h455vb4pex5vsknk084sn02q"] #[filtered]
         driver_id as "driver": Option<Link<Driver>>,
         /// The vehicle that the issue is about.
+        #[sample = "vehicle_01h455vb4pex5vsknk084sn02q"] #[filtered]
         vehicle_id as "vehicle": Option<Link<Vehicle>>,
         /// The order that the issue is about.
+        #[filtered]
         order_id as "order": Option<Link<Order>>,
         /// Free-form data of the shop.
         meta: Meta,
@@ -72,33 +84,42 @@ crate::fields! {
     }
 }
 
+crate::events! {
+    /// The events about issues.
+    pub const EVENTS {
+        /// New issue or incident reported.
+        CREATED = "issue.created";
+        /// Existing issue updated.
+        UPDATED = "issue.updated", |issue| issue.with("status", "in_progress").with("updated_at", "2026-05-21T10:30:00.000+00:00");
+        /// Issue marked resolved.
+        RESOLVED = "issue.resolved", |issue| issue
+            .always("status", "resolved")
+            .known("resolved_at", "2026-05-21T11:00:00.000+00:00")
+            .with("updated_at", "2026-05-21T11:00:00.000+00:00");
+        /// Issue deleted.
+        DELETED = "issue.deleted";
+    }
+}
+
 impl Resource for Issue {
     type Id = IssueId;
     type State = Fleet;
 
     const SINGULAR: &'static str = "issue";
     const PLURAL: &'static str = "issues";
-    const FILTERS: &'static [Filter] = &[
-        Filter::text_enum::<IssueStatus>("status"),
-        Filter::text_enum::<IssuePriority>("priority"),
-        Filter::text("type").on("kind"),
-        Filter::text("category"),
-        Filter::id::<DriverId>("driver").on("driver_id"),
-        Filter::id::<VehicleId>("vehicle").on("vehicle_id"),
-        Filter::id::<OrderId>("order").on("order_id"),
-    ];
-    const SEARCH: &'static [&'static str] = &["title", "report", "category", "reporter"];
 }
 
 impl PublishesEvents for Issue {
+    const EVENTS: &'static [EventDoc] = EVENTS;
+
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         let into_resolved = change.newly(|issue| Some(issue.status)) == Some(IssueStatus::Resolved);
         let own = match change {
-            Change::Created(_) => names::ISSUE_CREATED,
-            Change::Updated(..) => names::ISSUE_UPDATED,
-            Change::Deleted(_) => names::ISSUE_DELETED,
+            Change::Created(_) => CREATED,
+            Change::Updated(..) => UPDATED,
+            Change::Deleted(_) => DELETED,
         };
-        into_resolved.then_some(names::ISSUE_RESOLVED).into_iter().chain([own]).collect()
+        into_resolved.then_some(RESOLVED).into_iter().chain([own]).collect()
     }
 }
 

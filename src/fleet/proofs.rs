@@ -4,18 +4,14 @@
 //! sent as `data`, up to 65,536 characters. Only `GET proofs/{uuid}` shows `data`; lists and events do not contain it. A proof
 //! cannot be changed, except for its `remarks` and `meta`.
 
-use serde_json::{Map, Value};
-use sqlx::PgConnection;
-
-use crate::events::{EventName, names};
+use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::location::{self, Latitude, Longitude};
 use crate::fleet::orders::Order;
-use crate::kernel::ids::{OrderId, ProofId};
+use crate::kernel::ids::ProofId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::members;
 use crate::resources::{
-    Change, Columns, Filter, Instant, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated, WebAddress,
+    Change, Columns, EventDoc, Instant, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated, WebAddress,
 };
 
 /// The fields that can be changed.
@@ -37,18 +33,25 @@ crate::fields! {
     /// A proof of delivery.
     pub struct Proof, body ProofBody {
         /// The order that was delivered.
+        #[filtered]
         order_id as "order": Link<Order>,
         /// The kind of the proof.
+        #[filtered]
         kind as "type": ProofKind,
         /// Remarks of the driver.
+        #[sample = "Left with a neighbour."] #[searched]
         remarks: Option<Text<2000>>,
         /// The URL of the picture, which the shop stores.
+        #[sample = "https://files.example.com/proofs/1042.jpg"]
         file_url: Option<WebAddress>,
         /// The captured data, in a format defined by the app. Only shown when a single proof is requested.
+        #[detail]
         data: Option<Text<65536>>,
         /// Latitude of the handover, in degrees north.
+        #[sample = 51.5237]
         latitude: Option<Latitude>,
         /// Longitude of the handover, in degrees east.
+        #[sample = -0.1585]
         longitude: Option<Longitude>,
         /// When the proof was captured. Defaults to now.
         captured_at: Option<Instant>,
@@ -57,7 +60,16 @@ crate::fields! {
     }
     read_only {
         /// The tracking number of the order at that time.
+        #[sample = "7KQ2M9XD4T1B"] #[filtered] #[searched]
         tracking_number: Line<64>,
+    }
+}
+
+crate::events! {
+    /// The events about proofs.
+    pub const EVENTS {
+        /// Proof of delivery (signature or photo) captured.
+        CREATED = "proof_of_delivery.created", |proof| proof.known("captured_at", "2026-05-21T10:00:00.000+00:00");
     }
 }
 
@@ -67,28 +79,14 @@ impl Resource for Proof {
 
     const SINGULAR: &'static str = "proof";
     const PLURAL: &'static str = "proofs";
-    const FILTERS: &'static [Filter] = &[
-        Filter::id::<OrderId>("order").on("order_id"),
-        Filter::text("tracking_number"),
-        Filter::text_enum::<ProofKind>("type").on("kind"),
-    ];
-    const SEARCH: &'static [&'static str] = &["tracking_number", "remarks"];
-
-    fn shown(&self) -> Map<String, Value> {
-        let mut shown = self.members();
-        shown.shift_remove("data");
-        shown
-    }
-
-    async fn details(_: &Fleet, _: &mut PgConnection, proof: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
-        Ok(members! { "data": proof.fields.data })
-    }
 }
 
 impl PublishesEvents for Proof {
+    const EVENTS: &'static [EventDoc] = EVENTS;
+
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         match change {
-            Change::Created(_) => vec![names::PROOF_OF_DELIVERY_CREATED],
+            Change::Created(_) => vec![CREATED],
             Change::Updated(..) | Change::Deleted(_) => Vec::new(),
         }
     }
@@ -110,9 +108,10 @@ impl Validated for Proof {
 }
 
 fn stays_as_captured(before: &Proof, after: &Proof) -> Result<(), Problem> {
-    let (before, mut wrong) = (before.members(), FieldErrors::default());
-    for (name, value) in after.members() {
-        if before[&name] != value && !CHANGEABLE.contains(&name.as_str()) {
+    let all = |proof: &Proof| proof.members().into_iter().chain(proof.detail_members());
+    let mut wrong = FieldErrors::default();
+    for ((name, before), (_, after)) in all(before).zip(all(after)) {
+        if before != after && !CHANGEABLE.contains(&name.as_str()) {
             wrong.add(&name, "This cannot be changed after the proof was captured.");
         }
     }

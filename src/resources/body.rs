@@ -50,7 +50,7 @@ fn is_object(json: &str) -> bool {
 mod tests {
     use super::*;
     use crate::resources::Resource;
-    use crate::resources::example::Shelf;
+    use crate::resources::kind::example::Shelf;
 
     #[test]
     fn a_body_may_be_wrapped_in_the_singular() {

@@ -1,20 +1,22 @@
 //! Extension resources: the five-route convention, written once (interface 2, Extension resource routes;
 //! `docs/specification/decisions.md`, section 9).
 //!
-//! A kind of record is a struct whose fields are declared once, by [`fields!`](crate::fields). The columns, the request bodies, the
-//! response fields and the documentation are derived from that declaration ([`Fields`]). A kind implements up to three more traits:
+//! A kind of record is a struct whose fields are declared once, by [`fields!`](crate::fields) or [`read_only!`](crate::read_only). The
+//! columns, the request bodies, the response fields, the `data` of events ([`EventData`]), the filters and the search of lists, the
+//! descriptions of forms ([`form`]) and the documentation are derived from that declaration. A kind implements up to three more traits:
 //! * [`Resource`] defines how records are listed and found.
 //! * [`PublishesEvents`] defines which events a change publishes.
 //! * [`Validated`] validates the fields against each other and makes the kind [`Editable`].
 //!
-//! A kind whose request bodies differ from its records declares only its columns ([`columns!`](crate::columns)) and implements
-//! [`Editable`] itself.
+//! A kind that does more with a request than setting its fields implements [`Editable`] itself. It declares the fields that it applies
+//! by hand as such, so that everything else follows from the declaration all the same. Only a kind whose fields are not known to the
+//! program, or a log that has no fields of its own, declares its columns alone ([`columns!`](crate::columns)).
 //!
 //! An [`Extension`] is a namespace of such kinds. A [`Resource`] gets the two `GET` routes, an [`Editable`] gets all five, and the
 //! OpenAPI document is generated from the same list. The routes only parse and answer: [`operations`] works for every
 //! [`Caller`](crate::callers::Caller). This module builds the SQL statements from the names that the resource declares, so a resource
 //! contains no SQL of its own for list, find, create, update and delete. A further route that writes a record starts with
-//! [`WriteRequest`]. `example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by step.
+//! [`WriteRequest`]. `kind/example.rs` is the smallest possible resource. `docs/extensions.md` adds a resource step by step.
 //!
 //! One type may serve several kinds. Its state distinguishes them by their [`ResourceDescriptor`]. The kinds declared in files work
 //! this way. Code that learns the kind only from such a file uses a [`Referable`].
@@ -39,6 +41,24 @@
 //!
 //! An `ETag` is the version of the record itself. Data of another record that is shown with it (an order shows its driver's name)
 //! may change while the `ETag` stays the same.
+//!
+//! # Rooms
+//!
+//! From top to bottom; a room uses only rooms below it.
+//!
+//! ```text
+//! extension                     a namespace: its kinds with their routes and documentation
+//! routes                        the handlers of the five routes
+//! operations                    the five operations, for every caller
+//! body  parameters              what a request contains
+//! write_request                 a request that writes one record
+//! kind                          the traits of a kind, the transaction that changes records, and the statements
+//! fields                        the declaration of fields and what describes them
+//! values                        the types of fields
+//! field_type                    what every such type tells
+//! operation  path_id            the operations and the id in a path
+//! entity_tag  cursor            the version of a record and the end of a page, as clients see them
+//! ```
 
 /// The code in this page is compiled as a doc test, so that it stays correct.
 #[cfg(doctest)]
@@ -46,50 +66,37 @@
 struct Explained;
 
 mod body;
-mod columns;
 mod cursor;
-mod descriptor;
 mod entity_tag;
-#[cfg(test)]
-mod example;
 mod extension;
+mod field_type;
 mod fields;
-mod filter;
-mod list_parameters;
-mod member;
+mod kind;
+mod operation;
 pub mod operations;
 mod parameters;
-mod queries;
-mod record;
-mod record_transaction;
-mod referable;
-mod referenced_by;
-mod resource;
+mod path_id;
 mod routes;
-mod unique;
 mod values;
 mod write_request;
 
 pub use body::EmptyBody;
-pub use columns::{Columns, Values};
-pub use descriptor::ResourceDescriptor;
 pub use entity_tag::IfMatch;
 pub use extension::Extension;
-pub use fields::{FieldDoc, Fields};
-pub use filter::Filter;
-pub use list_parameters::ListParameters;
-pub use member::Member;
-pub use queries::export_of;
-pub use record::{Record, Shown};
-pub use record_transaction::RecordTransaction;
-pub use referable::Referable;
-pub use referenced_by::ReferencedBy;
-pub use resource::{Change, Editable, New, Presented, PublishesEvents, Resource, ResourceState, Validated};
-pub use routes::{Operation, PathId};
-use routes::{plural_path, read_only_routes, routes};
-pub use unique::Unique;
+pub use field_type::{FieldType, FilterForm, Input, Operand};
+pub use fields::{Columns, FieldDoc, Fields, Filter, FormField, Member, ShownIn, Values, form};
+#[doc(hidden)]
+pub use fields::{chosen, count_chosen};
+pub use kind::list_parameters::ListParameters;
+pub use kind::queries::export_of;
+pub use kind::{
+    Change, Editable, EventData, EventDoc, Link, New, Presented, PublishesEvents, Record, RecordTransaction, Referable, ReferencedBy,
+    Resource, ResourceDescriptor, ResourceState, Shown, Unique, Validated,
+};
+pub use operation::Operation;
+pub use path_id::PathId;
 pub use values::{
-    FieldType, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidText, InvalidVariant,
-    InvalidWebAddress, Line, Link, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, no_such,
+    Count, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidText, InvalidVariant,
+    InvalidWebAddress, Line, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, no_such,
 };
 pub use write_request::WriteRequest;

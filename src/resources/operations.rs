@@ -6,7 +6,8 @@ use crate::callers::Caller;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::Cursor;
-use crate::resources::{Editable, IfMatch, ListParameters, RecordTransaction, Resource, ResourceState, Shown, queries};
+use crate::resources::kind::queries;
+use crate::resources::{Editable, IfMatch, ListParameters, RecordTransaction, Resource, ResourceState, Shown};
 
 /// A page of a list.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Query parameters of routes: unknown ones are rejected, never ignored. Lists check their own ([`ListParameters`]).
 //!
-//! [`ListParameters`]: crate::resources::list_parameters::ListParameters
+//! [`ListParameters`]: crate::resources::kind::list_parameters::ListParameters
 
 use std::pin::Pin;
 
@@ -13,7 +13,7 @@ use crate::callers::Caller;
 use crate::companies::Companies;
 use crate::kernel::openapi::QueryParameters;
 use crate::kernel::problem::Problem;
-use crate::resources::list_parameters::unknown;
+use crate::resources::kind::list_parameters::unknown;
 
 /// The handler of a route that takes only these parameters. Another parameter is rejected after the API key has been verified.
 #[derive(Clone, Debug)]

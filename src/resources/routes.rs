@@ -1,8 +1,7 @@
 //! The five routes of a resource.
 
-use axum::extract::{FromRef, FromRequestParts, Path, RawQuery, State};
+use axum::extract::{FromRef, RawQuery, State};
 use axum::http::StatusCode;
-use axum::http::request::Parts;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
@@ -11,12 +10,12 @@ use serde_json::value::RawValue;
 
 use crate::callers::Caller;
 use crate::companies::Companies;
-use crate::kernel::ids::TypedId;
 use crate::kernel::json::JsonBody;
-use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::problem::Problem;
+use crate::resources::operation::plural_path;
 use crate::resources::operations::{self, Page};
 use crate::resources::parameters::without_parameters;
-use crate::resources::{Editable, IfMatch, ListParameters, Resource, WriteRequest, body};
+use crate::resources::{Editable, IfMatch, ListParameters, Operation, PathId, Resource, WriteRequest, body};
 
 /// `GET /<plural>` and `GET /<plural>/{uuid}`; other methods get a 405.
 pub(super) fn read_only_routes<R, S>() -> Router<S>
@@ -28,22 +27,6 @@ where
 {
     let (many, one) = paths(R::PLURAL);
     Router::new().route(&many, get(list::<R>)).route(&one, get(without_parameters(find::<R>)))
-}
-
-/// The operations on records other than list and find.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// `POST /<plural>`
-    Create,
-    /// `PUT /<plural>/{uuid}`
-    Change,
-    /// `DELETE /<plural>/{uuid}`
-    Delete,
-}
-
-impl Operation {
-    /// All operations; with the two `GET` routes they make five routes.
-    pub const ALL: &'static [Self] = &[Self::Create, Self::Change, Self::Delete];
 }
 
 /// The two `GET` routes and the routes of these operations; other methods get a 405.
@@ -66,27 +49,9 @@ where
     Router::new().route(&path_of_many, many).route(&path_of_one, one)
 }
 
-/// The plural name as it appears in paths.
-pub(super) fn plural_path(plural: &str) -> String {
-    plural.replace('_', "-")
-}
-
 fn paths(plural: &str) -> (String, String) {
     let plural = plural_path(plural);
     (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
-}
-
-/// The `{uuid}` of a path, as a UUID or a TypeID. Anything else gets `record_not_found`.
-#[derive(Clone, Copy, Debug)]
-pub struct PathId<I>(pub I);
-
-impl<S: Send + Sync, I: TypedId> FromRequestParts<S> for PathId<I> {
-    type Rejection = Problem;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
-        let id = Path::<String>::from_request_parts(parts, state).await.ok().and_then(|Path(text)| text.parse().ok());
-        id.map(Self).ok_or_else(|| ProblemCode::RecordNotFound.into())
-    }
 }
 
 async fn list<R: Resource>(State(state): State<R::State>, caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Problem> {
@@ -133,7 +98,7 @@ mod tests {
     use super::*;
     use crate::kernel::clock::Clock;
     use crate::kernel::lifecycle::Lifecycle;
-    use crate::resources::example::{Shelf, Storage};
+    use crate::resources::kind::example::{Shelf, Storage};
     use axum::body::Body;
     use axum::http::Request;
     use sqlx::PgPool;

@@ -3,16 +3,19 @@
 //! Whoever changes a webhook, in whatever way, causes this in the same transaction.
 
 use crate::audit_trail::ChangedRecord;
+use crate::events::Publisher;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Change, PublishesEvents, RecordTransaction};
+use crate::resources::{Change, EventDoc, PublishesEvents, RecordTransaction};
 use crate::webhooks::engine::endpoints;
-use crate::webhooks::subscription::{Status, Subscription};
+use crate::webhooks::subscription::{EVENTS, Status, Subscription};
 use crate::webhooks::{Webhooks, cancellation, replays};
 
-/// Changes to webhooks publish no events. Disabling or deleting a webhook cancels its open deliveries and ends its replays.
+/// Changes to webhooks publish no events; the service publishes those of the list. Disabling or deleting a webhook cancels its open deliveries and ends its replays.
 impl PublishesEvents for Subscription {
     const AUDITED_AS: Option<fn(SubscriptionId) -> ChangedRecord> = Some(ChangedRecord::Webhook);
+    const EVENTS: &'static [EventDoc] = EVENTS;
+    const PUBLISHER: Publisher = Publisher::Service;
 
     async fn follow_up(transaction: &mut RecordTransaction<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let (id, now) = (change.record().id, transaction.now);

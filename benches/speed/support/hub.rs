@@ -3,8 +3,10 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use portico::app;
 use portico::config::Config;
-use portico::events::{self, Catalogue, CommitNotifier, NewEvent, names};
+use portico::events::{self, CommitNotifier, NewEvent};
+use portico::fleet::orders;
 use portico::kernel::clock::Clock;
 use portico::kernel::crypto::ApplicationKey;
 use portico::kernel::database;
@@ -48,7 +50,7 @@ pub fn publish(service: &Service, events: usize) {
     Database::of(service).with(async |conn| {
         let mut tx = conn.begin().await.unwrap();
         for number in 0..events {
-            let event = NewEvent { company, name: names::ORDER_CREATED, subject: None, data: order(number) };
+            let event = NewEvent { company, name: orders::CREATED, subject: None, data: order(number) };
             events::publish(&mut tx, event, Clock::System.now()).await.unwrap();
         }
         tx.commit().await.unwrap();
@@ -69,7 +71,7 @@ pub fn fan_out(service: &Service) {
             key,
             delivering: Delivering::new(&config.webhooks, Resolver::system(), Clock::System).unwrap(),
             settings: config.webhooks,
-            catalogue: Catalogue::built_in(),
+            catalogue: app::catalogue(),
             notifier: CommitNotifier::default(),
             mail: Mail::new(&config.mail, None).unwrap(),
         };

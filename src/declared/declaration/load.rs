@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::declared::declaration::fields::{is_member_name, is_path_word};
 use crate::declared::declaration::file::{ExtensionFile, ResourceTable, read};
 use crate::declared::declaration::{Declaration, InvalidDeclaration, InvalidKey, descriptor, resource};
-use crate::declared::record::DeclaredRecord;
 use crate::events::Catalogue;
-use crate::resources::{Operation, Referable, ResourceDescriptor};
+use crate::resources::{Referable, ResourceDescriptor};
 
 /// The program's own kinds and events: their names are taken, and the records can be referenced.
 #[derive(Debug)]
@@ -34,14 +33,19 @@ impl Draft {
     }
 }
 
-/// Loads all declarations from the files `*.toml` in `directory`, in the order of the file names.
-pub fn load(directory: &Path, built_in: &BuiltIn<'_>) -> Result<Vec<Declaration>, InvalidDeclaration> {
+/// Loads all declarations from the files `*.toml` in `directory`, in the order of the file names. `referable` makes a declared kind one
+/// that others may reference.
+pub fn load(
+    directory: &Path,
+    built_in: &BuiltIn<'_>,
+    referable: impl Fn(&str, &ResourceDescriptor) -> Referable,
+) -> Result<Vec<Declaration>, InvalidDeclaration> {
     let mut drafts: Vec<Draft> = Vec::new();
     for file in files(directory)? {
         let found = read(&file).and_then(|extension| name(&file, extension, &drafts, built_in));
         drafts.extend(found.map_err(|bad| bad.of(file))?);
     }
-    let declared = drafts.iter().map(|draft| Referable::of::<DeclaredRecord>(&draft.namespace, &draft.descriptor, Operation::ALL));
+    let declared = drafts.iter().map(|draft| referable(&draft.namespace, &draft.descriptor));
     let referable: Vec<_> = built_in.kinds.iter().cloned().chain(declared).collect();
     let declare = |draft: Draft| {
         let key = draft.key();

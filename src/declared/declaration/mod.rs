@@ -106,7 +106,7 @@ impl Declaration {
                 (None, None) => String::new(),
             };
             let required = names.contains(name.as_str()) && !self.defaults.contains_key(name);
-            FieldDoc { name: name.clone().into(), sentence: sentence.into(), schema: schema.clone(), writable: true, required }
+            FieldDoc::with_schema(name.clone(), sentence, schema.clone()).and_required(required)
         });
         described.collect()
     }

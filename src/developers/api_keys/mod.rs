@@ -9,37 +9,41 @@ mod roll;
 use axum::extract::FromRef;
 use axum::http::Method;
 use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{AllowedNetworks, Escalation, Grant, Scope, Scopes};
 use crate::companies::{ApiKey, Companies};
+use crate::developers::api_keys::body::SomeScopes;
 use crate::developers::state::Developers;
-use crate::kernel::clock::timestamp;
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Extension, New, PublishesEvents, RecordTransaction, Resource};
+use crate::resources::{Extension, Instant, Line, New, PublishesEvents, RecordTransaction, Reference, Resource};
 
-crate::columns! {
-    /// The columns of an API key.
-    pub struct ApiKeyRecord {
-        /// The name that the owner gave the key.
-        pub name: String,
-        /// The SHA-256 digest of the key.
-        pub digest: Vec<u8>,
-        /// The scopes.
-        pub scopes: Vec<String>,
-        /// The networks that the key may be used from; empty means anywhere.
-        pub allowed_networks: Vec<String>,
-        /// When the key expires; `None` means never.
-        pub expires_at: Option<DateTime<Utc>>,
+crate::fields! {
+    /// An API key.
+    pub struct ApiKeyRecord, body ApiKeyBody {
+        /// The name that the owner gives the key.
+        #[searched]
+        name: Line<255>,
+        /// The scopes of the key.
+        scopes: SomeScopes,
+        /// The networks that the key may be used from. An empty list means anywhere.
+        allowed_networks: AllowedNetworks,
+        /// When the key expires. Null means never.
+        expires_at: Option<Instant>,
+    }
+    read_only {
         /// When the key is or was revoked.
-        pub revoked_at: Option<DateTime<Utc>>,
+        revoked_at: Option<Instant>,
         /// When the key was last used, accurate to a few minutes.
-        pub last_used_at: Option<DateTime<Utc>>,
+        last_used_at: Option<Instant>,
         /// The key that this key replaced in a rotation.
-        pub replaces: Option<KeyId>,
+        replaces: Option<Reference<KeyId>>,
+    }
+    hidden {
+        /// The SHA-256 digest of the key.
+        digest: Vec<u8>,
     }
 }
 
@@ -49,23 +53,9 @@ impl Resource for ApiKeyRecord {
 
     const SINGULAR: &'static str = "api_key";
     const PLURAL: &'static str = "api_keys";
-    const SEARCH: &'static [&'static str] = &["name"];
     const READING: Scope = Scope::Admin;
     const WRITING: Scope = Scope::Admin;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::ApiKeyTooStrong];
-
-    /// Everything except the digest.
-    fn shown(&self) -> Map<String, Value> {
-        members! {
-            "name": self.name,
-            "scopes": self.scopes,
-            "allowed_networks": self.allowed_networks,
-            "expires_at": self.expires_at.map(timestamp),
-            "revoked_at": self.revoked_at.map(timestamp),
-            "last_used_at": self.last_used_at.map(timestamp),
-            "replaces": self.replaces,
-        }
-    }
 }
 
 /// Keys publish no events: subscribers do not need to know about access.

@@ -50,15 +50,16 @@ pub enum InvalidEventType {
 }
 
 impl EventType {
-    pub(super) fn new(
+    /// An event type of the service. A test checks its schema and its sample.
+    pub fn new(
         name: EventName,
         namespace: &str,
-        meaning: String,
+        meaning: impl Into<String>,
         data_schema: Value,
         sample: Map<String, Value>,
         publisher: Publisher,
     ) -> Self {
-        Self { name, namespace: namespace.to_owned(), meaning, data_schema, sample, publisher, validator: Arc::default() }
+        Self { name, namespace: namespace.to_owned(), meaning: meaning.into(), data_schema, sample, publisher, validator: Arc::default() }
     }
 
     /// An event type that a deployment declares. The company may publish it.
@@ -70,7 +71,7 @@ impl EventType {
         sample: Map<String, Value>,
     ) -> Result<Self, InvalidEventType> {
         let validator = json_schema::validator(&data_schema).map_err(|error| InvalidEventType::Schema(name.clone(), error.to_string()))?;
-        let declared = Self::new(name, namespace, meaning.into(), data_schema, sample, Publisher::Company);
+        let declared = Self::new(name, namespace, meaning, data_schema, sample, Publisher::Company);
         let declared = Self { validator: Arc::new(validator.into()), ..declared };
         match declared.check(&Value::Object(declared.sample.clone())) {
             Ok(()) => Ok(declared),

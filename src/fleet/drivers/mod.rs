@@ -1,21 +1,24 @@
 //! Drivers: the people who carry orders, and their locations.
 //!
 //! A driver has a profile, a location and an online state. Each of the three has its own events, and a change of one publishes no
-//! event of the others. [`crate::fleet::location`] has the fast path for frequent location reports.
+//! event of the others. [`crate::fleet::positions`] has the fast path for frequent location reports.
 //!
 //! A driver with an open order cannot be deleted, because a dispatched order must have a driver. A driver with a vehicle cannot be
 //! deleted either. Closed orders keep showing their driver.
 
-mod changes;
+mod contact;
+mod queries;
 
 use crate::contact::{EmailAddress, PhoneNumber};
-use crate::events::names;
 use crate::fleet::Fleet;
 use crate::fleet::fleets::FleetRecord;
 use crate::fleet::location;
-use crate::kernel::ids::{DriverId, FleetId};
+use crate::kernel::ids::{DriverId, FleetId, OrderId};
 use crate::kernel::problem::Problem;
-use crate::resources::{Filter, Line, Link, Meta, Record, RecordTransaction, Resource, Validated};
+use crate::resources::{FieldType, Line, Link, Meta, Record, RecordTransaction, Reference, Resource, Validated};
+
+pub use contact::Contact;
+pub use queries::list_contacts;
 
 crate::text_enum! {
     /// Whether a driver works for the shop.
@@ -29,23 +32,52 @@ crate::text_enum! {
 
 location::located! {
     /// A driver.
-    pub struct Driver, body DriverBody, moving as names::DRIVER_LOCATION_CHANGED, positions drivers {
+    pub struct Driver, body DriverBody {
         /// The name.
+        #[sample = "Ada Lovelace"] #[searched]
         name: Line<255>,
         /// The phone number, in E.164.
+        #[sample = "+442071838750"] #[filtered] #[searched]
         phone: Option<PhoneNumber>,
         /// The email address.
+        #[sample = "ada@example.com"] #[filtered] #[searched]
         email: Option<EmailAddress>,
         /// The number of the driving licence.
+        #[sample = "LOVEL810126A99AB"] #[filtered] #[searched]
         license_number: Option<Line<100>>,
         /// Whether the driver works for the shop.
+        #[filtered]
         status: DriverStatus,
         /// The fleet that the driver belongs to.
+        #[filtered]
         fleet_id as "fleet": Option<Link<FleetRecord>>,
         /// Whether the driver is online and available.
+        #[sample = true] #[filtered]
         online: bool,
         /// Free-form data of the shop.
         meta: Meta,
+    }
+}
+
+crate::events! {
+    /// The events about drivers.
+    pub const EVENTS {
+        /// New driver added.
+        CREATED = "driver.created", |driver| driver.with("online", false);
+        /// Driver's profile or status changed.
+        UPDATED = "driver.updated";
+        /// Driver assigned to an order or fleet.
+        ASSIGNED = "driver.assigned", |driver| driver
+            .may_add("order", "The order that the driver was assigned to.", Reference::<OrderId>::schema(), Reference::<OrderId>::sample())
+            .may_add("fleet", "The fleet that the driver was assigned to.", Reference::<FleetId>::schema(), ());
+        /// Driver's GPS coordinates updated.
+        LOCATION_CHANGED = "driver.location_changed";
+        /// Driver went online and is available.
+        ONLINE = "driver.online", |driver| driver.always("online", true);
+        /// Driver went offline.
+        OFFLINE = "driver.offline", |driver| driver.always("online", false);
+        /// Driver removed.
+        DELETED = "driver.deleted", |driver| driver.with("online", false);
     }
 }
 
@@ -55,15 +87,6 @@ impl Resource for Driver {
 
     const SINGULAR: &'static str = "driver";
     const PLURAL: &'static str = "drivers";
-    const FILTERS: &'static [Filter] = &[
-        Filter::boolean("online"),
-        Filter::text_enum::<DriverStatus>("status"),
-        Filter::id::<FleetId>("fleet").on("fleet_id"),
-        Filter::text("phone"),
-        Filter::text("email"),
-        Filter::text("license_number"),
-    ];
-    const SEARCH: &'static [&'static str] = &["name", "phone", "email", "license_number"];
 }
 
 impl Validated for Driver {

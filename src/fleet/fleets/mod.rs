@@ -7,17 +7,12 @@ mod queries;
 
 use sqlx::PgConnection;
 
-use crate::events::{EventName, names};
+use crate::companies;
 use crate::fleet::Fleet;
-use crate::fleet::drivers::Driver;
-use crate::fleet::vehicles::Vehicle;
 use crate::kernel::ids::FleetId;
 use crate::kernel::problem::{FieldErrors, Problem};
 use crate::members;
-use crate::resources::{
-    Change, Columns, FieldDoc, Filter, Line, Link, Meta, Presented, PublishesEvents, Record, RecordTransaction, ReferencedBy, Resource,
-    Text, Validated,
-};
+use crate::resources::{Columns, Count, Line, Link, Meta, Presented, Record, RecordTransaction, Resource, Text, Validated};
 
 crate::text_enum! {
     /// Whether a fleet is in operation.
@@ -30,18 +25,42 @@ crate::text_enum! {
 }
 
 crate::fields! {
-    /// A fleet. [`Fleet`] is the state of the whole module.
+    /// A fleet.
     pub struct FleetRecord, body FleetBody {
         /// The name.
+        #[sample = "North"] #[searched]
         name: Line<255>,
         /// A description of the fleet.
+        #[sample = "Everything north of the river."] #[searched]
         description: Option<Text<2000>>,
         /// Whether the fleet is in operation.
+        #[filtered]
         status: FleetStatus,
         /// The larger fleet that it is a part of.
+        #[filtered]
         parent_id as "parent": Option<Link<FleetRecord>>,
         /// Free-form data of the shop.
         meta: Meta,
+    }
+    computed {
+        /// The number of drivers in the fleet.
+        #[sample = 12]
+        drivers_count: Count,
+        /// The number of vehicles in the fleet.
+        #[sample = 7]
+        vehicles_count: Count,
+    }
+}
+
+crate::events! {
+    /// The events about fleets.
+    pub const EVENTS {
+        /// New fleet formed.
+        CREATED = "fleet.created", |fleet| fleet.with("drivers_count", 0).with("vehicles_count", 0);
+        /// Fleet changed.
+        UPDATED = "fleet.updated";
+        /// Fleet dissolved.
+        DELETED = "fleet.deleted", |fleet| fleet.with("drivers_count", 0).with("vehicles_count", 0);
     }
 }
 
@@ -51,8 +70,6 @@ impl Resource for FleetRecord {
 
     const SINGULAR: &'static str = "fleet";
     const PLURAL: &'static str = "fleets";
-    const FILTERS: &'static [Filter] = &[Filter::text_enum::<FleetStatus>("status"), Filter::id::<FleetId>("parent").on("parent_id")];
-    const SEARCH: &'static [&'static str] = &["name", "description"];
 
     async fn present(conn: &mut PgConnection, fleets: &[Record<Self>]) -> Presented {
         let ids: Vec<_> = fleets.iter().map(|fleet| fleet.id.uuid()).collect();
@@ -65,35 +82,15 @@ impl Resource for FleetRecord {
         });
         Ok(shown.collect())
     }
-
-    fn read_only_fields() -> Vec<FieldDoc> {
-        vec![
-            FieldDoc::read_only::<i64>("drivers_count", "The number of drivers in the fleet."),
-            FieldDoc::read_only::<i64>("vehicles_count", "The number of vehicles in the fleet."),
-        ]
-    }
-}
-
-impl PublishesEvents for FleetRecord {
-    const REFERENCED_BY: &'static [ReferencedBy] = &[
-        ReferencedBy::new::<Driver>("fleet_id", "Drivers belong to the fleet. Assign them to another fleet, or none, first."),
-        ReferencedBy::new::<Vehicle>("fleet_id", "Vehicles belong to the fleet. Assign them to another fleet, or none, first."),
-        ReferencedBy::new::<FleetRecord>("parent_id", "Other fleets are parts of this one. Assign them to another parent, or none, first."),
-    ];
-
-    fn events(change: &Change<'_, Self>) -> Vec<EventName> {
-        vec![match change {
-            Change::Created(_) => names::FLEET_CREATED,
-            Change::Updated(..) => names::FLEET_UPDATED,
-            Change::Deleted(_) => names::FLEET_DELETED,
-        }]
-    }
 }
 
 impl Validated for FleetRecord {
-    /// A fleet must not be its own ancestor.
+    /// A fleet must not be its own ancestor. Changes of one company's tree wait for each other, so that two concurrent changes, each
+    /// valid on its own, cannot create a cycle.
     async fn validate(transaction: &mut RecordTransaction<Fleet>, before: Option<&Record<Self>>, fleet: &mut Self) -> Result<(), Problem> {
         let (Some(before), Some(parent)) = (before, fleet.parent_id) else { return Ok(()) };
+        let company = transaction.caller.company;
+        companies::lock(transaction.conn(), company).await?;
         match queries::leads_up_to(transaction.conn(), parent, before.id).await? {
             true => Err(FieldErrors::one("parent", "A fleet cannot be a part of itself.")),
             false => Ok(()),

@@ -17,8 +17,8 @@ pub(super) struct MemberCount {
 pub(super) async fn count_members(conn: &mut PgConnection, fleets: &[Uuid]) -> Result<HashMap<FleetId, MemberCount>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"select fleet as "fleet!",
-             (select count(*) from drivers where fleet_id = fleet and deleted_at is null) as "drivers!",
-             (select count(*) from vehicles where fleet_id = fleet and deleted_at is null) as "vehicles!"
+             (select count(*) from fleet_members where fleet_id = fleet and kind = 'driver') as "drivers!",
+             (select count(*) from fleet_members where fleet_id = fleet and kind = 'vehicle') as "vehicles!"
            from unnest($1::uuid[]) as fleet"#,
         fleets,
     )
@@ -27,12 +27,8 @@ pub(super) async fn count_members(conn: &mut PgConnection, fleets: &[Uuid]) -> R
     Ok(rows.into_iter().map(|row| (row.fleet.into(), MemberCount { drivers: row.drivers, vehicles: row.vehicles })).collect())
 }
 
-/// Whether `above` is `fleet` itself or one of its ancestors. Changes of one company's tree are serialized by a lock on the
-/// company's row, so that two concurrent changes, each valid on its own, cannot create a cycle.
+/// Whether `above` is `fleet` itself or one of its ancestors.
 pub(super) async fn leads_up_to(conn: &mut PgConnection, fleet: FleetId, above: FleetId) -> Result<bool, sqlx::Error> {
-    sqlx::query!("select from companies where id = (select company_id from fleets where id = $1) for no key update", fleet.uuid())
-        .fetch_optional(&mut *conn)
-        .await?;
     sqlx::query_scalar!(
         r#"with recursive way_up (id) as (
              values ($1::uuid)

@@ -1,80 +1,146 @@
 //! Orders: deliveries from one place to another, their driver and their status.
 //!
-//! This file has the columns and their JSON form. [`status`] defines the status transitions, `body` the requests that create and
-//! change orders, and `changes` the events and consequences of a change.
+//! This file declares the fields. [`status`] defines the status transitions, and `body` how requests create and change orders.
 //!
 //! A driver and a vehicle are records of the fleet, and references to them are checked. A customer is an id that the shop supplies
 //! and that is not checked: customers belong to a module on the same layer, which this one does not depend on, and an order
 //! outlives its customer's account.
 
 mod body;
-mod changes;
-mod documentation;
 mod following;
-mod queries;
+mod payload;
 pub mod status;
+mod tracking_number;
 
-use std::collections::HashMap;
-
-use chrono::{DateTime, Utc};
-use serde_json::{Map, Value};
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use crate::fleet::Fleet;
-use crate::fleet::orders::queries::DriverRow;
+use crate::fleet::drivers::{self, Contact, Driver};
+use crate::fleet::orders::payload::Payload;
 use crate::fleet::orders::status::Status;
-use crate::kernel::clock::timestamp;
-use crate::kernel::ids::{CustomerId, DriverId, OrderId, VehicleId};
+use crate::fleet::vehicles::Vehicle;
+use crate::kernel::ids::{CustomerId, OrderId};
 use crate::kernel::problem::ProblemCode;
-use crate::members;
-use crate::resources::{Filter, Meta, Record, Resource};
+use crate::resources::{Columns, FieldType, Instant, Line, Link, Meta, Presented, Record, Reference, Resource, Text};
 
 /// The SQL condition for open orders, which need their driver and vehicle.
-pub(super) const IS_OPEN: &str = "status in ('created', 'dispatched', 'started')";
+pub const IS_OPEN: &str = "status in ('created', 'dispatched', 'started')";
 
 pub use following::{Carrier, is_order_of, is_served_by};
 
-crate::columns! {
+crate::fields! {
     /// An order.
     #[derive(Default)]
-    pub struct Order {
-        /// The status.
-        pub status: Status,
-        /// Whether the order may start without having been dispatched.
-        pub skip_dispatch: bool,
-        /// The number that the recipient tracks the order with.
-        pub tracking_number: String,
+    pub struct Order, body OrderBody {
+        /// The status of the order.
+        #[filtered]
+        status: Status,
         /// The shop's own id of the order.
-        pub internal_id: Option<String>,
-        /// The type of the order, defined by the shop (`type` in JSON).
-        pub kind: Option<String>,
+        #[sample = "WEB-1042"] #[filtered] #[searched]
+        internal_id: Option<Line<100>>,
+        /// The type of the order, defined by the shop.
+        #[sample = "delivery"] #[filtered]
+        kind as "type": Option<Line<50>>,
         /// The driver who carries the order.
-        pub driver_id: Option<DriverId>,
+        #[write_only] #[filtered]
+        driver_id as "driver" or "driver_uuid" or "driver_id" or "driver_assigned": Option<Link<Driver>>,
         /// The customer who placed the order.
-        pub customer_id: Option<CustomerId>,
+        #[sample = "customer_01h455vb4pex5vsknk084sn02q"] #[filtered]
+        customer_id as "customer": Option<Reference<CustomerId>>,
         /// The vehicle that carries the order.
-        pub vehicle_id: Option<VehicleId>,
-        /// The pickup address.
-        pub pickup: Option<String>,
-        /// The drop-off address.
-        pub dropoff: Option<String>,
+        #[filtered]
+        vehicle_id as "vehicle": Option<Link<Vehicle>>,
         /// Notes for the driver.
-        pub notes: Option<String>,
+        #[sample = "Ring twice."] #[searched]
+        notes: Option<Text<2000>>,
+        /// Whether the order may start without having been dispatched.
+        skip_dispatch: bool,
         /// The time at which the order should be carried.
-        pub scheduled_at: Option<DateTime<Utc>>,
-        /// When the order was dispatched to its driver.
-        pub dispatched_at: Option<DateTime<Utc>>,
-        /// When the trip started.
-        pub started_at: Option<DateTime<Utc>>,
-        /// When the order was delivered.
-        pub completed_at: Option<DateTime<Utc>>,
-        /// When the order was cancelled.
-        pub cancelled_at: Option<DateTime<Utc>>,
-        /// When the delivery failed.
-        pub failed_at: Option<DateTime<Utc>>,
+        scheduled_at: Option<Instant>,
         /// Free-form data of the shop.
-        pub meta: Meta,
+        meta: Meta,
     }
+    by_hand {
+        /// The pickup and the drop-off address.
+        payload: Payload = |order| [order.pickup.clone(), order.dropoff.clone()],
+    }
+    read_only {
+        /// The number that the recipient tracks the order with.
+        #[sample = "7KQ2M9XD4T1B"] #[filtered] #[searched]
+        tracking_number: Line<64>,
+        /// When the order was dispatched to its driver.
+        dispatched_at: Option<Instant>,
+        /// When the trip started.
+        started_at: Option<Instant>,
+        /// When the order was delivered.
+        completed_at: Option<Instant>,
+        /// When the order was cancelled.
+        cancelled_at: Option<Instant>,
+        /// When the delivery failed.
+        failed_at: Option<Instant>,
+    }
+    computed {
+        /// The driver who carries the order.
+        #[accepted]
+        driver_assigned: Option<Contact>,
+    }
+    hidden {
+        /// The pickup address.
+        #[searched]
+        pickup: Option<String>,
+        /// The drop-off address.
+        #[searched]
+        dropoff: Option<String>,
+    }
+}
+
+crate::events! {
+    /// The events about orders.
+    pub const EVENTS {
+        /// New order placed.
+        CREATED = "order.created", |order| order.always("status", "created");
+        /// Any field of an order changed.
+        UPDATED = "order.updated", |order| order.with("notes", "Ring three times.");
+        /// A driver was assigned to the order.
+        DRIVER_ASSIGNED = "order.driver_assigned", |order| order.known("driver_assigned", ada());
+        /// Order assigned to a driver and dispatched.
+        DISPATCHED = "order.dispatched", |order| order
+            .always("status", "dispatched")
+            .known("driver_assigned", ada())
+            .known("dispatched_at", "2026-05-21T10:15:00.000+00:00");
+        /// Driver started the order journey.
+        STARTED = "order.started", |order| order
+            .always("status", "started")
+            .with("driver_assigned", ada())
+            .with("dispatched_at", "2026-05-21T10:05:00.000+00:00")
+            .known("started_at", "2026-05-21T10:15:00.000+00:00");
+        /// Order delivered.
+        COMPLETED = "order.completed", |order| order
+            .always("status", "completed")
+            .with("driver_assigned", ada())
+            .with("dispatched_at", "2026-05-21T10:02:00.000+00:00")
+            .with("started_at", "2026-05-21T10:05:00.000+00:00")
+            .known("completed_at", "2026-05-21T10:15:00.000+00:00");
+        /// Order cancelled.
+        CANCELLED = "order.cancelled", |order| order
+            .always("status", "cancelled")
+            .known("cancelled_at", "2026-05-21T10:15:00.000+00:00");
+        /// The order could not be delivered.
+        FAILED = "order.failed", |order| order.always("status", "failed").known("failed_at", "2026-05-21T10:15:00.000+00:00");
+        /// Order deleted.
+        DELETED = "order.deleted";
+    }
+}
+
+/// The driver in the samples of events.
+fn ada() -> Value {
+    json!({
+        "id": "driver_01h455vb4pex5vsknk084sn02q",
+        "uuid": "01890a5d-ac96-774b-bcce-b302099a8057",
+        "name": "Ada Lovelace",
+        "phone": "+442071838750",
+    })
 }
 
 impl Resource for Order {
@@ -83,48 +149,17 @@ impl Resource for Order {
 
     const SINGULAR: &'static str = "order";
     const PLURAL: &'static str = "orders";
-    const FILTERS: &'static [Filter] = &[
-        Filter::text_enum::<Status>("status"),
-        Filter::id::<DriverId>("driver").on("driver_id"),
-        Filter::id::<CustomerId>("customer").on("customer_id"),
-        Filter::id::<VehicleId>("vehicle").on("vehicle_id"),
-        Filter::text("type").on("kind"),
-        Filter::text("internal_id"),
-        Filter::text("tracking_number"),
-    ];
-    const SEARCH: &'static [&'static str] = &["internal_id", "tracking_number", "pickup", "dropoff", "notes"];
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::TransitionInvalid];
 
-    async fn present(conn: &mut PgConnection, orders: &[Record<Self>]) -> Result<Vec<Map<String, Value>>, sqlx::Error> {
+    async fn present(conn: &mut PgConnection, orders: &[Record<Self>]) -> Presented {
         let ids: Vec<_> = orders.iter().filter_map(|order| order.fields.driver_id).collect();
-        let drivers = queries::list_drivers(conn, &ids).await?;
-        Ok(orders.iter().map(|order| order.fields.members(&drivers)).collect())
-    }
-}
-
-impl Order {
-    fn members(&self, drivers: &HashMap<DriverId, DriverRow>) -> Map<String, Value> {
-        let driver = self.driver_id.and_then(|id| drivers.get(&id));
-        members! {
-            "status": self.status,
-            "tracking_number": self.tracking_number,
-            "internal_id": self.internal_id,
-            "type": self.kind,
-            "driver_assigned": driver.map(|driver| members! {
-                "id": driver.id, "uuid": driver.id.uuid(), "name": driver.name, "phone": driver.phone,
-            }),
-            "customer": self.customer_id,
-            "vehicle": self.vehicle_id,
-            "payload": { "pickup": self.pickup, "dropoff": self.dropoff },
-            "notes": self.notes,
-            "skip_dispatch": self.skip_dispatch,
-            "scheduled_at": self.scheduled_at.map(timestamp),
-            "dispatched_at": self.dispatched_at.map(timestamp),
-            "started_at": self.started_at.map(timestamp),
-            "completed_at": self.completed_at.map(timestamp),
-            "cancelled_at": self.cancelled_at.map(timestamp),
-            "failed_at": self.failed_at.map(timestamp),
-            "meta": self.meta,
-        }
+        let drivers = drivers::list_contacts(conn, &ids).await?;
+        let shown = orders.iter().map(|order| {
+            let driver = order.fields.driver_id.and_then(|id| drivers.get(&id));
+            let mut shown = order.fields.members();
+            shown.insert("driver_assigned".to_owned(), driver.map_or(Value::Null, Contact::show));
+            shown
+        });
+        Ok(shown.collect())
     }
 }

@@ -11,5 +11,5 @@ mod numbers;
 mod statuses;
 mod word;
 
-pub use numbers::{TrackingNumber, generate_number};
+pub use numbers::TrackingNumber;
 pub use statuses::TrackingStatus;

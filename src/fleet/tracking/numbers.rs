@@ -1,28 +1,31 @@
 //! Tracking numbers: created with an order, for its recipient.
 
-use crate::events::{EventName, names};
+use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::orders::Order;
-use crate::kernel::crypto::random_bytes;
-use crate::kernel::ids::{OrderId, TrackingNumberId};
+use crate::kernel::ids::TrackingNumberId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Change, Filter, Line, Link, PublishesEvents, Record, RecordTransaction, Resource, Validated};
-
-/// Digits and capital letters without I, L, O and U, which resemble others.
-const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-
-/// A new random number of 12 characters out of 32 (2⁶⁰ values): collisions and guessing are practically impossible.
-pub fn generate_number() -> String {
-    random_bytes::<12>().iter().map(|byte| char::from(ALPHABET[usize::from(byte % 32)])).collect()
-}
+use crate::resources::{Change, EventDoc, Line, Link, PublishesEvents, Record, RecordTransaction, Resource, Validated};
 
 crate::fields! {
     /// The tracking number of an order.
     pub struct TrackingNumber, body TrackingNumberBody {
         /// The number that the recipient tracks the order with.
+        #[sample = "7KQ2M9XD4T1B"] #[filtered] #[searched]
         tracking_number: Line<64>,
         /// The order.
+        #[filtered]
         order_id as "order": Link<Order>,
+    }
+}
+
+crate::events! {
+    /// The events about tracking numbers.
+    pub const EVENTS {
+        /// Tracking number generated for a shipment.
+        CREATED = "tracking_number.created";
+        /// Tracking number changed.
+        UPDATED = "tracking_number.updated";
     }
 }
 
@@ -32,15 +35,15 @@ impl Resource for TrackingNumber {
 
     const SINGULAR: &'static str = "tracking_number";
     const PLURAL: &'static str = "tracking_numbers";
-    const FILTERS: &'static [Filter] = &[Filter::id::<OrderId>("order").on("order_id"), Filter::text("tracking_number")];
-    const SEARCH: &'static [&'static str] = &["tracking_number"];
 }
 
 impl PublishesEvents for TrackingNumber {
+    const EVENTS: &'static [EventDoc] = EVENTS;
+
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         match change {
-            Change::Created(_) => vec![names::TRACKING_NUMBER_CREATED],
-            Change::Updated(..) => vec![names::TRACKING_NUMBER_UPDATED],
+            Change::Created(_) => vec![CREATED],
+            Change::Updated(..) => vec![UPDATED],
             Change::Deleted(_) => Vec::new(),
         }
     }
@@ -61,18 +64,5 @@ impl Validated for TrackingNumber {
         let renumbered = Order { tracking_number: number.tracking_number.clone(), ..order.fields.clone() };
         transaction.update(order, renumbered).await?;
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_number_can_be_read_aloud() {
-        let number = generate_number();
-        assert_eq!(number.len(), 12);
-        assert!(number.bytes().all(|character| ALPHABET.contains(&character)));
-        assert_ne!(number, generate_number());
     }
 }

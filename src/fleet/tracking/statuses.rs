@@ -1,6 +1,6 @@
 //! Tracking statuses: each status that an order reached with its time, and statuses recorded manually in between.
 
-use crate::events::{EventName, names};
+use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::location::{self, Latitude, Longitude};
 use crate::fleet::orders::Order;
@@ -8,14 +8,16 @@ use crate::fleet::orders::status::Status;
 use crate::fleet::tracking::word::{TrackingWord, is_order_status};
 use crate::kernel::ids::{OrderId, TrackingStatusId};
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Change, Filter, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated};
+use crate::resources::{Change, EventDoc, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated};
 
 crate::fields! {
     /// A status that an order reached.
     pub struct TrackingStatus, body TrackingStatusBody {
         /// The status, one word of lower-case letters, digits and underscores.
+        #[sample = "started"] #[filtered]
         status: TrackingWord,
         /// The order.
+        #[filtered]
         order_id as "order": Link<Order>,
         /// Details for the recipient.
         details: Option<Text<500>>,
@@ -38,20 +40,31 @@ impl TrackingStatus {
     }
 }
 
+crate::events! {
+    /// The events about tracking statuses.
+    pub const EVENTS {
+        /// New tracking status recorded.
+        CREATED = "tracking_status.created";
+        /// Tracking status changed.
+        UPDATED = "tracking_status.updated", |status| status.with("details", "The driver is on the way.");
+    }
+}
+
 impl Resource for TrackingStatus {
     type Id = TrackingStatusId;
     type State = Fleet;
 
     const SINGULAR: &'static str = "tracking_status";
     const PLURAL: &'static str = "tracking_statuses";
-    const FILTERS: &'static [Filter] = &[Filter::id::<OrderId>("order").on("order_id"), Filter::text("status")];
 }
 
 impl PublishesEvents for TrackingStatus {
+    const EVENTS: &'static [EventDoc] = EVENTS;
+
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         match change {
-            Change::Created(_) => vec![names::TRACKING_STATUS_CREATED],
-            Change::Updated(..) => vec![names::TRACKING_STATUS_UPDATED],
+            Change::Created(_) => vec![CREATED],
+            Change::Updated(..) => vec![UPDATED],
             Change::Deleted(_) => Vec::new(),
         }
     }

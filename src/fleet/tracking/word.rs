@@ -33,7 +33,7 @@ impl From<TrackingWord> for String {
     }
 }
 
-crate::field_type!(TrackingWord => String, json!({ "type": "string", "pattern": format!("^[a-z0-9_]{{1,{MAX_LEN}}}$") }));
+crate::field_type!(TrackingWord => String, json!({ "type": "string", "pattern": format!("^[a-z0-9_]{{1,{MAX_LEN}}}$") }), in events json!({ "type": "string" }));
 
 /// Whether the word is a status of orders, which only the order itself can record.
 pub(super) fn is_order_status(word: &str) -> bool {

@@ -30,7 +30,7 @@ impl From<Vin> for String {
     }
 }
 
-crate::field_type!(Vin => String, json!({ "type": "string", "pattern": "^[0-9A-HJ-NPR-Z]{17}$" }));
+crate::field_type!(Vin => String, json!({ "type": "string", "pattern": "^[0-9A-HJ-NPR-Z]{17}$" }), in events json!({ "type": "string" }));
 
 #[cfg(test)]
 mod tests {

@@ -1,32 +1,21 @@
-//! The request bodies of gateways.
+//! How request bodies create and change gateways.
+
+use std::mem::take;
 
 use serde::{Deserialize, Deserializer};
-use serde_json::{Map, Value, json};
-use sqlx::types::Json;
+use serde_json::{Value, json};
 
-use crate::gateways::accounts::{Gateway, Status};
-use crate::gateways::credential::{GatewaySigningSecret, SecretKey};
+use crate::gateways::accounts::{Gateway, GatewayBody};
+use crate::gateways::credential::{Credential, GatewaySigningSecret, Purpose, SecretKey};
 use crate::gateways::drivers::{self, GatewayDriver, SettingsError};
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Editable, FieldDoc, Line, Member, New, Record, RecordTransaction};
-
-/// The fields of a gateway that can be sent.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct GatewayBody {
-    name: Member<Line<255>>,
-    driver: Member<KnownDriver>,
-    status: Member<Status>,
-    settings: Member<Map<String, Value>>,
-    secret_key: Member<Option<SecretKey>>,
-    signing_secret: Member<Option<GatewaySigningSecret>>,
-}
+use crate::resources::{Editable, FieldType, Fields, Input, Member, New, Record, RecordTransaction};
 
 /// The driver with the given name; unknown names are refused.
 #[derive(Clone, Copy, Debug)]
-struct KnownDriver(&'static dyn GatewayDriver);
+pub struct KnownDriver(&'static dyn GatewayDriver);
 
 impl<'de> Deserialize<'de> for KnownDriver {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -34,28 +23,61 @@ impl<'de> Deserialize<'de> for KnownDriver {
     }
 }
 
-impl GatewayBody {
-    fn put(
-        self,
-        transaction: &RecordTransaction<Gateways>,
-        id: GatewayId,
-        driver: &dyn GatewayDriver,
-        gateway: &mut Gateway,
-    ) -> Result<(), Problem> {
-        self.name.put(&mut gateway.name);
-        self.status.put(&mut gateway.status);
-        if let Member::Sent(settings) = self.settings {
-            gateway.settings = Json(settings);
-        }
+impl From<KnownDriver> for String {
+    fn from(KnownDriver(driver): KnownDriver) -> Self {
+        driver.name().to_owned()
+    }
+}
+
+crate::field_type!(KnownDriver => String, json!({ "enum": drivers::names() }));
+
+/// A credential of a request. No response shows it.
+impl<K: Purpose + Send + Sync + 'static> FieldType for Credential<K> {
+    type Column = Self;
+
+    fn into_column(self) -> Self {
+        self
+    }
+
+    fn show(_: &Self) -> Value {
+        Value::Null
+    }
+
+    fn schema() -> Value {
+        json!({ "type": "string" })
+    }
+
+    fn input() -> Input {
+        Input::Secret
+    }
+}
+
+/// The fields of a body that are encrypted.
+struct Credentials {
+    secret_key: Member<Option<SecretKey>>,
+    signing_secret: Member<Option<GatewaySigningSecret>>,
+}
+
+impl Credentials {
+    fn take_from(body: &mut GatewayBody) -> Self {
+        Self { secret_key: take(&mut body.secret_key), signing_secret: take(&mut body.signing_secret) }
+    }
+}
+
+impl Gateway {
+    /// Completes what a body says: the credentials, which are encrypted, and the check of the settings.
+    fn complete(&mut self, credentials: Credentials, transaction: &RecordTransaction<Gateways>, id: GatewayId) -> Result<(), Problem> {
         // Encrypting the same text twice gives different bytes, so a credential that is sent always counts as a change.
-        if let Member::Sent(secret_key) = self.secret_key {
-            gateway.secret_key = secret_key.map(|secret| secret.seal(&transaction.state.key, id));
+        if let Member::Sent(secret_key) = credentials.secret_key {
+            self.secret_key = secret_key.map(|secret| secret.seal(&transaction.state.key, id));
         }
-        if let Member::Sent(signing_secret) = self.signing_secret {
-            gateway.signing_secret = signing_secret.map(|secret| secret.seal(&transaction.state.key, id));
+        if let Member::Sent(signing_secret) = credentials.signing_secret {
+            self.signing_secret = signing_secret.map(|secret| secret.seal(&transaction.state.key, id));
         }
-        driver.account(&gateway.settings, None).map_err(refused)?;
-        match &gateway.secret_key {
+        let driver = drivers::named(&self.driver)
+            .map_err(|_| FieldErrors::one("driver", "This version of the service does not have this driver."))?;
+        driver.account(&self.settings, None).map_err(refused)?;
+        match &self.secret_key {
             None if driver.needs_secret_key() => {
                 Err(FieldErrors::one("secret_key", format!("A gateway with the driver {} needs a secret_key.", driver.name())))
             }
@@ -72,53 +94,42 @@ fn refused(bad: SettingsError) -> Problem {
 impl Editable for Gateway {
     type Body = GatewayBody;
 
-    fn documented_fields() -> Vec<FieldDoc> {
-        vec![
-            FieldDoc::writable::<Line<255>>("name", "The name that the company gives the gateway."),
-            FieldDoc::with_schema("driver", "The driver of the gateway. It cannot be changed.", json!({ "enum": drivers::names() }))
-                .and_required(),
-            FieldDoc::writable::<Status>("status", "Whether callbacks are accepted."),
-            FieldDoc::with_schema("settings", "The settings of the driver.", json!({ "type": "object" })).and_writable(),
-            FieldDoc::with_schema("secret_key", "The API key for calls to the gateway.", json!({ "type": ["string", "null"] }))
-                .write_only(),
-            FieldDoc::with_schema(
-                "signing_secret",
-                "The secret that the gateway signs its callbacks with.",
-                json!({ "type": ["string", "null"] }),
-            )
-            .write_only(),
-            FieldDoc::with_schema("has_secret_key", "Whether the gateway has a secret key.", json!({ "type": "boolean" })),
-            FieldDoc::with_schema("has_signing_secret", "Whether the gateway has a signing secret.", json!({ "type": "boolean" })),
-            FieldDoc::with_schema("callback_path", "The path for callbacks without an API key.", json!({ "type": "string" })),
-        ]
-    }
-
-    async fn create(transaction: &mut RecordTransaction<Gateways>, id: GatewayId, body: GatewayBody) -> Result<New<Self>, Problem> {
-        let mut needed = FieldErrors::default();
-        let (name, driver) = (needed.require("name", body.name.as_sent()), needed.require("driver", body.driver.as_sent()));
-        let (Some(_), Some(&KnownDriver(driver))) = (name, driver) else { return Err(needed.into_problem()) };
-        let mut gateway = Self {
-            name: String::new(),
-            driver: driver.name().to_owned(),
-            status: Status::Active,
-            settings: Json::default(),
-            secret_key: None,
-            signing_secret: None,
-        };
-        body.put(transaction, id, driver, &mut gateway)?;
+    async fn create(transaction: &mut RecordTransaction<Gateways>, id: GatewayId, mut body: GatewayBody) -> Result<New<Self>, Problem> {
+        let credentials = Credentials::take_from(&mut body);
+        let mut gateway = Self::created_by(body)?;
+        gateway.complete(credentials, transaction, id)?;
         Ok(gateway.into())
     }
 
-    async fn change(transaction: &mut RecordTransaction<Gateways>, before: &Record<Self>, body: GatewayBody) -> Result<Self, Problem> {
-        let mut gateway = before.fields.clone();
-        let driver = drivers::named(&gateway.driver)
-            .map_err(|_| FieldErrors::one("driver", "This version of the service does not have this driver."))?;
-        if let Member::Sent(KnownDriver(sent)) = body.driver
-            && sent.name() != driver.name()
-        {
+    async fn change(transaction: &mut RecordTransaction<Gateways>, before: &Record<Self>, mut body: GatewayBody) -> Result<Self, Problem> {
+        let credentials = Credentials::take_from(&mut body);
+        let mut gateway = before.fields.changed_by(body);
+        if gateway.driver != before.fields.driver {
             return Err(FieldErrors::one("driver", "The driver of a gateway cannot change; create another gateway."));
         }
-        body.put(transaction, before.id, driver, &mut gateway)?;
+        gateway.complete(credentials, transaction, before.id)?;
         Ok(gateway)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::form;
+
+    #[test]
+    fn a_form_asks_for_credentials_as_secrets_and_for_nothing_that_is_computed() {
+        let form = form(&Gateway::documented_fields());
+        let secret: Vec<_> = form.iter().map(|field| (&*field.name, field.is_secret(), field.required)).collect();
+        let expected = [
+            ("name", false, true),
+            ("driver", false, true),
+            ("status", false, false),
+            ("settings", false, false),
+            ("secret_key", true, false),
+            ("signing_secret", true, false),
+        ];
+        assert_eq!(secret, expected);
+        assert_eq!(form[1].input, Input::Choice(drivers::names().iter().map(ToString::to_string).collect()));
     }
 }

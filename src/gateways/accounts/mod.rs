@@ -21,12 +21,12 @@ use sqlx::types::Json;
 use crate::audit_trail::ChangedRecord;
 use crate::callers::Scope;
 use crate::companies::Companies;
-use crate::gateways::credential::GatewaySigningSecret;
+use crate::gateways::accounts::body::KnownDriver;
+use crate::gateways::credential::{GatewaySigningSecret, SecretKey};
 use crate::gateways::state::Gateways;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::GatewayId;
-use crate::members;
-use crate::resources::{Extension, Filter, Presented, PublishesEvents, Record, Resource, Unique};
+use crate::resources::{Columns, Extension, Line, Presented, PublishesEvents, Record, Resource, Unique};
 
 pub use find::find_any;
 pub use queries::company_of_gateway;
@@ -34,21 +34,42 @@ pub use secret_keys::{
     ActiveGateway, CardGateways, GatewayError, count_card_gateways, create_gateway, find_card_gateway, rotate_secret_key,
 };
 
-crate::columns! {
-    /// A gateway row.
-    pub struct Gateway {
-        /// The name the company gives to the gateway.
-        pub name: String,
-        /// The driver of the gateway.
-        pub driver: String,
-        /// Whether the gateway is in use.
-        pub status: Status,
+crate::fields! {
+    /// A gateway.
+    pub struct Gateway, body GatewayBody {
+        /// The name that the company gives the gateway.
+        #[searched]
+        name: Line<255>,
+        /// The driver of the gateway. It cannot be changed.
+        #[filtered]
+        driver: KnownDriver,
+        /// Whether callbacks are accepted.
+        #[filtered]
+        status: Status,
         /// The settings of the driver.
-        pub settings: Json<Map<String, Value>>,
+        settings: Json<Map<String, Value>>,
+    }
+    by_hand {
+        /// The API key for calls to the gateway.
+        #[write_only]
+        secret_key: Option<SecretKey>,
+        /// The secret that the gateway signs its callbacks with.
+        #[write_only]
+        signing_secret: Option<GatewaySigningSecret>,
+    }
+    computed {
+        /// Whether the gateway has a secret key.
+        has_secret_key: bool = |gateway| gateway.secret_key.is_some(),
+        /// Whether the gateway has a signing secret.
+        has_signing_secret: bool = |gateway| gateway.signing_secret.is_some(),
+        /// The path for callbacks without an API key.
+        callback_path: String,
+    }
+    hidden {
         /// The API key for calls to the gateway, encrypted; see `SecretKey::open`.
-        pub secret_key: Option<Vec<u8>>,
+        secret_key: Option<Vec<u8>>,
         /// The secret of its callback signatures, encrypted; see `GatewaySigningSecret::open`.
-        pub signing_secret: Option<Vec<u8>>,
+        signing_secret: Option<Vec<u8>>,
     }
 }
 
@@ -68,30 +89,17 @@ impl Resource for Gateway {
 
     const SINGULAR: &'static str = "gateway";
     const PLURAL: &'static str = "gateways";
-    const FILTERS: &'static [Filter] = &[Filter::text("driver"), Filter::text_enum::<Status>("status")];
-    const SEARCH: &'static [&'static str] = &["name"];
     /// A signing secret decides which payments are trusted, so the write scope for orders and positions is not enough.
     const WRITING: Scope = Scope::Admin;
 
-    /// Used instead of `shown`, because `callback_path` contains the id.
+    /// The callback path contains the id.
     fn present(_: &mut PgConnection, gateways: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
-        ready(Ok(gateways.iter().map(Self::members).collect()))
-    }
-}
-
-impl Gateway {
-    /// All fields except the credentials.
-    fn members(record: &Record<Self>) -> Map<String, Value> {
-        let fields = &record.fields;
-        members! {
-            "name": fields.name,
-            "driver": fields.driver,
-            "status": fields.status,
-            "settings": fields.settings,
-            "has_secret_key": fields.secret_key.is_some(),
-            "has_signing_secret": fields.signing_secret.is_some(),
-            "callback_path": format!("/webhooks/{}", record.id),
-        }
+        let shown = gateways.iter().map(|gateway| {
+            let mut shown = gateway.fields.members();
+            shown.insert("callback_path".to_owned(), format!("/webhooks/{}", gateway.id).into());
+            shown
+        });
+        ready(Ok(shown.collect()))
     }
 }
 

@@ -9,9 +9,11 @@ use axum::http::Method;
 use axum::routing::{MethodFilter, on};
 
 use crate::companies::Companies;
+use crate::events::EventType;
 use crate::kernel::openapi::{Description, OperationDoc};
 use crate::resources::parameters::RejectUnknownQuery;
-use crate::resources::{Editable, FieldDoc, Operation, Referable, Resource, ResourceDescriptor, read_only_routes, routes};
+use crate::resources::routes::{read_only_routes, routes};
+use crate::resources::{Editable, FieldDoc, Operation, Referable, Resource, ResourceDescriptor};
 
 use operations::Kind;
 
@@ -22,6 +24,7 @@ pub struct Extension<S> {
     router: Router<S>,
     description: Description,
     kinds: Vec<Referable>,
+    event_types: Vec<EventType>,
 }
 
 impl<S> Extension<S>
@@ -31,7 +34,13 @@ where
 {
     /// A namespace without routes.
     pub fn new(namespace: &str) -> Self {
-        Self { namespace: namespace.to_owned(), router: Router::new(), description: Description::default(), kinds: Vec::new() }
+        Self {
+            namespace: namespace.to_owned(),
+            router: Router::new(),
+            description: Description::default(),
+            kinds: Vec::new(),
+            event_types: Vec::new(),
+        }
     }
 
     /// The five routes of a resource.
@@ -56,6 +65,7 @@ where
         R::State: FromRef<S>,
     {
         self.router = self.router.merge(routes::<R, S>(descriptor.plural, operations));
+        self.event_types.extend(R::EVENTS.iter().map(|event| event.event_type::<R>(&self.namespace, &members)));
         self.describe::<R>(descriptor, members, operations)
     }
 
@@ -82,13 +92,14 @@ where
         self.router = self.router.merge(other.router);
         self.description.merge(other.description);
         self.kinds.extend(other.kinds);
+        self.event_types.extend(other.event_types);
         self
     }
 
     /// Supplies the state that the routes need, so that the result can be combined with routes that need another state.
     pub fn with_state<T>(self, state: S) -> Extension<T> {
-        let Self { namespace, router, description, kinds } = self;
-        Extension { namespace, router: router.with_state(state), description, kinds }
+        let Self { namespace, router, description, kinds, event_types } = self;
+        Extension { namespace, router: router.with_state(state), description, kinds, event_types }
     }
 
     fn describe<R: Resource>(mut self, descriptor: ResourceDescriptor, members: Vec<FieldDoc>, operations: &[Operation]) -> Self {
@@ -127,6 +138,11 @@ impl<S> Extension<S> {
     /// The kinds of records in the namespace.
     pub fn kinds(&self) -> &[Referable] {
         &self.kinds
+    }
+
+    /// The event types about these kinds.
+    pub fn event_types(&self) -> &[EventType] {
+        &self.event_types
     }
 
     /// The routes, to be nested below the base path.

@@ -7,7 +7,8 @@ use crate::callers::Scope;
 use crate::kernel::ids::TypedId;
 use crate::kernel::openapi::{OperationDoc, parameter, reference};
 use crate::kernel::problem::ProblemCode;
-use crate::resources::{FieldDoc, Operation, Resource, ResourceDescriptor, plural_path};
+use crate::resources::operation::plural_path;
+use crate::resources::{FieldDoc, Operation, Resource, ResourceDescriptor};
 
 /// A kind of record, as far as its documentation needs it.
 pub(super) struct Kind {

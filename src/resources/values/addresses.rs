@@ -33,7 +33,7 @@ impl From<WebAddress> for String {
     }
 }
 
-crate::field_type!(WebAddress => String, json!({ "type": "string", "format": "uri", "maxLength": MAX_LEN }));
+crate::field_type!(WebAddress => String, json!({ "type": "string", "format": "uri", "maxLength": MAX_LEN }), in events json!({ "type": "string", "format": "uri" }));
 
 #[cfg(test)]
 mod tests {

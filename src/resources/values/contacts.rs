@@ -4,5 +4,5 @@ use serde_json::json;
 
 use crate::contact::{EmailAddress, PhoneNumber};
 
-crate::field_type!(PhoneNumber => String, json!({ "type": "string", "description": "A phone number; stored in E.164.", "examples": ["+12015550123"] }));
-crate::field_type!(EmailAddress => String, json!({ "type": "string", "format": "email" }));
+crate::field_type!(PhoneNumber => String, json!({ "type": "string", "description": "A phone number; stored in E.164.", "examples": ["+12015550123"] }), in events json!({ "type": "string" }));
+crate::field_type!(EmailAddress => String, json!({ "type": "string", "format": "email" }), in events json!({ "type": "string" }));

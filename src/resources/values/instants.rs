@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::kernel::clock::timestamp;
 use crate::resources::FieldType;
+use crate::resources::field_type::samples::SAMPLE_INSTANT;
 
 /// An RFC 3339 instant, truncated to the milliseconds that responses show. A client can send a value it has read without changing
 /// the record.
@@ -56,6 +57,10 @@ impl FieldType for Instant {
 
     fn schema() -> Value {
         json!({ "type": "string", "format": "date-time" })
+    }
+
+    fn sample() -> Value {
+        SAMPLE_INSTANT.into()
     }
 }
 

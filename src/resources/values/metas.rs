@@ -25,4 +25,8 @@ impl FieldType for Meta {
     fn schema() -> Value {
         json!({ "type": "object" })
     }
+
+    fn sample() -> Value {
+        json!({})
+    }
 }

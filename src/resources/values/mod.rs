@@ -2,10 +2,8 @@
 
 mod addresses;
 mod contacts;
-mod field_type;
 mod grace_periods;
 mod instants;
-mod links;
 mod metas;
 mod numbers;
 mod references;
@@ -13,12 +11,10 @@ mod text_enums;
 mod texts;
 
 pub use addresses::{InvalidWebAddress, WebAddress};
-pub use field_type::FieldType;
 pub use grace_periods::{GracePeriod, InvalidGracePeriod};
 pub use instants::{Instant, InvalidInstant};
-pub use links::{Link, no_such};
 pub use metas::Meta;
-pub use numbers::{IntegerIn, IntegerOutOfRange, NumberIn, NumberOutOfRange};
-pub use references::Reference;
+pub use numbers::{Count, IntegerIn, IntegerOutOfRange, NumberIn, NumberOutOfRange};
+pub use references::{Reference, no_such};
 pub use text_enums::{InvalidVariant, TextEnum};
 pub use texts::{InvalidText, Line, Text};

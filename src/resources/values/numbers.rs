@@ -3,6 +3,8 @@
 use serde::Deserialize;
 use serde_json::json;
 
+use crate::resources::FilterForm;
+
 /// A number from `MIN` to `MAX`, both included.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "f64")]
@@ -59,8 +61,20 @@ impl<const MIN: i32, const MAX: i32> From<IntegerIn<MIN, MAX>> for i32 {
     }
 }
 
-crate::field_type!(NumberIn<MIN, MAX> => f64, json!({ "type": "number", "minimum": MIN, "maximum": MAX }); for const MIN: i32, const MAX: i32);
-crate::field_type!(IntegerIn<MIN, MAX> => i32, json!({ "type": "integer", "minimum": MIN, "maximum": MAX }); for const MIN: i32, const MAX: i32);
+/// How many records there are, for read-only fields.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub struct Count(u32);
+
+impl From<Count> for i64 {
+    fn from(Count(number): Count) -> Self {
+        number.into()
+    }
+}
+
+crate::field_type!(NumberIn<MIN, MAX> => f64, json!({ "type": "number", "minimum": MIN, "maximum": MAX }), filtered by FilterForm::NUMBER; for const MIN: i32, const MAX: i32);
+crate::field_type!(IntegerIn<MIN, MAX> => i32, json!({ "type": "integer", "minimum": MIN, "maximum": MAX }), in events json!({ "type": "integer" }), filtered by FilterForm::NUMBER; for const MIN: i32, const MAX: i32);
+
+crate::field_type!(Count => i64, json!({ "type": "integer" }), in events json!({ "type": "integer", "minimum": 0 }), filtered by FilterForm::NUMBER);
 
 #[cfg(test)]
 mod tests {

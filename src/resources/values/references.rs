@@ -4,7 +4,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::kernel::ids::{InvalidId, TypedId};
-use crate::resources::{FieldType, Member};
+use crate::resources::field_type::samples::sample_id;
+use crate::resources::{FieldType, FilterForm, Input};
 
 /// Another record: its UUID or TypeID, or an object with an `id`, which is how responses show records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -41,15 +42,21 @@ impl<I: TypedId> FieldType for Reference<I> {
     fn schema() -> Value {
         I::json_schema()
     }
+
+    fn sample() -> Value {
+        sample_id::<I>()
+    }
+
+    const FILTER: FilterForm = FilterForm::id::<I>();
+
+    fn input() -> Input {
+        Input::Record(I::PREFIX)
+    }
 }
 
-impl<I: TypedId> Member<Option<Reference<I>>> {
-    /// Replaces the id in `column`, or clears it if null was sent.
-    pub fn put_id_or_clear(self, column: &mut Option<I>) {
-        if let Self::Sent(reference) = self {
-            *column = reference.map(|Reference(id)| id);
-        }
-    }
+/// The error message for a record of this kind that does not exist.
+pub fn no_such(kind: &str) -> String {
+    format!("There is no such {}.", kind.replace('_', " "))
 }
 
 #[cfg(test)]

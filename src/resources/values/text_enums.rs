@@ -93,6 +93,13 @@ macro_rules! text_enum {
             fn schema() -> ::serde_json::Value {
                 ::serde_json::json!({ "type": "string", "enum": <Self as $crate::resources::TextEnum>::VARIANTS })
             }
+
+            fn sample() -> ::serde_json::Value {
+                Self::initial().unwrap_or(Self::ALL[0]).as_str().into()
+            }
+
+            const FILTER: $crate::resources::FilterForm =
+                $crate::resources::FilterForm::OneOf(<Self as $crate::resources::TextEnum>::VARIANTS);
         }
     };
 }

@@ -1,7 +1,9 @@
 //! Free text that people type.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::resources::Input;
 
 /// The reason why a text is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,12 +67,17 @@ impl<const MAX: usize> From<Text<MAX>> for String {
     }
 }
 
-crate::field_type!(Line<MAX> => String, json!({ "type": "string", "minLength": 1, "maxLength": MAX }); for const MAX: usize);
-crate::field_type!(Text<MAX> => String, json!({ "type": "string", "minLength": 1, "maxLength": MAX }); for const MAX: usize);
+fn schema(max: usize) -> Value {
+    json!({ "type": "string", "minLength": 1, "maxLength": max })
+}
+
+crate::field_type!(Line<MAX> => String, schema(MAX), in events json!({ "type": "string" }); for const MAX: usize);
+crate::field_type!(Text<MAX> => String, schema(MAX), in events json!({ "type": "string" }), asked by Input::Text; for const MAX: usize);
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resources::FieldType;
 
     #[test]
     fn lines_and_texts_are_trimmed_and_bounded() {
@@ -84,5 +91,15 @@ mod tests {
         let text = |typed: &str| Text::<5>::try_from(typed.to_owned()).map(String::from);
         assert_eq!(text("a\r\n\tb\n"), Ok("a\r\n\tb".to_owned()));
         assert_eq!(text("a\u{1b}b"), Err(InvalidText::Control));
+    }
+
+    #[test]
+    fn what_may_be_empty_need_not_be_sent_and_is_described_so() {
+        assert_eq!(Line::<5>::initial(), None);
+        assert_eq!(Option::<Line<5>>::initial(), Some(None));
+        assert_eq!(Line::<5>::schema(), json!({ "type": "string", "minLength": 1, "maxLength": 5 }));
+        assert_eq!(Option::<Line<5>>::schema(), json!({ "type": ["string", "null"], "minLength": 1, "maxLength": 5 }));
+        assert_eq!(Option::<bool>::show(&None), Value::Null);
+        assert_eq!(Option::<bool>::show(&Some(true)), Value::Bool(true));
     }
 }

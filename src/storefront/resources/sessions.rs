@@ -8,7 +8,7 @@ use crate::kernel::ids::{CustomerId, SessionId, StoreId};
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{EmptyBody, Filter, Instant, Reference, Resource, WriteRequest};
+use crate::resources::{EmptyBody, Instant, Reference, Resource, WriteRequest};
 use crate::storefront::resources::customers::CustomerRecord;
 use crate::storefront::state::Storefront;
 use crate::storefront::tokens;
@@ -17,8 +17,10 @@ crate::read_only! {
     /// A session in the API for operators.
     pub struct SessionRecord {
         /// The store of the customer.
+        #[filtered]
         store_id as "store": Reference<StoreId>,
         /// The customer.
+        #[filtered]
         customer_id as "customer": Reference<CustomerId>,
         /// When the token was last used; updated every few minutes.
         last_used_at: Instant,
@@ -42,8 +44,6 @@ impl Resource for SessionRecord {
     const SINGULAR: &'static str = "token";
     const PLURAL: &'static str = "tokens";
     const TABLE: &'static str = "session_records";
-    const FILTERS: &'static [Filter] =
-        &[Filter::id::<StoreId>("store").on("store_id"), Filter::id::<CustomerId>("customer").on("customer_id")];
 }
 
 /// The description of `DELETE tokens/{uuid}`.

@@ -1,23 +1,29 @@
 //! The sign-in audit in the API for operators.
 
 use crate::kernel::ids::{CustomerId, SignInId, StoreId};
-use crate::resources::{Filter, Reference, Resource};
+use crate::resources::{Reference, Resource};
 use crate::storefront::state::Storefront;
 
 crate::read_only! {
     /// An attempt to sign in, in the API for operators.
     pub struct SignInRecord {
         /// The store.
+        #[filtered]
         store_id as "store": Reference<StoreId>,
         /// The customer, if known.
+        #[filtered]
         customer_id as "customer": Option<Reference<CustomerId>>,
         /// `registration`, `code`, `password`, `password_reset`, or the identity provider: `idp_a` for `login-with-idp-a`.
+        #[filtered]
         method: String,
         /// The phone number or email address of the attempt.
+        #[filtered]
         identity: Option<String>,
         /// `success`, or the code of the problem that refused it.
+        #[filtered]
         outcome: String,
         /// The client's address.
+        #[filtered]
         address: String,
         /// The client's `User-Agent`.
         user_agent: Option<String>,
@@ -31,12 +37,4 @@ impl Resource for SignInRecord {
     const SINGULAR: &'static str = "sign_in";
     const PLURAL: &'static str = "sign_ins";
     const TABLE: &'static str = "sign_in_log";
-    const FILTERS: &'static [Filter] = &[
-        Filter::id::<StoreId>("store").on("store_id"),
-        Filter::id::<CustomerId>("customer").on("customer_id"),
-        Filter::text("method"),
-        Filter::text("identity"),
-        Filter::text("outcome"),
-        Filter::text("address"),
-    ];
 }

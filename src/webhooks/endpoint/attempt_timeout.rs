@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 /// From the DNS lookup to the end of the response: 1 to 30 whole seconds, 15 by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "i16")]
@@ -24,6 +26,8 @@ impl Default for AttemptTimeout {
         Self(15)
     }
 }
+
+crate::field_type!(AttemptTimeout => Self, json!({ "type": "integer", "minimum": 1, "maximum": 30 }), initially Self::default());
 
 impl TryFrom<i16> for AttemptTimeout {
     type Error = InvalidAttemptTimeout;

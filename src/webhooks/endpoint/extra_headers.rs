@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use axum::http::{HeaderName, HeaderValue};
 use secrecy::ExposeSecret;
+use serde_json::json;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
@@ -51,6 +52,10 @@ pub enum InvalidExtraHeader {
     #[error("A webhook may have at most 20 additional headers.")]
     TooMany,
 }
+
+crate::field_type!(
+    ExtraHeaders => Self, json!({ "type": "object", "additionalProperties": { "type": "string" } }), initially Self::default()
+);
 
 impl ExtraHeaders {
     /// The same headers with masked values.

@@ -11,18 +11,17 @@ use base64::engine::general_purpose::STANDARD;
 use chrono::{DateTime, Utc};
 
 use crate::kernel::crypto::hmac_sha256;
+use crate::text_enum;
 use crate::webhooks::endpoint::SigningSecret;
 
-/// The format of `X-Service-Signature`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum SignatureFormat {
-    /// Lower-case hex, which the verification sample of the interface compares with.
-    #[default]
-    Bare,
-    /// `sha256=` followed by lower-case hex.
-    Prefixed,
+text_enum! {
+    /// The format of `X-Service-Signature`.
+    pub enum SignatureFormat, default Bare {
+        /// Lower-case hex, which the verification sample of the interface compares with.
+        Bare = "bare",
+        /// `sha256=` followed by lower-case hex.
+        Prefixed = "prefixed",
+    }
 }
 
 /// The signing secrets of a subscription at one moment.

@@ -21,7 +21,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::callers::Caller;
-use crate::events::{EventName, names};
+use crate::events::EventName;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::kernel::lifecycle::Lifecycle;
@@ -33,7 +33,7 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::engine::endpoints;
 use crate::webhooks::engine::record::Gone;
 use crate::webhooks::failing::episode::Notice;
-use crate::webhooks::subscription::{DisabledReason, Status, Subscription};
+use crate::webhooks::subscription::{self, DisabledReason, Status, Subscription};
 
 pub(super) use mailing::send_letters;
 
@@ -154,9 +154,9 @@ impl Notice {
 
     fn event(&self) -> Option<EventName> {
         match self {
-            Self::Failing { .. } => Some(names::WEBHOOK_FAILING),
-            Self::Disabled { .. } | Self::Gone { .. } => Some(names::WEBHOOK_DISABLED),
-            Self::Recovered { .. } => Some(names::WEBHOOK_RECOVERED),
+            Self::Failing { .. } => Some(subscription::FAILING),
+            Self::Disabled { .. } | Self::Gone { .. } => Some(subscription::DISABLED),
+            Self::Recovered { .. } => Some(subscription::RECOVERED),
             Self::Over => None,
         }
     }

@@ -5,7 +5,6 @@
 //! to read and rotate its secret. When a subscription is disabled or deleted, in whatever way, its open deliveries are cancelled.
 
 mod changes;
-mod documentation;
 mod event_filter;
 mod rate_limit;
 mod resource;
@@ -14,13 +13,15 @@ mod status;
 mod test_event;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Map, Value, json};
 use sqlx::types::Json;
 
-use crate::columns;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
+use crate::resources::{EventData, FieldType, Instant, Line};
 use crate::webhooks::endpoint::{AttemptTimeout, ExtraHeaders, SignatureFormat};
 use crate::webhooks::targets::EndpointUrl;
+use crate::{events, fields, text_enum};
 
 pub use event_filter::EventFilter;
 pub use rate_limit::RateLimit;
@@ -28,89 +29,111 @@ pub use status::{DisabledReason, Status};
 
 pub(super) use routes::extension;
 
-columns! {
-    /// A subscription row.
-    pub struct Subscription {
+fields! {
+    /// A webhook, without its secrets.
+    pub struct Subscription, body SubscriptionBody {
         /// The URL that events are posted to.
-        pub url: EndpointUrl,
+        #[sample = "https://shop.example/hooks"] #[filtered] #[searched]
+        url: EndpointUrl,
         /// A description for the owner.
-        pub description: Option<String>,
-        /// The events that are delivered.
-        pub events: EventFilter,
+        #[sample = "The shop"] #[searched]
+        description: Option<Line<255>>,
+        /// Event names, or groups such as order.*. An empty list or * means all events.
+        #[sample = ["order.*"]]
+        events: EventFilter,
         /// Whether deliveries are made.
-        pub status: Status,
-        /// Why the subscription is disabled.
-        pub disabled_reason: Option<DisabledReason>,
-        /// When the subscription was disabled.
-        pub disabled_at: Option<DateTime<Utc>>,
+        #[filtered]
+        status: Status,
         /// The version of the event envelope.
-        pub api_version: ApiVersion,
-        /// The format of `X-Service-Signature`.
-        pub signature_format: SignatureFormat,
-        /// Additional headers of every POST. The values are masked, except in older rows without `sealed_headers`.
-        pub headers: Json<ExtraHeaders>,
-        /// The additional headers with their values, encrypted; see `ExtraHeaders::open`.
-        pub sealed_headers: Option<Vec<u8>>,
-        /// The timeout of an attempt.
-        pub timeout: AttemptTimeout,
-        /// Maximum number of attempts per second; `None` for no limit.
-        pub rate_limit: Option<RateLimit>,
-        /// Whether deliveries are ordered.
-        pub ordering: Ordering,
-        /// The signing secret, encrypted; see `SigningSecret::open`.
-        pub sealed_secret: Vec<u8>,
-        /// The previous signing secret, encrypted, while a rotation overlaps.
-        pub sealed_previous_secret: Option<Vec<u8>>,
+        api_version: ApiVersion,
+        /// The format of X-Service-Signature.
+        signature_format: SignatureFormat,
+        /// The timeout of an attempt, in seconds.
+        #[sample = 15]
+        timeout: AttemptTimeout,
+        /// The maximum number of attempts per second. Null means no limit.
+        rate_limit: Option<RateLimit>,
+        /// Whether the next delivery of a record waits for the previous one.
+        ordering: Ordering,
+    }
+    by_hand {
+        /// Additional headers of every POST. Responses mask the values.
+        #[sample = {}]
+        headers: ExtraHeaders = |webhook| webhook.headers.masked(),
+    }
+    read_only {
+        /// Why the webhook is disabled.
+        disabled_reason: Option<DisabledReason>,
+        /// When the webhook was disabled.
+        disabled_at: Option<Instant>,
         /// Until when the previous signing secret signs as well.
-        pub previous_secret_until: Option<DateTime<Utc>>,
+        previous_secret_until: Option<Instant>,
+    }
+    computed {
+        /// The health of the last day. Only shown when a single webhook is requested.
+        #[detail]
+        health: Map<String, Value>,
+    }
+    hidden {
+        /// Additional headers of every POST. The values are masked, except in older rows without `sealed_headers`.
+        headers: Json<ExtraHeaders>,
+        /// The additional headers with their values, encrypted; see `ExtraHeaders::open`.
+        sealed_headers: Option<Vec<u8>>,
+        /// The signing secret, encrypted; see `SigningSecret::open`.
+        sealed_secret: Vec<u8>,
+        /// The previous signing secret, encrypted, while a rotation overlaps.
+        sealed_previous_secret: Option<Vec<u8>>,
     }
 }
 
-/// The version of the event envelope; there is one so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
-#[sqlx(type_name = "text")]
-pub enum ApiVersion {
-    /// [`crate::events::API_VERSION`]
-    #[default]
-    #[serde(rename = "1.0")]
-    #[sqlx(rename = "1.0")]
-    V1,
+events! {
+    /// The events about webhooks.
+    pub const EVENTS {
+        /// A test event sent on request.
+        TEST = "webhook.test", |webhook| webhook.adds("test", "That this is a test.", json!({ "const": true }), true);
+        /// All deliveries to a webhook have been failing; at 100 percent of the time allowed it is disabled.
+        FAILING = "webhook.failing", |webhook| failing_since(webhook)
+            .adds("percent", "How much of the time until then has passed, in percent.", json!({ "enum": [50, 70, 90] }), 50)
+            .adds(
+                "disabled_from",
+                "When the webhook is disabled, unless a delivery succeeds before.",
+                Instant::schema(),
+                "2026-05-24T10:15:00.000+00:00",
+            );
+        /// A webhook was disabled because every delivery to it failed for five days, or because its endpoint responded with 410.
+        DISABLED = "webhook.disabled", |webhook| failing_since(webhook)
+            .always("status", "disabled")
+            .with("disabled_reason", "failing")
+            .known("disabled_at", "2026-05-24T10:15:00.000+00:00")
+            .with("updated_at", "2026-05-24T10:15:00.000+00:00");
+        /// A delivery to a webhook succeeded after operators had been notified that it was failing.
+        RECOVERED = "webhook.recovered", |webhook| failing_since(webhook);
+    }
 }
 
-/// The ordering of deliveries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
-#[sqlx(type_name = "text", rename_all = "snake_case")]
-pub enum Ordering {
-    /// No ordering: deliveries are made as they become due.
-    #[default]
-    None,
-    /// The next delivery about a record waits until the one before has ended, however it ends.
-    Resource,
+fn failing_since(webhook: EventData) -> EventData {
+    webhook.adds("failing_since", "When the first of these deliveries failed.", Instant::schema(), "2026-05-19T10:15:00.000+00:00")
+}
+
+text_enum! {
+    /// The version of the event envelope; there is one so far.
+    pub enum ApiVersion, default V1 {
+        /// [`crate::events::API_VERSION`]
+        V1 = "1.0",
+    }
+}
+
+text_enum! {
+    /// The ordering of deliveries.
+    pub enum Ordering, default None {
+        /// No ordering: deliveries are made as they become due.
+        None = "none",
+        /// The next delivery about a record waits until the one before has ended, however it ends.
+        Resource = "resource",
+    }
 }
 
 impl Subscription {
-    fn new(url: EndpointUrl, sealed_secret: Vec<u8>) -> Self {
-        Self {
-            url,
-            description: None,
-            events: EventFilter::default(),
-            status: Status::Enabled,
-            disabled_reason: None,
-            disabled_at: None,
-            api_version: ApiVersion::default(),
-            signature_format: SignatureFormat::default(),
-            headers: Json::default(),
-            sealed_headers: None,
-            timeout: AttemptTimeout::default(),
-            rate_limit: None,
-            ordering: Ordering::default(),
-            sealed_secret,
-            sealed_previous_secret: None,
-            previous_secret_until: None,
-        }
-    }
-
     /// Replaces the additional headers; masked values keep the value they had.
     fn set_headers(&mut self, headers: ExtraHeaders, key: &ApplicationKey, id: SubscriptionId) -> Result<(), CannotOpen> {
         let before = match &self.sealed_headers {

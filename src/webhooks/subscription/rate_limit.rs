@@ -1,5 +1,7 @@
 //! The rate limit of an endpoint, in attempts per second.
 
+use serde_json::json;
+
 /// 1 to 1000 attempts per second. Attempts are spread evenly: at most a tenth of the limit begins at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize, sqlx::Type)]
 #[serde(try_from = "i16")]
@@ -10,6 +12,8 @@ pub struct RateLimit(i16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The rate_limit must be 1 to 1000 attempts per second, or null for no limit.")]
 pub struct InvalidRateLimit;
+
+crate::field_type!(RateLimit => Self, json!({ "type": "integer", "minimum": 1, "maximum": 1000 }));
 
 impl TryFrom<i16> for RateLimit {
     type Error = InvalidRateLimit;

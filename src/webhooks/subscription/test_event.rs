@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::callers::Caller;
-use crate::events::{self, NewEvent, names};
+use crate::events::{self, NewEvent};
 use crate::kernel::ids::{EventId, SubscriptionId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
@@ -11,7 +11,7 @@ use crate::resources::{Record, RecordTransaction, Resource, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::engine::enqueue::enqueue;
-use crate::webhooks::subscription::{Status, Subscription};
+use crate::webhooks::subscription::{self, Status, Subscription};
 
 impl Webhooks {
     /// Publishes an event to this subscription alone, whether it subscribes to such events or not: `webhook.test`, which is about
@@ -24,7 +24,7 @@ impl Webhooks {
             return Err(ProblemCode::WebhookDisabled.into());
         }
         let event = match event {
-            Some(name) if name != names::WEBHOOK_TEST.as_str() => self.publish_sample(&mut transaction, name).await?,
+            Some(name) if name != subscription::TEST.as_str() => self.publish_sample(&mut transaction, name).await?,
             _ => announce_itself(&mut transaction, subscription).await?,
         };
         let now = transaction.now;
@@ -47,5 +47,5 @@ impl Webhooks {
 }
 
 async fn announce_itself(transaction: &mut RecordTransaction<Webhooks>, subscription: Record<Subscription>) -> Result<EventId, Problem> {
-    Ok(transaction.announce(subscription, names::WEBHOOK_TEST, members! { "test": true }).await?)
+    Ok(transaction.announce(subscription, subscription::TEST, members! { "test": true }).await?)
 }

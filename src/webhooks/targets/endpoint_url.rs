@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde_json::json;
 use url::{Host, Url};
 
 /// Maximum length of a URL, in bytes.
@@ -36,6 +37,12 @@ pub enum InvalidEndpointUrl {
     #[error("This must not have a #fragment.")]
     HasFragment,
 }
+
+crate::field_type!(
+    EndpointUrl => Self,
+    json!({ "type": "string", "format": "uri", "pattern": "^https://" }),
+    in events json!({ "type": "string", "format": "uri" })
+);
 
 impl EndpointUrl {
     /// The normalised URL.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::architecture::sources::{Source, migrations, sources, without_comments};
 
-/// The owner of each table and view: a file or folder below `src`.
+/// The owner of each table and view: a file or folder below `src`. The table of a kind of record belongs to the place that declares the
+/// kind, unless this list names another.
 const OWNERS: &[(&str, &str)] = &[
     ("rate_limits", "kernel/rate_limit"),
     ("changes", "audit_trail"),
@@ -56,15 +57,8 @@ const OWNERS: &[(&str, &str)] = &[
     ("texts", "storefront/sending/sms_guard"),
     ("text_log", "storefront/sending/sms_guard"),
     ("card_payers", "storefront/card"),
-    ("drivers", "fleet/drivers"),
-    ("vehicles", "fleet/vehicles"),
-    ("fleets", "fleet/fleets"),
-    ("orders", "fleet/orders"),
     ("order_companies", "fleet/orders"),
-    ("tracking_numbers", "fleet/tracking"),
-    ("tracking_statuses", "fleet/tracking"),
-    ("issues", "fleet/issues"),
-    ("proofs", "fleet/proofs"),
+    ("fleet_members", "fleet/fleets"),
     ("publishing_keys", "developers/publishing"),
     ("callbacks", "gateways/ledger"),
     ("payments", "gateways/ledger"),
@@ -170,7 +164,10 @@ fn belongs(path: &str, owner: &str) -> bool {
 fn foreign(sources: &[Source], migrations: &str, owners: &[(&str, &str)], exceptions: &[(&str, &str, &str)]) -> Vec<String> {
     let (tables, views) = schema(migrations);
     let names: BTreeSet<_> = tables.union(&views).cloned().collect();
-    let owners: BTreeMap<_, _> = owners.iter().copied().collect();
+    let listed: BTreeMap<_, _> = owners.iter().copied().collect();
+    let of_kinds = kinds(sources);
+    let owners: BTreeMap<_, _> =
+        of_kinds.iter().filter(|(table, _)| names.contains(*table)).map(|(table, owner)| (&**table, &**owner)).chain(listed).collect();
     let unowned = names.iter().filter(|table| !owners.contains_key(table.as_str())).map(|table| format!("`{table}` has no owner"));
     let mut wrong: Vec<_> = unowned.collect();
     wrong.extend(owners.keys().filter(|table| !names.contains(**table)).map(|table| format!("`{table}` has an owner, but does not exist")));
@@ -199,6 +196,17 @@ fn foreign(sources: &[Source], migrations: &str, owners: &[(&str, &str)], except
     let unused = exceptions.iter().enumerate().filter(|(index, _)| !used.contains(index));
     wrong.extend(unused.map(|(_, (file, table, _))| format!("the exception of `{file}` for `{table}` is not needed")));
     wrong
+}
+
+/// The tables of the kinds of records that have the name of the kind, and the file or folder that declares the kind.
+fn kinds(sources: &[Source]) -> BTreeMap<String, String> {
+    let plurals = |source: &Source| -> Vec<String> {
+        let code = without_comments(&source.text);
+        let declared = code.split("const PLURAL: &'static str = \"").skip(1);
+        declared.filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+    };
+    let place = |source: &Source| source.path.strip_suffix("/mod.rs").unwrap_or(&source.path).to_owned();
+    sources.iter().flat_map(|source| plurals(source).into_iter().map(move |plural| (plural, place(source)))).collect()
 }
 
 #[test]
@@ -230,5 +238,9 @@ fn a_planted_foreign_statement_is_seen() {
     let exception = [("guests.rs", "cakes", "measured: 2 ms instead of 3 ms")];
     assert_eq!(faults("guests.rs", read, &exception), none);
     assert_eq!(faults("guests.rs", "", &exception), ["the exception of `guests.rs` for `cakes` is not needed"]);
+    let kind = Source { path: "kitchen/crumbs/mod.rs".to_owned(), text: "const PLURAL: &'static str = \"crumbs\";".to_owned() };
+    let sweeper = Source { path: "broom.rs".to_owned(), text: "\"delete from crumbs\"".to_owned() };
+    let wrong = foreign(&[kind, sweeper], "create table crumbs (id uuid)", &[], &[]);
+    assert_eq!(wrong, ["`broom.rs` writes `crumbs`, which belongs to `kitchen/crumbs`"]);
     assert!(foreign(&[], "create table crumbs (id uuid)", &[], &[]).contains(&"`crumbs` has no owner".to_owned()));
 }

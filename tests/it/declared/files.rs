@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use portico::app;
 use portico::declared::{BuiltIn, Declaration, InvalidDeclaration, load};
-use portico::events::Catalogue;
 use portico::fleet::orders::Order;
 use portico::resources::{Operation, Referable, ResourceDescriptor};
 use serde_json::json;
@@ -49,7 +49,7 @@ sample = {}
 
 fn load_from(directory: &Path) -> Result<Vec<Declaration>, InvalidDeclaration> {
     let orders = Referable::of::<Order>("fleet", &ResourceDescriptor::of::<Order>(), Operation::ALL);
-    load(directory, &BuiltIn { kinds: &[orders], events: &Catalogue::built_in() })
+    load(directory, &BuiltIn { kinds: &[orders], events: &app::catalogue() })
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures::future::join_all;
+use portico::app;
 use portico::declared::{BuiltIn, Declared, Unsuitable, load};
-use portico::events::Catalogue;
 use portico::kernel::clock::Clock;
 use portico::kernel::lifecycle::Lifecycle;
 use reqwest::Method;
@@ -46,7 +46,7 @@ fn pots(version: u32, filters: &str, members: &str, required: &str) -> String {
 /// The file, as loaded by an instance of the program.
 fn declared(pool: &PgPool, directory: &Path, text: &str) -> Declared {
     fs::write(directory.join("garden.toml"), text).unwrap();
-    let declarations = load(directory, &BuiltIn { kinds: &[], events: &Catalogue::built_in() }).unwrap();
+    let declarations = load(directory, &BuiltIn { kinds: &[], events: &app::catalogue() }).unwrap();
     Declared::new(pool.clone(), Clock::System, declarations.into_iter().map(Arc::new).collect())
 }
 

@@ -1,6 +1,7 @@
 //! The event catalogue: decisions, section 7, Catalogue. At the end of every story, all events of its world are checked against
 //! their schemas.
 
+use portico::app;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -93,4 +94,41 @@ async fn an_event_type_nobody_knows_is_not_found() {
     for name in ["order.made", "order", "*", "order.*", "%00"] {
         world.developers(Method::GET, &format!("event-types/{name}"), Value::Null).await.refused(404, "record_not_found");
     }
+}
+
+#[test]
+fn every_sample_has_the_form_that_its_schema_describes_and_the_members_that_every_event_has() {
+    for event_type in app::catalogue().iter() {
+        let data = Value::Object(event_type.sample.clone());
+        event_type.check(&data).unwrap_or_else(|unfit| panic!("{}: {unfit}", event_type.name));
+        for member in ["id", "public_id", "uuid", "meta", "additionalData"] {
+            assert!(data.get(member).is_some(), "{} has no {member}", event_type.name);
+        }
+        assert_eq!(data["id"], data["public_id"], "{}", event_type.name);
+        let undocumented = event_type.sample.keys().find(|member| event_type.data_schema["properties"].get(member.as_str()).is_none());
+        assert_eq!(undocumented, None, "{}", event_type.name);
+        assert!(event_type.meaning.ends_with('.'));
+    }
+}
+
+#[test]
+fn every_schema_stands_alone_and_describes_its_sample_as_it_is_sent() {
+    for event_type in app::catalogue().iter() {
+        let schema = event_type.schema();
+        assert!(!schema.to_string().contains("$ref"), "{}", event_type.name);
+        assert!(jsonschema::meta::is_valid(&schema), "{}", event_type.name);
+        assert!(jsonschema::draft202012::new(&schema).unwrap().is_valid(&event_type.sample_body()), "{}", event_type.name);
+    }
+}
+
+#[test]
+fn an_event_narrows_what_its_group_allows() {
+    let catalogue = app::catalogue();
+    let dispatched = catalogue.find("order.dispatched").unwrap();
+    let mut data = Value::Object(dispatched.sample.clone());
+    data["status"] = json!("created");
+    assert_eq!(dispatched.check(&data).unwrap_err().to_string(), "status: \"dispatched\" was expected");
+    catalogue.find("order.updated").unwrap().check(&data).unwrap();
+    data.as_object_mut().unwrap().remove("notes");
+    assert!(catalogue.find("order.updated").unwrap().check(&data).unwrap_err().to_string().contains("\"notes\""));
 }

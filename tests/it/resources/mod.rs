@@ -2,6 +2,7 @@
 
 mod documented;
 pub mod every_resource;
+mod forms;
 mod lists;
 mod lists_at_size;
 mod records;

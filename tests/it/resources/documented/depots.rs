@@ -1,12 +1,12 @@
 //! The resource of `docs/extensions.md`, as the page shows it.
 
-use super::events::{EventName, names};
+use super::events::EventName;
 use super::fleet::Fleet;
 use super::fleet::fleets::FleetRecord;
-use super::kernel::ids::{DepotId, FleetId};
+use super::kernel::ids::DepotId;
 use super::kernel::problem::{FieldErrors, Problem};
 use super::resources::{
-    Change, Filter, Instant, Line, Link, Meta, NumberIn, PublishesEvents, Record, RecordTransaction, Resource, Validated,
+    Change, EventDoc, Instant, Line, Link, Meta, NumberIn, PublishesEvents, Record, RecordTransaction, Resource, Validated,
 };
 
 super::text_enum! {
@@ -23,10 +23,13 @@ super::fields! {
     /// A depot.
     pub struct Depot, body DepotBody {
         /// The name.
+        #[sample = "Harbour"] #[searched]
         name: Line<255>,
         /// Whether the depot accepts parcels.
+        #[filtered]
         status: DepotStatus,
         /// The fleet that serves the depot.
+        #[filtered]
         fleet_id as "fleet": Option<Link<FleetRecord>>,
         /// Latitude in degrees.
         latitude: Option<NumberIn<-90, 90>>,
@@ -41,22 +44,34 @@ super::fields! {
     }
 }
 
+super::events! {
+    /// The events about depots.
+    pub const EVENTS {
+        /// Depot created.
+        CREATED = "depot.created";
+        /// Depot updated.
+        UPDATED = "depot.updated";
+        /// Depot deleted.
+        DELETED = "depot.deleted";
+    }
+}
+
 impl Resource for Depot {
     type Id = DepotId;
     type State = Fleet;
 
     const SINGULAR: &'static str = "depot";
     const PLURAL: &'static str = "depots";
-    const FILTERS: &'static [Filter] = &[Filter::text_enum::<DepotStatus>("status"), Filter::id::<FleetId>("fleet").on("fleet_id")];
-    const SEARCH: &'static [&'static str] = &["name"];
 }
 
 impl PublishesEvents for Depot {
+    const EVENTS: &'static [EventDoc] = EVENTS;
+
     fn events(change: &Change<'_, Self>) -> Vec<EventName> {
         vec![match change {
-            Change::Created(_) => names::DEPOT_CREATED,
-            Change::Updated(..) => names::DEPOT_UPDATED,
-            Change::Deleted(_) => names::DEPOT_DELETED,
+            Change::Created(_) => CREATED,
+            Change::Updated(..) => UPDATED,
+            Change::Deleted(_) => DELETED,
         }]
     }
 }

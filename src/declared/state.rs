@@ -1,0 +1,42 @@
+//! The declared kinds with their pool.
+
+use std::sync::Arc;
+
+use sqlx::PgPool;
+
+use crate::declared::Declaration;
+use crate::kernel::clock::Clock;
+use crate::resources::ResourceState;
+
+/// All declared extensions.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    pub(super) pool: PgPool,
+    pub(super) clock: Clock,
+    pub(super) kinds: Arc<[Arc<Declaration>]>,
+}
+
+/// The state of one declared kind.
+#[derive(Clone, Debug)]
+pub struct DeclaredState {
+    pub(super) pool: PgPool,
+    pub(super) clock: Clock,
+    pub(super) declaration: Arc<Declaration>,
+}
+
+impl ResourceState for DeclaredState {
+    fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+}
+
+impl Declared {
+    /// Builds the extensions of these declarations.
+    pub fn new(pool: PgPool, clock: Clock, kinds: Arc<[Arc<Declaration>]>) -> Self {
+        Self { pool, clock, kinds }
+    }
+}

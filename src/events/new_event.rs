@@ -1,0 +1,28 @@
+//! An event before it is written.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+use uuid::Uuid;
+
+use crate::events::{API_VERSION, Envelope, EventName};
+use crate::kernel::ids::{CompanyId, EventId};
+
+/// An event about a record of a company.
+#[derive(Clone, Debug)]
+pub struct NewEvent {
+    /// The company that owns the event; only its subscriptions receive it.
+    pub company: CompanyId,
+    /// The event name.
+    pub name: EventName,
+    /// The record that the event is about, if any.
+    pub subject: Option<Uuid>,
+    /// The `data` of the envelope.
+    pub data: Map<String, Value>,
+}
+
+impl NewEvent {
+    /// The bytes that are stored, signed and sent.
+    pub(super) fn body(&self, id: EventId, now: DateTime<Utc>) -> Vec<u8> {
+        Envelope { id, api_version: API_VERSION, event: &self.name, created_at: now, data: &self.data }.to_bytes()
+    }
+}

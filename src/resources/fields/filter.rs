@@ -1,0 +1,87 @@
+//! List filters: `<column>=value`.
+
+use serde_json::Value;
+
+use crate::kernel::ids::TypedId;
+use crate::resources::{FieldType, FilterForm, Operand, TextEnum};
+
+/// A query parameter of a list that a column must equal.
+#[derive(Clone, Copy, Debug)]
+pub struct Filter {
+    /// The name of the query parameter.
+    pub name: &'static str,
+    /// The column it is compared with.
+    pub column: &'static str,
+    form: FilterForm,
+}
+
+impl Filter {
+    /// The values of a field of this type.
+    pub const fn of<T: FieldType>(name: &'static str) -> Self {
+        Self::new(name, T::FILTER)
+    }
+
+    /// Any text.
+    pub const fn text(name: &'static str) -> Self {
+        Self::new(name, FilterForm::TEXT)
+    }
+
+    /// One of the words of the enum `T`.
+    pub const fn text_enum<T: TextEnum>(name: &'static str) -> Self {
+        Self::one_of(name, T::VARIANTS)
+    }
+
+    /// One of these words.
+    pub const fn one_of(name: &'static str, words: &'static [&'static str]) -> Self {
+        Self::new(name, FilterForm::OneOf(words))
+    }
+
+    /// The id of a record, as UUID or TypeID.
+    pub const fn id<I: TypedId>(name: &'static str) -> Self {
+        Self::new(name, FilterForm::id::<I>())
+    }
+
+    /// A number.
+    pub const fn number(name: &'static str) -> Self {
+        Self::new(name, FilterForm::NUMBER)
+    }
+
+    /// The id of a record of any kind, as UUID or TypeID.
+    pub const fn any_id(name: &'static str) -> Self {
+        Self::new(name, FilterForm::ANY_ID)
+    }
+
+    /// `true` or `false`.
+    pub const fn boolean(name: &'static str) -> Self {
+        Self::new(name, FilterForm::BOOLEAN)
+    }
+
+    /// The id of a record with this prefix, as UUID or TypeID, for a column that stores it as text.
+    pub const fn shown_id(name: &'static str, prefix: &'static str) -> Self {
+        Self::new(name, FilterForm::ShownId(prefix))
+    }
+
+    const fn new(name: &'static str, form: FilterForm) -> Self {
+        Self { name, column: name, form }
+    }
+
+    /// Compares with a column whose name differs from the parameter's.
+    pub const fn on(self, column: &'static str) -> Self {
+        Self { column, ..self }
+    }
+
+    /// Parses a value; `None` if it is invalid.
+    pub fn read(&self, text: &str) -> Option<Operand> {
+        self.form.read(text)
+    }
+
+    /// What a value must be, for the error message.
+    pub fn expected(&self) -> String {
+        self.form.expected()
+    }
+
+    /// The JSON Schema of a value.
+    pub fn schema(&self) -> Value {
+        self.form.schema()
+    }
+}

@@ -1,0 +1,57 @@
+//! How a form asks for the fields of a record, for programs that draw forms instead of reading JSON Schemas.
+
+use crate::resources::{FieldDoc, Input};
+
+/// A field of a form.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FormField {
+    /// The name of the field in the request body.
+    pub name: String,
+    /// The name for people: `License number`.
+    pub label: String,
+    /// The description.
+    pub help: String,
+    /// What is entered.
+    pub input: Input,
+    /// Whether a new record needs the field.
+    pub required: bool,
+}
+
+/// The form that creates or changes a record with these fields.
+pub fn form(fields: &[FieldDoc]) -> Vec<FormField> {
+    fields.iter().filter(|field| field.writable).map(FormField::of).collect()
+}
+
+impl FormField {
+    fn of(field: &FieldDoc) -> Self {
+        Self {
+            name: field.name.to_string(),
+            label: label(&field.name),
+            help: field.sentence.to_string(),
+            input: field.input.clone(),
+            required: field.required,
+        }
+    }
+
+    /// Whether no response shows the value again.
+    pub fn is_secret(&self) -> bool {
+        self.input == Input::Secret
+    }
+}
+
+/// `License number`
+fn label(name: &str) -> String {
+    let words = name.replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_is_the_name_for_people() {
+        assert_eq!((label("license_number"), label("name"), label("")), ("License number".into(), "Name".into(), String::new()));
+    }
+}

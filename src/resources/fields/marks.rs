@@ -1,0 +1,64 @@
+//! The marks of a field: attributes beside its documentation that tell what follows from it. The macros that declare fields read them.
+//!
+//! | mark | meaning |
+//! |---|---|
+//! | `#[sample = …]` | the value in the samples of events, as JSON; without it that of the type ([`FieldType::sample`]) |
+//! | `#[filtered]` | a list can be filtered by the field |
+//! | `#[searched]` | the `query` of a list searches the field |
+//! | `#[detail]` | only the response to `GET …/{uuid}` shows the field |
+//! | `#[write_only]` | no response shows the field |
+//! | `#[accepted]` | requests may contain the computed field |
+//!
+//! [`FieldType::sample`]: crate::resources::FieldType::sample
+
+/// Reads one mark.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! mark {
+    // The sentence of a documentation comment; nothing for other marks.
+    (text doc = $sentence:literal) => { $sentence };
+    (text $($other:tt)+) => { "" };
+    // Whether the mark has this name.
+    (is filtered filtered) => { true };
+    (is searched searched) => { true };
+    (is detail detail) => { true };
+    (is write_only write_only) => { true };
+    (is $name:ident $($other:tt)+) => { false };
+    // A `FieldDoc` with all marks applied.
+    (describe ($doc:expr)) => { $doc };
+    (describe ($doc:expr) [sample = $($sample:tt)+] $($rest:tt)*) => {
+        $crate::mark!(describe ($doc.sampled(::serde_json::json!($($sample)+))) $($rest)*)
+    };
+    (describe ($doc:expr) [detail] $($rest:tt)*) => { $crate::mark!(describe ($doc.detail()) $($rest)*) };
+    (describe ($doc:expr) [write_only] $($rest:tt)*) => { $crate::mark!(describe ($doc.write_only()) $($rest)*) };
+    (describe ($doc:expr) [accepted] $($rest:tt)*) => { $crate::mark!(describe ($doc.and_writable()) $($rest)*) };
+    (describe ($doc:expr) [filtered] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
+    (describe ($doc:expr) [searched] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
+    (describe ($doc:expr) [doc = $sentence:literal] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
+}
+
+/// How many of these are chosen.
+pub const fn count_chosen<T>(all: &[(T, bool)]) -> usize {
+    let (mut at, mut count) = (0, 0);
+    while at < all.len() {
+        if all[at].1 {
+            count += 1;
+        }
+        at += 1;
+    }
+    count
+}
+
+/// Those that are chosen, `N` of them.
+pub const fn chosen<T: Copy, const N: usize>(all: &[(T, bool)]) -> [T; N] {
+    let mut chosen = [all[0].0; N];
+    let (mut at, mut count) = (0, 0);
+    while at < all.len() {
+        if all[at].1 {
+            chosen[count] = all[at].0;
+            count += 1;
+        }
+        at += 1;
+    }
+    chosen
+}

@@ -1,0 +1,50 @@
+//! The smallest possible resource, for the tests of this module.
+
+use sqlx::PgPool;
+
+use crate::kernel::clock::Clock;
+use crate::kernel::ids::VehicleId;
+use crate::resources::{Filter, Line, PublishesEvents, Resource, ResourceState, Validated};
+
+/// A state with only what [`ResourceState`] requires.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    /// The database.
+    pub pool: PgPool,
+    /// The clock.
+    pub clock: Clock,
+}
+
+impl ResourceState for Storage {
+    fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+}
+
+crate::fields! {
+    /// A shelf with a label.
+    pub struct Shelf, body ShelfBody {
+        /// The label text.
+        #[searched]
+        label: Line<20>,
+        /// Whether the shelf holds anything.
+        full: Option<bool>,
+    }
+}
+
+impl Resource for Shelf {
+    type Id = VehicleId;
+    type State = Storage;
+
+    const SINGULAR: &'static str = "book_shelf";
+    const PLURAL: &'static str = "book_shelves";
+    const FILTERS: &'static [Filter] = &[Filter::boolean("full"), Filter::id::<VehicleId>("truck").on("vehicle_id")];
+}
+
+impl PublishesEvents for Shelf {}
+
+impl Validated for Shelf {}

@@ -1,0 +1,240 @@
+//! The SQL of every resource. The text of a statement consists only of constants of the program, the names that a [`Resource`]
+//! declares. Every value that comes from outside is bound.
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+use sqlx::{PgConnection, Postgres, QueryBuilder};
+use uuid::Uuid;
+
+use crate::kernel::ids::{CompanyId, CustomerId};
+use crate::resources::cursor::Cursor;
+use crate::resources::kind::list_parameters::ListParameters;
+use crate::resources::{Record, Referable, Resource, ResourceDescriptor};
+
+fn columns<R: Resource>() -> String {
+    format!("id, company_id, version, created_at, updated_at, {}", R::COLUMNS.join(", "))
+}
+
+/// Selects the live records of `company`; further conditions may be appended.
+fn select<R: Resource>(descriptor: &ResourceDescriptor, company: CompanyId) -> QueryBuilder<Postgres> {
+    live(&columns::<R>(), R::TABLE, descriptor.discriminator, company)
+}
+
+fn select_one<R: Resource>(descriptor: &ResourceDescriptor, company: CompanyId, id: R::Id) -> QueryBuilder<Postgres> {
+    let mut sql = select::<R>(descriptor, company);
+    sql.push(" and id = ").push_bind::<Uuid>(id.into());
+    sql
+}
+
+fn live(columns: &str, table: &str, discriminator: Option<(&str, &str)>, company: CompanyId) -> QueryBuilder<Postgres> {
+    let mut sql = QueryBuilder::new(format!("select {columns} from {table} where deleted_at is null and company_id = "));
+    sql.push_bind(company.uuid());
+    if let Some((column, word)) = discriminator {
+        // Written as a literal, so that a partial index on this kind can be used.
+        sql.push(format!(" and {column} = '{word}'"));
+    }
+    sql
+}
+
+/// Returns the record as it is now.
+pub async fn find<R: Resource>(
+    conn: &mut PgConnection,
+    descriptor: &ResourceDescriptor,
+    company: CompanyId,
+    id: R::Id,
+) -> Result<Option<Record<R>>, sqlx::Error> {
+    select_one::<R>(descriptor, company, id).build_query_as().fetch_optional(conn).await
+}
+
+/// Returns the record with a shared row lock: other transactions can read it and share the lock, but neither change nor delete it
+/// until this transaction ends.
+pub async fn lock_shared<R: Resource>(
+    conn: &mut PgConnection,
+    descriptor: &ResourceDescriptor,
+    company: CompanyId,
+    id: R::Id,
+) -> Result<Option<Record<R>>, sqlx::Error> {
+    select_one::<R>(descriptor, company, id).push(" for share").build_query_as().fetch_optional(conn).await
+}
+
+/// Whether the record exists. Takes a shared row lock if records of its kind can be deleted.
+pub async fn lock_referable(conn: &mut PgConnection, kind: &Referable, company: CompanyId, id: Uuid) -> Result<bool, sqlx::Error> {
+    let mut sql = live("id", kind.table, kind.discriminator, company);
+    sql.push(" and id = ").push_bind(id);
+    if kind.deletable {
+        sql.push(" for share");
+    }
+    Ok(sql.build().fetch_optional(conn).await?.is_some())
+}
+
+/// Returns the records with these ids and locks their rows until the transaction ends. The rows are always locked in id order, so
+/// that two transactions on the same records wait for each other instead of deadlocking. The lock mode does not block foreign keys
+/// that reference the row.
+pub async fn lock_all<R: Resource>(
+    conn: &mut PgConnection,
+    descriptor: &ResourceDescriptor,
+    company: CompanyId,
+    ids: &[R::Id],
+) -> Result<Vec<Record<R>>, sqlx::Error> {
+    let ids: Vec<Uuid> = ids.iter().map(|id| (*id).into()).collect();
+    let mut sql = select::<R>(descriptor, company);
+    sql.push(" and id = any(").push_bind(ids).push(") order by id for no key update");
+    sql.build_query_as().fetch_all(conn).await
+}
+
+/// The same for one record. Its own statement, because PostgreSQL would plan one with an array of ids again each time.
+pub async fn lock<R: Resource>(
+    conn: &mut PgConnection,
+    descriptor: &ResourceDescriptor,
+    company: CompanyId,
+    id: R::Id,
+) -> Result<Option<Record<R>>, sqlx::Error> {
+    select_one::<R>(descriptor, company, id).push(" for no key update").build_query_as().fetch_optional(conn).await
+}
+
+/// Inserts the first version of a record.
+pub async fn insert<R: Resource>(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    id: R::Id,
+    fields: &R,
+    now: DateTime<Utc>,
+) -> Result<Record<R>, sqlx::Error> {
+    let columns = columns::<R>();
+    let mut sql = QueryBuilder::new(format!("insert into {} ({columns}) values (", R::TABLE));
+    let mut values = sql.separated(", ");
+    values.push_bind::<Uuid>(id.into()).push_bind(company.uuid()).push_bind(1_i64).push_bind(now).push_bind(now);
+    fields.bind(&mut values);
+    sql.push(format!(") returning {columns}"));
+    sql.build_query_as().fetch_one(conn).await
+}
+
+/// Writes the next version of a record.
+pub async fn update<R: Resource>(conn: &mut PgConnection, id: R::Id, fields: &R, now: DateTime<Utc>) -> Result<Record<R>, sqlx::Error> {
+    let mut sql = QueryBuilder::new(format!("update {} set version = version + 1, updated_at = ", R::TABLE));
+    sql.push_bind(now).push(format!(", ({}) = row(", R::COLUMNS.join(", ")));
+    fields.bind(&mut sql.separated(", "));
+    sql.push(") where id = ").push_bind::<Uuid>(id.into()).push(format!(" returning {}", columns::<R>()));
+    sql.build_query_as().fetch_one(conn).await
+}
+
+/// Deletes the record. Its row stays, for what refers to it.
+pub async fn mark_deleted<R: Resource>(conn: &mut PgConnection, id: R::Id, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    let mut sql = QueryBuilder::new(format!("update {} set version = version + 1, deleted_at = ", R::TABLE));
+    sql.push_bind(now).push(", updated_at = ").push_bind(now).push(" where id = ").push_bind::<Uuid>(id.into());
+    sql.build().execute(conn).await?;
+    Ok(())
+}
+
+/// How many records an unindexed search reads for one page.
+const MAX_SCANNED_RECORDS: i64 = 5000;
+
+/// Adds the conditions of `parameters` to a statement, except the search text.
+fn narrowed(mut sql: QueryBuilder<Postgres>, parameters: &ListParameters) -> QueryBuilder<Postgres> {
+    for (column, operand) in &parameters.filters {
+        sql.push(format!(" and {column} = "));
+        operand.push_to(&mut sql);
+    }
+    if let Some(from) = parameters.created_from {
+        sql.push(" and created_at >= ").push_bind(from);
+    }
+    if let Some(until) = parameters.created_until {
+        sql.push(" and created_at < ").push_bind(until);
+    }
+    if let Some(after) = parameters.after {
+        push_key(&mut sql, parameters.direction.comparison(), after);
+    }
+    sql
+}
+
+/// Appends `and (created_at, id) < (…)`.
+fn push_key(sql: &mut QueryBuilder<Postgres>, comparison: &str, key: Cursor) {
+    sql.push(format!(" and (created_at, id) {comparison} (")).push_bind(key.created_at);
+    sql.push(", ").push_bind(key.id).push(")");
+}
+
+/// The last record that an unindexed search reads for this page; `None` if it can read all remaining records.
+pub async fn find_horizon<R: Resource>(
+    conn: &mut PgConnection,
+    descriptor: &ResourceDescriptor,
+    company: CompanyId,
+    parameters: &ListParameters,
+) -> Result<Option<Cursor>, sqlx::Error> {
+    if parameters.query.is_none() || R::SEARCH_WITHIN.is_none() {
+        return Ok(None);
+    }
+    let mut sql = narrowed(live("created_at, id", R::TABLE, descriptor.discriminator, company), parameters);
+    let order = parameters.direction.order();
+    sql.push(format!(" order by created_at {order}, id {order} limit 1 offset ")).push_bind(MAX_SCANNED_RECORDS - 1);
+    let row: Option<(DateTime<Utc>, Uuid)> = sql.build_query_as().fetch_optional(conn).await?;
+    Ok(row.map(|(created_at, id)| Cursor { direction: parameters.direction, created_at, id }))
+}
+
+/// Returns up to one record more than a page holds, none of them after the `horizon`.
+pub async fn list<R: Resource>(
+    conn: &mut PgConnection,
+    descriptor: &ResourceDescriptor,
+    company: CompanyId,
+    parameters: &ListParameters,
+    horizon: Option<Cursor>,
+) -> Result<Vec<Record<R>>, sqlx::Error> {
+    let mut sql = narrowed(select::<R>(descriptor, company), parameters);
+    if let Some(horizon) = horizon {
+        push_key(&mut sql, parameters.direction.comparison_until(), horizon);
+    }
+    if let Some(words) = &parameters.query {
+        push_search(descriptor, &mut sql, words);
+    }
+    let order = parameters.direction.order();
+    sql.push(format!(" order by created_at {order}, id {order} limit ")).push_bind(i64::from(parameters.limit) + 1);
+    // Whether an index helps depends on the search text, so a search is planned anew each time.
+    sql.build_query_as().persistent(parameters.query.is_none()).fetch_all(conn).await
+}
+
+fn push_search(descriptor: &ResourceDescriptor, sql: &mut QueryBuilder<Postgres>, words: &str) {
+    let pattern = contains(words);
+    sql.push(" and (");
+    let mut columns = sql.separated(" or ");
+    for column in descriptor.search_columns {
+        columns.push(format!("{column} ilike ")).push_bind_unseparated(pattern.clone());
+    }
+    sql.push(")");
+}
+
+/// The `ilike` pattern of texts that contain `words`, with `%`, `_` and `\` escaped.
+fn contains(words: &str) -> String {
+    let escaped = words.replace('\\', r"\\").replace('%', r"\%").replace('_', r"\_");
+    format!("%{escaped}%")
+}
+
+/// Returns every record of the customer as JSON, including deleted ones, for the export. The table has a column `customer_id`.
+pub async fn export_of<R: Resource>(conn: &mut PgConnection, company: CompanyId, customer: CustomerId) -> Result<Value, sqlx::Error> {
+    let record = format!("to_jsonb({}) - 'version'", R::TABLE);
+    let mut sql = QueryBuilder::new(format!("select coalesce(jsonb_agg({record} order by created_at, id), '[]') from {}", R::TABLE));
+    sql.push(" where company_id = ").push_bind(company.uuid()).push(" and customer_id = ").push_bind(customer.uuid());
+    sql.build_query_scalar().fetch_one(conn).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::resources::kind::example::Shelf;
+
+    #[test]
+    fn statements_hold_the_names_of_the_program_and_no_values() {
+        let (descriptor, company) = (ResourceDescriptor::of::<Shelf>(), CompanyId::from(Uuid::from_u128(7)));
+        assert_eq!(
+            select::<Shelf>(&descriptor, company).into_string(),
+            "select id, company_id, version, created_at, updated_at, label, full from book_shelves \
+             where deleted_at is null and company_id = $1"
+        );
+        let mut sql = select::<Shelf>(&descriptor, company);
+        push_search(&descriptor, &mut sql, "'; drop table book_shelves --");
+        assert!(sql.into_string().ends_with("company_id = $1 and (label ilike $2)"));
+    }
+
+    #[test]
+    fn a_search_is_for_the_words_and_not_for_patterns() {
+        assert_eq!(contains(r"50%_off\"), r"%50\%\_off\\%");
+    }
+}

@@ -1,0 +1,183 @@
+//! A transaction that changes records together with the consequences and the events about the change.
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+use sqlx::{PgConnection, Postgres, Transaction};
+
+use crate::audit_trail::{self, Action};
+use crate::callers::Caller;
+use crate::events::{self, EventName, NewEvent};
+use crate::kernel::ids::EventId;
+use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::resources::kind::{queries, unique};
+use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState, Shown, no_such};
+
+/// An open transaction on the records of one company. Dropping it without [`RecordTransaction::commit`] rolls everything back.
+#[derive(Debug)]
+pub struct RecordTransaction<S> {
+    /// The state of the module that the records belong to.
+    pub state: S,
+    /// Who makes the changes, to the records of which company.
+    pub caller: Caller,
+    /// The time used for everything in this transaction.
+    pub now: DateTime<Utc>,
+    transaction: Transaction<'static, Postgres>,
+}
+
+impl<S: ResourceState> RecordTransaction<S> {
+    /// Opens the transaction. No network request may be made until it ends.
+    pub async fn begin(state: &S, caller: &Caller) -> Result<Self, sqlx::Error> {
+        let transaction = state.pool().begin().await?;
+        Ok(Self { state: state.clone(), caller: caller.clone(), now: state.clock().now(), transaction })
+    }
+
+    /// The connection, for statements of the resource's own.
+    pub fn conn(&mut self) -> &mut PgConnection {
+        &mut self.transaction
+    }
+
+    /// Returns the record as it is now, without a lock.
+    pub async fn find<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
+        queries::find(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, id).await
+    }
+
+    /// Returns the record with a shared lock: it does not change until this transaction ends, so that dependent changes can rely on it.
+    pub async fn lock_shared<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
+        queries::lock_shared(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, id).await
+    }
+
+    /// Takes a shared lock on the record that the field `member` newly references. Returns a validation error if the record does
+    /// not exist.
+    pub async fn lock_reference<R: Resource<State = S>>(
+        &mut self,
+        member: &str,
+        before: Option<R::Id>,
+        after: Option<R::Id>,
+    ) -> Result<(), Problem> {
+        match after.filter(|id| before != Some(*id)) {
+            Some(id) if self.lock_shared::<R>(id).await?.is_none() => Err(FieldErrors::one(member, no_such(R::SINGULAR))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the record as a response shows it, or the error `record_not_found`.
+    pub async fn show<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Shown<R>, Problem> {
+        let record = self.find(id).await?.ok_or(ProblemCode::RecordNotFound)?;
+        Ok(self.present(record).await?)
+    }
+
+    /// Presents a record that was read or written in this transaction, as a response shows it.
+    pub async fn present<R: Resource<State = S>>(&mut self, record: Record<R>) -> Result<Shown<R>, sqlx::Error> {
+        Shown::one(&mut self.transaction, &R::descriptor(&self.state), record).await
+    }
+
+    /// Presents many records, in their order.
+    pub async fn present_all<R: Resource<State = S>>(&mut self, records: Vec<Record<R>>) -> Result<Vec<Shown<R>>, sqlx::Error> {
+        Shown::many(&mut self.transaction, &R::descriptor(&self.state), records).await
+    }
+
+    /// Returns the record, locked against other changes until this transaction ends, or the error `record_not_found`.
+    pub async fn lock<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Record<R>, Problem> {
+        let record = queries::lock(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, id).await?;
+        record.ok_or_else(|| ProblemCode::RecordNotFound.into())
+    }
+
+    /// Locks and returns those of the records that exist.
+    pub async fn lock_all<R: Resource<State = S>>(&mut self, ids: &[R::Id]) -> Result<Vec<Record<R>>, sqlx::Error> {
+        queries::lock_all(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, ids).await
+    }
+
+    /// Creates a record.
+    pub async fn insert<R: PublishesEvents<State = S>>(&mut self, id: R::Id, fields: R) -> Result<Shown<R>, Problem> {
+        let record =
+            queries::insert(&mut self.transaction, self.caller.company, id, &fields, self.now).await.map_err(unique::refusal::<R>)?;
+        self.announce_change(Change::Created(&record)).await
+    }
+
+    /// Updates a locked record. An unchanged record is not written and publishes nothing.
+    pub async fn update<R: PublishesEvents<State = S>>(&mut self, before: Record<R>, after: R) -> Result<Shown<R>, Problem> {
+        if before.fields == after {
+            return Ok(self.present(before).await?);
+        }
+        let after = queries::update(&mut self.transaction, before.id, &after, self.now).await.map_err(unique::refusal::<R>)?;
+        self.announce_change(Change::Updated(&before, &after)).await
+    }
+
+    /// Soft-deletes a locked record. Returns an error if other records reference it ([`PublishesEvents::REFERENCED_BY`]).
+    pub async fn delete<R: PublishesEvents<State = S>>(&mut self, record: Record<R>) -> Result<Shown<R>, Problem> {
+        for referenced_by in R::REFERENCED_BY {
+            referenced_by.check(&mut self.transaction, record.id.into()).await?;
+        }
+        queries::mark_deleted::<R>(&mut self.transaction, record.id, self.now).await?;
+        self.announce_change(Change::Deleted(&record)).await
+    }
+
+    async fn announce_change<R: PublishesEvents<State = S>>(&mut self, change: Change<'_, R>) -> Result<Shown<R>, Problem> {
+        self.audit(&change).await?;
+        R::follow_up(self, &change).await?;
+        // The record is presented after its consequences were applied, because they may be part of what is shown.
+        let shown = self.present(change.record().clone()).await?;
+        for name in R::events_in(&self.state, &change) {
+            self.publish(&shown, name, Map::new()).await?;
+        }
+        Ok(shown)
+    }
+
+    /// Records the change in the audit trail, if its kind belongs there.
+    async fn audit<R: PublishesEvents<State = S>>(&mut self, change: &Change<'_, R>) -> Result<(), sqlx::Error> {
+        let Some(record) = R::AUDITED_AS else { return Ok(()) };
+        let fields = change.fields();
+        let action = match change {
+            Change::Created(_) => Action::Created,
+            Change::Updated(..) => Action::Updated(&fields),
+            Change::Deleted(_) => Action::Deleted,
+        };
+        audit_trail::record(&mut self.transaction, &self.caller, action, record(change.record().id), self.now).await
+    }
+
+    /// Publishes an event about a record in addition to those its own changes publish, with `additional` as its `additionalData`.
+    pub async fn announce<R: Resource<State = S>>(
+        &mut self,
+        record: Record<R>,
+        name: EventName,
+        additional: Map<String, Value>,
+    ) -> Result<EventId, sqlx::Error> {
+        let shown = self.present(record).await?;
+        self.publish(&shown, name, additional).await
+    }
+
+    /// Publishes an event about each of the records in one statement.
+    pub async fn announce_all<R: Resource<State = S>>(&mut self, records: Vec<Record<R>>, name: &EventName) -> Result<(), sqlx::Error> {
+        let (company, shown) = (self.caller.company, self.present_all(records).await?);
+        let event = |about: Shown<R>| NewEvent {
+            company,
+            name: name.clone(),
+            subject: Some(about.record.id.into()),
+            data: about.event_data(Map::new()),
+        };
+        let events: Vec<_> = shown.into_iter().map(event).collect();
+        if !events.is_empty() {
+            events::publish_all(&mut self.transaction, &events, self.now).await?;
+        }
+        Ok(())
+    }
+
+    async fn publish<R: Resource>(
+        &mut self,
+        about: &Shown<R>,
+        name: EventName,
+        additional: Map<String, Value>,
+    ) -> Result<EventId, sqlx::Error> {
+        let subject = Some(about.record.id.into());
+        let event = NewEvent { company: self.caller.company, name, subject, data: about.event_data(additional) };
+        events::publish(&mut self.transaction, event, self.now).await
+    }
+
+    /// Commits the transaction.
+    pub async fn commit(self) -> Result<(), sqlx::Error> {
+        let committed = self.transaction.commit().await;
+        // Also after an error: the connection may have failed after the commit took effect.
+        self.state.invalidate_caches();
+        committed
+    }
+}

@@ -1,0 +1,244 @@
+//! The traits of a kind of record, in three steps: how it is read, which events its changes publish, how a request body edits it.
+
+use std::future::{Future, ready};
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use sqlx::{PgConnection, PgPool};
+
+use crate::audit_trail::ChangedRecord;
+use crate::callers::Scope;
+use crate::events::{EventName, Publisher};
+use crate::kernel::clock::Clock;
+use crate::kernel::ids::TypedId;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::{Columns, EventDoc, FieldDoc, Fields, Filter, Record, RecordTransaction, ReferencedBy, ResourceDescriptor, Unique};
+
+/// The JSON fields of records, in the order of the records.
+pub type Presented = Result<Vec<Map<String, Value>>, sqlx::Error>;
+
+/// The state of the module that a resource belongs to.
+pub trait ResourceState: Clone + Send + Sync + 'static {
+    /// The database pool.
+    fn pool(&self) -> &PgPool;
+    /// The clock.
+    fn clock(&self) -> &Clock;
+
+    /// Called after a [`RecordTransaction`] has been committed, to evict cached records. Evicting before the commit would be too early: a
+    /// lookup would cache the old record again.
+    fn invalidate_caches(&self) {}
+}
+
+/// A kind of record that has the two `GET` routes.
+pub trait Resource: Columns {
+    /// The type of its ids.
+    type Id: TypedId;
+    /// The state of its module.
+    type State: ResourceState;
+
+    /// The singular name in JSON: `tracking_number`.
+    const SINGULAR: &'static str;
+    /// The plural name in JSON: `tracking_numbers`. In paths `-` replaces `_`.
+    const PLURAL: &'static str;
+    /// The table, or a view with the same columns.
+    const TABLE: &'static str = Self::PLURAL;
+    /// The query parameters that a list can be filtered by.
+    const FILTERS: &'static [Filter] = Self::FILTERED;
+    /// The text columns that `query` searches.
+    const SEARCH: &'static [&'static str] = Self::SEARCHED;
+    /// The column that must be filtered by before `query` is accepted, for a search that no index supports. Such a search reads a
+    /// limited number of records per page (5000) and continues on the next page.
+    const SEARCH_WITHIN: Option<&'static str> = None;
+
+    /// The scope that an API key needs to list and find records.
+    const READING: Scope = Scope::Read;
+    /// The scope that an API key needs to create, change and delete records.
+    const WRITING: Scope = Scope::Write;
+
+    /// The refusals of creating and changing beside those of every kind, for the documentation.
+    const REFUSALS: &'static [ProblemCode] = &[];
+
+    /// The names of the kind. A type that serves a single kind derives them from the constants above.
+    fn descriptor(_: &Self::State) -> ResourceDescriptor {
+        ResourceDescriptor::of::<Self>()
+    }
+
+    /// The resource's own JSON fields, if they depend on this record alone: those of [`read_only!`](crate::read_only) or
+    /// [`fields!`](crate::fields), unless it builds others. `id`, `uuid`, `created_at` and `updated_at` are added, and an empty `meta` if
+    /// there is none.
+    fn shown(&self) -> Map<String, Value> {
+        self.members()
+    }
+
+    /// The JSON fields of each record, in the same order. Implemented instead of [`Resource::shown`] if other records must be read.
+    /// Takes many records, so that a list costs one statement.
+    fn present(_: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
+        ready(Ok(records.iter().map(|record| record.fields.shown()).collect()))
+    }
+
+    /// The documentation of the read-only fields that the struct does not declare, including those of [`Resource::details`].
+    fn read_only_fields() -> Vec<FieldDoc> {
+        Vec::new()
+    }
+
+    /// Fields that only the response to `GET …/{uuid}` contains, because they would be too much for a list: those with the mark
+    /// `#[detail]`, unless other records must be read.
+    fn details(
+        _: &Self::State,
+        _: &mut PgConnection,
+        record: &Record<Self>,
+    ) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
+        ready(Ok(record.fields.detail_members()))
+    }
+}
+
+/// A change of a record.
+#[derive(Debug)]
+pub enum Change<'a, R: Resource> {
+    /// The record was created.
+    Created(&'a Record<R>),
+    /// The record before and after the change; the two differ.
+    Updated(&'a Record<R>, &'a Record<R>),
+    /// The record was deleted; this is its last state.
+    Deleted(&'a Record<R>),
+}
+
+impl<R: Resource> Change<'_, R> {
+    /// The record after the change, or its last state if it was deleted.
+    pub fn record(&self) -> &Record<R> {
+        match self {
+            Self::Created(record) | Self::Updated(_, record) | Self::Deleted(record) => record,
+        }
+    }
+
+    /// The names of the changed fields, for the audit trail. A column that is encrypted has the name of what it contains.
+    pub(super) fn fields(&self) -> Vec<&'static str> {
+        let Self::Updated(before, after) = self else { return Vec::new() };
+        let columns = after.fields.differing(&before.fields).into_iter();
+        let mut names: Vec<_> = columns.map(|column| column.strip_prefix("sealed_").unwrap_or(column)).collect();
+        names.dedup();
+        names
+    }
+
+    /// The value that `column` has now and did not have before; `None` for a deleted record.
+    pub fn newly<T: PartialEq>(&self, column: impl Fn(&R) -> Option<T>) -> Option<T> {
+        match self {
+            Self::Created(record) => column(&record.fields),
+            Self::Updated(before, after) => column(&after.fields).filter(|now| column(&before.fields).as_ref() != Some(now)),
+            Self::Deleted(_) => None,
+        }
+    }
+}
+
+/// A resource whose changes may publish events. Every change made through a [`RecordTransaction`] goes through this trait.
+pub trait PublishesEvents: Resource {
+    /// The events that changes may publish, for the catalogue; declared by [`events!`](crate::events).
+    const EVENTS: &'static [EventDoc] = &[];
+
+    /// Who may publish these events.
+    const PUBLISHER: Publisher = Publisher::Company;
+
+    /// The records that prevent the deletion of this one while they reference it.
+    const REFERENCED_BY: &'static [ReferencedBy] = &[];
+
+    /// The unique constraints of the table.
+    const UNIQUE: &'static [Unique] = &[];
+
+    /// The record as the audit trail names it, for kinds whose changes are recorded there.
+    const AUDITED_AS: Option<fn(Self::Id) -> ChangedRecord> = None;
+
+    /// The events about `change`, each published once with the record as `data`. Empty if the change publishes nothing.
+    fn events(_: &Change<'_, Self>) -> Vec<EventName> {
+        Vec::new()
+    }
+
+    /// The events of a type that serves several kinds.
+    fn events_in(_: &Self::State, change: &Change<'_, Self>) -> Vec<EventName> {
+        Self::events(change)
+    }
+
+    /// Further consequences of `change`, in the same transaction and before its events are published. An error rolls the change back.
+    fn follow_up(_: &mut RecordTransaction<Self::State>, _: &Change<'_, Self>) -> impl Future<Output = Result<(), Problem>> + Send {
+        ready(Ok(()))
+    }
+}
+
+/// A new record.
+#[derive(Debug)]
+pub struct New<R> {
+    /// The columns.
+    pub fields: R,
+    /// Fields that only the response to the creation contains, such as a secret.
+    pub shown_once: Map<String, Value>,
+}
+
+impl<R> From<R> for New<R> {
+    fn from(fields: R) -> Self {
+        Self { fields, shown_once: Map::new() }
+    }
+}
+
+/// A resource that clients can create, change and delete.
+pub trait Editable: PublishesEvents {
+    /// The request body of `POST` and `PUT`. Its fields are [`Member`](crate::resources::Member)s, so that `PUT` only changes those
+    /// that are present. Declared with `#[serde(default, deny_unknown_fields)]`.
+    type Body: DeserializeOwned + Send + Sync;
+
+    /// The documentation of every field.
+    fn documented_fields() -> Vec<FieldDoc> {
+        Self::field_docs().into_iter().chain(Self::read_only_fields()).collect()
+    }
+
+    /// Network requests that must be made before anything is written. No transaction is open yet.
+    fn before_transaction(_: &Self::State, _: &Self::Body) -> impl Future<Output = Result<(), Problem>> + Send {
+        ready(Ok(()))
+    }
+
+    /// Builds the new record `id`.
+    fn create(
+        transaction: &mut RecordTransaction<Self::State>,
+        id: Self::Id,
+        body: Self::Body,
+    ) -> impl Future<Output = Result<New<Self>, Problem>> + Send;
+
+    /// Builds the changed record. The row of `before` is locked.
+    fn change(
+        transaction: &mut RecordTransaction<Self::State>,
+        before: &Record<Self>,
+        body: Self::Body,
+    ) -> impl Future<Output = Result<Self, Problem>> + Send;
+}
+
+/// A resource whose request body is derived from its [`Fields`]. Each field is validated by its type; this trait validates the
+/// fields against each other.
+pub trait Validated: PublishesEvents + Fields {
+    /// Validates the record that is about to be written, and fills in derived fields. `before` is the stored record, `None` for a
+    /// new one. The referenced records are already locked.
+    fn validate(
+        _: &mut RecordTransaction<Self::State>,
+        _before: Option<&Record<Self>>,
+        _after: &mut Self,
+    ) -> impl Future<Output = Result<(), Problem>> + Send {
+        ready(Ok(()))
+    }
+}
+
+impl<R: Validated> Editable for R {
+    type Body = <R as Fields>::Body;
+
+    async fn create(transaction: &mut RecordTransaction<R::State>, _: R::Id, body: Self::Body) -> Result<New<R>, Problem> {
+        let mut new = R::created_by(body)?;
+        let company = transaction.caller.company;
+        new.lock_references(None, transaction.conn(), company).await?;
+        R::validate(transaction, None, &mut new).await?;
+        Ok(new.into())
+    }
+
+    async fn change(transaction: &mut RecordTransaction<R::State>, before: &Record<R>, body: Self::Body) -> Result<R, Problem> {
+        let mut after = before.fields.changed_by(body);
+        let company = transaction.caller.company;
+        after.lock_references(Some(&before.fields), transaction.conn(), company).await?;
+        R::validate(transaction, Some(before), &mut after).await?;
+        Ok(after)
+    }
+}
