@@ -22,7 +22,8 @@
 //! A folder is a business capability with its own routes, rules and SQL. It may use folders on lower layers; folders of the same
 //! layer do not use each other. Capabilities communicate through [`events`]: a module that changes a record publishes an event in
 //! the same transaction and does not depend on [`webhooks`], which delivers the event. `tests/it/architecture/floors.rs` reads this picture
-//! and checks these rules, `tests/it/architecture/tables.rs` who writes and reads which table.
+//! and checks these rules, `tests/it/architecture/tables.rs` who writes and reads which table. `docs/architecture.md` follows four requests
+//! through the rooms, and says what to touch for which kind of change.
 
 pub mod app;
 pub mod bootstrap;

@@ -1,5 +1,6 @@
 //! Tests that read the sources: rules of the architecture that the compiler does not check.
 
+mod documented;
 mod floors;
 mod migrations;
 mod repeated_statements;
