@@ -9,31 +9,43 @@ use crate::gateways::state::Gateways;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{CustomerId, GatewayId, OrderId, PaymentId};
 use crate::members;
-use crate::resources::{FieldDoc, Filter, Record, Reference, Resource};
+use crate::resources::{Record, Reference, Resource};
 
 crate::read_only! {
     /// A payment as the ledger shows it.
     pub struct Payment {
         /// The gateway of the payment.
+        #[filtered]
         gateway_id as "gateway": Reference<GatewayId>,
         /// The gateway's name of the transaction.
+        #[filtered] #[searched]
         transaction_id as "gateway_transaction_id": String,
         /// A payment, or a payment method saved for later.
+        #[filtered]
         kind: Kind,
         /// The status of the payment.
+        #[filtered]
         status: Status,
         /// The amount of the payment, in minor units.
         amount: Option<i64>,
         /// The refunded part of the amount, in minor units.
         refunded as "refunded_amount": i64,
         /// The currency of both amounts.
+        #[filtered]
         currency: Option<String>,
         /// The status of a dispute about the payment.
         dispute: Option<Dispute>,
         /// The order that was paid.
+        #[filtered]
         order_id as "order": Option<Reference<OrderId>>,
         /// The customer who paid.
+        #[filtered]
         customer_id as "customer": Option<Reference<CustomerId>>,
+    }
+    computed {
+        /// The facts recorded about the payment, oldest first. Only in the response for a single payment.
+        #[detail]
+        history: Vec<Map<String, Value>>,
     }
 }
 
@@ -43,29 +55,11 @@ impl Resource for Payment {
 
     const SINGULAR: &'static str = "payment";
     const PLURAL: &'static str = "payments";
-    const FILTERS: &'static [Filter] = &[
-        Filter::id::<GatewayId>("gateway").on("gateway_id"),
-        Filter::text("gateway_transaction_id").on("transaction_id"),
-        Filter::text_enum::<Kind>("kind"),
-        Filter::text_enum::<Status>("status"),
-        Filter::text("currency"),
-        Filter::id::<OrderId>("order").on("order_id"),
-        Filter::id::<CustomerId>("customer").on("customer_id"),
-    ];
-    const SEARCH: &'static [&'static str] = &["transaction_id"];
 
     /// Every fact, oldest first.
     async fn details(_: &Gateways, conn: &mut PgConnection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let history = ledger::list_history(conn, payment.id).await?;
         Ok(members! { "history": history.into_iter().map(member).collect::<Vec<_>>() })
-    }
-
-    fn read_only_fields() -> Vec<FieldDoc> {
-        vec![FieldDoc::with_schema(
-            "history",
-            "The facts recorded about the payment, oldest first. Only in the response for a single payment.",
-            json!({ "type": "array", "items": { "type": "object" } }),
-        )]
     }
 }
 

@@ -1,26 +1,31 @@
 //! Callbacks as read-only records of `ledger/int/v1`.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sqlx::PgConnection;
 
 use crate::gateways::ledger::{self, Status};
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::{CallbackId, GatewayId};
 use crate::members;
-use crate::resources::{FieldDoc, Filter, Instant, Record, Reference, Resource};
+use crate::resources::{Instant, Record, Reference, Resource};
 
 crate::read_only! {
     /// A callback as the ledger shows it.
     pub struct CallbackRecord {
         /// The gateway that sent the callback or, if it was refused, the gateway it was sent for.
+        #[filtered]
         gateway_id as "gateway": Option<Reference<GatewayId>>,
         /// The deduplication key: the gateway's id of the event, or a hash of the body.
+        #[filtered]
         key as "event_id": String,
         /// The gateway's name for the type of event.
+        #[filtered]
         kind as "type": Option<String>,
         /// The status of the callback.
+        #[filtered]
         status: Status,
         /// Why the callback was refused or failed, as a word.
+        #[filtered]
         reason: Option<String>,
         /// Why the callback was refused or failed, as a sentence.
         detail: Option<String>,
@@ -31,6 +36,14 @@ crate::read_only! {
         /// When processing is retried next.
         due_at as "next_attempt_at": Option<Instant>,
     }
+    computed {
+        /// The body of the callback. Only in the response for a single callback.
+        #[detail]
+        body: String,
+        /// The payments that the callback is about. Only in the response for a single callback.
+        #[detail]
+        payments: Vec<String>,
+    }
 }
 
 impl Resource for CallbackRecord {
@@ -39,33 +52,10 @@ impl Resource for CallbackRecord {
 
     const SINGULAR: &'static str = "callback";
     const PLURAL: &'static str = "callbacks";
-    const FILTERS: &'static [Filter] = &[
-        Filter::id::<GatewayId>("gateway").on("gateway_id"),
-        Filter::text("event_id").on("key"),
-        Filter::text("type").on("kind"),
-        Filter::text_enum::<Status>("status"),
-        Filter::text("reason"),
-    ];
-
     /// The body as it arrived, of a refused callback only its beginning; and the payments that the callback reported on.
     async fn details(_: &Gateways, conn: &mut PgConnection, callback: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = ledger::find_body(conn, callback.id).await?;
         let payments = ledger::list_payments(conn, callback.id).await?;
         Ok(members! { "body": String::from_utf8_lossy(&body), "payments": payments })
-    }
-
-    fn read_only_fields() -> Vec<FieldDoc> {
-        vec![
-            FieldDoc::with_schema(
-                "body",
-                "The body of the callback. Only in the response for a single callback.",
-                json!({ "type": "string" }),
-            ),
-            FieldDoc::with_schema(
-                "payments",
-                "The payments that the callback is about. Only in the response for a single callback.",
-                json!({ "type": "array", "items": { "type": "string" } }),
-            ),
-        ]
     }
 }
