@@ -11,7 +11,7 @@ const OTHER_WRITERS: &[(&str, &str, &str)] = &[
     ("gateways", "companies/gateways/queries.rs", "the card provider's account, from the command line"),
     ("stores", "storefront/stores/queries.rs", "the first store, from the command line"),
     ("stores", "storefront/messaging/sms_guard/queries.rs", "the pause of a store whose texts do not arrive"),
-    ("any", "fleet/location/queries.rs", "the positions of many at once, in the five columns of a location"),
+    ("any", "fleet/positions/queries.rs", "the positions of many at once, in the five columns of a location"),
 ];
 
 /// The value of a constant that a resource defines.
