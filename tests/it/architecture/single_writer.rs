@@ -14,7 +14,7 @@ const OTHER_WRITERS: &[(&str, &str, &str)] = &[
         "storefront/stores/queries.rs",
         "the first store, from the command line, and the pause of a store whose texts do not arrive",
     ),
-    ("any", "fleet/location/queries.rs", "the positions of many at once, in the five columns of a location"),
+    ("any", "fleet/positions/queries.rs", "the positions of many at once, in the five columns of a location"),
 ];
 
 /// The value of a constant that a resource defines.
