@@ -35,8 +35,14 @@ impl TokenCommand {
             .with_migrated(config, async |pool| {
                 let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
                 let revoked = match (target.session, target.customer) {
-                    (Some(session), _) => storefront::revoke_session(conn, None, session, now).await?.map(|_| 1),
-                    (None, Some(customer)) => storefront::revoke_customer(conn, None, customer, now).await?,
+                    (Some(session), _) => match storefront::company_of_session(conn, session).await? {
+                        Some(company) => storefront::revoke_session(conn, company, session, now).await?.map(|_| 1),
+                        None => None,
+                    },
+                    (None, Some(customer)) => match storefront::company_of_customer(conn, customer).await? {
+                        Some(company) => storefront::revoke_customer(conn, company, customer, now).await?,
+                        None => None,
+                    },
                     (None, None) => unreachable!("the command line requires a session or a customer"),
                 };
                 match revoked.ok_or("there is no such session or customer")? {

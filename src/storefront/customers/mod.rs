@@ -18,8 +18,8 @@ use crate::members;
 
 pub use claims::{LostClaims, settle_claims};
 pub use queries::{
-    close_customer, count_password_guess, erase_closed, export_record, find_by_identity, find_customer, find_proven, lock_claimants,
-    lock_customer, lock_customer_shared, reset_password, set_password_hash, set_proven, update_profile,
+    close_customer, company_of_customer, count_password_guess, erase_closed, export_record, find_by_identity, find_customer, find_proven,
+    lock_claimants, lock_customer, lock_customer_shared, reset_password, set_password_hash, set_proven, update_profile,
 };
 
 /// An open account.

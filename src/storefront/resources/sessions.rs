@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
+use crate::callers::Caller;
 use crate::kernel::ids::{CustomerId, SessionId, StoreId};
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, object};
@@ -53,9 +54,7 @@ pub(super) fn revoke_doc() -> OperationDoc {
 
 /// `DELETE tokens/{uuid}`: revokes one session.
 pub(super) async fn revoke(WriteRequest { state: storefront, caller, id }: WriteRequest<SessionRecord>) -> Result<Json<Value>, Problem> {
-    let mut conn = storefront.pool.acquire().await?;
-    let revoked = tokens::revoke_session(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
-    storefront.caches.sessions.invalidate(&revoked.ok_or(ProblemCode::RecordNotFound)?);
+    storefront.end_session(&caller, id).await?;
     Ok(Json(json!({ "status": "ok" })))
 }
 
@@ -70,9 +69,24 @@ pub(super) async fn revoke_all(
     WriteRequest { state: storefront, caller, id }: WriteRequest<CustomerRecord>,
     JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
 ) -> Result<Json<Value>, Problem> {
-    let mut conn = storefront.pool.acquire().await?;
-    let revoked = tokens::revoke_customer(&mut conn, Some(caller.company), id, storefront.clock.now()).await?;
-    storefront.caches.invalidate_customer(id);
-    let revoked = revoked.ok_or(ProblemCode::RecordNotFound)?;
+    let revoked = storefront.end_sessions(&caller, id).await?;
     Ok(Json(json!({ "status": "ok", "revoked": revoked })))
+}
+
+impl Storefront {
+    /// Ends one session of a customer of the caller's company, at once on this instance.
+    async fn end_session(&self, caller: &Caller, id: SessionId) -> Result<(), Problem> {
+        caller.require_scope(SessionRecord::WRITING)?;
+        let revoked = tokens::revoke_session(&mut *self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
+        self.caches.sessions.invalidate(&revoked.ok_or(ProblemCode::RecordNotFound)?);
+        Ok(())
+    }
+
+    /// Ends all sessions of a customer of the caller's company, and returns how many there were.
+    async fn end_sessions(&self, caller: &Caller, id: CustomerId) -> Result<i64, Problem> {
+        caller.require_scope(CustomerRecord::WRITING)?;
+        let revoked = tokens::revoke_customer(&mut *self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
+        self.caches.invalidate_customer(id);
+        Ok(revoked.ok_or(ProblemCode::RecordNotFound)?)
+    }
 }

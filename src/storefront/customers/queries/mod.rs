@@ -230,6 +230,12 @@ pub async fn erase_closed(conn: &mut PgConnection, closed_before: DateTime<Utc>,
     Ok(())
 }
 
+/// The company whose store the account belongs to, open or closed.
+pub async fn company_of_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Option<CompanyId>, sqlx::Error> {
+    let found = sqlx::query_scalar!(r#"select company_id as "company_id!" from customer_companies where id = $1"#, id.uuid());
+    Ok(found.fetch_optional(conn).await?.map(CompanyId::from))
+}
+
 /// Returns the record of a customer, open or closed, for the export, and the customer's company. The hash of the password is left out.
 pub async fn export_record(conn: &mut PgConnection, id: CustomerId) -> Result<Option<(CompanyId, Value)>, sqlx::Error> {
     let row = sqlx::query!(

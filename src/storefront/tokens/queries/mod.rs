@@ -111,17 +111,17 @@ pub async fn forget_ended(conn: &mut PgConnection, before: DateTime<Utc>) -> Res
 /// Revokes a session by its public id. Returns `None` if the company has no such session or it is revoked already.
 pub async fn revoke_session(
     conn: &mut PgConnection,
-    company: Option<CompanyId>,
+    company: CompanyId,
     id: SessionId,
     now: DateTime<Utc>,
 ) -> Result<Option<TokenId>, sqlx::Error> {
     let revoked = sqlx::query_scalar!(
         "update customer_tokens set revoked_at = $3 from session_records
          where customer_tokens.uuid = $1 and customer_tokens.revoked_at is null
-           and session_records.id = customer_tokens.uuid and session_records.company_id = coalesce($2, session_records.company_id)
+           and session_records.id = customer_tokens.uuid and session_records.company_id = $2
          returning customer_tokens.id",
         id.uuid(),
-        company.map(CompanyId::uuid),
+        company.uuid(),
         now,
     )
     .fetch_optional(conn)
@@ -132,13 +132,13 @@ pub async fn revoke_session(
 /// Revokes every session of a customer and returns their number. Returns `None` if the company has no such customer.
 pub async fn revoke_customer(
     conn: &mut PgConnection,
-    company: Option<CompanyId>,
+    company: CompanyId,
     id: CustomerId,
     now: DateTime<Utc>,
 ) -> Result<Option<i64>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"with customer as (
-             select id from customer_records where id = $1 and company_id = coalesce($2, company_id)
+             select id from customer_records where id = $1 and company_id = $2
          ), revoked as (
              update customer_tokens set revoked_at = $3 from customer
              where customer_tokens.customer_id = customer.id and customer_tokens.revoked_at is null
@@ -146,11 +146,17 @@ pub async fn revoke_customer(
          )
          select (select count(*) from revoked) as "revoked!" from customer"#,
         id.uuid(),
-        company.map(CompanyId::uuid),
+        company.uuid(),
         now,
     )
     .fetch_optional(conn)
     .await
+}
+
+/// The company whose customer the session belongs to.
+pub async fn company_of_session(conn: &mut PgConnection, id: SessionId) -> Result<Option<CompanyId>, sqlx::Error> {
+    let found = sqlx::query_scalar!(r#"select company_id as "company_id!" from session_records where id = $1"#, id.uuid());
+    Ok(found.fetch_optional(conn).await?.map(CompanyId::from))
 }
 
 /// Returns every session of a customer for the export, oldest first.
