@@ -42,9 +42,9 @@ create table subscriptions (
 );
 create index subscriptions_of_company on subscriptions (company_id, created_at, id) where deleted_at is null;
 comment on table subscriptions is 'A webhook: an endpoint URL of a company and the events it wants.';
-comment on column subscriptions.headers is 'The names, for showing; the values only where sealed_headers is null.';
+comment on column subscriptions.headers is 'The names, for showing.';
 comment on column subscriptions.sealed_headers is
-    'The further headers as a JSON object, encrypted under the application key for this row alone. Null in rows from before, until their next change.';
+    'The further headers as a JSON object, encrypted under the application key for this row alone. Null: there never were any.';
 comment on column subscriptions.rate_limit is 'Attempts a second at most; null: as many as there are.';
 comment on column subscriptions.ordering is 'resource: the next delivery of a resource waits until the one before has ended; none: nothing waits.';
 comment on column subscriptions.disabled_reason is
@@ -114,7 +114,7 @@ comment on view subscription_wishes is
     'What enabled webhooks want. Who reads it to make deliveries locks it for share: who disables a webhook then waits, or is seen.';
 
 create view subscription_endpoints as
-select id as subscription_id, company_id, version, url, headers, sealed_headers, signature_format, timeout, rate_limit, sealed_secret,
+select id as subscription_id, company_id, version, url, sealed_headers, signature_format, timeout, rate_limit, sealed_secret,
        sealed_previous_secret, previous_secret_until, deleted_at
 from subscriptions;
 comment on view subscription_endpoints is

@@ -93,8 +93,7 @@ create table devices (
     store_id uuid not null,
     customer_id uuid not null,
     platform text not null,
-    sealed_token bytea,
-    token text,
+    sealed_token bytea not null,
     -- SHA-256 of the token, which may be longer than an index entry
     token_digest bytea not null,
     created_at timestamptz not null,
@@ -104,14 +103,12 @@ create table devices (
     constraint devices_token_key unique (store_id, token_digest),
     constraint devices_store_id_fkey foreign key (store_id) references stores (id),
     constraint devices_customer_id_fkey foreign key (customer_id) references customers (id),
-    constraint devices_platform_known check (platform in ('ios', 'android', 'web')),
-    constraint devices_token_kept check (num_nonnulls(token, sealed_token) = 1)
+    constraint devices_platform_known check (platform in ('ios', 'android', 'web'))
 );
 create index devices_customer_id on devices (customer_id);
 comment on table devices is 'Devices that push notifications for a customer go to.';
 comment on column devices.sealed_token is
     'What the platform''s push channel knows the device by, encrypted under the application key for this row alone.';
-comment on column devices.token is 'The same in clear, in rows from before sealed_token until the device is registered again.';
 
 -- What the card provider calls our customers.
 create table card_customers (

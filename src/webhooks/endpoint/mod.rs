@@ -13,7 +13,6 @@ mod signature;
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use chrono::{DateTime, Utc};
-use sqlx::types::Json;
 
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
@@ -34,7 +33,6 @@ pub struct StoredSubscription {
     pub subscription: SubscriptionId,
     pub version: i64,
     pub url: EndpointUrl,
-    pub headers: Json<ExtraHeaders>,
     pub sealed_headers: Option<Vec<u8>>,
     pub signature_format: SignatureFormat,
     pub timeout: AttemptTimeout,
@@ -67,7 +65,7 @@ impl Endpoint {
     pub fn open(key: &ApplicationKey, stored: StoredSubscription) -> Self {
         let further = match &stored.sealed_headers {
             Some(sealed) => ExtraHeaders::open(key, stored.subscription, sealed),
-            None => Ok(stored.headers.0.clone()),
+            None => Ok(ExtraHeaders::default()),
         };
         let (headers, secrets) = match further {
             Ok(further) => (beginning(&further), Secrets::open(key, &stored)),

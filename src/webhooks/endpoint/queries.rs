@@ -1,11 +1,10 @@
 //! The SQL of endpoints.
 
 use sqlx::PgConnection;
-use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::kernel::ids::SubscriptionId;
-use crate::webhooks::endpoint::{AttemptTimeout, ExtraHeaders, SignatureFormat, StoredSubscription};
+use crate::webhooks::endpoint::{AttemptTimeout, SignatureFormat, StoredSubscription};
 use crate::webhooks::targets::EndpointUrl;
 
 /// Reads what sending needs to know about these subscriptions.
@@ -13,7 +12,7 @@ pub async fn find_endpoints(conn: &mut PgConnection, subscriptions: &[Uuid]) -> 
     sqlx::query_as!(
         StoredSubscription,
         r#"select subscription_id as "subscription!: SubscriptionId", version as "version!", url as "url!: EndpointUrl",
-                  headers as "headers!: Json<ExtraHeaders>", sealed_headers, signature_format as "signature_format!: SignatureFormat",
+                  sealed_headers, signature_format as "signature_format!: SignatureFormat",
                   timeout as "timeout!: AttemptTimeout", sealed_secret as "sealed_secret!", sealed_previous_secret, previous_secret_until
            from subscription_endpoints where subscription_id = any($1)"#,
         subscriptions,

@@ -75,9 +75,9 @@ fields! {
         health: Map<String, Value>,
     }
     hidden {
-        /// Additional headers of every POST. The values are masked, except in older rows without `sealed_headers`.
+        /// Additional headers of every POST, with masked values.
         headers: Json<ExtraHeaders>,
-        /// The additional headers with their values, encrypted; see `ExtraHeaders::open`.
+        /// The same with their values, encrypted; see `ExtraHeaders::open`. None as long as there never were any.
         sealed_headers: Option<Vec<u8>>,
         /// The signing secret, encrypted; see `SigningSecret::open`.
         sealed_secret: Vec<u8>,
@@ -138,7 +138,7 @@ impl Subscription {
     fn set_headers(&mut self, headers: ExtraHeaders, key: &ApplicationKey, id: SubscriptionId) -> Result<(), CannotOpen> {
         let before = match &self.sealed_headers {
             Some(sealed) => ExtraHeaders::open(key, id, sealed),
-            None => Ok(self.headers.0.clone()),
+            None => Ok(ExtraHeaders::default()),
         };
         let headers = match &before {
             Ok(before) => headers.with_unmasked_values(before),
@@ -146,7 +146,7 @@ impl Subscription {
             Err(CannotOpen) if headers.has_masked_values() => return Err(CannotOpen),
             Err(CannotOpen) => headers,
         };
-        if before.ok().as_ref() != Some(&headers) || self.sealed_headers.is_none() {
+        if before.ok().as_ref() != Some(&headers) {
             (self.headers, self.sealed_headers) = (Json(headers.masked()), Some(headers.seal(key, id)));
         }
         Ok(())

@@ -23,7 +23,7 @@ pub(super) async fn upsert_device(conn: &mut PgConnection, device: &Device, now:
         "insert into devices (id, store_id, customer_id, platform, sealed_token, token_digest, created_at, updated_at)
          values ($1, $2, $3, $4, $5, $6, $7, $7)
          on conflict on constraint devices_token_key do update
-             set customer_id = excluded.customer_id, platform = excluded.platform, token = null, sealed_token = excluded.sealed_token,
+             set customer_id = excluded.customer_id, platform = excluded.platform, sealed_token = excluded.sealed_token,
                  updated_at = excluded.updated_at
          returning id",
         device.id.uuid(),
@@ -65,14 +65,13 @@ pub async fn forget_devices(conn: &mut PgConnection, customer: CustomerId) -> Re
 /// Returns every device of a customer with its token in plain text, for the export.
 pub async fn list_devices(conn: &mut PgConnection, key: &ApplicationKey, customer: CustomerId) -> Result<Vec<Value>, sqlx::Error> {
     let rows = sqlx::query!(
-        "select id, platform, token, token_digest, sealed_token, created_at, updated_at from devices where customer_id = $1 order by created_at",
+        "select id, platform, token_digest, sealed_token, created_at, updated_at from devices where customer_id = $1 order by created_at",
         customer.uuid(),
     )
     .fetch_all(conn)
     .await?;
     let devices = rows.into_iter().map(|row| -> Result<Value, sqlx::Error> {
-        let opened = row.sealed_token.map(|sealed| push_token::open(key, &row.token_digest, &sealed)).transpose();
-        let token = opened.map_err(|error| sqlx::Error::Decode(error.into()))?.or(row.token);
+        let token = push_token::open(key, &row.token_digest, &row.sealed_token).map_err(|error| sqlx::Error::Decode(error.into()))?;
         let (created_at, updated_at) = (timestamp(row.created_at), timestamp(row.updated_at));
         Ok(json!({ "id": row.id, "platform": row.platform, "token": token, "created_at": created_at, "updated_at": updated_at }))
     });
