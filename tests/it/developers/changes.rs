@@ -63,7 +63,7 @@ async fn changes_by_api_say_who_changed_what_in_which_request() {
     let webhook = format!("{webhooks}/{}", id(&webhook));
     let body = json!({ "description": "Books", "headers": { "X-Shop": "7" } });
     world.leaves(Method::PUT, &webhook, body, &[("updated", "webhook", &["description", "headers"])]).await;
-    let rotated: &[&str] = &["secret", "previous_secret", "previous_secret_until"];
+    let rotated: &[&str] = &["previous_secret_until", "secret", "previous_secret"];
     world.leaves(Method::POST, &format!("{webhook}/rotate-secret"), json!({}), &[("updated", "webhook", rotated)]).await;
     let switched: &[&str] = &["status", "disabled_reason", "disabled_at"];
     world.leaves(Method::POST, &format!("{webhook}/disable"), json!({}), &[("updated", "webhook", switched)]).await;
