@@ -97,6 +97,6 @@ pub use operation::Operation;
 pub use path_id::PathId;
 pub use values::{
     Count, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidText, InvalidVariant,
-    InvalidWebAddress, Line, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, no_such,
+    InvalidWebAddress, Line, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, Word, no_such,
 };
 pub use write_request::WriteRequest;
