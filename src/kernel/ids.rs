@@ -191,6 +191,12 @@ impl AnyId {
     }
 }
 
+impl From<AnyId> for Uuid {
+    fn from(id: AnyId) -> Self {
+        id.0
+    }
+}
+
 impl FromStr for AnyId {
     type Err = InvalidAnyId;
 

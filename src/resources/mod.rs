@@ -10,7 +10,7 @@
 //!
 //! A kind that does more with a request than setting its fields implements [`Editable`] itself. It declares the fields that it applies
 //! by hand as such, so that everything else follows from the declaration all the same. Only a kind whose fields are not known to the
-//! program, or a log that has no fields of its own, declares its columns alone ([`columns!`](crate::columns)).
+//! program declares its columns alone ([`columns!`](crate::columns)).
 //!
 //! An [`Extension`] is a namespace of such kinds. A [`Resource`] gets the two `GET` routes, an [`Editable`] gets all five, and the
 //! OpenAPI document is generated from the same list. The routes only parse and answer: [`operations`] works for every
@@ -97,6 +97,6 @@ pub use operation::Operation;
 pub use path_id::PathId;
 pub use values::{
     Count, GracePeriod, Instant, IntegerIn, IntegerOutOfRange, InvalidGracePeriod, InvalidInstant, InvalidText, InvalidVariant,
-    InvalidWebAddress, Line, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, no_such,
+    InvalidWebAddress, Line, Meta, NumberIn, NumberOutOfRange, Reference, Text, TextEnum, WebAddress, Word, no_such,
 };
 pub use write_request::WriteRequest;

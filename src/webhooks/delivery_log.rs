@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 use crate::members;
-use crate::resources::{FieldDoc, Filter, Instant, Record, Reference, Resource};
+use crate::resources::{Instant, Record, Reference, Resource};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::State;
 use crate::webhooks::engine::attempts::{self, LoggedAttempt};
@@ -15,14 +15,18 @@ crate::read_only! {
     /// A delivery in the log: one event for one webhook.
     pub struct Delivery {
         /// The webhook that the event is delivered to.
+        #[filtered as "webhook"] #[filtered as "subscription"]
         subscription_id as "webhook_id": Reference<SubscriptionId>,
         /// The event.
+        #[filtered]
         event_id: Reference<EventId>,
         /// The name of the event.
+        #[filtered]
         event: String,
         /// The sequence number of the event among the events of its record.
         sequence: Option<i64>,
         /// The state of the delivery.
+        #[filtered]
         state as "status": State,
         /// Number of attempts begun.
         attempts as "attempt_count": i16,
@@ -30,6 +34,14 @@ crate::read_only! {
         due_at as "next_attempt_at": Option<Instant>,
         /// The delivery that this one repeats.
         replay_of: Option<Reference<DeliveryId>>,
+    }
+    computed {
+        /// The request body. Only in the response for a single delivery.
+        #[detail] #[searched]
+        payload: Option<Map<String, Value>>,
+        /// The attempts with their responses. Only in the response for a single delivery.
+        #[detail]
+        attempts: Vec<Map<String, Value>>,
     }
 }
 
@@ -40,14 +52,6 @@ impl Resource for Delivery {
     const SINGULAR: &'static str = "delivery";
     const PLURAL: &'static str = "deliveries";
     const TABLE: &'static str = "delivery_log";
-    const FILTERS: &'static [Filter] = &[
-        Filter::id::<SubscriptionId>("webhook").on("subscription_id"),
-        Filter::id::<SubscriptionId>("subscription").on("subscription_id"),
-        Filter::id::<EventId>("event_id"),
-        Filter::text("event"),
-        Filter::text_enum::<State>("status").on("state"),
-    ];
-    const SEARCH: &'static [&'static str] = &["payload"];
     const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
 
     async fn details(_: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
@@ -58,21 +62,6 @@ impl Resource for Delivery {
             "payload": body.map(|body| read_back(&body)),
             "attempts": attempts.into_iter().map(LoggedAttempt::member).collect::<Vec<_>>(),
         })
-    }
-
-    fn read_only_fields() -> Vec<FieldDoc> {
-        vec![
-            FieldDoc::with_schema(
-                "payload",
-                "The request body. Only in the response for a single delivery.",
-                json!({ "type": ["object", "null"] }),
-            ),
-            FieldDoc::with_schema(
-                "attempts",
-                "The attempts with their responses. Only in the response for a single delivery.",
-                json!({ "type": "array", "items": { "type": "object" } }),
-            ),
-        ]
     }
 }
 

@@ -115,11 +115,11 @@ impl Editable for Gateway {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::resources::form;
+    use crate::resources::{Columns, form};
 
     #[test]
     fn a_form_asks_for_credentials_as_secrets_and_for_nothing_that_is_computed() {
-        let form = form(&Gateway::documented_fields());
+        let form = form(&Gateway::field_docs());
         let secret: Vec<_> = form.iter().map(|field| (&*field.name, field.is_secret(), field.required)).collect();
         let expected = [
             ("name", false, true),

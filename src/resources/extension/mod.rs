@@ -56,7 +56,7 @@ where
     where
         R::State: FromRef<S>,
     {
-        self.kind::<R>(ResourceDescriptor::of::<R>(), R::documented_fields(), operations)
+        self.kind::<R>(ResourceDescriptor::of::<R>(), R::field_docs(), operations)
     }
 
     /// Like [`Extension::with_operations`], for one of the several kinds that a type serves.
@@ -75,7 +75,7 @@ where
         R::State: FromRef<S>,
     {
         self.router = self.router.merge(read_only_routes::<R, S>());
-        self.describe::<R>(ResourceDescriptor::of::<R>(), R::field_docs().into_iter().chain(R::read_only_fields()).collect(), &[])
+        self.describe::<R>(ResourceDescriptor::of::<R>(), R::field_docs(), &[])
     }
 
     /// Adds a route beside the five.

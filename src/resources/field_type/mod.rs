@@ -7,6 +7,7 @@ pub mod samples;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use crate::kernel::ids::CompanyId;
 
@@ -209,5 +210,7 @@ crate::field_type!(i64 => i64, json!({ "type": "integer" }), filtered by FilterF
 crate::field_type!(i32 => i32, json!({ "type": "integer" }), filtered by FilterForm::NUMBER);
 crate::field_type!(i16 => i16, json!({ "type": "integer" }), filtered by FilterForm::NUMBER);
 crate::field_type!(Map<String, Value> => Self, json!({ "type": "object" }));
+// A record of any kind, which responses show by its UUID.
+crate::field_type!(Uuid => Self, json!({ "type": "string", "format": "uuid" }), filtered by FilterForm::ANY_ID);
 // Without a limit of its length, so for read-only fields.
 crate::field_type!(String => String, json!({ "type": "string" }));

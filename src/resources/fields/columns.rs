@@ -11,7 +11,7 @@ use crate::resources::{FieldDoc, Filter};
 pub type Values<'q> = Separated<'q, Postgres, &'static str>;
 
 /// A struct whose fields are columns of a table. Implemented by [`columns!`](crate::columns), [`read_only!`](crate::read_only) and
-/// [`fields!`](crate::fields). What describes the fields is empty for a struct of [`columns!`](crate::columns): its resource does that.
+/// [`fields!`](crate::fields). What describes the fields is empty for a struct of [`columns!`](crate::columns).
 pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + Sized + 'static {
     /// The column names, equal to the field names and in their order.
     const COLUMNS: &'static [&'static str];

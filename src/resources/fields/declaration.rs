@@ -212,10 +212,10 @@ macro_rules! described_columns {
                 const ABOUT: &'static str = concat!($($crate::mark!(text $($about)+)),*).trim_ascii();
 
                 const FILTERED: &'static [$crate::resources::Filter] = {
-                    const ALL: &[($crate::resources::Filter, bool)] = &[$((
-                        $crate::resources::Filter::of::<$Type>($name).on(stringify!($column)),
-                        false $(|| $crate::mark!(is filtered $($mark)+))*,
-                    ),)*];
+                    const ALL: &[($crate::resources::Filter, bool)] = &[$($((
+                        $crate::resources::Filter::of::<$Type>($crate::mark!(filter ($name) $($mark)+)).on(stringify!($column)),
+                        $crate::mark!(is filtered $($mark)+),
+                    ),)*)*];
                     const CHOSEN: [$crate::resources::Filter; $crate::resources::count_chosen(ALL)] = $crate::resources::chosen(ALL);
                     &CHOSEN
                 };
@@ -223,6 +223,7 @@ macro_rules! described_columns {
                 const SEARCHED: &'static [&'static str] = {
                     const ALL: &[(&str, bool)] = &[
                         $((stringify!($column), false $(|| $crate::mark!(is searched $($mark)+))*),)*
+                        $(($beside, false $(|| $crate::mark!(is searched $($beside_mark)+))*),)*
                         $((stringify!($hidden), false $(|| $crate::mark!(is searched $($hidden_mark)+))*),)*
                     ];
                     const CHOSEN: [&str; $crate::resources::count_chosen(ALL)] = $crate::resources::chosen(ALL);

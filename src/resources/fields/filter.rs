@@ -2,8 +2,7 @@
 
 use serde_json::Value;
 
-use crate::kernel::ids::TypedId;
-use crate::resources::{FieldType, FilterForm, Operand, TextEnum};
+use crate::resources::{FieldType, FilterForm, Operand};
 
 /// A query parameter of a list that a column must equal.
 #[derive(Clone, Copy, Debug)]
@@ -26,29 +25,14 @@ impl Filter {
         Self::new(name, FilterForm::TEXT)
     }
 
-    /// One of the words of the enum `T`.
-    pub const fn text_enum<T: TextEnum>(name: &'static str) -> Self {
-        Self::one_of(name, T::VARIANTS)
-    }
-
     /// One of these words.
     pub const fn one_of(name: &'static str, words: &'static [&'static str]) -> Self {
         Self::new(name, FilterForm::OneOf(words))
     }
 
-    /// The id of a record, as UUID or TypeID.
-    pub const fn id<I: TypedId>(name: &'static str) -> Self {
-        Self::new(name, FilterForm::id::<I>())
-    }
-
     /// A number.
     pub const fn number(name: &'static str) -> Self {
         Self::new(name, FilterForm::NUMBER)
-    }
-
-    /// The id of a record of any kind, as UUID or TypeID.
-    pub const fn any_id(name: &'static str) -> Self {
-        Self::new(name, FilterForm::ANY_ID)
     }
 
     /// `true` or `false`.

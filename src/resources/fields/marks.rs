@@ -3,8 +3,8 @@
 //! | mark | meaning |
 //! |---|---|
 //! | `#[sample = …]` | the value in the samples of events, as JSON; without it that of the type ([`FieldType::sample`]) |
-//! | `#[filtered]` | a list can be filtered by the field |
-//! | `#[searched]` | the `query` of a list searches the field |
+//! | `#[filtered]` | a list can be filtered by the field; `#[filtered as "…"]` by another name than the field's |
+//! | `#[searched]` | the `query` of a list searches the field; a computed field has a column of the same name for it |
 //! | `#[detail]` | only the response to `GET …/{uuid}` shows the field |
 //! | `#[write_only]` | no response shows the field |
 //! | `#[accepted]` | requests may contain the computed field |
@@ -19,11 +19,14 @@ macro_rules! mark {
     (text doc = $sentence:literal) => { $sentence };
     (text $($other:tt)+) => { "" };
     // Whether the mark has this name.
-    (is filtered filtered) => { true };
+    (is filtered filtered $(as $name:literal)?) => { true };
     (is searched searched) => { true };
     (is detail detail) => { true };
     (is write_only write_only) => { true };
     (is $name:ident $($other:tt)+) => { false };
+    // The name of the filter, if the mark is one.
+    (filter ($name:expr) filtered as $other:literal) => { $other };
+    (filter ($name:expr) $($other:tt)+) => { $name };
     // A `FieldDoc` with all marks applied.
     (describe ($doc:expr)) => { $doc };
     (describe ($doc:expr) [sample = $($sample:tt)+] $($rest:tt)*) => {
@@ -32,7 +35,7 @@ macro_rules! mark {
     (describe ($doc:expr) [detail] $($rest:tt)*) => { $crate::mark!(describe ($doc.detail()) $($rest)*) };
     (describe ($doc:expr) [write_only] $($rest:tt)*) => { $crate::mark!(describe ($doc.write_only()) $($rest)*) };
     (describe ($doc:expr) [accepted] $($rest:tt)*) => { $crate::mark!(describe ($doc.and_writable()) $($rest)*) };
-    (describe ($doc:expr) [filtered] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
+    (describe ($doc:expr) [filtered $(as $name:literal)?] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
     (describe ($doc:expr) [searched] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
     (describe ($doc:expr) [doc = $sentence:literal] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
 }

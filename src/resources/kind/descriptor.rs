@@ -25,9 +25,9 @@ impl ResourceDescriptor {
         Self {
             singular: R::SINGULAR,
             plural: R::PLURAL,
-            filters: R::FILTERS,
-            search_fields: R::SEARCH,
-            search_columns: R::SEARCH,
+            filters: R::FILTERED,
+            search_fields: R::SEARCHED,
+            search_columns: R::SEARCHED,
             discriminator: None,
         }
     }

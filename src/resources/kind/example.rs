@@ -4,7 +4,7 @@ use sqlx::PgPool;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::VehicleId;
-use crate::resources::{Filter, Line, PublishesEvents, Resource, ResourceState, Validated};
+use crate::resources::{Line, PublishesEvents, Reference, Resource, ResourceState, Validated};
 
 /// A state with only what [`ResourceState`] requires.
 #[derive(Clone, Debug)]
@@ -32,7 +32,11 @@ crate::fields! {
         #[searched]
         label: Line<20>,
         /// Whether the shelf holds anything.
+        #[filtered]
         full: Option<bool>,
+        /// The vehicle that carries the shelf.
+        #[filtered as "truck"]
+        vehicle_id as "vehicle": Option<Reference<VehicleId>>,
     }
 }
 
@@ -42,7 +46,6 @@ impl Resource for Shelf {
 
     const SINGULAR: &'static str = "book_shelf";
     const PLURAL: &'static str = "book_shelves";
-    const FILTERS: &'static [Filter] = &[Filter::boolean("full"), Filter::id::<VehicleId>("truck").on("vehicle_id")];
 }
 
 impl PublishesEvents for Shelf {}

@@ -225,7 +225,7 @@ mod tests {
         let (descriptor, company) = (ResourceDescriptor::of::<Shelf>(), CompanyId::from(Uuid::from_u128(7)));
         assert_eq!(
             select::<Shelf>(&descriptor, company).into_string(),
-            "select id, company_id, version, created_at, updated_at, label, full from book_shelves \
+            "select id, company_id, version, created_at, updated_at, label, full, vehicle_id from book_shelves \
              where deleted_at is null and company_id = $1"
         );
         let mut sql = select::<Shelf>(&descriptor, company);

@@ -12,7 +12,7 @@ use crate::events::{EventName, Publisher};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Columns, EventDoc, FieldDoc, Fields, Filter, Record, RecordTransaction, ReferencedBy, ResourceDescriptor, Unique};
+use crate::resources::{Columns, EventDoc, Fields, Record, RecordTransaction, ReferencedBy, ResourceDescriptor, Unique};
 
 /// The JSON fields of records, in the order of the records.
 pub type Presented = Result<Vec<Map<String, Value>>, sqlx::Error>;
@@ -42,10 +42,6 @@ pub trait Resource: Columns {
     const PLURAL: &'static str;
     /// The table, or a view with the same columns.
     const TABLE: &'static str = Self::PLURAL;
-    /// The query parameters that a list can be filtered by.
-    const FILTERS: &'static [Filter] = Self::FILTERED;
-    /// The text columns that `query` searches.
-    const SEARCH: &'static [&'static str] = Self::SEARCHED;
     /// The column that must be filtered by before `query` is accepted, for a search that no index supports. Such a search reads a
     /// limited number of records per page (5000) and continues on the next page.
     const SEARCH_WITHIN: Option<&'static str> = None;
@@ -74,11 +70,6 @@ pub trait Resource: Columns {
     /// Takes many records, so that a list costs one statement.
     fn present(_: &mut PgConnection, records: &[Record<Self>]) -> impl Future<Output = Presented> + Send {
         ready(Ok(records.iter().map(|record| record.fields.shown()).collect()))
-    }
-
-    /// The documentation of the read-only fields that the struct does not declare, including those of [`Resource::details`].
-    fn read_only_fields() -> Vec<FieldDoc> {
-        Vec::new()
     }
 
     /// Fields that only the response to `GET …/{uuid}` contains, because they would be too much for a list: those with the mark
@@ -183,11 +174,6 @@ pub trait Editable: PublishesEvents {
     /// The request body of `POST` and `PUT`. Its fields are [`Member`](crate::resources::Member)s, so that `PUT` only changes those
     /// that are present. Declared with `#[serde(default, deny_unknown_fields)]`.
     type Body: DeserializeOwned + Send + Sync;
-
-    /// The documentation of every field.
-    fn documented_fields() -> Vec<FieldDoc> {
-        Self::field_docs().into_iter().chain(Self::read_only_fields()).collect()
-    }
 
     /// Network requests that must be made before anything is written. No transaction is open yet.
     fn before_transaction(_: &Self::State, _: &Self::Body) -> impl Future<Output = Result<(), Problem>> + Send {

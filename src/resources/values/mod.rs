@@ -16,5 +16,5 @@ pub use instants::{Instant, InvalidInstant};
 pub use metas::Meta;
 pub use numbers::{Count, IntegerIn, IntegerOutOfRange, NumberIn, NumberOutOfRange};
 pub use references::{Reference, no_such};
-pub use text_enums::{InvalidVariant, TextEnum};
+pub use text_enums::{InvalidVariant, TextEnum, Word};
 pub use texts::{InvalidText, Line, Text};

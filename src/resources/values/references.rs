@@ -1,9 +1,10 @@
 //! References to other records.
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
+use uuid::Uuid;
 
-use crate::kernel::ids::{InvalidId, TypedId};
+use crate::kernel::ids::{AnyId, InvalidId, TypedId};
 use crate::resources::field_type::samples::sample_id;
 use crate::resources::{FieldType, FilterForm, Input};
 
@@ -54,6 +55,9 @@ impl<I: TypedId> FieldType for Reference<I> {
     }
 }
 
+// A record of any kind. A resource that knows the kind shows the id in the form of that kind instead.
+crate::field_type!(AnyId => Uuid, json!({ "type": "string" }), filtered by FilterForm::ANY_ID);
+
 /// The error message for a record of this kind that does not exist.
 pub fn no_such(kind: &str) -> String {
     format!("There is no such {}.", kind.replace('_', " "))
@@ -63,8 +67,6 @@ pub fn no_such(kind: &str) -> String {
 mod tests {
     use super::*;
     use crate::kernel::ids::DriverId;
-    use serde_json::json;
-    use uuid::Uuid;
 
     #[test]
     fn a_reference_is_an_id_in_any_of_its_forms() {

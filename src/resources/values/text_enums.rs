@@ -1,6 +1,13 @@
 //! Closed sets of words, such as statuses.
 
-/// A closed set of words. Implemented by [`text_enum!`](crate::text_enum).
+use std::marker::PhantomData;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use crate::resources::FilterForm;
+
+/// A closed set of words. Implemented by [`text_enum!`](crate::text_enum), and by hand for a type that a [`Word`] is about.
 pub trait TextEnum {
     /// All words, as JSON and the database write them.
     const VARIANTS: &'static [&'static str];
@@ -10,6 +17,20 @@ pub trait TextEnum {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be one of {}.", .0.join(", "))]
 pub struct InvalidVariant(pub &'static [&'static str]);
+
+/// A word of the set, for read-only fields of logs. It is stored and shown as text, so that an instance of the service also shows a word
+/// that only a newer version writes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(transparent, bound = "")]
+pub struct Word<Set>(String, PhantomData<Set>);
+
+impl<Set> From<Word<Set>> for String {
+    fn from(word: Word<Set>) -> Self {
+        word.0
+    }
+}
+
+crate::field_type!(Word<Set> => String, json!({ "enum": Set::VARIANTS }), filtered by FilterForm::OneOf(Set::VARIANTS); for Set: TextEnum + Send + Sync + 'static);
 
 /// Declares an enum whose variants are the words that JSON and the database write. `default` names the default of a new record;
 /// without it the field is required.

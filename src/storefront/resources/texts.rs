@@ -3,40 +3,69 @@
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
-use chrono::{DateTime, TimeDelta, Utc};
-use serde_json::{Map, Value, json};
+use chrono::TimeDelta;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::callers::{Caller, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::openapi::{OperationDoc, object};
 use crate::kernel::problem::Problem;
-use crate::members;
 use crate::providers::sms::SendTextErrorKind;
-use crate::resources::{FieldDoc, FieldType, Filter, Instant, Reference, Resource};
-use crate::storefront::sending::sms_guard;
+use crate::resources::{FieldType, Instant, Reference, Resource, TextEnum, Word};
+use crate::storefront::sending::sms_guard::{self, TextRefusal};
 use crate::storefront::state::Storefront;
 
 /// The period that the conversion covers.
 const CONVERSION_WINDOW: TimeDelta = TimeDelta::days(1);
 
-/// The states of a text: counted as sent before a provider is called, no longer counted because no provider accepted it, or refused
-/// by the SMS guard before any provider was called.
-const STATUSES: &[&str] = &["sent", "given_back", "refused"];
+crate::text_enum! {
+    /// The status of a text.
+    pub enum TextStatus {
+        /// It was counted as sent before a provider was called.
+        Sent = "sent",
+        /// It is no longer counted, because no provider accepted it.
+        GivenBack = "given_back",
+        /// The SMS guard refused it before any provider was called.
+        Refused = "refused",
+    }
+}
 
-crate::columns! {
+impl TextEnum for TextRefusal {
+    const VARIANTS: &'static [&'static str] = sms_guard::RULES;
+}
+
+crate::read_only! {
     /// A text in the API for operators.
     pub struct TextRecord {
-        pub store_id: StoreId,
-        pub number: Option<String>,
-        pub number_range: Option<String>,
-        pub country: Option<String>,
-        pub status: String,
-        pub refusal: Option<String>,
-        pub rule: Option<String>,
-        pub reason: Option<String>,
-        pub details: Option<Value>,
-        pub used_at: Option<DateTime<Utc>>,
+        /// The store that the text is from.
+        #[filtered]
+        store_id as "store": Reference<StoreId>,
+        /// The phone number; null if it was invalid or has been erased.
+        #[filtered]
+        number: Option<String>,
+        /// The phone number without its last four digits.
+        #[filtered]
+        number_range: Option<String>,
+        /// The country of the phone number (ISO 3166).
+        #[filtered]
+        country: Option<String>,
+        /// `sent`; `given_back`: no provider accepted it; `refused`: the SMS guard refused it.
+        #[filtered]
+        status: Word<TextStatus>,
+        /// Why the text was not sent, as a problem code.
+        #[filtered]
+        refusal: Option<String>,
+        /// The rule that refused the text. A limit has the name of the setting of the store.
+        #[filtered]
+        rule: Option<Word<TextRefusal>>,
+        /// Why the text was not sent, as a sentence for operators.
+        reason: Option<String>,
+        /// The values that the rule decided on.
+        details: Option<RefusalDetails>,
+        /// When the code in the text was used.
+        used_at: Option<Instant>,
     }
 }
 
@@ -47,69 +76,21 @@ impl Resource for TextRecord {
     const SINGULAR: &'static str = "text";
     const PLURAL: &'static str = "texts";
     const TABLE: &'static str = "text_log";
-    const FILTERS: &'static [Filter] = &[
-        Filter::id::<StoreId>("store").on("store_id"),
-        Filter::text("number"),
-        Filter::text("number_range"),
-        Filter::text("country"),
-        Filter::one_of("status", STATUSES),
-        Filter::text("refusal"),
-        Filter::one_of("rule", sms_guard::RULES),
-    ];
+}
 
-    fn shown(&self) -> Map<String, Value> {
-        members! {
-            "store": self.store_id,
-            "number": self.number,
-            "number_range": self.number_range,
-            "country": self.country,
-            "status": self.status,
-            "refusal": self.refusal,
-            "rule": self.rule,
-            "reason": self.reason,
-            "details": self.details,
-            "used_at": self.used_at.map(timestamp),
-        }
-    }
+/// The values that a rule of the SMS guard decided on.
+#[derive(Clone, Debug, Deserialize)]
+pub struct RefusalDetails(Value);
 
-    fn read_only_fields() -> Vec<FieldDoc> {
-        vec![
-            FieldDoc::read_only::<Reference<StoreId>>("store", "The store that the text is from."),
-            FieldDoc::with_schema(
-                "number",
-                "The phone number; null if it was invalid or has been erased.",
-                json!({ "type": ["string", "null"] }),
-            ),
-            FieldDoc::with_schema("number_range", "The phone number without its last four digits.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema("country", "The country of the phone number (ISO 3166).", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema(
-                "status",
-                "`sent`; `given_back`: no provider accepted it; `refused`: the SMS guard refused it.",
-                json!({ "enum": STATUSES }),
-            ),
-            FieldDoc::with_schema("refusal", "Why the text was not sent, as a problem code.", json!({ "type": ["string", "null"] })),
-            FieldDoc::with_schema(
-                "rule",
-                "The rule that refused the text. A limit has the name of the setting of the store.",
-                rules_or_null(),
-            ),
-            FieldDoc::with_schema(
-                "reason",
-                "Why the text was not sent, as a sentence for operators.",
-                json!({ "type": ["string", "null"] }),
-            ),
-            FieldDoc::with_schema("details", "The values that the rule decided on.", details()),
-            FieldDoc::read_only::<Option<Instant>>("used_at", "When the code in the text was used."),
-        ]
+impl From<RefusalDetails> for Value {
+    fn from(RefusalDetails(details): RefusalDetails) -> Self {
+        details
     }
 }
 
-fn rules_or_null() -> Value {
-    let words: Vec<_> = sms_guard::RULES.iter().copied().map(Some).chain([None]).collect();
-    json!({ "enum": words })
-}
+crate::field_type!(RefusalDetails => Value, details());
 
-/// The fields that [`TextRecord::details`] may have.
+/// The fields that they may have.
 fn details() -> Value {
     let answer = json!({
         "type": "object",
@@ -120,7 +101,7 @@ fn details() -> Value {
         },
     });
     json!({
-        "type": ["object", "null"],
+        "type": "object",
         "properties": {
             "limit": { "type": "integer", "description": "The limit: texts, numbers, or seconds between texts." },
             "seen": { "type": "integer", "description": "The value that was counted, in the same unit." },

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
 use crate::kernel::ids::{ReplayId, SubscriptionId};
-use crate::resources::{Filter, Instant, PublishesEvents, Reference, Resource};
+use crate::resources::{Instant, PublishesEvents, Reference, Resource};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::Repeatable;
 use crate::webhooks::engine::repeat::Wanted;
@@ -13,6 +13,7 @@ crate::read_only! {
     /// A request to replay deliveries.
     pub struct Replay {
         /// The webhook whose deliveries are replayed.
+        #[filtered as "webhook"]
         subscription_id as "webhook_id": Reference<SubscriptionId>,
         /// The state of the deliveries that are replayed.
         state as "status": Repeatable,
@@ -49,7 +50,6 @@ impl Resource for Replay {
 
     const SINGULAR: &'static str = "replay";
     const PLURAL: &'static str = "replays";
-    const FILTERS: &'static [Filter] = &[Filter::id::<SubscriptionId>("webhook").on("subscription_id")];
 }
 
 /// Replays publish no events.

@@ -2,7 +2,7 @@
 
 use portico::fleet::drivers::Driver;
 use portico::fleet::issues::Issue;
-use portico::resources::{Editable, FormField, Input, form};
+use portico::resources::{Columns, FormField, Input, form};
 use portico::webhooks::Subscription;
 
 fn field(form: &[FormField], name: &str) -> FormField {
@@ -11,7 +11,7 @@ fn field(form: &[FormField], name: &str) -> FormField {
 
 #[test]
 fn a_form_asks_for_what_requests_may_contain() {
-    let driver = form(&Driver::documented_fields());
+    let driver = form(&Driver::field_docs());
     let name = field(&driver, "name");
     assert_eq!((&*name.label, &*name.help, &name.input, name.required), ("Name", "The name.", &Input::Line, true));
     let license = field(&driver, "license_number");
@@ -23,8 +23,8 @@ fn a_form_asks_for_what_requests_may_contain() {
     assert_eq!(field(&driver, "meta").input, Input::Object);
     assert!(driver.iter().all(|field| field.name != "location_updated_at" && !field.is_secret()));
 
-    let issue = form(&Issue::documented_fields());
+    let issue = form(&Issue::field_docs());
     assert_eq!((field(&issue, "report").input, field(&issue, "report").required), (Input::Text, true));
-    let webhook = form(&Subscription::documented_fields());
+    let webhook = form(&Subscription::field_docs());
     assert_eq!((field(&webhook, "events").input, field(&webhook, "timeout").input), (Input::List, Input::Integer));
 }
