@@ -2,7 +2,9 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
+use portico::events;
 use portico::kernel::ids::OrderId;
+use portico::kernel::problem::{Problem, ProblemCode};
 use reqwest::Method;
 use serde_json::json;
 
@@ -11,6 +13,19 @@ use crate::support::receiver::Reply;
 
 async fn maintain_partitions(world: &World) {
     world.state.webhooks.maintain_partitions().await.unwrap();
+}
+
+/// Publishes an event as a client does: a request at the moment in which the partition of the day is created may be refused as
+/// overloaded, and is repeated.
+async fn publish_patiently(world: &World) {
+    loop {
+        let event = world.new_event(world.company, "order.created", None);
+        let mut transaction = world.pool.begin().await.unwrap();
+        match events::publish(&mut transaction, event, world.clock.now()).await {
+            Ok(_) => return transaction.commit().await.unwrap(),
+            Err(error) => assert_eq!(Problem::from(error).code(), ProblemCode::Overloaded),
+        }
+    }
 }
 
 /// The number of events, deliveries and attempts.
@@ -151,7 +166,7 @@ async fn any_number_of_instances_keep_house_at_once_while_deliveries_go_on() {
         let maintaining = join_all((0..4).map(|_| world.state.webhooks.maintain_partitions()));
         let publishing = async {
             for _ in 0..10 {
-                world.publish("order.created").await;
+                publish_patiently(&world).await;
             }
         };
         let (kept, ()) = futures::future::join(maintaining, publishing).await;
