@@ -44,9 +44,9 @@ create table sign_ins (
 );
 create index sign_ins_of_store on sign_ins (store_id, created_at, id);
 create index sign_ins_of_customer on sign_ins (customer_id);
+create index sign_ins_age on sign_ins (created_at);
 -- Who tried to sign in with an identity: how the refused sign-ins of a customer who is erased are found.
 create index sign_ins_of_identity on sign_ins (store_id, identity);
-create index sign_ins_age on sign_ins (created_at);
 comment on table sign_ins is 'Who signed in how and from where, and what was refused; never a code, a token or a password. Kept 90 days.';
 
 -- Both in the form that every resource is read in.

@@ -30,9 +30,6 @@ create table callbacks (
     constraint callbacks_genuine_has_gateway check (status = 'refused' or gateway_id is not null),
     constraint callbacks_due_failed check (due_at is null or status = 'failed')
 );
--- A genuine callback is recorded once; a refused one proves nothing and takes nobody's place: the gateway is null for refused callbacks, which may be
--- repeated.
-create unique index callbacks_once on callbacks (company_id, key, (case when status <> 'refused' then gateway_id end));
 create index callbacks_of_company on callbacks (company_id, created_at, id);
 create index callbacks_of_company_by_gateway on callbacks (company_id, gateway_id, created_at, id)
     where deleted_at is null and gateway_id is not null;
@@ -41,6 +38,10 @@ create index callbacks_of_company_by_reason on callbacks (company_id, reason, cr
     where deleted_at is null and reason is not null;
 create index callbacks_due on callbacks (due_at) where due_at is not null;
 create index callbacks_refused on callbacks (created_at) where status = 'refused';
+-- A genuine callback is recorded once; a refused one proves nothing and takes nobody's place: the gateway is null for refused callbacks, which may be
+-- repeated.
+-- Made last: of indexes that look equally good while the table is empty, PostgreSQL takes the newest, and keeps the plan while the table grows.
+create unique index callbacks_once on callbacks (company_id, key, (case when status <> 'refused' then gateway_id end));
 comment on table callbacks is 'What payment gateways, or others in their name, have sent.';
 comment on column callbacks.gateway_id is 'The gateway that signed the callback or, if it was refused, the one it was sent for. No foreign key: see the trigger gateways_stay.';
 comment on column callbacks.kind is 'The type of the event, in the words of the gateway.';
@@ -67,7 +68,6 @@ create table payments (
     order_id uuid,
     customer_id uuid,
     constraint payments_pkey primary key (id),
-    constraint payments_transaction_key unique (company_id, transaction_id, gateway_id),
     constraint payments_kind_known check (kind in ('payment', 'setup')),
     constraint payments_status_known
         check (status in ('pending', 'failed', 'succeeded', 'partially_refunded', 'refunded', 'disputed')),
@@ -80,6 +80,8 @@ create index payments_of_company_by_status on payments (company_id, status, crea
 create index payments_of_company_by_customer on payments (company_id, customer_id, created_at, id)
     where deleted_at is null and customer_id is not null;
 create index payments_of_order on payments (order_id) where order_id is not null;
+-- Made last: of indexes that look equally good while the table is empty, PostgreSQL takes the newest, and keeps the plan while the table grows.
+alter table payments add constraint payments_transaction_key unique (company_id, transaction_id, gateway_id);
 comment on table payments is 'One row per transaction of a gateway. Everything behind transaction_id follows from payment_facts and from nothing else.';
 
 -- Whoever adds to what is told of a payment has read what was told before, and says so by the numbers of the new facts. Of two that do so
