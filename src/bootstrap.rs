@@ -30,7 +30,7 @@ pub enum BootstrapError {
     /// Production has no configured application key.
     #[error("production needs application_key (PORTICO_APPLICATION_KEY, made with: openssl rand -base64 32)")]
     NoApplicationKey,
-    /// The application key is invalid.
+    /// It is not base64 of at least 32 bytes.
     #[error(transparent)]
     InvalidApplicationKey(#[from] InvalidApplicationKey),
     /// The private server of development did not start.

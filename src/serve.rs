@@ -27,7 +27,6 @@ use crate::webhooks::Resolver;
 
 /// The time that workers get to finish their work during shutdown.
 const SHUTDOWN_GRACE: Duration = Duration::from_secs(15);
-/// The interval at which expired data is removed.
 const SWEEP_INTERVAL: Duration = Duration::from_secs(60);
 
 /// `portico serve`
@@ -53,7 +52,7 @@ pub enum ServeError {
     /// The address is in use or does not belong to this machine.
     #[error("cannot listen on {address}")]
     Bind {
-        /// The address.
+        /// `http.listen`
         address: SocketAddr,
         /// The cause.
         source: io::Error,

@@ -25,7 +25,6 @@ pub fn declarations(settings: &declared::Settings) -> Result<Arc<[Arc<Declaratio
     Ok(declarations.into_iter().map(Arc::new).collect())
 }
 
-/// All extensions.
 pub(super) fn all(state: &AppState) -> Vec<Extension<AppState>> {
     built_in().into_iter().chain(state.declared.extensions(&state.companies)).collect()
 }

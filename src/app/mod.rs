@@ -24,7 +24,7 @@ pub use extensions::{catalogue, declarations};
 pub use process::{Dependencies, Process, SetupError};
 pub use state::AppState;
 
-/// The router with all routes.
+/// The routes of all modules; in development, those of the mailbox too. An unknown path gets `route_unknown`.
 pub fn router(state: AppState, config: &Config) -> Router {
     let storefront = storefront::routes(&state.storefront, realtime::storefront_routes());
     let mut description = storefront.description();

@@ -23,7 +23,7 @@ use crate::webhooks::{self, Delivering, Resolver};
 /// The external dependencies. Tests pass a moved clock and their own database.
 #[derive(Clone)]
 pub struct Dependencies {
-    /// The clock.
+    /// Tests pass one that stands still until they advance it.
     pub clock: Clock,
     /// The master key for all secrets.
     pub application_key: ApplicationKey,

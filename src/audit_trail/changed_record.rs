@@ -9,16 +9,16 @@ use crate::kernel::ids::{GatewayId, KeyId, OperatorId, StoreId, SubscriptionId};
 /// What was done to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action<'a> {
-    /// It was created.
+    /// Its entry names no fields.
     Created,
-    /// These fields were changed.
+    /// The names of the changed fields. Their values are not recorded.
     Updated(&'a [&'a str]),
-    /// It was deleted.
+    /// Its entry names no fields.
     Deleted,
 }
 
 impl Action<'_> {
-    /// The names of all actions.
+    /// The words that entries store for the actions.
     pub const NAMES: &'static [&'static str] = &["created", "updated", "deleted"];
 
     pub(super) fn name(&self) -> &'static str {
@@ -37,28 +37,28 @@ impl Action<'_> {
     }
 }
 
-/// A record whose changes are recorded.
+/// A record that decides what others may do or where data goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangedRecord {
-    /// An API key.
+    /// Has the same type of id as [`ChangedRecord::StoreKey`]: only the kind tells the two apart.
     ApiKey(KeyId),
     /// A store with the settings of its SMS guard.
     Store(StoreId),
-    /// A store key.
+    /// The key of a store's apps.
     StoreKey(KeyId),
-    /// A webhook.
+    /// A webhook, by the id of its subscription.
     Webhook(SubscriptionId),
     /// A company's account at a payment gateway.
     Gateway(GatewayId),
-    /// An operator.
+    /// Somebody who signs in to the console.
     Operator(OperatorId),
 }
 
 impl ChangedRecord {
-    /// The names of all kinds.
+    /// The words that entries store for the kinds.
     pub const KINDS: &'static [&'static str] = &["api_key", "store", "store_key", "webhook", "gateway", "operator"];
 
-    /// The name of the kind.
+    /// One of [`Self::KINDS`].
     pub fn kind(self) -> &'static str {
         match self {
             Self::ApiKey(_) => "api_key",

@@ -58,7 +58,7 @@ pub struct AuditTrail {
 }
 
 impl AuditTrail {
-    /// Builds the state.
+    /// `settings` decides what [`Self::sweep`] deletes.
     pub fn new(pool: PgPool, clock: Clock, settings: Settings) -> Self {
         Self { pool, clock, settings }
     }

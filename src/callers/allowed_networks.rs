@@ -16,10 +16,10 @@ pub struct AllowedNetworks(Vec<IpNet>);
 /// The texts are not a valid list of networks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidNetworks {
-    /// One text is not a network.
+    /// The first text that is neither an address nor a network.
     #[error("{0:?} is neither an address nor a network such as 203.0.113.0/24.")]
     Unreadable(String),
-    /// There are too many.
+    /// There are more than 50, counted before duplicates are removed.
     #[error("At most {MAX_NETWORKS} networks are allowed.")]
     TooMany,
 }

@@ -14,7 +14,7 @@ pub struct Caller {
     pub company: CompanyId,
     /// What the caller may do.
     pub grant: Grant,
-    /// The caller's identity.
+    /// Whom the audit trail names as the author of a change.
     pub who: Who,
     /// The HTTP request, if there is one.
     pub request: Option<RequestId>,
@@ -34,10 +34,10 @@ pub enum Who {
 }
 
 impl Who {
-    /// The names of all kinds of callers.
+    /// The words that the audit trail stores for the kinds of callers.
     pub const KINDS: &'static [&'static str] = &["api_key", "operator", "command_line", "service"];
 
-    /// The name of the kind of caller.
+    /// One of [`Self::KINDS`].
     pub fn kind(self) -> &'static str {
         match self {
             Self::ApiKey(_) => "api_key",
@@ -47,7 +47,7 @@ impl Who {
         }
     }
 
-    /// The id of the API key or operator.
+    /// The id of the API key or operator; `None` for the command line and the service.
     pub fn id(self) -> Option<Uuid> {
         match self {
             Self::ApiKey(id) => Some(id.uuid()),
@@ -73,12 +73,12 @@ impl Who {
 }
 
 impl Caller {
-    /// A command on the machine of the service.
+    /// A command on the machine of the service. It has every scope.
     pub fn command_line(company: CompanyId) -> Self {
         Self { company, grant: Grant::everything(), who: Who::CommandLine, request: None }
     }
 
-    /// The service's own work for a company.
+    /// The service's own work for a company. It has every scope.
     pub fn service(company: CompanyId) -> Self {
         Self { company, grant: Grant::everything(), who: Who::Service, request: None }
     }

@@ -7,7 +7,7 @@ use crate::callers::{AllowedNetworks, Scope, Scopes};
 /// Everything that can make one caller more powerful than another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// The scopes.
+    /// The scopes; [`Scope::Admin`] allows what any other allows.
     pub scopes: Scopes,
     /// The networks that an API key may be used from.
     pub networks: AllowedNetworks,

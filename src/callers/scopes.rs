@@ -34,7 +34,7 @@ impl Scope {
     }
 }
 
-/// The text is not a scope.
+/// Contains the text that names no scope.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a scope; the scopes are callbacks, events, read, write, admin")]
 pub struct InvalidScope(String);
@@ -63,7 +63,7 @@ impl Scopes {
         Self(scopes.into_iter().collect())
     }
 
-    /// All scopes.
+    /// Every scope by itself, although `admin` alone allows as much.
     pub fn all() -> Self {
         Self::new(Scope::ALL)
     }

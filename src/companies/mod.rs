@@ -44,7 +44,7 @@ pub enum CreateKeyError {
     Database(#[from] sqlx::Error),
 }
 
-/// Creates a company.
+/// Returns the id of the new company, which has no API key yet.
 pub async fn create_company(conn: &mut PgConnection, name: &str, now: DateTime<Utc>) -> Result<CompanyId, sqlx::Error> {
     let id = CompanyId::new(now);
     queries::insert_company(conn, id, name, now).await?;

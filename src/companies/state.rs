@@ -11,7 +11,6 @@ use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::rate_limit::FailureLimiter;
 use crate::kernel::ttl_cache::TtlCache;
 
-/// The maximum number of cached API keys.
 const MAX_CACHED_KEYS: usize = 2_000;
 /// The maximum number of requests with unknown API keys per minute and client network.
 const UNKNOWN_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("600 is not zero");
@@ -30,7 +29,7 @@ pub struct Companies {
 }
 
 impl Companies {
-    /// Builds the state.
+    /// `lifecycle` waits for the writes that record the use of keys.
     pub fn new(pool: PgPool, clock: Clock, lifecycle: Lifecycle) -> Self {
         Self { pool, clock, lifecycle, keys: TtlCache::new(MAX_CACHED_KEYS), unknown_keys: FailureLimiter::new(UNKNOWN_KEYS_PER_MINUTE) }
     }

@@ -20,7 +20,6 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// Reads a source.
     pub(super) fn read(source: &dyn Source) -> Result<Self, ConfigError> {
         let mut settings = source.collect()?;
         let mut listed = BTreeSet::new();

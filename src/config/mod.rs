@@ -98,7 +98,7 @@ pub struct Http {
     /// The time in which the head of a request must arrive.
     #[serde(deserialize_with = "settings::time")]
     pub header_timeout: Duration,
-    /// Maximum number of open connections.
+    /// Maximum number of open connections. Further ones wait in the system's queue.
     pub max_connections: NonZeroU32,
     /// Networks of proxies whose `X-Forwarded-For` is trusted.
     #[serde(deserialize_with = "settings::list")]
@@ -109,7 +109,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// The limits of connections.
+    /// `header_timeout` and `max_connections`, as the server takes them.
     pub fn limits(&self) -> http_server::Limits {
         http_server::Limits { header_timeout: self.header_timeout, connections: self.max_connections }
     }
@@ -185,12 +185,12 @@ impl Config {
         self.environment.unwrap_or(of_the_build)
     }
 
-    /// Where development keeps its database, keys and certificates.
+    /// `dev.data_dir`, or [`default_data_dir`] if it is unset.
     pub fn data_dir(&self) -> PathBuf {
         self.dev.data_dir.clone().unwrap_or_else(default_data_dir)
     }
 
-    /// The configured application key.
+    /// `None` if the setting is empty.
     pub fn application_key(&self) -> Option<SecretString> {
         (!self.application_key.expose_secret().is_empty()).then(|| self.application_key.clone())
     }

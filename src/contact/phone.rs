@@ -7,7 +7,7 @@ use rlibphonenumber::{PhoneNumber as Parsed, PhoneNumberFormat, PhoneNumberType}
 #[serde(try_from = "String")]
 pub struct PhoneNumber(String);
 
-/// The text is not a valid phone number.
+/// Its message tells the person who entered the number how to write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This is not a valid phone number. Please write it with its country code, such as +1 or +44.")]
 pub struct InvalidPhoneNumber;
@@ -39,7 +39,7 @@ impl PhoneNumber {
         &self.0
     }
 
-    /// The kind of the line.
+    /// Judged by the number alone: an unknown type counts as one for texts, a number without a country does not.
     pub fn line(&self) -> Line {
         // Numbers without a country (satellite, international networks) have no ISO region.
         if self.country().is_none() {

@@ -3,11 +3,9 @@
 use crate::events::EventName;
 use crate::kernel::ids::EventId;
 
-/// One event of a stream.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct StreamEvent {
     pub(super) id: Option<EventId>,
-    /// The event name, if present.
     pub(super) name: Option<EventName>,
     /// The sequence number among the events about the record, which the service sends as a comment.
     pub(super) sequence: Option<i64>,

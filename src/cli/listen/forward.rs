@@ -18,7 +18,6 @@ const TIMEOUT: Duration = Duration::from_secs(15);
 /// The maximum number of characters of a response body that are shown.
 const MAX_SHOWN_LEN: usize = 200;
 
-/// The target of forwarded events.
 pub(super) struct Forward {
     url: Url,
     client: Client,

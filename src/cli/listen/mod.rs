@@ -52,7 +52,6 @@ pub struct Arguments {
     secret: Option<SigningSecret>,
 }
 
-/// The reason why a connection ended.
 #[derive(Debug, thiserror::Error)]
 enum Broken {
     /// The connection was lost; reconnecting helps.
