@@ -8,7 +8,7 @@ use crate::declared::Declaration;
 use crate::kernel::clock::Clock;
 use crate::resources::ResourceState;
 
-/// All declared extensions.
+/// The kinds that the files declare, with the database that their records are in.
 #[derive(Clone, Debug)]
 pub struct Declared {
     pub(super) pool: PgPool,
@@ -35,7 +35,7 @@ impl ResourceState for DeclaredState {
 }
 
 impl Declared {
-    /// Builds the extensions of these declarations.
+    /// Does not use the database yet: [`Declared::take_schemas`] stores the schemas.
     pub fn new(pool: PgPool, clock: Clock, kinds: Arc<[Arc<Declaration>]>) -> Self {
         Self { pool, clock, kinds }
     }

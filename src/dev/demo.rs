@@ -24,11 +24,11 @@ use crate::storefront;
 /// The data of the demonstration company; also the format of `demo.json`.
 #[derive(Clone, Deserialize, Serialize)]
 pub struct Demo {
-    /// The URL of the service.
+    /// `http://` and an address: that of the service that started last, or else the configured one.
     pub url: String,
-    /// The company.
+    /// Its id. If the database does not contain it, all of this data is created anew.
     pub company: CompanyId,
-    /// Its store.
+    /// The only store that is created with the company.
     pub store: StoreId,
     /// The key for apps of the store.
     pub store_key: String,
@@ -40,10 +40,10 @@ pub struct Demo {
     pub authority: PathBuf,
 }
 
-/// The demonstration operator.
+/// An operator with the role [`Role::Owner`].
 #[derive(Clone, Deserialize, Serialize)]
 pub struct DemoOperator {
-    /// The email address.
+    /// `owner@example.com`, or an address with random hex digits if that one is taken.
     pub email: String,
     /// A random password, stored only in this file.
     pub password: String,
@@ -55,7 +55,7 @@ pub enum DemoError {
     /// `demo.json` can be neither read nor written.
     #[error("{path} cannot be used")]
     File {
-        /// The path of the file.
+        /// `demo.json` in the data directory.
         path: PathBuf,
         /// The cause.
         source: io::Error,

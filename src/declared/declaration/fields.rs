@@ -7,9 +7,9 @@ use serde_json::Value;
 pub enum FieldForm {
     /// Text, compared exactly.
     Text,
-    /// A number.
+    /// A number or an integer, compared as `float8`.
     Number,
-    /// A boolean.
+    /// `true` or `false`, compared as an SQL `boolean`.
     Boolean,
 }
 

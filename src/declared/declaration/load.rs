@@ -13,9 +13,9 @@ use crate::resources::{Referable, ResourceDescriptor};
 /// The program's own kinds and events: their names are taken, and the records can be referenced.
 #[derive(Debug)]
 pub struct BuiltIn<'a> {
-    /// The kinds of records.
+    /// Their namespaces are taken, and declared fields may reference their records.
     pub kinds: &'a [Referable],
-    /// The event types.
+    /// Their groups, the parts of the names before the dot, are taken.
     pub events: &'a Catalogue,
 }
 

@@ -31,11 +31,11 @@ pub struct Declaration {
     pub kind: String,
     /// The extension that the kind belongs to: `inventory`.
     pub namespace: String,
-    /// The version of the schema.
+    /// The version of the schema. A record stores the version under which it was last written.
     pub version: i32,
     /// The self-contained schema of a record's fields.
     pub schema: Value,
-    /// The default values of fields.
+    /// The values of fields that the body of a new record lacks.
     pub defaults: Map<String, Value>,
     /// The fields that lists can be filtered by.
     pub filters: BTreeMap<String, FieldForm>,
@@ -54,11 +54,11 @@ pub struct Declaration {
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {}{}", file.display(), if key.is_empty() { String::new() } else { format!("{key}: ") }, reason)]
 pub struct InvalidDeclaration {
-    /// The file.
+    /// The file, or the directory if its files cannot be listed.
     pub file: PathBuf,
     /// The key; empty if the error concerns the whole file.
     pub key: String,
-    /// The reason.
+    /// What is wrong with the key.
     pub reason: String,
 }
 

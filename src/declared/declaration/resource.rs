@@ -87,7 +87,6 @@ fn closed(mut schema: Map<String, Value>, singular: &str) -> Result<Value, Inval
     Ok(Value::Object(schema))
 }
 
-/// The schemas of a record's fields.
 struct MemberSchemas(Map<String, Value>);
 
 impl MemberSchemas {
@@ -168,7 +167,6 @@ impl MemberSchemas {
         }
     }
 
-    /// The default values of the fields.
     fn defaults(&self) -> Result<Map<String, Value>, InvalidKey> {
         let mut defaults = Map::new();
         for (name, schema) in &self.0 {

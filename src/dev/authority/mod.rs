@@ -53,7 +53,7 @@ pub enum AuthorityError {
     /// A file has unexpected contents, or a name cannot be part of a certificate.
     #[error("the certificate authority failed while {doing}")]
     Certificate {
-        /// The failed action.
+        /// What completes the message "failed while …".
         doing: &'static str,
         /// The error of the library.
         source: rcgen::Error,

@@ -53,7 +53,6 @@ impl Account {
         }
     }
 
-    /// Returns an error if this account cannot reach the directory.
     pub(super) fn must_reach(&self, directory: &Path) -> Result<(), PostgresError> {
         let Self::Lowered(user) = self else {
             return Ok(());

@@ -11,7 +11,7 @@ pub struct Settings {
     pub data_dir: PathBuf,
     /// Whether a commit survives a power failure. Tests do without, which makes them several times faster.
     pub durable: bool,
-    /// The maximum number of connections.
+    /// PostgreSQL's setting of the same name.
     pub max_connections: u16,
 }
 

@@ -94,7 +94,7 @@ impl Receiver {
         Ok(Self { listener, address, tls, desk: Arc::new(desk) })
     }
 
-    /// The bound address.
+    /// The bound address. If port 0 was requested, it has the port that was found.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
