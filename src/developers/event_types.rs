@@ -14,7 +14,6 @@ use crate::events::{Catalogue, EventType};
 use crate::kernel::openapi::{OperationDoc, QueryParameters, object};
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// The query parameters.
 const PARAMETERS: QueryParameters = &[
     ("namespace", "Only event types of this extension, for example `fleet`."),
     ("group", "Only event types of this group, the part of the name before the dot."),
@@ -37,7 +36,6 @@ pub(super) struct ListQuery {
     after: Option<String>,
 }
 
-/// The description of the list.
 pub(super) fn list_doc() -> OperationDoc {
     let meta = [("per_page", json!({ "type": ["integer", "null"] })), ("next", json!({ "type": ["string", "null"] }))];
     let page = object([("event_types", json!({ "type": "array", "items": shown_schema() })), ("meta", object(meta))]);
@@ -91,7 +89,6 @@ fn has(event_type: &EventType, words: &str) -> bool {
     event_type.name.as_str().contains(words) || event_type.meaning.to_lowercase().contains(words)
 }
 
-/// The description of the route of one event type.
 pub(super) fn find_doc() -> OperationDoc {
     let found = object([("event_type", shown_schema())]);
     OperationDoc::new("Find an event type.").at("name", "The event name, such as `order.created`.").answering(StatusCode::OK, found)
@@ -104,7 +101,6 @@ pub(super) async fn find(State(developers): State<Developers>, caller: Caller, P
     Ok(Json(json!({ "event_type": present(event_type) })))
 }
 
-/// The JSON Schema of an event type in responses.
 fn shown_schema() -> Value {
     let text = || json!({ "type": "string" });
     object([

@@ -2,7 +2,6 @@
 
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// The error for an invalid query parameter.
 pub(super) fn parameter_invalid(detail: impl Into<String>) -> Problem {
     Problem::new(ProblemCode::ParameterInvalid).detail(detail)
 }

@@ -19,10 +19,8 @@ pub struct SomeScopes(Scopes);
 /// The list is empty, or one of the scopes does not exist.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidScopes {
-    /// There is no scope.
     #[error("An API key needs at least one scope.")]
     None,
-    /// One of the names is not that of a scope.
     #[error("{0}.")]
     Unknown(#[source] InvalidScope),
 }

@@ -22,7 +22,6 @@ pub(super) struct Roll {
     overlap: GracePeriod,
 }
 
-/// The description of the route.
 pub(super) fn doc() -> OperationDoc {
     OperationDoc::new("Replace an API key with a new one.")
         .taking_body(closed_object(&[], [("overlap", GracePeriod::schema())]))

@@ -46,7 +46,6 @@ struct Body {
 }
 
 impl Batch {
-    /// The JSON Schema of the body.
     pub(super) fn schema() -> Value {
         let event = [
             ("event", json!({ "type": "string", "description": "The event name. The event type must be published by clients." })),

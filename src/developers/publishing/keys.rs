@@ -11,13 +11,11 @@ use crate::events;
 use crate::kernel::ids::{CompanyId, EventId};
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// How long an idempotency key is valid.
 pub(super) const LIFETIME: TimeDelta = TimeDelta::hours(24);
 /// The maximum number of attempts. An attempt fails when a concurrent request took one of the keys, so each failure leaves fewer
 /// keys to take; legitimate clients do not cause this many conflicts.
 const MAX_ATTEMPTS: usize = 5;
 
-/// What was published under a key.
 #[derive(Debug)]
 pub(super) struct PublishedKey {
     pub(super) key: String,

@@ -43,7 +43,6 @@ pub(super) const BODY_LIMIT: usize = 1024 * 1024;
 /// The maximum number of single events in a group: enough to be cheap, few enough to limit memory use with large events.
 const MAX_SINGLES_PER_BATCH: usize = 50;
 
-/// The description of the route.
 pub(super) fn doc() -> OperationDoc {
     let text = || json!({ "type": "string" });
     let event = object([
@@ -83,7 +82,7 @@ pub(super) struct Published {
     repeated: bool,
 }
 
-/// The state of publishing.
+/// What `POST events` needs beside the state of the other routes.
 #[derive(Clone, Debug)]
 pub struct Publishing {
     developers: Developers,
@@ -92,7 +91,7 @@ pub struct Publishing {
 }
 
 impl Publishing {
-    /// Builds the state.
+    /// Single events are published in groups, which `lifecycle` waits for on shutdown.
     pub fn new(developers: Developers, notifier: CommitNotifier, lifecycle: &Lifecycle) -> Self {
         let single_publisher = single_publisher(&developers.pool, &developers.clock, notifier, lifecycle);
         Self { developers, single_publisher }
@@ -115,7 +114,7 @@ impl Publishing {
         }
     }
 
-    /// Deletes expired idempotency keys.
+    /// Deletes the idempotency keys that are older than 24 hours.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         let mut conn = self.developers.pool.acquire().await?;
         queries::delete_keys_until(&mut conn, self.developers.clock.now() - keys::LIFETIME).await
@@ -125,7 +124,6 @@ impl Publishing {
 /// The group commit of single events about no record, over all companies.
 type SinglePublisher = GroupCommit<Arc<NewEvent>, Published>;
 
-/// Creates the group commit.
 fn single_publisher(pool: &PgPool, clock: &Clock, notifier: CommitNotifier, lifecycle: &Lifecycle) -> SinglePublisher {
     let (connection, clock) = (database::dedicated_connection(pool), clock.clone());
     GroupCommit::new(lifecycle.clone(), MAX_SINGLES_PER_BATCH, move |events| {

@@ -75,7 +75,6 @@ pub(super) async fn insert_keys(
     Ok(taken.len())
 }
 
-/// Deletes the keys created until `cutoff`.
 pub(super) async fn delete_keys_until(conn: &mut PgConnection, cutoff: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from publishing_keys where created_at <= $1", cutoff).execute(conn).await?;
     Ok(())

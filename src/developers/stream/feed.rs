@@ -25,7 +25,6 @@ const POLL_INTERVAL: Duration = Duration::from_secs(60);
 /// The delay of the next poll after a database error.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// The position at which a stream starts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Beginning {
     pub(super) position: Position,

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use crate::kernel::ids::CompanyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 
-/// The limit per company.
 const MAX_PER_COMPANY: usize = 20;
 /// The limit over all companies.
 const MAX_STREAMS: usize = 500;

@@ -71,7 +71,6 @@ impl Streams {
     }
 }
 
-/// The query parameters.
 const PARAMETERS: QueryParameters = &[
     ("events", "Event names, groups such as `order.*`, or `*`, separated by commas. Default: all events."),
     ("after", "The id of the last event received, for clients that cannot send the header `Last-Event-ID`."),
@@ -87,7 +86,6 @@ pub(super) struct StreamQuery {
     after: Option<String>,
 }
 
-/// The description of the route.
 pub(super) fn doc() -> OperationDoc {
     let stream = json!({ "description": "Server-sent events, each as it is sent to endpoints.", "content": { "text/event-stream": {} } });
     OperationDoc::new("Stream events as they are published.")

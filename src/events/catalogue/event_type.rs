@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::events::{API_VERSION, EventName};
 use crate::kernel::json_schema::{self, SchemaViolation};
 
-/// An event type.
+/// What the catalogue says about one event name.
 #[derive(Clone, Debug)]
 pub struct EventType {
     /// The event name.
@@ -79,7 +79,7 @@ impl EventType {
         }
     }
 
-    /// Validates `data` against the schema.
+    /// Validates `data` against the schema. Returns the first violation.
     pub fn check(&self, data: &Value) -> Result<(), SchemaViolation> {
         let built_in = || json_schema::validator(&self.data_schema).expect("a test builds the schemas of all built-in events");
         json_schema::check(self.validator.get_or_init(built_in), data)

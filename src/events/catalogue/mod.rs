@@ -44,7 +44,7 @@ impl Catalogue {
         Self(event_types.into())
     }
 
-    /// Adds declared event types.
+    /// Adds declared event types. Refuses one whose name is taken, or whose group belongs to the service.
     pub fn with(self, declared: Vec<EventType>) -> Result<Self, NameTaken> {
         let mut all = self.0.to_vec();
         for event_type in declared {
