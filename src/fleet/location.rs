@@ -28,16 +28,13 @@ pub struct Location {
 
 /// A record with the columns of a location. Implemented by [`located!`].
 pub trait Located: Columns {
-    /// The location.
     fn location(&self) -> Location;
 
     /// When the location was last recorded.
     fn located_at(&self) -> Option<DateTime<Utc>>;
 
-    /// Sets the location and its instant.
     fn put_location(&mut self, location: Location, at: Option<DateTime<Utc>>);
 
-    /// The record without its location.
     fn without_location(&self) -> Self {
         let mut rest = self.clone();
         rest.put_location(Location::default(), None);

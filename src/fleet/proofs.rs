@@ -14,7 +14,6 @@ use crate::resources::{
     Change, Columns, EventDoc, Instant, Line, Link, Meta, PublishesEvents, Record, RecordTransaction, Resource, Text, Validated, WebAddress,
 };
 
-/// The fields that can be changed.
 const CHANGEABLE: [&str; 2] = ["remarks", "meta"];
 
 crate::text_enum! {

@@ -21,9 +21,9 @@ pub async fn is_order_of(conn: &mut PgConnection, company: CompanyId, customer: 
 /// A driver or vehicle that carries an order.
 #[derive(Clone, Copy, Debug)]
 pub enum Carrier {
-    /// A driver.
+    /// Compared with the `driver_id` of orders.
     Driver(DriverId),
-    /// A vehicle.
+    /// Compared with the `vehicle_id` of orders.
     Vehicle(VehicleId),
 }
 

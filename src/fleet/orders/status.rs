@@ -32,10 +32,10 @@ pub struct Conditions {
 /// The reason why a transition is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransitionError {
-    /// There is no such transition.
+    /// No transition leads from the first status to the second.
     #[error("An order that is {} cannot become {}.", .0.as_str(), .1.as_str())]
     NoArrow(Status, Status),
-    /// The order has no driver.
+    /// An order without a driver cannot be dispatched.
     #[error("An order needs a driver before it is dispatched.")]
     NoDriver,
 }

@@ -39,7 +39,6 @@ const MAX_POSITIONS: usize = 500;
 
 /// A record whose location is reported.
 pub trait Reported: Located + PublishesEvents<State = Fleet> {
-    /// The event about a changed location.
     const LOCATION_CHANGED: EventName;
 
     /// Where single positions of these records are recorded.
@@ -88,7 +87,6 @@ pub struct ManyPositions<I: TypedId> {
     positions: Vec<Position<I>>,
 }
 
-/// The effect of a position on a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     /// The position is late or a duplicate.
@@ -144,14 +142,12 @@ impl<I: TypedId> Position<I> {
     }
 }
 
-/// The description of the route of one record.
 pub fn track_doc<R: Reported>() -> OperationDoc {
     OperationDoc::new("Record the location of a driver or vehicle.")
         .taking_body(Position::<R::Id>::schema((R::SINGULAR, Option::<Reference<R::Id>>::schema()), &["latitude", "longitude"]))
         .showing(StatusCode::OK, R::SINGULAR)
 }
 
-/// The description of the route of several records.
 pub fn track_many_doc<R: Reported>() -> OperationDoc {
     let position = Position::<R::Id>::schema((R::SINGULAR, Reference::<R::Id>::schema()), &[R::SINGULAR, "latitude", "longitude"]);
     let positions = json!({ "type": "array", "maxItems": MAX_POSITIONS, "items": position });

@@ -29,7 +29,6 @@ impl Positions {
     }
 }
 
-/// A position that was reported by itself.
 #[derive(Clone, Copy, Debug)]
 pub struct SinglePosition<I: TypedId> {
     pub(super) company: CompanyId,

@@ -12,7 +12,6 @@ const MAX_LEN: usize = 50;
 #[serde(try_from = "String")]
 pub struct TrackingWord(String);
 
-/// The text is not a status word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be a word of lower-case letters, digits and underscores, such as at_the_depot.")]
 pub struct InvalidTrackingWord;

@@ -9,7 +9,6 @@ use serde_json::json;
 #[serde(try_from = "String")]
 pub struct Vin(String);
 
-/// The text is not a vehicle identification number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("This must be a vehicle identification number: 17 digits and letters without I, O and Q.")]
 pub struct InvalidVin;
