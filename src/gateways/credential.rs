@@ -17,9 +17,9 @@ pub type SecretKey = Credential<Calling>;
 /// The secret that a gateway signs its callbacks with.
 pub type GatewaySigningSecret = Credential<Signing>;
 
-/// The purpose of a credential.
+/// What a credential is for. Part of what it is sealed with, so that it cannot be opened for another purpose.
 pub trait Purpose {
-    /// The name of such a credential.
+    /// The name of such a credential in error messages. Must not change: stored credentials are sealed with it.
     const NAME: &'static str;
 }
 
@@ -39,7 +39,7 @@ impl Purpose for Signing {
     const NAME: &'static str = "signing secret";
 }
 
-/// The text is not a valid credential.
+/// Contains the name of the credential, never its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("A {0} must have 8 to 255 visible ASCII characters.")]
 pub struct InvalidCredential(&'static str);

@@ -95,7 +95,7 @@ where
     callbacks::receiving_routes()
 }
 
-/// The description of the routes that gateways call.
+/// The OpenAPI description of [`callback_routes`].
 pub fn callback_description() -> Description {
     callbacks::description()
 }

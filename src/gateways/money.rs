@@ -11,7 +11,7 @@ use serde_json::Value;
 #[sqlx(transparent)]
 pub struct Currency(String);
 
-/// The text is not a currency code.
+/// The text does not consist of three ASCII letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("A currency has three letters, such as USD.")]
 pub struct InvalidCurrency;

@@ -37,7 +37,6 @@ pub enum Acknowledgement {
 }
 
 impl Acknowledgement {
-    /// All acknowledgements.
     pub const ALL: [Self; 3] = [Self::Received, Self::Repeated, Self::Ignored];
 
     /// The message of the response.

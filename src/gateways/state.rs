@@ -57,7 +57,7 @@ impl ResourceState for Gateways {
 }
 
 impl Gateways {
-    /// Creates the state from its parts.
+    /// Callbacks are recorded in batches, which `lifecycle` waits for on shutdown.
     pub fn new(
         pool: PgPool,
         clock: Clock,

@@ -77,7 +77,6 @@ impl Row {
     }
 }
 
-/// The active gateway with this id.
 async fn find_active(conn: &mut PgConnection, key: &ApplicationKey, id: GatewayId) -> Result<Option<OpenGateway>, Problem> {
     let row = sqlx::query_as!(
         Row,

@@ -78,7 +78,7 @@ pub struct CardGateways {
     pub sealed: usize,
 }
 
-/// Counts the active card gateways.
+/// Tries to decrypt the secret key of every active card gateway. No gateway is called.
 pub async fn count_card_gateways(conn: &mut PgConnection, key: &ApplicationKey) -> Result<CardGateways, sqlx::Error> {
     let rows = queries::list_card_gateways(conn).await?;
     let sealed = rows.iter().filter(|row| SecretKey::open(key, row.id, &row.secret_key).is_err()).count();

@@ -22,7 +22,6 @@ pub struct Test {
     sample: Option<Map<String, Value>>,
 }
 
-/// The description of the route.
 pub fn doc() -> OperationDoc {
     let (text, is_ok) = (|| json!({ "type": "string" }), || json!({ "type": "boolean" }));
     let finding = object([("subject", text()), ("ok", is_ok()), ("detail", text())]);
@@ -46,7 +45,6 @@ pub async fn test(
     Ok(Json(json!({ "ok": checks.iter().all(|check| check.ok), "checks": checks, "contents": contents })))
 }
 
-/// What a test has found.
 #[derive(Debug)]
 struct Tested {
     checks: Vec<Finding>,

@@ -16,10 +16,8 @@ use crate::kernel::rate_limit::{self, Rule};
 const KEPT_REFUSALS: Rule = Rule { limit: 60, window: TimeDelta::hours(1) };
 /// The length of the beginning of a body that is kept, in bytes.
 const MAX_KEPT_BODY_LEN: usize = 4096;
-/// How long refused callbacks are kept.
 const REFUSAL_RETENTION: TimeDelta = TimeDelta::days(14);
 
-/// Why a callback is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallbackRefusal {
     /// The callback names another company.

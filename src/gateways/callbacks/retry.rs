@@ -28,7 +28,6 @@ use crate::resources::{EmptyBody, RecordTransaction, Resource, Shown, WriteReque
 /// The interval at which the worker looks for due callbacks.
 const POLL_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The description of the route that processes a callback.
 pub(super) fn doc() -> OperationDoc {
     OperationDoc::new("Process a genuine callback now.")
         .taking_body(EmptyBody::schema())

@@ -23,12 +23,12 @@ pub struct UnknownDriver {
     name: String,
 }
 
-/// The driver with this name.
+/// The driver with this name. The message of the error lists all names.
 pub fn named(name: &str) -> Result<&'static dyn GatewayDriver, UnknownDriver> {
     DRIVERS.iter().copied().find(|driver| driver.name() == name).ok_or_else(|| UnknownDriver { name: name.to_owned() })
 }
 
-/// The names of all drivers.
+/// What the field `driver` of a gateway may contain.
 pub fn names() -> Vec<&'static str> {
     DRIVERS.iter().map(|driver| driver.name()).collect()
 }

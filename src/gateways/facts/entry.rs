@@ -14,7 +14,7 @@ use crate::members;
 pub struct Report<'a> {
     /// The company that owns the gateway.
     pub company: CompanyId,
-    /// The gateway.
+    /// The gateway. Together with `transaction`, it identifies the payment.
     pub gateway: GatewayId,
     /// The gateway's name of the transaction.
     pub transaction: &'a str,
@@ -24,7 +24,7 @@ pub struct Report<'a> {
     pub callback: CallbackId,
     /// When the facts are recorded.
     pub at: DateTime<Utc>,
-    /// The facts.
+    /// The facts. Those that a payment can have several of have a reference.
     pub facts: Vec<Fact>,
 }
 
@@ -35,7 +35,7 @@ pub struct Entry<'a> {
     pub payment: PaymentId,
     /// The first report about the payment; gateway and transaction are the same in all of them.
     pub about: &'a Report<'a>,
-    /// The new state.
+    /// The state that follows from all facts, known and new.
     pub state: State,
     /// Whether the payment is new or its state has changed.
     pub has_moved: bool,

@@ -7,10 +7,8 @@ use crate::gateways::genuine::GenuineCallback;
 use crate::kernel::database::column;
 use crate::kernel::ids::{CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
 
-/// What is known of a callback.
 #[derive(Clone, Debug)]
 pub struct Known {
-    /// Whether this callback was recorded before.
     pub is_recorded: bool,
     /// The payment, if it was recorded before.
     pub payment: Option<PaymentId>,

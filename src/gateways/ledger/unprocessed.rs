@@ -53,7 +53,6 @@ impl Failure {
     }
 }
 
-/// A recorded callback that has not been processed.
 #[derive(Debug)]
 pub struct UnprocessedCallback {
     pub id: CallbackId,
@@ -146,7 +145,6 @@ pub async fn record_failure(
     Ok(())
 }
 
-/// Deletes the refused callbacks that arrived before `before`.
 pub async fn forget_refused(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from callbacks where status = 'refused' and created_at < $1", before).execute(conn).await?;
     Ok(())

@@ -13,7 +13,6 @@ use crate::gateways::money::Currency;
 use crate::kernel::database::column;
 use crate::kernel::ids::{CallbackId, CompanyId, CustomerId, GatewayId, OrderId, PaymentId};
 
-/// A callback to insert.
 #[derive(Debug)]
 pub struct NewCallback<'a> {
     pub id: CallbackId,

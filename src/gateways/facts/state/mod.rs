@@ -9,7 +9,7 @@ use crate::gateways::facts::{Fact, FactKind, Normalised};
 use crate::gateways::money::Currency;
 use crate::kernel::ids::{CustomerId, OrderId};
 
-/// The state of a payment.
+/// What the facts about a payment amount to, in whatever order they arrived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct State {
     /// A payment, or a payment method saved for later.
