@@ -185,7 +185,7 @@ pub struct InvalidAnyId;
 const LONGEST_TYPE_ID: usize = 63 + 1 + 26;
 
 impl AnyId {
-    /// The UUID.
+    /// The UUID, whatever the form that the id was parsed from.
     pub fn uuid(self) -> Uuid {
         self.0
     }

@@ -10,7 +10,7 @@ use serde_json::Value;
 pub struct SchemaViolation {
     /// The path of the field, such as `payload.pickup`; empty for the whole value.
     pub path: String,
-    /// The reason.
+    /// What is wrong with the field: `is required`.
     pub reason: String,
 }
 

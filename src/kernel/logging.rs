@@ -12,7 +12,7 @@ use tracing_subscriber::util::SubscriberInitExt;
 pub struct Settings {
     /// The log filter, in the syntax of `tracing`: `info`, `portico=debug,sqlx=warn`.
     pub filter: String,
-    /// The log format.
+    /// How lines are written to standard error.
     pub format: Format,
 }
 

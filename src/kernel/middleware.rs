@@ -99,7 +99,6 @@ mod tests {
     use crate::kernel::http_server;
     use crate::kernel::lifecycle::Lifecycle;
 
-    /// The captured log.
     #[derive(Clone, Default)]
     struct Log(Arc<Mutex<Vec<u8>>>);
 

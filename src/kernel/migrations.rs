@@ -9,7 +9,7 @@ static MIGRATIONS: Migrator = sqlx::migrate!();
 /// The reason why a database does not have the schema of this binary.
 #[derive(Debug, thiserror::Error)]
 pub enum MigrationError {
-    /// Migrations have not been applied.
+    /// The number of migrations that have not been applied.
     #[error("the database lacks {0} migrations of this version: run portico migrate")]
     Missing(usize),
     /// The database has migrations that are older than the oldest one of this binary.

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use chrono::{DateTime, TimeDelta, Utc};
 use quick_cache::sync::Cache;
 
-/// The TTL of a cached row.
+/// For so long, an instance may still use a row that another instance has changed.
 pub const TTL: TimeDelta = TimeDelta::seconds(1);
 
 /// A cache of rows. Clones share it.
@@ -71,7 +71,7 @@ impl<K: Eq + Hash, V> TtlCache<K, V> {
         self.next_generation(|rows| rows.retain(|_, (_, row)| !is_changed(row)));
     }
 
-    /// Evicts all rows.
+    /// Evicts all rows, and starts a new generation.
     pub fn invalidate_all(&self) {
         self.next_generation(Cache::clear);
     }

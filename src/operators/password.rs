@@ -6,13 +6,13 @@ use secrecy::{ExposeSecret, SecretString};
 #[derive(Clone, Debug)]
 pub struct OperatorPassword(SecretString);
 
-/// The text cannot be an operator's password.
+/// The text has fewer than 12 or more than 256 characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an operator's password must have 12 to 256 characters")]
 pub struct BadOperatorPassword;
 
 impl OperatorPassword {
-    /// Checks the length.
+    /// Counts characters, not bytes.
     pub fn parse(text: SecretString) -> Result<Self, BadOperatorPassword> {
         match text.expose_secret().chars().count() {
             12..=256 => Ok(Self(text)),

@@ -22,7 +22,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// What an operator with this role may do.
+    /// Scopes only: no role is restricted in networks or time.
     pub fn grant(self) -> Grant {
         let scopes: &[Scope] = match self {
             Self::Owner | Self::Developer => &[Scope::Admin],

@@ -11,7 +11,7 @@ use crate::kernel::problem::ProblemCode;
 
 pub use operation::{OperationDoc, QueryParameters};
 
-/// The description of some routes.
+/// Routes and the schemas that they refer to, as a part of the OpenAPI document.
 #[derive(Clone, Debug, Default)]
 pub struct Description {
     routes: Vec<Route>,
@@ -38,7 +38,7 @@ impl Description {
         self.schemas.extend(schemas);
     }
 
-    /// Adds everything from `other`.
+    /// Adds everything from `other`. An operation or schema that both have is that of `other`.
     pub fn merge(&mut self, other: Self) {
         self.routes.extend(other.routes);
         self.schemas.extend(other.schemas);

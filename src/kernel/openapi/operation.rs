@@ -161,7 +161,7 @@ impl OperationDoc {
         self
     }
 
-    /// Adds refusals.
+    /// Adds problem codes. A code that was added before is not repeated.
     pub fn refusing(mut self, codes: &[ProblemCode]) -> Self {
         let new = codes.iter().filter(|code| !self.refused.contains(code)).copied().collect::<Vec<_>>();
         self.refused.extend(new);

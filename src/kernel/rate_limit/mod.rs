@@ -51,12 +51,12 @@ impl RateLimitStatus {
         }
     }
 
-    /// The problem of a hit that exceeded the limit.
+    /// `rate_limited`, with the time until another hit is allowed.
     pub fn problem(&self) -> Problem {
         Problem::new(ProblemCode::RateLimited).retry_after(self.retry_after())
     }
 
-    /// The response to a hit that exceeded the limit.
+    /// [`Self::problem`] with the headers of [`Self::apply_headers`].
     pub fn refusal(&self) -> Response {
         let mut refusal = self.problem().into_response();
         self.apply_headers(&mut refusal);
