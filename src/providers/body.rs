@@ -5,7 +5,6 @@ use reqwest::Response;
 /// The maximum size of a response, in bytes, far above every legitimate one.
 pub(super) const LIMIT: usize = 256 * 1024;
 
-/// The reason why a body could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ReadError {
     #[error("the response is incomplete")]

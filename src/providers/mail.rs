@@ -16,7 +16,6 @@ use crate::contact::EmailAddress;
 use crate::kernel::settings;
 use crate::providers::mailbox::{CapturedMessage, Channel, Mailbox};
 
-/// The maximum time to connect.
 const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
 
 /// `[mail]`
@@ -76,7 +75,7 @@ impl SendMailError {
     }
 }
 
-/// Sends mail.
+/// Sends mail through one SMTP server, if there is one.
 #[derive(Clone, Debug)]
 pub struct Mail {
     transport: Option<AsyncSmtpTransport<Tokio1Executor>>,
@@ -113,7 +112,7 @@ impl Mail {
         })
     }
 
-    /// Sends the mail to the server.
+    /// Sends the mail. The mailbox gets it too, unless the server did not accept it.
     pub async fn send(&self, letter: Letter<'_>) -> Result<(), SendMailError> {
         let sent = self.hand_over(&letter).await;
         match &sent {

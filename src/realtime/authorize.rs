@@ -17,7 +17,6 @@ use crate::realtime::socket_token::{Holder, TokenRefusal};
 use crate::realtime::state::{Realtime, Settings};
 use crate::storefront;
 
-/// The decision on an authorization request.
 #[derive(Debug, Serialize)]
 pub(super) struct Decision {
     allow: bool,
@@ -48,7 +47,6 @@ enum Reason {
     SignedOut,
 }
 
-/// The description of the route.
 pub(super) fn doc() -> OperationDoc {
     let answer = object([
         ("allow", json!({ "type": "boolean" })),

@@ -25,7 +25,6 @@ pub(super) struct Question {
 }
 
 impl Question {
-    /// The JSON Schema of the body.
     pub(super) fn schema() -> Value {
         object([
             ("token", json!({ "type": "string", "description": "The socket token of the customer." })),

@@ -19,7 +19,6 @@ use crate::storefront::{SignedInCustomer, TokenId};
 /// The validity of a token begins this long before its issue, for socket servers whose clocks are slightly behind.
 const CLOCK_SKEW: TimeDelta = TimeDelta::seconds(30);
 
-/// The claims of a socket token.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub(super) struct Claims {
     iss: String,
@@ -55,14 +54,12 @@ pub(super) struct Holder {
     pub(super) until: DateTime<Utc>,
 }
 
-/// The reason why a token is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenRefusal {
     Invalid,
     Expired,
 }
 
-/// The JSON schema of the response.
 pub(super) fn schema() -> Value {
     object([
         ("token", json!({ "type": "string" })),

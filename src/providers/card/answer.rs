@@ -5,12 +5,11 @@ use serde::Deserialize;
 
 use crate::providers::card::CardError;
 
-/// The provider's id of a customer.
+/// The provider's id of a customer: 1 to 255 visible ASCII characters.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct CardCustomerId(String);
 
-/// The text is not a valid id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an id of the card provider must have 1 to 255 visible ASCII characters")]
 pub struct InvalidCardCustomerId;

@@ -18,7 +18,7 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 const RETRY_DELAY: Duration = Duration::from_millis(250);
 const NOT_UNDERSTOOD: &str = "invalid response";
 
-/// A client of the card provider.
+/// Calls the card provider with the secret key that a caller passes. Follows no redirects.
 #[derive(Clone, Debug)]
 pub struct Card {
     client: Client,
@@ -28,7 +28,7 @@ pub struct Card {
 }
 
 impl Card {
-    /// Creates the client from the settings.
+    /// Refuses a base URL that is neither `https` nor on this machine.
     pub fn new(settings: &Settings) -> Result<Self, SettingsError> {
         if !is_secure(&settings.base_url) {
             return Err(SettingsError::BaseUrl);

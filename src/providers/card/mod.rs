@@ -75,7 +75,7 @@ pub struct NewCardCustomer<'a> {
 }
 
 impl Card {
-    /// Creates a customer.
+    /// Creates a customer. An absent email address or phone number is not sent.
     pub async fn create_customer(
         &self,
         secret_key: &SecretString,

@@ -107,12 +107,12 @@ impl<P> Named<P> {
     }
 }
 
-/// The identity providers.
+/// All identity providers that the service knows, offered by this deployment or not.
 #[derive(Clone, Debug)]
 pub struct IdentityProviders {
     /// `[[providers.oidc]]`, in the order of their words.
     pub listed: Vec<Arc<Listed>>,
-    /// Provider C.
+    /// Provider C, which verifies access tokens. Those of the list sign identity tokens.
     pub idp_c: Named<IdpC>,
 }
 

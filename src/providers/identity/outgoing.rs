@@ -9,7 +9,6 @@ use serde::de::DeserializeOwned;
 use crate::providers::body::{self, ReadError};
 use crate::providers::identity::SettingsError;
 
-/// A response.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Vec<u8>,
@@ -32,7 +31,6 @@ pub enum NoAnswer {
     NotUnderstood,
 }
 
-/// Creates an HTTP client for one provider.
 pub(super) fn client(timeout: Duration) -> Result<Client, SettingsError> {
     let built = Client::builder().timeout(timeout).redirect(Policy::none()).build();
     built.map_err(|error| SettingsError::new("providers", error.to_string()))

@@ -29,7 +29,7 @@ impl Provider {
         Self(word.to_owned().into())
     }
 
-    /// The word.
+    /// The word, such as `idp_a`.
     pub fn as_str(&self) -> &str {
         &self.0
     }

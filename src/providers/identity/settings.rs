@@ -11,9 +11,9 @@ use crate::providers::identity::Provider;
 #[derive(Debug, thiserror::Error)]
 #[error("{setting} {reason}")]
 pub struct SettingsError {
-    /// The key of the setting.
+    /// The full key of the setting, such as `providers.idp_a.name`.
     pub setting: String,
-    /// The fault.
+    /// What follows the setting in the message: `is not set`.
     pub reason: String,
 }
 
@@ -34,7 +34,6 @@ pub(super) fn all_or_none(keys: &[(&str, bool)]) -> Result<bool, SettingsError> 
     }
 }
 
-/// Returns the value of a required key.
 pub(super) fn required<T>(setting: &str, value: Option<T>) -> Result<T, SettingsError> {
     value.ok_or_else(|| SettingsError::new(setting, "is not set"))
 }

@@ -13,7 +13,6 @@ const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
 /// The maximum number of bytes that are read of a response. Responses of providers have a few hundred bytes.
 const MAX_ANSWER_LEN: usize = 64 * 1024;
 
-/// A response of a provider.
 pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) body: Vec<u8>,
@@ -28,7 +27,6 @@ pub(super) enum Receipt {
     Silence,
 }
 
-/// Creates an HTTP client with this timeout.
 pub(super) fn client(timeout: Duration, setting: &'static str) -> Result<Client, SettingsError> {
     // Redirects are not followed, because they would send the customer's number and the credentials to another host.
     let builder = Client::builder().timeout(timeout).connect_timeout(CONNECT_TIME_LIMIT.min(timeout / 2)).redirect(Policy::none());

@@ -28,7 +28,6 @@ impl Provider {
         self.name
     }
 
-    /// The URL of the provider.
     pub(super) fn address(&self) -> Option<Url> {
         self.client.address()
     }

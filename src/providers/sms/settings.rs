@@ -8,9 +8,9 @@ use crate::providers::address::{NOT_SECURE, is_secure};
 #[derive(Debug, thiserror::Error)]
 #[error("{setting} {reason}")]
 pub struct SettingsError {
-    /// The key of the setting.
+    /// The full key of the setting, such as `sms.twilio.from`.
     pub setting: &'static str,
-    /// The fault.
+    /// What follows the setting in the message: `is not set`.
     pub reason: String,
 }
 

@@ -50,7 +50,6 @@ impl Jwks {
         Self { url, client, clock, lifecycle, cached: Arc::default(), flight: Arc::default() }
     }
 
-    /// Returns the key with this id.
     pub(super) async fn find(&self, id: &str) -> Result<Key, VerifyError> {
         let now = self.clock.now();
         let (key, is_fresh, is_unanswered) = {

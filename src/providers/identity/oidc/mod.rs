@@ -24,7 +24,7 @@ use crate::providers::identity::{Flaw, Named, NoAnswer, Provider, SettingsError,
 pub use form::{Field, Form};
 pub use settings::OidcSettings;
 
-/// An entry of the list.
+/// An entry of `[[providers.oidc]]`, offered by this deployment or not.
 #[derive(Clone, Debug)]
 pub struct Listed {
     /// The word for the provider.
@@ -82,7 +82,7 @@ impl Oidc {
         self.tokens.count_keys().await
     }
 
-    /// Verifies the proof and returns the identity.
+    /// Verifies the proof and returns the identity. If codes are exchanged, a proof without a code is refused.
     pub async fn verify(&self, proof: OidcProof<'_>) -> Result<VerifiedIdentity, VerifyError> {
         let claims = self.tokens.verify(proof.token).await?;
         if self.asks_for_app {

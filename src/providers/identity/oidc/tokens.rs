@@ -34,7 +34,6 @@ impl IdentityTokens {
         Ok(Self { keys, issuers, apps, vouching: settings.email_vouched_by.clone(), clock: clock.clone(), client })
     }
 
-    /// Verifies a token and returns its claims.
     pub(super) async fn verify(&self, token: &SecretString) -> Result<Claims, VerifyError> {
         let token = token.expose_secret();
         let header = decode_header(token).map_err(|_| Flaw::Malformed)?;
@@ -48,7 +47,6 @@ impl IdentityTokens {
         Ok(claims)
     }
 
-    /// The identity that the claims of this token describe.
     pub(super) fn identity(&self, provider: Provider, token: &SecretString, claims: Claims) -> Result<VerifiedIdentity, Flaw> {
         // Without the signature: ECDSA signatures are malleable, so a token has two valid signatures.
         let (signed, _) = token.expose_secret().rsplit_once('.').ok_or(Flaw::Malformed)?;
@@ -67,7 +65,6 @@ impl IdentityTokens {
         self.keys.count().await
     }
 
-    /// The HTTP client for requests to the provider.
     pub(super) fn client(&self) -> &Client {
         &self.client
     }

@@ -68,7 +68,6 @@ impl FromStr for ProviderName {
     }
 }
 
-/// The client of a provider.
 #[derive(Debug)]
 pub(super) enum Client {
     Twilio(twilio::Twilio),
@@ -87,7 +86,6 @@ impl Client {
         })
     }
 
-    /// The URL of the provider.
     pub(super) fn address(&self) -> Option<Url> {
         match self {
             Self::Twilio(twilio) => Some(twilio.address()),

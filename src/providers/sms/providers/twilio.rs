@@ -28,12 +28,10 @@ const BAD_CREDENTIALS: &[u64] = &[20003, 20005];
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The base URL of the API.
     pub base_url: Url,
     /// The SID of the account, `AC…`.
     #[serde(deserialize_with = "settings::optional")]
     pub account_sid: Option<String>,
-    /// The auth token of the account.
     pub auth_token: SecretString,
     /// The sender: a phone number, or the SID of a messaging service.
     #[serde(deserialize_with = "settings::optional")]

@@ -23,12 +23,9 @@ const TAKEN: u64 = 0;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The base URL of the API.
     pub base_url: Url,
-    /// The key of the account.
     #[serde(deserialize_with = "settings::optional")]
     pub api_key: Option<String>,
-    /// The secret of the account.
     pub api_secret: SecretString,
     /// The sender: a phone number, or a name of up to eleven letters and digits.
     #[serde(deserialize_with = "settings::optional")]

@@ -28,7 +28,6 @@ pub use sign::Sign;
 pub struct Settings {
     /// The URL of the request. May contain placeholders.
     pub url: SecretString,
-    /// The method of the request.
     pub method: Method,
     /// The headers of the request, one `Name: value` per line.
     pub headers: SecretString,
@@ -48,7 +47,6 @@ pub struct Settings {
     pub timeout: Duration,
 }
 
-/// The method of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Method {
