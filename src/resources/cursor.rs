@@ -48,11 +48,8 @@ impl Direction {
 /// The last record of a page; the next page starts after it. The id breaks ties between records with the same `created_at`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
-    /// The sort order of the list.
     pub direction: Direction,
-    /// The record's `created_at`.
     pub created_at: DateTime<Utc>,
-    /// The record's id.
     pub id: Uuid,
 }
 

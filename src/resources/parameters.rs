@@ -22,7 +22,6 @@ pub(super) struct RejectUnknownQuery<H> {
     pub(super) handler: H,
 }
 
-/// Wraps the handler of a route that takes no query parameters.
 pub(super) fn without_parameters<H>(handler: H) -> RejectUnknownQuery<H> {
     RejectUnknownQuery { parameters: &[], handler }
 }

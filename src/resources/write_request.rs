@@ -13,7 +13,7 @@ use crate::resources::{PathId, Resource};
 pub struct WriteRequest<R: Resource> {
     /// The state of the resource's module.
     pub state: R::State,
-    /// The caller.
+    /// The caller, who has the scope [`Resource::WRITING`].
     pub caller: Caller,
     /// The id of the record.
     pub id: R::Id,

@@ -125,12 +125,12 @@ where
 }
 
 impl<S> Extension<S> {
-    /// The base path.
+    /// `/<namespace>/int/v1`
     pub fn path(&self) -> String {
         format!("/{}/int/v1", self.namespace)
     }
 
-    /// The OpenAPI description.
+    /// The OpenAPI description, in which all paths are full.
     pub fn description(&self) -> Description {
         self.description.clone()
     }

@@ -22,9 +22,9 @@ pub enum FilterForm {
 pub enum Operand {
     /// Text, compared exactly.
     Text(String),
-    /// An id.
+    /// The UUID of an id that was given in any of its forms.
     Id(Uuid),
-    /// A number.
+    /// A finite number.
     Number(f64),
     /// A boolean.
     Boolean(bool),
@@ -34,7 +34,7 @@ impl FilterForm {
     /// Any text.
     pub const TEXT: Self = Self::Understood("text", |text| Some(Operand::Text(text.to_owned())));
 
-    /// A number.
+    /// A finite number.
     pub const NUMBER: Self =
         Self::Understood("a number", |text| text.parse().ok().filter(|number: &f64| number.is_finite()).map(Operand::Number));
 

@@ -13,7 +13,6 @@ pub const SAMPLE_CREATED_AT: &str = "2026-05-21T10:00:00.000+00:00";
 /// When they were last changed, and when everything else happened.
 pub const SAMPLE_INSTANT: &str = "2026-05-21T10:15:00.000+00:00";
 
-/// The id of a record in samples.
 pub fn sample_id<I: TypedId>() -> Value {
     format!("{}_{SAMPLE_ID}", I::PREFIX).into()
 }

@@ -11,7 +11,7 @@ use crate::resources::{FieldType, Input};
 pub struct FieldDoc {
     /// The name of the field.
     pub name: Cow<'static, str>,
-    /// The description.
+    /// The description, for the documentation and as the help text of forms.
     pub sentence: Cow<'static, str>,
     /// The JSON Schema in requests and responses.
     pub schema: Value,

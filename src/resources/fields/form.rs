@@ -2,14 +2,14 @@
 
 use crate::resources::{FieldDoc, Input};
 
-/// A field of a form.
+/// A field that requests may contain, as a form asks for it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FormField {
     /// The name of the field in the request body.
     pub name: String,
     /// The name for people: `License number`.
     pub label: String,
-    /// The description.
+    /// The description of the field in the documentation.
     pub help: String,
     /// What is entered.
     pub input: Input,
@@ -17,7 +17,7 @@ pub struct FormField {
     pub required: bool,
 }
 
-/// The form that creates or changes a record with these fields.
+/// The form that creates or changes a record: those of these fields that requests may contain, in the same order.
 pub fn form(fields: &[FieldDoc]) -> Vec<FormField> {
     fields.iter().filter(|field| field.writable).map(FormField::of).collect()
 }

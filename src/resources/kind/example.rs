@@ -9,9 +9,7 @@ use crate::resources::{Line, PublishesEvents, Reference, Resource, ResourceState
 /// A state with only what [`ResourceState`] requires.
 #[derive(Clone, Debug)]
 pub struct Storage {
-    /// The database.
     pub pool: PgPool,
-    /// The clock.
     pub clock: Clock,
 }
 

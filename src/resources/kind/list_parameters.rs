@@ -20,7 +20,7 @@ pub struct ListParameters {
     pub limit: u8,
     /// The position where the previous page ended.
     pub after: Option<Cursor>,
-    /// The sort order.
+    /// The sort order: that of the cursor or of `sort`, or else the newest record first.
     pub direction: Direction,
     /// The search text.
     pub query: Option<String>,

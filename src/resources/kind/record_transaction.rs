@@ -87,7 +87,7 @@ impl<S: ResourceState> RecordTransaction<S> {
         queries::lock_all(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, ids).await
     }
 
-    /// Creates a record.
+    /// Creates a record and publishes its events. A violated [`PublishesEvents::UNIQUE`] becomes a validation error.
     pub async fn insert<R: PublishesEvents<State = S>>(&mut self, id: R::Id, fields: R) -> Result<Shown<R>, Problem> {
         let record =
             queries::insert(&mut self.transaction, self.caller.company, id, &fields, self.now).await.map_err(unique::refusal::<R>)?;
@@ -173,7 +173,7 @@ impl<S: ResourceState> RecordTransaction<S> {
         events::publish(&mut self.transaction, event, self.now).await
     }
 
-    /// Commits the transaction.
+    /// Commits the transaction and invalidates the caches of the module, even if the commit fails.
     pub async fn commit(self) -> Result<(), sqlx::Error> {
         let committed = self.transaction.commit().await;
         // Also after an error: the connection may have failed after the commit took effect.

@@ -132,7 +132,7 @@ pub trait PublishesEvents: Resource {
     /// The records that prevent the deletion of this one while they reference it.
     const REFERENCED_BY: &'static [ReferencedBy] = &[];
 
-    /// The unique constraints of the table.
+    /// The unique constraints of the table whose violation becomes a validation error.
     const UNIQUE: &'static [Unique] = &[];
 
     /// The record as the audit trail names it, for kinds whose changes are recorded there.
