@@ -14,7 +14,6 @@ use crate::events;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::webhooks::{Webhooks, engine, replays};
 
-/// The interval of housekeeping.
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(3600);
 
 impl Webhooks {

@@ -41,7 +41,7 @@ pub struct Webhooks {
 
 /// The parts that the hub is built from.
 pub struct Parts {
-    /// The database connection pool.
+    /// The connections of requests. The worker has a pool of its own for the same database.
     pub pool: PgPool,
     /// The clock.
     pub clock: Clock,

@@ -10,7 +10,6 @@ use serde_json::json;
 #[sqlx(transparent)]
 pub struct AttemptTimeout(i16);
 
-/// The number is not a valid timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The timeout must be 1 to 30 seconds.")]
 pub struct InvalidAttemptTimeout;

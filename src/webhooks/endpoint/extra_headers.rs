@@ -33,7 +33,6 @@ const OUR_PREFIXES: [&str; 2] = ["x-service-", "webhook-"];
 #[serde(try_from = "BTreeMap<String, String>")]
 pub struct ExtraHeaders(BTreeMap<String, String>);
 
-/// Why a header cannot be added.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidExtraHeader {
     /// The name contains characters that are not allowed in header names.
@@ -88,7 +87,6 @@ impl ExtraHeaders {
         serde_json::from_slice(json.expose_secret()).map(Self).map_err(|_| CannotOpen)
     }
 
-    /// Each header as name and value.
     pub fn iter(&self) -> impl Iterator<Item = (HeaderName, HeaderValue)> {
         self.0.iter().filter_map(|(name, value)| Some((name.parse().ok()?, value.parse().ok()?)))
     }

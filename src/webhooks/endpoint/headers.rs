@@ -27,7 +27,6 @@ pub struct AttemptHeaders<'a> {
     pub at: DateTime<Utc>,
 }
 
-/// The headers of a request.
 #[derive(Clone, Debug)]
 pub struct Headers {
     pub map: HeaderMap,

@@ -27,7 +27,6 @@ pub use signature::{SignatureFormat, SigningSecrets};
 
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("Portico-Webhooks/", env!("CARGO_PKG_VERSION")));
 
-/// A subscription row.
 #[derive(Debug)]
 pub struct StoredSubscription {
     pub subscription: SubscriptionId,

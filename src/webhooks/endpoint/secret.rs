@@ -48,7 +48,6 @@ impl SigningSecret {
     }
 }
 
-/// The text is not a signing secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a signing secret must be whsec_ followed by base64")]
 pub struct InvalidSigningSecret;

@@ -27,7 +27,6 @@ text_enum! {
 /// The signing secrets of a subscription at one moment.
 #[derive(Debug)]
 pub struct SigningSecrets {
-    /// The newest secret.
     pub current: SigningSecret,
     /// The previous secret, during the overlap of a rotation.
     pub previous: Option<SigningSecret>,

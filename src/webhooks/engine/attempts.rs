@@ -5,7 +5,6 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::{AttemptId, DeliveryId, EventId};
 
-/// An attempt as it was logged.
 #[derive(Debug)]
 pub struct LoggedAttempt {
     pub id: AttemptId,

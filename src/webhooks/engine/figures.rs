@@ -5,7 +5,6 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::SubscriptionId;
 
-/// The figures of an endpoint.
 #[derive(Debug)]
 pub struct Figures {
     pub attempts: i64,

@@ -38,7 +38,6 @@ impl Cursors {
         Self { claimed_until: HashMap::new(), expires_at: now + CURSOR_LIFETIME }
     }
 
-    /// The refill of these endpoints.
     pub fn refill(&mut self, endpoints: impl IntoIterator<Item = SubscriptionId>, now: Instant) -> Refill {
         if now >= self.expires_at {
             self.claimed_until.clear();

@@ -50,7 +50,6 @@ pub struct Remaining {
     pub position_id: Uuid,
 }
 
-/// The result of one batch.
 #[derive(Debug)]
 pub struct Batch {
     pub made: i64,

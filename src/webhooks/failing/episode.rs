@@ -9,7 +9,6 @@ pub(super) const DISABLE_AFTER: TimeDelta = TimeDelta::days(5);
 /// The percentages of this time at which operators are notified.
 const NOTICE_PERCENTS: [i16; 4] = [100, 90, 70, 50];
 
-/// A notice to operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Notice {
     /// This percentage of the time has passed.

@@ -5,14 +5,12 @@ use crate::resources::Record;
 use crate::webhooks::failing::episode::{DISABLE_AFTER, Notice};
 use crate::webhooks::subscription::Subscription;
 
-/// The subject and text of a mail.
 #[derive(Debug)]
 pub(super) struct Words {
     pub(super) subject: String,
     pub(super) text: String,
 }
 
-/// Writes the mail about a notice.
 pub(super) fn write(notice: &Notice, webhook: &Record<Subscription>) -> Words {
     let (id, url) = (webhook.id, &webhook.fields.url);
     let (subject, what) = match *notice {

@@ -15,7 +15,6 @@ use crate::resources::{Line, RecordTransaction};
 use crate::webhooks::Webhooks;
 use crate::webhooks::replays::queries::{self, Kept};
 
-/// How long an idempotency key is valid.
 const LIFETIME: TimeDelta = TimeDelta::hours(24);
 
 /// An idempotency key, with the digest of the request that contains it.
@@ -68,7 +67,6 @@ pub(super) async fn take(transaction: &mut RecordTransaction<Webhooks>, key: Opt
     }
 }
 
-/// Deletes expired keys.
 pub async fn delete_expired_keys(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     queries::delete_keys_until(conn, now - LIFETIME).await
 }

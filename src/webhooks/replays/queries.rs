@@ -125,7 +125,6 @@ pub(super) async fn take_key(
     Ok(taken.rows_affected() > 0)
 }
 
-/// Finds a stored key.
 pub(super) async fn find_key(conn: &mut PgConnection, company: CompanyId, key: &Key) -> Result<Kept, sqlx::Error> {
     sqlx::query_as!(Kept, "select digest, made, count from replay_keys where company_id = $1 and key = $2", company.uuid(), key.text)
         .fetch_one(conn)
@@ -140,7 +139,6 @@ pub(super) async fn record_count(conn: &mut PgConnection, company: CompanyId, ke
     Ok(())
 }
 
-/// Deletes the keys stored until `cutoff`.
 pub(super) async fn delete_keys_until(conn: &mut PgConnection, cutoff: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from replay_keys where created_at <= $1", cutoff).execute(conn).await?;
     Ok(())

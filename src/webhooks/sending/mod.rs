@@ -67,7 +67,6 @@ pub struct Attempt {
     pub(crate) delivery: DeliveryId,
     pub(crate) company: CompanyId,
     pub(crate) subscription: SubscriptionId,
-    /// The endpoint that it was sent to.
     pub(crate) endpoint: Arc<Endpoint>,
     pub(crate) number: i16,
     /// Number of failed attempts before this one.
@@ -141,7 +140,6 @@ impl Sender {
     }
 }
 
-/// Builds the request headers.
 fn headers(claimed: &Claimed, at: DateTime<Utc>) -> Result<Headers, CannotOpen> {
     let endpoint = &claimed.endpoint;
     let attempt = AttemptHeaders {

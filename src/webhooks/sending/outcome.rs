@@ -18,7 +18,6 @@ pub struct Outcome {
     pub fault: Option<Fault>,
 }
 
-/// The response of an endpoint.
 #[derive(Debug)]
 pub struct Answer {
     pub status: StatusCode,

@@ -14,7 +14,6 @@ const MAX_ENTRIES: usize = 100;
 #[sqlx(transparent, no_pg_array)]
 pub struct EventFilter(Vec<String>);
 
-/// The list has too many entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("A webhook may list at most {MAX_ENTRIES} events; * means all events.")]
 pub struct TooManyEvents;

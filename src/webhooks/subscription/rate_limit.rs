@@ -8,7 +8,6 @@ use serde_json::json;
 #[sqlx(transparent)]
 pub struct RateLimit(i16);
 
-/// The number is not a valid rate limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("The rate_limit must be 1 to 1000 attempts per second, or null for no limit.")]
 pub struct InvalidRateLimit;

@@ -15,7 +15,6 @@ const MAX_LEN: usize = 2048;
 #[sqlx(transparent)]
 pub struct EndpointUrl(String);
 
-/// Why a text is not an endpoint URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidEndpointUrl {
     /// It cannot be parsed, or contains spaces or control characters.
@@ -24,7 +23,6 @@ pub enum InvalidEndpointUrl {
     /// It is longer than 2048 bytes.
     #[error("This may have at most 2048 bytes.")]
     TooLong,
-    /// The scheme is not `https`.
     #[error("This must be an https URL.")]
     NotHttps,
     /// The port is reserved for other services of a host: below 1024 and not 443.

@@ -35,7 +35,6 @@ pub struct Targets {
     resolver: Resolver,
 }
 
-/// Why an endpoint must not be connected to.
 #[derive(Debug, thiserror::Error)]
 pub enum TargetError {
     /// None of its addresses may be connected to.

@@ -22,7 +22,7 @@ impl Resolver {
         Self::blocking(|name| Ok((name, 0).to_socket_addrs()?.map(|address| address.ip()).collect()))
     }
 
-    /// A function that blocks.
+    /// Runs the function on threads for blocking work. Concurrent look-ups of one name share a call.
     pub fn blocking(resolver: BlockingResolver) -> Self {
         Self::Blocking(LookUps::new(resolver))
     }
@@ -39,7 +39,7 @@ impl Resolver {
         }
     }
 
-    /// The addresses of a name.
+    /// The addresses of a name. A name that is not in the table gets [`io::ErrorKind::NotFound`].
     pub async fn look_up(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         match self {
             Self::Blocking(look_ups) => look_ups.look_up(name).await,

@@ -16,7 +16,6 @@ use crate::webhooks::engine::claim::{ClaimSummary, beginning};
 /// The wait before the next endpoints are examined when all endpoints that one claim examined were held back.
 const NEXT_LOOK_DELAY: TimeDelta = TimeDelta::milliseconds(50);
 
-/// The state of one lane.
 #[derive(Debug)]
 pub struct LaneState {
     open: bool,

@@ -7,7 +7,6 @@ use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::delivery_state::Lane;
 use crate::webhooks::engine::claim::{ClaimSummary, ClaimedRow};
 
-/// The limits of one claim.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Maximum number of deliveries to take.

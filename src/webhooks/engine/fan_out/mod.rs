@@ -11,7 +11,6 @@ pub const FIRST_BATCH: u16 = 20;
 /// Target number of deliveries per statement: large enough to be cheap, small enough not to hold up other statements.
 const DELIVERIES_PER_BATCH: i64 = 2_000;
 
-/// The result of one fan-out statement.
 #[derive(Clone, Copy, Debug)]
 pub struct FannedOut {
     /// Events taken from the outbox.

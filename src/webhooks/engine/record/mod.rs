@@ -50,7 +50,6 @@ impl Webhooks {
     }
 }
 
-/// What recording a batch led to.
 #[derive(Debug, Default)]
 pub struct Recorded {
     pub gone: Vec<Gone>,
