@@ -14,7 +14,7 @@ use crate::members;
 pub struct Report<'a> {
     /// The company that owns the gateway.
     pub company: CompanyId,
-    /// The gateway. Together with `transaction`, it identifies the payment.
+    /// The gateway. Together with the company and `transaction`, it identifies the payment.
     pub gateway: GatewayId,
     /// The gateway's name of the transaction.
     pub transaction: &'a str,
