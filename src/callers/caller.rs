@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use crate::callers::{Grant, Scope};
+use crate::callers::{Area, Grant, Scope};
 use crate::kernel::ids::{CompanyId, KeyId, OperatorId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
@@ -83,16 +83,16 @@ impl Caller {
         Self { company, grant: Grant::everything(), who: Who::Service, request: None }
     }
 
-    /// Returns the error `scope_missing` unless the grant contains `scope`.
-    pub fn require_scope(&self, scope: Scope) -> Result<(), Problem> {
-        if self.grant.scopes.allow(scope) {
+    /// Returns the error `scope_missing` unless the grant contains `scope` in `area`.
+    pub fn require(&self, area: Area, scope: Scope) -> Result<(), Problem> {
+        if self.grant.allows(area, scope) {
             return Ok(());
         }
-        let caller = match self.who {
-            Who::Operator(_) => "This operator",
-            Who::ApiKey(_) | Who::CommandLine | Who::Service => "This API key",
+        let reason = match self.who {
+            Who::Operator(_) => format!("Your role does not allow this: it needs the permission {scope} for {}.", area.name()),
+            Who::ApiKey(_) | Who::CommandLine | Who::Service => format!("This API key does not have the scope {scope}."),
         };
-        Err(Problem::new(ProblemCode::ScopeMissing).detail(format!("{caller} does not have the scope {scope}.")))
+        Err(Problem::new(ProblemCode::ScopeMissing).detail(reason))
     }
 }
 
@@ -116,11 +116,11 @@ mod tests {
     fn a_caller_may_do_what_its_grant_says() {
         let company = CompanyId::from(Uuid::from_u128(1));
         for unlimited in [Caller::command_line(company), Caller::service(company)] {
-            assert!(Scope::ALL.into_iter().all(|scope| unlimited.require_scope(scope).is_ok()));
+            assert!(Scope::ALL.into_iter().all(|scope| unlimited.require(Area::Customers, scope).is_ok()));
         }
         let who = Who::Operator(OperatorId::from(Uuid::from_u128(2)));
         let support = Caller { grant: Scopes::new([Scope::Read]).into(), who, ..Caller::service(company) };
-        assert!(support.require_scope(Scope::Read).is_ok());
-        assert_eq!(support.require_scope(Scope::Write).unwrap_err().code(), ProblemCode::ScopeMissing);
+        assert!(support.require(Area::Customers, Scope::Read).is_ok());
+        assert_eq!(support.require(Area::Customers, Scope::Write).unwrap_err().code(), ProblemCode::ScopeMissing);
     }
 }

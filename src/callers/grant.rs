@@ -2,13 +2,15 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::callers::{AllowedNetworks, Scope, Scopes};
+use crate::callers::{AllowedNetworks, Area, Reach, Scope, Scopes};
 
 /// Everything that can make one caller more powerful than another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// The scopes; [`Scope::Admin`] allows what any other allows.
     pub scopes: Scopes,
+    /// How far the scopes reach in each area.
+    pub reach: Reach,
     /// The networks that an API key may be used from.
     pub networks: AllowedNetworks,
     /// When the API key ends, because it expires or was rotated; `None` for never.
@@ -21,6 +23,9 @@ pub enum Escalation {
     /// It has a scope that the other lacks.
     #[error("An API key without the scope {0} cannot give it to another key.")]
     Scope(Scope),
+    /// It reaches what the other does not.
+    #[error("A key with the scope {0} reaches {name}, which this operator does not.", name = .1.name())]
+    Reach(Scope, Area),
     /// It can be used from networks that the other cannot.
     #[error("An API key that is restricted to networks cannot create a key that can be used from other networks.")]
     Networks,
@@ -35,11 +40,21 @@ impl Grant {
         Scopes::all().into()
     }
 
+    /// Whether the grant contains `scope` in `area`.
+    pub fn allows(&self, area: Area, scope: Scope) -> bool {
+        self.scopes.allow(scope) && self.reach.covers(area, scope)
+    }
+
     /// How this grant exceeds `other`, if it does.
     pub fn escalation_over(&self, other: &Self) -> Option<Escalation> {
         let outlives = other.until.is_some_and(|end| self.until.is_none_or(|until| until > end));
-        match self.scopes.first_not_in(&other.scopes) {
-            Some(scope) => Some(Escalation::Scope(scope)),
+        let beyond = |scope: &Scope, area: &Area| self.allows(*area, *scope) && !other.reach.covers(*area, *scope);
+        let mut everywhere = self.scopes.iter().flat_map(|scope| scope.areas().iter().map(move |area| (scope, *area)));
+        if let Some(scope) = self.scopes.first_not_in(&other.scopes) {
+            return Some(Escalation::Scope(scope));
+        }
+        match everywhere.find(|(scope, area)| beyond(scope, area)) {
+            Some((scope, area)) => Some(Escalation::Reach(scope, area)),
             None if !self.networks.are_within(&other.networks) => Some(Escalation::Networks),
             None if outlives => Some(Escalation::Lifetime),
             None => None,
@@ -47,10 +62,10 @@ impl Grant {
     }
 }
 
-/// These scopes, without restriction of networks or time.
+/// These scopes, without restriction of areas, networks or time.
 impl From<Scopes> for Grant {
     fn from(scopes: Scopes) -> Self {
-        Self { scopes, networks: AllowedNetworks::default(), until: None }
+        Self { scopes, reach: Reach::FULL, networks: AllowedNetworks::default(), until: None }
     }
 }
 
@@ -61,7 +76,8 @@ mod tests {
     fn grant(scopes: &[Scope], networks: &[&str], until: Option<i64>) -> Grant {
         let networks: Vec<String> = networks.iter().map(|text| (*text).to_owned()).collect();
         let until = until.map(|second| DateTime::from_timestamp(second, 0).unwrap());
-        Grant { scopes: Scopes::new(scopes.iter().copied()), networks: networks.try_into().unwrap(), until }
+        let scopes = Scopes::new(scopes.iter().copied());
+        Grant { networks: networks.try_into().unwrap(), until, ..Grant::from(scopes) }
     }
 
     #[test]
@@ -76,5 +92,19 @@ mod tests {
         let anything = grant(&[Scope::Admin], &[], None);
         assert_eq!(office.escalation_over(&anything), None);
         assert_eq!(anything.escalation_over(&anything), None);
+    }
+    #[test]
+    fn who_does_not_reach_an_area_gives_no_key_that_does() {
+        let key = |scope| Grant::from(Scopes::new([scope]));
+        let without_customers = Grant { reach: Reach { customers: None, ..Reach::FULL }, ..Grant::everything() };
+        for (scope, escalation) in [
+            (Scope::Events, None),
+            (Scope::Callbacks, None),
+            (Scope::Read, Some(Escalation::Reach(Scope::Read, Area::Customers))),
+            (Scope::Admin, Some(Escalation::Reach(Scope::Admin, Area::Customers))),
+        ] {
+            assert_eq!(key(scope).escalation_over(&without_customers), escalation, "{scope}");
+            assert_eq!(key(scope).escalation_over(&Grant::everything()), None, "{scope}");
+        }
     }
 }

@@ -12,14 +12,17 @@
 //! caller                    who asks, for which company, with which grant
 //! grant                     what a caller may do, and how one grant exceeds another
 //! scopes  allowed_networks  the parts of a grant
+//! reach                     the areas of a company's data, and how far a role reaches in each
 //! ```
 
 mod allowed_networks;
 mod caller;
 mod grant;
+mod reach;
 mod scopes;
 
 pub use allowed_networks::{AllowedNetworks, InvalidNetworks};
 pub use caller::{Caller, Who};
 pub use grant::{Escalation, Grant};
+pub use reach::{Area, Reach};
 pub use scopes::{InvalidScope, Scope, Scopes};

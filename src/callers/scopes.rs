@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::callers::Area;
+
 /// One scope of an API key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
@@ -30,6 +32,15 @@ impl Scope {
             Self::Read => "read",
             Self::Write => "write",
             Self::Admin => "admin",
+        }
+    }
+
+    /// The areas in which the scope allows anything.
+    pub fn areas(self) -> &'static [Area] {
+        match self {
+            Self::Callbacks => &[Area::Business],
+            Self::Events => &[Area::Traffic],
+            Self::Read | Self::Write | Self::Admin => &Area::ALL,
         }
     }
 }
@@ -71,6 +82,11 @@ impl Scopes {
     /// Whether a key with these scopes may do what requires `scope`; `admin` allows everything.
     pub fn allow(&self, scope: Scope) -> bool {
         self.0.contains(&scope) || self.0.contains(&Scope::Admin)
+    }
+
+    /// Each scope.
+    pub fn iter(&self) -> impl Iterator<Item = Scope> {
+        self.0.iter().copied()
     }
 
     /// The first of these scopes that a key with the scopes `other` lacks.

@@ -25,7 +25,7 @@ impl KnownKey {
             Problem::new(ProblemCode::Internal)
         })?;
         let until = [row.expires_at, row.revoked_at].into_iter().flatten().min();
-        let grant = Grant { scopes: Scopes::from_names(&row.scopes), networks, until };
+        let grant = Grant { networks, until, ..Grant::from(Scopes::from_names(&row.scopes)) };
         Ok(Self { id: row.id, digest, company: row.company_id, grant, last_used_at: row.last_used_at })
     }
 }

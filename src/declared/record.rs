@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 use sqlx::types::Json;
 
+use crate::callers::Area;
 use crate::declared::body::Members;
 use crate::declared::{Declaration, DeclaredState};
 use crate::events::EventName;
@@ -31,6 +32,7 @@ impl Resource for DeclaredRecord {
 
     const SINGULAR: &'static str = "record";
     const PLURAL: &'static str = "records";
+    const AREA: Area = Area::Business;
     const TABLE: &'static str = "declared_records";
 
     fn descriptor(state: &DeclaredState) -> ResourceDescriptor {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::audit_trail::{Action, ChangedRecord};
-use crate::callers::{Scope, Who};
+use crate::callers::{Area, Scope, Who};
 use crate::developers::state::Developers;
 use crate::kernel::ids::{AnyId, ChangeId};
 use crate::resources::{Columns, Resource, TextEnum, Word};
@@ -51,6 +51,7 @@ impl Resource for LoggedChange {
 
     const SINGULAR: &'static str = "change";
     const PLURAL: &'static str = "changes";
+    const AREA: Area = Area::Administration;
     const TABLE: &'static str = "change_log";
     /// It says who has which access.
     const READING: Scope = Scope::Admin;

@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::callers::{Caller, Scope};
+use crate::callers::{Area, Caller, Scope};
 use crate::developers::parameters::parameter_invalid;
 use crate::developers::state::Developers;
 use crate::events::{Catalogue, EventType};
@@ -48,7 +48,7 @@ pub(super) async fn list(
     caller: Caller,
     parameters: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    caller.require_scope(Scope::Read)?;
+    caller.require(Area::Traffic, Scope::Read)?;
     let Query(query) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
     let wanted = query.choose(&developers.catalogue)?;
     let page = &wanted[..query.limit.unwrap_or(wanted.len()).min(wanted.len())];
@@ -96,7 +96,7 @@ pub(super) fn find_doc() -> OperationDoc {
 
 /// `GET event-types/{name}`
 pub(super) async fn find(State(developers): State<Developers>, caller: Caller, Path(name): Path<String>) -> Result<Json<Value>, Problem> {
-    caller.require_scope(Scope::Read)?;
+    caller.require(Area::Traffic, Scope::Read)?;
     let event_type = developers.catalogue.find(&name).ok_or(ProblemCode::RecordNotFound)?;
     Ok(Json(json!({ "event_type": present(event_type) })))
 }

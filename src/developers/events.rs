@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::callers::Area;
 use crate::developers::state::Developers;
 use crate::kernel::ids::EventId;
 use crate::resources::{Columns, Resource};
@@ -37,6 +38,7 @@ impl Resource for LoggedEvent {
 
     const SINGULAR: &'static str = "event";
     const PLURAL: &'static str = "events";
+    const AREA: Area = Area::Traffic;
     const TABLE: &'static str = "event_log";
 
     /// The fields of the envelope come first, in its order.

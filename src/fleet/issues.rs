@@ -3,6 +3,7 @@
 //! An issue can change from any status to any other. Every change to `resolved` publishes an event of its own. A reopened issue is
 //! no longer resolved.
 
+use crate::callers::Area;
 use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
@@ -107,6 +108,7 @@ impl Resource for Issue {
 
     const SINGULAR: &'static str = "issue";
     const PLURAL: &'static str = "issues";
+    const AREA: Area = Area::Business;
 }
 
 impl PublishesEvents for Issue {

@@ -4,6 +4,7 @@
 //! sent as `data`, up to 65,536 characters. Only `GET proofs/{uuid}` shows `data`; lists and events do not contain it. A proof
 //! cannot be changed, except for its `remarks` and `meta`.
 
+use crate::callers::Area;
 use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::location::{self, Latitude, Longitude};
@@ -78,6 +79,7 @@ impl Resource for Proof {
 
     const SINGULAR: &'static str = "proof";
     const PLURAL: &'static str = "proofs";
+    const AREA: Area = Area::Business;
 }
 
 impl PublishesEvents for Proof {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
+use crate::callers::Area;
 use crate::gateways::facts::{Dispute, Kind, Status};
 use crate::gateways::ledger::{self, HistoryEntry};
 use crate::gateways::state::Gateways;
@@ -55,6 +56,7 @@ impl Resource for Payment {
 
     const SINGULAR: &'static str = "payment";
     const PLURAL: &'static str = "payments";
+    const AREA: Area = Area::Business;
 
     /// Every fact, oldest first.
     async fn details(_: &Gateways, conn: &mut PgConnection, payment: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use crate::callers::{Grant, Scope, Scopes};
+use crate::callers::{Grant, Reach, Scope};
 
 /// The role of an operator in the console. Decisions, section 9.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, sqlx::Type)]
@@ -22,14 +22,26 @@ pub enum Role {
 }
 
 impl Role {
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Owner => "owner",
+            Self::Developer => "developer",
+            Self::Support => "support",
+            Self::Viewer => "viewer",
+        }
+    }
+
     /// Scopes only: no role is restricted in networks or time.
     pub fn grant(self) -> Grant {
-        let scopes: &[Scope] = match self {
-            Self::Owner | Self::Developer => &[Scope::Admin],
-            Self::Support => &[Scope::Read, Scope::Write],
-            Self::Viewer => &[Scope::Read],
+        let (read, write, admin) = (Some(Scope::Read), Some(Scope::Write), Some(Scope::Admin));
+        let reach = match self {
+            Self::Owner => Reach::FULL,
+            Self::Developer => Reach { customers: None, business: write, traffic: write, integration: admin, administration: None },
+            Self::Support => Reach { customers: write, business: write, traffic: write, integration: read, administration: None },
+            Self::Viewer => Reach { administration: None, ..Reach::up_to(Scope::Read) },
         };
-        Scopes::new(scopes.iter().copied()).into()
+        Grant { reach, ..Grant::everything() }
     }
 }
 
@@ -55,13 +67,20 @@ impl FromStr for Role {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::callers::Area;
 
     #[test]
     fn a_role_allows_what_it_says() {
-        let allowed = |role: Role| Scope::ALL.into_iter().filter(|scope| role.grant().scopes.allow(*scope)).collect::<Vec<_>>();
-        assert_eq!(allowed(Role::Owner), Scope::ALL);
-        assert_eq!(allowed(Role::Developer), Scope::ALL);
-        assert_eq!(allowed(Role::Support), [Scope::Read, Scope::Write]);
-        assert_eq!(allowed(Role::Viewer), [Scope::Read]);
+        use Area::{Administration, Business, Customers, Integration, Traffic};
+        let of = |role: Role, scope| Area::ALL.into_iter().filter(|area| role.grant().allows(*area, scope)).collect::<Vec<_>>();
+        for (role, read, write, admin) in [
+            (Role::Owner, Area::ALL.to_vec(), Area::ALL.to_vec(), Area::ALL.to_vec()),
+            (Role::Developer, vec![Business, Traffic, Integration], vec![Business, Traffic, Integration], vec![Integration]),
+            (Role::Support, vec![Customers, Business, Traffic, Integration], vec![Customers, Business, Traffic], vec![]),
+            (Role::Viewer, vec![Customers, Business, Traffic, Integration], vec![], vec![]),
+        ] {
+            assert_eq!([of(role, Scope::Read), of(role, Scope::Write), of(role, Scope::Admin)], [read, write, admin], "{role:?}");
+        }
+        assert!(!Role::Support.grant().allows(Administration, Scope::Read));
     }
 }

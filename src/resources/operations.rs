@@ -20,7 +20,7 @@ pub struct Page<R: Resource> {
 
 /// One page of the records that match `parameters`.
 pub async fn list<R: Resource>(state: &R::State, caller: &Caller, parameters: &ListParameters) -> Result<Page<R>, Problem> {
-    caller.require_scope(R::READING)?;
+    caller.require(R::AREA, R::READING)?;
     let descriptor = R::descriptor(state);
     let mut conn = state.pool().acquire().await?;
     let horizon = queries::find_horizon::<R>(&mut conn, &descriptor, caller.company, parameters).await?;
@@ -34,7 +34,7 @@ pub async fn list<R: Resource>(state: &R::State, caller: &Caller, parameters: &L
 
 /// One record, with its [`Resource::details`].
 pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> Result<Shown<R>, Problem> {
-    caller.require_scope(R::READING)?;
+    caller.require(R::AREA, R::READING)?;
     let descriptor = R::descriptor(state);
     let mut conn = state.pool().acquire().await?;
     let record = queries::find::<R>(&mut conn, &descriptor, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
@@ -46,7 +46,7 @@ pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> 
 
 /// Creates a record. The fields that are [`shown_once`](crate::resources::New) are among those shown.
 pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
-    caller.require_scope(R::WRITING)?;
+    caller.require(R::AREA, R::WRITING)?;
     R::before_transaction(state, &body).await?;
     let mut transaction = RecordTransaction::begin(state, caller).await?;
     let id = R::Id::new(transaction.now);
@@ -65,7 +65,7 @@ pub async fn update<R: Editable>(
     version: &IfMatch,
     body: R::Body,
 ) -> Result<Shown<R>, Problem> {
-    caller.require_scope(R::WRITING)?;
+    caller.require(R::AREA, R::WRITING)?;
     R::before_transaction(state, &body).await?;
     let mut transaction = RecordTransaction::begin(state, caller).await?;
     let before = transaction.lock::<R>(id).await?;
@@ -78,7 +78,7 @@ pub async fn update<R: Editable>(
 
 /// Deletes a record, if its version is the one that the caller has read.
 pub async fn delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, version: &IfMatch) -> Result<Shown<R>, Problem> {
-    caller.require_scope(R::WRITING)?;
+    caller.require(R::AREA, R::WRITING)?;
     let mut transaction = RecordTransaction::begin(state, caller).await?;
     let record = transaction.lock::<R>(id).await?;
     version.check(record.version)?;

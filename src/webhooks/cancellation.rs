@@ -50,7 +50,7 @@ async fn close_batch(conn: &mut PgConnection, cancellation: Cancellation, now: D
 impl Webhooks {
     /// Cancels a delivery. A delivery in flight may still arrive, but is not retried.
     pub(super) async fn cancel(&self, caller: &Caller, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
-        caller.require_scope(Delivery::WRITING)?;
+        caller.require(Delivery::AREA, Delivery::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let subscription = transaction.show::<Delivery>(id).await?.record.fields.subscription_id;
         let now = transaction.now;

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
+use crate::callers::Area;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 use crate::members;
@@ -51,6 +52,7 @@ impl Resource for Delivery {
 
     const SINGULAR: &'static str = "delivery";
     const PLURAL: &'static str = "deliveries";
+    const AREA: Area = Area::Traffic;
     const TABLE: &'static str = "delivery_log";
     const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
 

@@ -11,7 +11,7 @@ use axum::http::Method;
 use chrono::{DateTime, Utc};
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::{AllowedNetworks, Escalation, Grant, Scope, Scopes};
+use crate::callers::{AllowedNetworks, Area, Escalation, Grant, Scope, Scopes};
 use crate::companies::{ApiKey, Companies};
 use crate::developers::api_keys::body::SomeScopes;
 use crate::developers::state::Developers;
@@ -53,6 +53,7 @@ impl Resource for ApiKeyRecord {
 
     const SINGULAR: &'static str = "api_key";
     const PLURAL: &'static str = "api_keys";
+    const AREA: Area = Area::Integration;
     const READING: Scope = Scope::Admin;
     const WRITING: Scope = Scope::Admin;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::ApiKeyTooStrong];
@@ -67,7 +68,7 @@ impl ApiKeyRecord {
     fn grant(&self) -> Grant {
         let networks = AllowedNetworks::try_from(self.allowed_networks.clone()).expect("networks are validated before they are stored");
         let until = [self.expires_at, self.revoked_at].into_iter().flatten().min();
-        Grant { scopes: Scopes::from_names(&self.scopes), networks, until }
+        Grant { networks, until, ..Grant::from(Scopes::from_names(&self.scopes)) }
     }
 
     fn is_over(&self, now: DateTime<Utc>) -> bool {

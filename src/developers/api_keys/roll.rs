@@ -41,7 +41,7 @@ pub(super) async fn roll(
 impl Developers {
     /// Rotates an API key. The new key is among the fields shown, in plain text.
     pub async fn roll_api_key(&self, caller: &Caller, id: KeyId, overlap: GracePeriod) -> Result<Shown<ApiKeyRecord>, Problem> {
-        caller.require_scope(ApiKeyRecord::WRITING)?;
+        caller.require(ApiKeyRecord::AREA, ApiKeyRecord::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let old = transaction.lock::<ApiKeyRecord>(id).await?;
         if old.fields.is_over(transaction.now) {

@@ -24,7 +24,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 
-use crate::callers::{Caller, Scope};
+use crate::callers::{Area, Caller, Scope};
 use crate::developers::publishing::body::Batch;
 use crate::developers::state::Developers;
 use crate::events::{self, CommitNotifier, EventName, NewEvent};
@@ -66,7 +66,7 @@ pub(super) async fn publish(
     caller: Caller,
     body: Result<JsonBody<Box<RawValue>>, Problem>,
 ) -> Result<Response, Problem> {
-    caller.require_scope(Scope::Events)?;
+    caller.require(Area::Traffic, Scope::Events)?;
     let batch = Batch::read(&body?.0, &publishing.developers.catalogue, caller.company)?;
     let is_single = batch.is_single;
     let published = publishing.publish(caller.company, batch).await?;

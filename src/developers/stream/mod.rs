@@ -27,7 +27,7 @@ use axum::response::sse::{KeepAlive, Sse};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::callers::{Caller, Scope};
+use crate::callers::{Area, Caller, Scope};
 use crate::developers::parameters::parameter_invalid;
 use crate::developers::state::Developers;
 use crate::developers::stream::commit_listener::CommitListener;
@@ -101,7 +101,7 @@ pub(super) async fn stream(
     headers: HeaderMap,
     parameters: Result<Query<StreamQuery>, axum::extract::rejection::QueryRejection>,
 ) -> Result<impl IntoResponse, Problem> {
-    caller.require_scope(Scope::Read)?;
+    caller.require(Area::Traffic, Scope::Read)?;
     let Query(parameters) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
     let wanted = streams.event_filter(&parameters.events)?;
     let after = last_event_id(&headers, parameters.after)?;

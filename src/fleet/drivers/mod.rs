@@ -9,6 +9,7 @@
 mod contact;
 mod queries;
 
+use crate::callers::Area;
 use crate::contact::{EmailAddress, PhoneNumber};
 use crate::fleet::Fleet;
 use crate::fleet::fleets::FleetRecord;
@@ -87,6 +88,7 @@ impl Resource for Driver {
 
     const SINGULAR: &'static str = "driver";
     const PLURAL: &'static str = "drivers";
+    const AREA: Area = Area::Business;
 }
 
 impl Validated for Driver {

@@ -7,6 +7,7 @@ mod queries;
 
 use sqlx::PgConnection;
 
+use crate::callers::Area;
 use crate::companies;
 use crate::fleet::Fleet;
 use crate::kernel::ids::FleetId;
@@ -70,6 +71,7 @@ impl Resource for FleetRecord {
 
     const SINGULAR: &'static str = "fleet";
     const PLURAL: &'static str = "fleets";
+    const AREA: Area = Area::Business;
 
     async fn present(conn: &mut PgConnection, fleets: &[Record<Self>]) -> Presented {
         let ids: Vec<_> = fleets.iter().map(|fleet| fleet.id.uuid()).collect();

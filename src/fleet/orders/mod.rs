@@ -15,6 +15,7 @@ mod tracking_number;
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
+use crate::callers::Area;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::{self, Contact, Driver};
 use crate::fleet::orders::payload::Payload;
@@ -149,6 +150,7 @@ impl Resource for Order {
 
     const SINGULAR: &'static str = "order";
     const PLURAL: &'static str = "orders";
+    const AREA: Area = Area::Business;
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::TransitionInvalid];
 
     async fn present(conn: &mut PgConnection, orders: &[Record<Self>]) -> Presented {

@@ -19,7 +19,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::callers::{Caller, Scope};
+use crate::callers::{Area, Caller, Scope};
 use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::{self, Driver};
@@ -176,7 +176,7 @@ pub async fn track_many<R: Reported>(
     caller: Caller,
     body: Result<JsonBody<ManyPositions<R::Id>>, Problem>,
 ) -> Result<Response, Problem> {
-    caller.require_scope(Scope::Write)?;
+    caller.require(Area::Business, Scope::Write)?;
     let JsonBody(ManyPositions { positions }) = body?;
     if positions.len() > MAX_POSITIONS {
         return Err(FieldErrors::one("positions", format!("At most {MAX_POSITIONS} positions are allowed.")));

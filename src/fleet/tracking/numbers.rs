@@ -1,5 +1,6 @@
 //! Tracking numbers: created with an order, for its recipient.
 
+use crate::callers::Area;
 use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::orders::Order;
@@ -35,6 +36,7 @@ impl Resource for TrackingNumber {
 
     const SINGULAR: &'static str = "tracking_number";
     const PLURAL: &'static str = "tracking_numbers";
+    const AREA: Area = Area::Business;
 }
 
 impl PublishesEvents for TrackingNumber {

@@ -1,5 +1,6 @@
 //! Tracking statuses: each status that an order reached with its time, and statuses recorded manually in between.
 
+use crate::callers::Area;
 use crate::events::EventName;
 use crate::fleet::Fleet;
 use crate::fleet::location::{self, Latitude, Longitude};
@@ -56,6 +57,7 @@ impl Resource for TrackingStatus {
 
     const SINGULAR: &'static str = "tracking_status";
     const PLURAL: &'static str = "tracking_statuses";
+    const AREA: Area = Area::Business;
 }
 
 impl PublishesEvents for TrackingStatus {

@@ -5,6 +5,7 @@
 
 mod vin;
 
+use crate::callers::Area;
 use crate::fleet::Fleet;
 use crate::fleet::drivers::Driver;
 use crate::fleet::fleets::FleetRecord;
@@ -96,6 +97,7 @@ impl Resource for Vehicle {
 
     const SINGULAR: &'static str = "vehicle";
     const PLURAL: &'static str = "vehicles";
+    const AREA: Area = Area::Business;
 }
 
 impl Validated for Vehicle {

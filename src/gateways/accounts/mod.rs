@@ -19,7 +19,7 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::Scope;
+use crate::callers::{Area, Scope};
 use crate::companies::Companies;
 use crate::gateways::accounts::body::KnownDriver;
 use crate::gateways::credential::{GatewaySigningSecret, SecretKey};
@@ -89,6 +89,7 @@ impl Resource for Gateway {
 
     const SINGULAR: &'static str = "gateway";
     const PLURAL: &'static str = "gateways";
+    const AREA: Area = Area::Integration;
     /// A signing secret decides which payments are trusted, so the write scope for orders and positions is not enough.
     const WRITING: Scope = Scope::Admin;
 

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::json;
 use uuid::Uuid;
 
-use crate::callers::{Caller, Scope};
+use crate::callers::{Area, Caller, Scope};
 use crate::gateways::callbacks::refusal::CallbackRefusal;
 use crate::gateways::callbacks::resolve::{self, Hints};
 use crate::gateways::drivers::{Incoming, NotUnderstood};
@@ -31,7 +31,7 @@ pub async fn with_key(
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, Problem> {
-    caller.require_scope(Scope::Callbacks)?;
+    caller.require(Area::Business, Scope::Callbacks)?;
     let body = read(body)?;
     let counted = caller.who.id().unwrap_or_else(|| caller.company.uuid());
     gateways.throttled((counted, client), gateways.take_from_company(&caller, &headers, body)).await

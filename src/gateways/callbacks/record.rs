@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
 
+use crate::callers::Area;
 use crate::gateways::ledger::{self, Status};
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::{CallbackId, GatewayId};
@@ -52,6 +53,7 @@ impl Resource for CallbackRecord {
 
     const SINGULAR: &'static str = "callback";
     const PLURAL: &'static str = "callbacks";
+    const AREA: Area = Area::Traffic;
     /// The body as it arrived, of a refused callback only its beginning; and the payments that the callback reported on.
     async fn details(_: &Gateways, conn: &mut PgConnection, callback: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = ledger::find_body(conn, callback.id).await?;

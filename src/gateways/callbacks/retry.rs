@@ -72,7 +72,7 @@ impl Gateways {
     }
 
     async fn process_by_hand(&self, caller: &Caller, id: CallbackId) -> Result<(), Problem> {
-        caller.require_scope(CallbackRecord::WRITING)?;
+        caller.require(CallbackRecord::AREA, CallbackRecord::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let callback = transaction.lock::<CallbackRecord>(id).await?;
         match callback.fields.status {

@@ -2,6 +2,7 @@
 
 use sqlx::PgPool;
 
+use crate::callers::Area;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::VehicleId;
 use crate::resources::{Line, PublishesEvents, Reference, Resource, ResourceState, Validated};
@@ -44,6 +45,7 @@ impl Resource for Shelf {
 
     const SINGULAR: &'static str = "book_shelf";
     const PLURAL: &'static str = "book_shelves";
+    const AREA: Area = Area::Business;
 }
 
 impl PublishesEvents for Shelf {}

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgPool};
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::Scope;
+use crate::callers::{Area, Scope};
 use crate::events::{EventName, Publisher};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
@@ -46,6 +46,8 @@ pub trait Resource: Columns {
     /// limited number of records per page (5000) and continues on the next page.
     const SEARCH_WITHIN: Option<&'static str> = None;
 
+    /// The part of a company's data that the records belong to.
+    const AREA: Area;
     /// The scope that an API key needs to list and find records.
     const READING: Scope = Scope::Read;
     /// The scope that an API key needs to create, change and delete records.

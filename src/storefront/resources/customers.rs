@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
+use crate::callers::Area;
 use crate::kernel::ids::{CustomerId, StoreId};
 use crate::resources::{Instant, Meta, Reference, Resource};
 use crate::storefront::state::Storefront;
@@ -50,5 +51,6 @@ impl Resource for CustomerRecord {
 
     const SINGULAR: &'static str = "customer";
     const PLURAL: &'static str = "customers";
+    const AREA: Area = Area::Customers;
     const TABLE: &'static str = "customer_records";
 }

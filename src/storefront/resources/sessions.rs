@@ -4,7 +4,7 @@ use axum::Json;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::callers::Caller;
+use crate::callers::{Area, Caller};
 use crate::kernel::ids::{CustomerId, SessionId, StoreId};
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, object};
@@ -44,6 +44,7 @@ impl Resource for SessionRecord {
 
     const SINGULAR: &'static str = "token";
     const PLURAL: &'static str = "tokens";
+    const AREA: Area = Area::Customers;
     const TABLE: &'static str = "session_records";
 }
 
@@ -76,7 +77,7 @@ pub(super) async fn revoke_all(
 impl Storefront {
     /// Ends one session of a customer of the caller's company, at once on this instance.
     async fn end_session(&self, caller: &Caller, id: SessionId) -> Result<(), Problem> {
-        caller.require_scope(SessionRecord::WRITING)?;
+        caller.require(SessionRecord::AREA, SessionRecord::WRITING)?;
         let revoked = tokens::revoke_session(&mut *self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
         self.caches.sessions.invalidate(&revoked.ok_or(ProblemCode::RecordNotFound)?);
         Ok(())
@@ -84,7 +85,7 @@ impl Storefront {
 
     /// Ends all sessions of a customer of the caller's company, and returns how many there were.
     async fn end_sessions(&self, caller: &Caller, id: CustomerId) -> Result<i64, Problem> {
-        caller.require_scope(CustomerRecord::WRITING)?;
+        caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
         let revoked = tokens::revoke_customer(&mut *self.pool.acquire().await?, caller.company, id, self.clock.now()).await?;
         self.caches.invalidate_customer(id);
         Ok(revoked.ok_or(ProblemCode::RecordNotFound)?)

@@ -1,5 +1,6 @@
 //! The sign-in audit in the API for operators.
 
+use crate::callers::Area;
 use crate::kernel::ids::{CustomerId, SignInId, StoreId};
 use crate::resources::{Reference, Resource};
 use crate::storefront::state::Storefront;
@@ -36,5 +37,6 @@ impl Resource for SignInRecord {
 
     const SINGULAR: &'static str = "sign_in";
     const PLURAL: &'static str = "sign_ins";
+    const AREA: Area = Area::Customers;
     const TABLE: &'static str = "sign_in_log";
 }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::audit_trail::ChangedRecord;
+use crate::callers::Area;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::Problem;
 use crate::resources::{Editable, Fields, FilterForm, Instant, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource};
@@ -103,6 +104,7 @@ impl Resource for StoreRecord {
 
     const SINGULAR: &'static str = "store";
     const PLURAL: &'static str = "stores";
+    const AREA: Area = Area::Integration;
 }
 
 /// Publishes no events.

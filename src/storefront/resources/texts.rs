@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::callers::{Caller, Scope};
+use crate::callers::{Area, Caller, Scope};
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{StoreId, TextId};
 use crate::kernel::openapi::{OperationDoc, object};
@@ -75,6 +75,7 @@ impl Resource for TextRecord {
 
     const SINGULAR: &'static str = "text";
     const PLURAL: &'static str = "texts";
+    const AREA: Area = Area::Customers;
     const TABLE: &'static str = "text_log";
 }
 
@@ -131,7 +132,7 @@ pub(super) fn conversion_doc() -> OperationDoc {
 
 /// `GET texts/conversion`: the conversion of the last 24 hours by country and number range, lowest first.
 pub(super) async fn conversion(State(storefront): State<Storefront>, caller: Caller) -> Result<Json<Value>, Problem> {
-    caller.require_scope(Scope::Read)?;
+    caller.require(Area::Customers, Scope::Read)?;
     let since = storefront.clock.now() - CONVERSION_WINDOW;
     let ranges = sms_guard::list_conversion(&mut *storefront.pool.acquire().await?, caller.company, since).await?;
     Ok(Json(json!({ "since": timestamp(since), "ranges": ranges })))

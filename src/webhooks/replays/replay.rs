@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use uuid::Uuid;
 
+use crate::callers::Area;
 use crate::kernel::ids::{ReplayId, SubscriptionId};
 use crate::resources::{Instant, PublishesEvents, Reference, Resource};
 use crate::webhooks::Webhooks;
@@ -50,6 +51,7 @@ impl Resource for Replay {
 
     const SINGULAR: &'static str = "replay";
     const PLURAL: &'static str = "replays";
+    const AREA: Area = Area::Traffic;
 }
 
 /// Replays publish no events.

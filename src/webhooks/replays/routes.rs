@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::callers::{Caller, Scope};
+use crate::callers::{Area, Caller, Scope};
 use crate::companies::Companies;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::EventId;
@@ -138,7 +138,7 @@ async fn replay_event(
     PathId(id): PathId<EventId>,
     body: Result<JsonBody<EventReplayBody>, Problem>,
 ) -> Result<Response, Problem> {
-    caller.require_scope(Scope::Write)?;
+    caller.require(Area::Traffic, Scope::Write)?;
     let JsonBody(EventReplayBody { dry_run, idempotency_key }) = body?;
     let key = idempotency_key.map(|key| Key::new(key, &json!([id])));
     let made = webhooks.replay_event(&caller, id, dry_run, key).await?;

@@ -38,7 +38,7 @@ impl Webhooks {
     /// Returns a subscription with its secret, for a caller that has lost it and may do everything. While a rotation overlaps, this is
     /// the new secret.
     pub async fn reveal_secret(&self, caller: &Caller, id: SubscriptionId) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
-        caller.require_scope(Scope::Admin)?;
+        caller.require(Subscription::AREA, Scope::Admin)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let shown = transaction.show::<Subscription>(id).await?;
         let secret = SigningSecret::open(&self.key, id, &shown.record.fields.sealed_secret).map_err(|error| {
@@ -55,7 +55,7 @@ impl Webhooks {
         id: SubscriptionId,
         change: impl FnOnce(&mut Subscription, DateTime<Utc>),
     ) -> Result<Shown<Subscription>, Problem> {
-        caller.require_scope(Subscription::WRITING)?;
+        caller.require(Subscription::AREA, Subscription::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let before = transaction.lock::<Subscription>(id).await?;
         let mut after = before.fields.clone();

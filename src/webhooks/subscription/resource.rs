@@ -5,6 +5,7 @@ use std::mem::take;
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
 
+use crate::callers::Area;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
@@ -20,6 +21,7 @@ impl Resource for Subscription {
 
     const SINGULAR: &'static str = "webhook";
     const PLURAL: &'static str = "webhooks";
+    const AREA: Area = Area::Integration;
     const TABLE: &'static str = "subscriptions";
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::EndpointForbidden];
 

@@ -17,7 +17,7 @@ impl Webhooks {
     /// Publishes an event to this subscription alone, whether it subscribes to such events or not: `webhook.test`, which is about
     /// the webhook itself, or the sample of the event type given by `event`. The event's `additionalData` marks it as a test.
     pub(super) async fn send_test(&self, caller: &Caller, id: SubscriptionId, event: Option<&str>) -> Result<Shown<Delivery>, Problem> {
-        caller.require_scope(Subscription::WRITING)?;
+        caller.require(Subscription::AREA, Subscription::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let subscription = transaction.lock::<Subscription>(id).await?;
         if subscription.fields.status == Status::Disabled {

@@ -1,5 +1,6 @@
 //! The resource of `docs/extensions.md`, as the page shows it.
 
+use super::callers::Area;
 use super::events::EventName;
 use super::fleet::Fleet;
 use super::fleet::fleets::FleetRecord;
@@ -62,6 +63,7 @@ impl Resource for Depot {
 
     const SINGULAR: &'static str = "depot";
     const PLURAL: &'static str = "depots";
+    const AREA: Area = Area::Business;
 }
 
 impl PublishesEvents for Depot {

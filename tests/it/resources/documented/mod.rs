@@ -14,7 +14,7 @@ use portico::events::EventType;
 use portico::kernel::client_address::TrustedProxies;
 use portico::kernel::middleware;
 use portico::resources::Extension;
-use portico::{events, fields, fleet, resources, text_enum};
+use portico::{callers, events, fields, fleet, resources, text_enum};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use tower::ServiceExt;
