@@ -4,7 +4,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::kernel::ids::{GatewayId, KeyId, OperatorId, StoreId, SubscriptionId};
+use crate::kernel::ids::{GatewayId, KeyId, OperatorId, OperatorSessionId, StoreId, SubscriptionId};
 
 /// What was done to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,11 +52,13 @@ pub enum ChangedRecord {
     Gateway(GatewayId),
     /// Somebody who signs in to the console.
     Operator(OperatorId),
+    /// A browser in which an operator is signed in.
+    OperatorSession(OperatorSessionId),
 }
 
 impl ChangedRecord {
     /// The words that entries store for the kinds.
-    pub const KINDS: &'static [&'static str] = &["api_key", "store", "store_key", "webhook", "gateway", "operator"];
+    pub const KINDS: &'static [&'static str] = &["api_key", "store", "store_key", "webhook", "gateway", "operator", "operator_session"];
 
     /// One of [`Self::KINDS`].
     pub fn kind(self) -> &'static str {
@@ -67,6 +69,7 @@ impl ChangedRecord {
             Self::Webhook(_) => "webhook",
             Self::Gateway(_) => "gateway",
             Self::Operator(_) => "operator",
+            Self::OperatorSession(_) => "operator_session",
         }
     }
 
@@ -77,6 +80,7 @@ impl ChangedRecord {
             Self::Webhook(id) => id.uuid(),
             Self::Gateway(id) => id.uuid(),
             Self::Operator(id) => id.uuid(),
+            Self::OperatorSession(id) => id.uuid(),
         }
     }
 
@@ -89,6 +93,7 @@ impl ChangedRecord {
             Self::Webhook(id.into()),
             Self::Gateway(id.into()),
             Self::Operator(id.into()),
+            Self::OperatorSession(id.into()),
         ];
         kinds.into_iter().find(|record| record.kind() == kind)
     }
@@ -103,6 +108,7 @@ impl fmt::Display for ChangedRecord {
             Self::Webhook(id) => id.fmt(f),
             Self::Gateway(id) => id.fmt(f),
             Self::Operator(id) => id.fmt(f),
+            Self::OperatorSession(id) => id.fmt(f),
         }
     }
 }

@@ -25,7 +25,7 @@ use url::Url;
 use crate::config::layer::{Layer, refuse_unlisted};
 use crate::kernel::{database, http_server, logging, settings};
 use crate::providers::{self, mail, sms};
-use crate::{audit_trail, declared, developers, gateways, realtime, storefront, webhooks};
+use crate::{audit_trail, declared, developers, gateways, operators, realtime, storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
@@ -44,6 +44,8 @@ pub struct Config {
     pub log: logging::Settings,
     /// `[audit_trail]`
     pub audit_trail: audit_trail::Settings,
+    /// `[operators]`
+    pub operators: operators::Settings,
     /// `[storefront]`
     pub storefront: storefront::Settings,
     /// `[sms]`

@@ -119,6 +119,8 @@ typed_ids! {
     KeyId, "key";
     /// A user of the console.
     OperatorId, "operator";
+    /// A browser in which an operator is signed in.
+    OperatorSessionId, "console";
     /// An entry of the audit trail.
     ChangeId, "change";
     /// An end customer of one store.

@@ -1,6 +1,6 @@
 //! Operators: the people who run a company's part of the service. They are mailed when a webhook fails, and sign in to the console.
 //!
-//! Writes `operators`. An operator belongs to one company and has one [`Role`], which yields the grant of a [`Caller`]. Creating and
+//! Writes `operators`, `operator_sessions` and `operator_links`. An operator belongs to one company and has one [`Role`], which yields the grant of a [`Caller`]. Creating and
 //! removing operators does not check the caller's grant: that is for the command line, which may do everything.
 //!
 //! # Rooms
@@ -8,15 +8,23 @@
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
-//! queries                   the SQL of operators
-//! operator  password        an operator, and the passwords they may choose
-//! role                      what an operator may do
+//! sign_in                      proves who somebody is, and starts a session
+//! session        one_time_link  browsers in which somebody is signed in, and links that sign in once
+//! queries                      the SQL
+//! operator       password      an operator, and the passwords they may choose
+//! state          role          what signing in needs, and what an operator may do
+//! known_browser                how a browser proves that an operator has used it before
 //! ```
 
+mod known_browser;
+mod one_time_link;
 mod operator;
 mod password;
 mod queries;
 mod role;
+mod session;
+mod sign_in;
+mod state;
 
 use chrono::{DateTime, Utc};
 use sqlx::{Connection, PgConnection};
@@ -28,10 +36,14 @@ use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
 
+pub use one_time_link::OneTimeLink;
 pub use operator::Operator;
 pub use password::{BadOperatorPassword, OperatorPassword};
-pub use queries::company_of_operator;
+pub use queries::{company_of_operator, find_by_email};
 pub use role::{InvalidRole, Role};
+pub use session::{LiveSession, OperatorSession, SessionToken};
+pub use sign_in::{Browser, SignInRefusal, SignedIn};
+pub use state::{Operators, Settings};
 
 /// The reason why an operator could not be created.
 #[derive(Debug, thiserror::Error)]

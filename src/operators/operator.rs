@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
-use crate::kernel::ids::OperatorId;
+use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::operators::role::Role;
 
 /// An operator, without the password.
@@ -11,6 +11,9 @@ use crate::operators::role::Role;
 pub struct Operator {
     /// The operator's id.
     pub id: OperatorId,
+    /// The company that the operator works for.
+    #[serde(skip)]
+    pub company: CompanyId,
     /// The address the operator signs in with and is mailed at, in lower case.
     pub email: String,
     /// The role, which determines the operator's permissions.
