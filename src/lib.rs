@@ -10,6 +10,7 @@
 //!      app
 //!      dev
 //!      config
+//!  7   console                                                     what operators look at
 //!  6   realtime                                                    socket tokens, channel authorization
 //!  5   storefront   fleet   developers   declared                  the public APIs
 //!  4   webhooks     gateways                                       the delivery hub, payment gateways and their ledger
@@ -33,6 +34,7 @@ pub mod callers;
 pub mod cli;
 pub mod companies;
 pub mod config;
+pub mod console;
 pub mod contact;
 pub mod declared;
 pub mod dev;

@@ -120,7 +120,8 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
         state.gateways.start_worker(&lifecycle);
     }
     if development {
-        say(&Demo::open(&database.pool, config, &Clock::System, Some(address)).await?.banner());
+        let demo = Demo::open(&database.pool, config, &Clock::System, Some(address)).await?;
+        say(&demo.banner(demo.link(&database.pool, &Clock::System).await?.as_ref()));
     }
     tracing::info!(%address, "listening");
 

@@ -13,6 +13,7 @@ use axum::routing::get;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use crate::config::{Config, CorsOrigin, Environment};
+use crate::console::{self, Api, Console};
 use crate::dev;
 use crate::gateways;
 use crate::kernel::client_address::TrustedProxies;
@@ -29,8 +30,10 @@ pub fn router(state: AppState, config: &Config) -> Router {
     let storefront = storefront::routes(&state.storefront, realtime::storefront_routes());
     let mut description = storefront.description();
     let mut router = Router::new().nest(storefront::PATH, storefront.into_router());
+    let mut kinds = Vec::new();
     for extension in extensions::all(&state) {
         description.merge(extension.description());
+        kinds.extend_from_slice(extension.kind_docs());
         router = router.nest(&extension.path(), extension.into_router());
     }
     description.merge(gateways::callback_description());
@@ -46,7 +49,11 @@ pub fn router(state: AppState, config: &Config) -> Router {
     if config.environment() == Environment::Development {
         router = router.merge(dev::mailbox::routes());
     }
-    let router = router.fallback(async || Problem::new(ProblemCode::RouteUnknown)).with_state(state);
+    let (operators, clock) = (state.operators.clone(), state.clock.clone());
+    let api = router.with_state::<()>(state);
+    let secure = config.environment() == Environment::Production;
+    let console = Console::new(Api::new(api.clone()), kinds, operators, clock, secure);
+    let router = api.merge(console::routes(console)).fallback(async || Problem::new(ProblemCode::RouteUnknown));
     let router = match cors(&config.http.cors_origins) {
         Some(cors) => router.layer(cors),
         None => router,

@@ -14,7 +14,9 @@ use crate::developers::{Developers, Publishing, Streams};
 use crate::events::CommitNotifier;
 use crate::fleet::{Fleet, Positions};
 use crate::gateways::Gateways;
+use crate::kernel::clock::Clock;
 use crate::kernel::database;
+use crate::operators::Operators;
 use crate::providers::mailbox::Mailbox;
 use crate::realtime::Realtime;
 use crate::storefront::{self, Storefront};
@@ -39,10 +41,14 @@ macro_rules! app_state {
 app_state! {
     /// The database, for the health routes.
     pub pool: PgPool,
+    /// The time.
+    pub clock: Clock,
     /// Who changed what.
     pub audit_trail: AuditTrail,
     /// Authentication of companies by API key.
     pub companies: Companies,
+    /// Who signs in to the console.
+    pub operators: Operators,
     /// The storefront.
     pub storefront: Storefront,
     /// Token and channel checks for a socket server.
@@ -85,7 +91,12 @@ impl AppState {
         self.companies.sweep();
         self.gateways.sweep();
         // An error of one does not stop the others.
-        self.storefront.sweep().await.and(self.publishing.sweep().await).and(self.audit_trail.sweep().await)
+        self.storefront
+            .sweep()
+            .await
+            .and(self.publishing.sweep().await)
+            .and(self.audit_trail.sweep().await)
+            .and(self.operators.sweep().await)
     }
 
     /// Builds the state of every module on the database of `pool`, and starts to notify its other instances of events.
@@ -97,6 +108,13 @@ impl AppState {
         let developers = Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue.clone());
         let fleet = Fleet { pool: pool.clone(), clock: clock.clone() };
         Self(Arc::new(StateParts {
+            operators: Operators::new(
+                pool.clone(),
+                clock.clone(),
+                application_key.clone(),
+                process.hashing.clone(),
+                config.operators.clone(),
+            ),
             audit_trail: AuditTrail::new(pool.clone(), clock.clone(), config.audit_trail.clone()),
             storefront: Storefront::new(storefront::Parts {
                 pool: pool.clone(),
@@ -131,6 +149,7 @@ impl AppState {
             developers,
             companies,
             mailbox: process.mailbox.clone().unwrap_or_default(),
+            clock: clock.clone(),
             pool,
         }))
     }

@@ -156,7 +156,7 @@ async fn demo(config: &Config, json: bool, shell: bool) -> Result<(), Failure> {
             say(&match (json, shell) {
                 (true, _) => serde_json::to_string_pretty(&demo)?,
                 (_, true) => demo.assignments(),
-                (false, false) => demo.banner(),
+                (false, false) => demo.banner(demo.link(pool, &Clock::System).await?.as_ref()),
             });
             Ok(())
         })

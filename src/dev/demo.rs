@@ -18,7 +18,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::crypto::random_hex;
 use crate::kernel::ids::{CompanyId, StoreId};
 use crate::kernel::password_hashing::PasswordHashing;
-use crate::operators::{self, CreateOperatorError, OperatorPassword, Role};
+use crate::operators::{self, CreateOperatorError, OneTimeLink, OperatorPassword, Role};
 use crate::storefront;
 
 /// The data of the demonstration company; also the format of `demo.json`.
@@ -94,6 +94,16 @@ impl Demo {
         Ok(demo)
     }
 
+    /// A link that signs the demonstration operator in once; `None` if the operator was removed.
+    pub async fn link(&self, pool: &PgPool, clock: &Clock) -> Result<Option<OneTimeLink>, DemoError> {
+        let conn = &mut *pool.acquire().await?;
+        let email = EmailAddress::parse(&self.operator.email).expect("the address was valid when it was written");
+        match operators::find_by_email(conn, &email).await? {
+            Some(operator) => Ok(Some(OneTimeLink::create(conn, operator.id, clock.now()).await?)),
+            None => Ok(None),
+        }
+    }
+
     /// The data as shell assignments: `eval "$(portico demo --shell)"`. `portico listen` reads them from the environment.
     pub fn assignments(&self) -> String {
         let Self { url, store_key, api_key, .. } = self;
@@ -101,8 +111,9 @@ impl Demo {
     }
 
     /// The text shown at startup: the data, and three commands that work when pasted.
-    pub fn banner(&self) -> String {
+    pub fn banner(&self, link: Option<&OneTimeLink>) -> String {
         let Self { url, store_key, api_key, operator, .. } = self;
+        let console = link.map_or("/console".to_owned(), |link| format!("/console/sign-in/once#{}", link.reveal()));
         format!(
             r#"
   Portico answers at {url}
@@ -110,6 +121,9 @@ impl Demo {
     store key   {store_key}
     API key     {api_key}
     operator    {email}  {password}
+
+  Look at it (this link signs you in once):
+    {url}{console}
 
   Request a code, as a customer's app does:
     curl -s {url}/storefront/v1/customers/request-creation-code -H 'Authorization: Bearer {store_key}' --json '{{"identity":"ada@example.com"}}'

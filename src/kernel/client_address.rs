@@ -29,6 +29,11 @@ impl TrustedProxies {
 pub struct ClientAddress(IpAddr);
 
 impl ClientAddress {
+    /// The address of a request that comes from this process itself.
+    pub fn of_this_process() -> Self {
+        Self(IpAddr::V6(Ipv6Addr::LOCALHOST))
+    }
+
     /// The full address, for the audit log.
     pub fn ip(self) -> IpAddr {
         self.0

@@ -51,12 +51,16 @@ async fn request_context(State(trusted_proxies): State<TrustedProxies>, mut requ
     finish_response(answer.instrument(span).await, id)
 }
 
+/// Marks a failed response that tells the reason itself, to a person: a page.
+#[derive(Clone, Copy, Debug)]
+pub struct TellsTheReason;
+
 /// Writes the problem document of a failed response. Every response gets the request id and, unless it sets its own,
 /// `Cache-Control: no-store`, because responses contain tokens, keys and customer data.
 fn finish_response(mut response: Response, id: RequestId) -> Response {
     let id = id.to_string();
     let failed = response.status().is_client_error() || response.status().is_server_error();
-    if failed {
+    if failed && response.extensions().get::<TellsTheReason>().is_none() {
         let problem = response.extensions_mut().remove::<Problem>();
         let problem = problem.unwrap_or_else(|| Problem::new(ProblemCode::of_status(response.status())));
         // The other headers of the response stay (Retry-After, Allow, RateLimit-…); the status code and the body come from the problem.

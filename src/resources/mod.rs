@@ -82,9 +82,9 @@ mod write_request;
 
 pub use body::EmptyBody;
 pub use entity_tag::IfMatch;
-pub use extension::Extension;
+pub use extension::{Extension, KindDoc};
 pub use field_type::{FieldType, FilterForm, Input, Operand};
-pub use fields::{Columns, FieldDoc, Fields, Filter, FormField, Member, ShownIn, Values, form};
+pub use fields::{Columns, FieldDoc, Fields, Filter, FormField, Member, ShownIn, Values, form, label};
 #[doc(hidden)]
 pub use fields::{chosen, count_chosen};
 pub use kind::list_parameters::ListParameters;

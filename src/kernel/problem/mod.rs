@@ -69,6 +69,16 @@ impl Problem {
         self.0.code
     }
 
+    /// What went wrong, in a sentence for people.
+    pub fn sentence(&self) -> &str {
+        &self.0.detail
+    }
+
+    /// The errors of each field of the body.
+    pub fn fields(&self) -> &BTreeMap<String, Vec<String>> {
+        &self.0.fields
+    }
+
     /// The problem document, with the request id.
     pub fn body(&self, request_id: &str) -> Value {
         let parts = &*self.0;

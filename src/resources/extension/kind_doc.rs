@@ -1,42 +1,68 @@
-//! The documentation of each route, as OpenAPI Operation Objects.
+//! What is told about a kind of record: its names, fields and permissions, and the documentation of its routes as OpenAPI Operation
+//! Objects.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
-use crate::callers::Scope;
+use crate::callers::{Area, Scope};
 use crate::kernel::ids::TypedId;
 use crate::kernel::openapi::{OperationDoc, parameter, reference};
 use crate::kernel::problem::ProblemCode;
 use crate::resources::operation::plural_path;
 use crate::resources::{FieldDoc, Operation, Resource, ResourceDescriptor};
 
-/// A kind of record, as far as its documentation needs it.
-pub(super) struct Kind {
-    namespace: String,
-    descriptor: ResourceDescriptor,
+/// A kind of record, for documentation and for programs that draw lists and forms of it.
+#[derive(Clone, Debug)]
+pub struct KindDoc {
+    /// The namespace of its routes: `fleet`.
+    pub namespace: String,
+    /// Its names, and the parameters of its lists.
+    pub descriptor: ResourceDescriptor,
+    /// The prefix of its ids, before the `_`.
+    pub prefix: &'static str,
+    /// The part of a company's data that its records belong to.
+    pub area: Area,
+    /// The scope that listing and finding need.
+    pub reading: Scope,
+    /// The scope that creating, changing and deleting need.
+    pub writing: Scope,
+    /// Its fields, without those that every record has.
+    pub members: Vec<FieldDoc>,
+    /// What can be done beside listing and finding.
+    pub operations: Vec<Operation>,
     id: Value,
-    reading: Scope,
-    writing: Scope,
     refusals: &'static [ProblemCode],
-    members: Vec<FieldDoc>,
 }
 
-impl Kind {
-    pub(super) fn of<R: Resource>(namespace: &str, descriptor: ResourceDescriptor, members: Vec<FieldDoc>) -> Self {
+impl KindDoc {
+    pub(super) fn of<R: Resource>(
+        namespace: &str,
+        descriptor: ResourceDescriptor,
+        members: Vec<FieldDoc>,
+        operations: &[Operation],
+    ) -> Self {
         Self {
             namespace: namespace.to_owned(),
             descriptor,
-            id: R::Id::json_schema(),
+            prefix: R::Id::PREFIX,
+            area: R::AREA,
             reading: R::READING,
             writing: R::WRITING,
-            refusals: R::REFUSALS,
             members,
+            operations: operations.to_vec(),
+            id: R::Id::json_schema(),
+            refusals: R::REFUSALS,
         }
+    }
+
+    /// The path of the list, below the namespace's routes: `tracking-numbers`.
+    pub fn path(&self) -> String {
+        plural_path(self.descriptor.plural)
     }
 
     /// The paths of the list and of one record.
     pub(super) fn paths(&self) -> (String, String) {
-        let plural = plural_path(self.descriptor.plural);
+        let plural = self.path();
         (format!("/{plural}"), format!("/{plural}/{{uuid}}"))
     }
 
@@ -123,7 +149,7 @@ impl Kind {
     }
 
     /// The schema of the record, and of the request body if there is one.
-    pub(super) fn schemas(&self, operations: &[Operation]) -> Map<String, Value> {
+    pub(super) fn schemas(&self) -> Map<String, Value> {
         let mut id = self.id.clone();
         id["readOnly"] = true.into();
         let instant = json!({ "type": "string", "format": "date-time", "readOnly": true });
@@ -148,7 +174,7 @@ impl Kind {
             shown.insert(member.name.to_string(), schema);
         }
         let mut schemas = Map::from_iter([(self.name(), json!({ "type": "object", "properties": shown }))]);
-        if operations.iter().any(|operation| *operation != Operation::Delete) {
+        if self.operations.iter().any(|operation| *operation != Operation::Delete) {
             let mut body = json!({ "type": "object", "properties": sent });
             if !self.members.is_empty() {
                 body["additionalProperties"] = false.into();

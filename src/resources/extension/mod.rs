@@ -1,6 +1,6 @@
 //! A namespace: its routes and their documentation. Both are built from one list, so that they always match.
 
-mod operations;
+mod kind_doc;
 
 use axum::Router;
 use axum::extract::FromRef;
@@ -15,7 +15,8 @@ use crate::resources::parameters::RejectUnknownQuery;
 use crate::resources::routes::{read_only_routes, routes};
 use crate::resources::{Editable, FieldDoc, Operation, Referable, Resource, ResourceDescriptor};
 
-use operations::Kind;
+pub use kind_doc::KindDoc;
+use kind_doc::beside_the_five;
 
 /// The routes below `<namespace>/int/v1`.
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub struct Extension<S> {
     router: Router<S>,
     description: Description,
     kinds: Vec<Referable>,
+    kind_docs: Vec<KindDoc>,
     event_types: Vec<EventType>,
 }
 
@@ -39,6 +41,7 @@ where
             router: Router::new(),
             description: Description::default(),
             kinds: Vec::new(),
+            kind_docs: Vec::new(),
             event_types: Vec::new(),
         }
     }
@@ -82,7 +85,7 @@ where
     pub fn route<H: Handler<T, S>, T: 'static>(mut self, method: Method, path: &str, doc: OperationDoc, handler: H) -> Self {
         let filter = MethodFilter::try_from(method.clone()).expect("all methods in the program can be routed");
         self.router = self.router.route(path, on(filter, RejectUnknownQuery { parameters: doc.query(), handler }));
-        self.add(method, path, operations::beside_the_five(doc, path));
+        self.add(method, path, beside_the_five(doc, path));
         self
     }
 
@@ -92,19 +95,20 @@ where
         self.router = self.router.merge(other.router);
         self.description.merge(other.description);
         self.kinds.extend(other.kinds);
+        self.kind_docs.extend(other.kind_docs);
         self.event_types.extend(other.event_types);
         self
     }
 
     /// Supplies the state that the routes need, so that the result can be combined with routes that need another state.
     pub fn with_state<T>(self, state: S) -> Extension<T> {
-        let Self { namespace, router, description, kinds, event_types } = self;
-        Extension { namespace, router: router.with_state(state), description, kinds, event_types }
+        let Self { namespace, router, description, kinds, kind_docs, event_types } = self;
+        Extension { namespace, router: router.with_state(state), description, kinds, kind_docs, event_types }
     }
 
     fn describe<R: Resource>(mut self, descriptor: ResourceDescriptor, members: Vec<FieldDoc>, operations: &[Operation]) -> Self {
         self.kinds.push(Referable::of::<R>(&self.namespace, &descriptor, operations));
-        let kind = Kind::of::<R>(&self.namespace, descriptor, members);
+        let kind = KindDoc::of::<R>(&self.namespace, descriptor, members, operations);
         let (many, one) = kind.paths();
         self.add(Method::GET, &many, kind.list());
         self.add(Method::GET, &one, kind.find());
@@ -115,7 +119,8 @@ where
                 Operation::Delete => self.add(Method::DELETE, &one, kind.delete()),
             }
         }
-        self.description.schemas(kind.schemas(operations));
+        self.description.schemas(kind.schemas());
+        self.kind_docs.push(kind);
         self
     }
 
@@ -138,6 +143,11 @@ impl<S> Extension<S> {
     /// The kinds of records in the namespace.
     pub fn kinds(&self) -> &[Referable] {
         &self.kinds
+    }
+
+    /// What is told about these kinds.
+    pub fn kind_docs(&self) -> &[KindDoc] {
+        &self.kind_docs
     }
 
     /// The event types about these kinds.

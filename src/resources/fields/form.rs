@@ -39,8 +39,8 @@ impl FormField {
     }
 }
 
-/// `License number`
-fn label(name: &str) -> String {
+/// The name of a field or kind for people: `license_number` is `License number`.
+pub fn label(name: &str) -> String {
     let words = name.replace('_', " ");
     let mut letters = words.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()

@@ -12,6 +12,6 @@ pub use columns::{Columns, Values};
 pub use declaration::Fields;
 pub use field_doc::{FieldDoc, ShownIn};
 pub use filter::Filter;
-pub use form::{FormField, form};
+pub use form::{FormField, form, label};
 pub use marks::{chosen, count_chosen};
 pub use member::Member;

@@ -1,0 +1,129 @@
+//! One record: all its fields, and what can be done to it.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Redirect, Response};
+use serde_json::Value;
+
+use crate::console::Console;
+use crate::console::kinds::{list_address, record_address};
+use crate::console::records::cell::Cell;
+use crate::console::records::{api_path, find_kind, may, title_of};
+use crate::console::session::{PostedForm, Visitor};
+use crate::console::shell::{Page, PageError, Ui};
+use crate::resources::{Operation, label};
+
+#[derive(Template)]
+#[template(path = "records/detail.html")]
+struct DetailPage {
+    ui: Ui,
+    kind: String,
+    list: String,
+    title: String,
+    id: String,
+    address: String,
+    changeable: bool,
+    deletable: bool,
+    fields: Vec<(String, Cell)>,
+    /// What else is told about the record, and where.
+    related: Vec<(&'static str, String)>,
+}
+
+#[derive(Template)]
+#[template(path = "records/delete.html")]
+struct DeletePage {
+    ui: Ui,
+    kind: String,
+    list: String,
+    title: String,
+    address: String,
+    refusal: Option<String>,
+}
+
+type Names = Path<(String, String, String)>;
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path((namespace, plural, id)): Names,
+) -> Result<Response, PageError> {
+    let Visitor { caller, ui, .. } = visitor;
+    let kind = find_kind(&console.kinds, &caller, &namespace, &plural)?;
+    let answer = console.api.get(&caller, &format!("{}/{id}", api_path(kind))).await?;
+    let record = &answer.body[kind.descriptor.singular];
+    let shown = record["id"].as_str().unwrap_or(&id).to_owned();
+    let cell = |name: &str, value: &Value| match kind.members.iter().find(|member| member.name == name) {
+        Some(field) => Cell::of(&ui, &console.kinds, field, value),
+        None => Cell::plain(&ui, &console.kinds, value),
+    };
+    let members = record.as_object().into_iter().flatten().filter(|(name, _)| !matches!(name.as_str(), "id" | "uuid"));
+    let see = |namespace: &str, plural: &str, filter: &str| {
+        let visible = find_kind(&console.kinds, &caller, namespace, plural).ok()?;
+        Some(format!("{}?{filter}={shown}", list_address(visible)))
+    };
+    let uuid = record["uuid"].as_str().unwrap_or_default();
+    let events = see("developers", "events", "subject").map(|address| address.replace(&shown, uuid));
+    let related = [("Events about it", events), ("Changes of it", see("developers", "changes", "record"))];
+    let page = DetailPage {
+        kind: label(kind.descriptor.plural),
+        list: list_address(kind),
+        title: title_of(record),
+        address: record_address(kind, &shown),
+        changeable: may(&caller, kind, Operation::Change),
+        deletable: may(&caller, kind, Operation::Delete),
+        fields: members.map(|(name, value)| (label(name), cell(name, value))).collect(),
+        related: related.into_iter().filter_map(|(name, address)| Some((name, address?))).collect(),
+        id: shown.clone(),
+        ui,
+    };
+    Ok(Page(page).into_response())
+}
+
+pub(super) async fn ask_delete(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path((namespace, plural, id)): Names,
+) -> Result<Response, PageError> {
+    let Visitor { caller, ui, .. } = visitor;
+    delete_page(&console, ui, &caller, (&namespace, &plural, &id), None).await
+}
+
+pub(super) async fn delete(
+    State(console): State<Console>,
+    Path((namespace, plural, id)): Names,
+    form: PostedForm,
+) -> Result<Response, PageError> {
+    let Visitor { caller, ui, .. } = form.visitor;
+    let kind = find_kind(&console.kinds, &caller, &namespace, &plural)?;
+    match console.api.delete(&caller, &format!("{}/{id}", api_path(kind))).await {
+        Ok(_) => Ok(Redirect::to(&format!("{}?done=deleted", list_address(kind))).into_response()),
+        // A record that others need stays, and the page says which.
+        Err(problem) if problem.code().status().is_client_error() => {
+            delete_page(&console, ui, &caller, (&namespace, &plural, &id), Some(problem.sentence().to_owned())).await
+        }
+        Err(problem) => Err(problem.into()),
+    }
+}
+
+async fn delete_page(
+    console: &Console,
+    ui: Ui,
+    caller: &crate::callers::Caller,
+    (namespace, plural, id): (&str, &str, &str),
+    refusal: Option<String>,
+) -> Result<Response, PageError> {
+    let kind = find_kind(&console.kinds, caller, namespace, plural)?;
+    if !may(caller, kind, Operation::Delete) {
+        return Err(PageError::NOT_FOUND);
+    }
+    let answer = console.api.get(caller, &format!("{}/{id}", api_path(kind))).await?;
+    let page = DeletePage {
+        kind: label(kind.descriptor.plural),
+        list: list_address(kind),
+        title: title_of(&answer.body[kind.descriptor.singular]),
+        address: record_address(kind, id),
+        refusal,
+        ui,
+    };
+    Ok(Page(page).into_response())
+}

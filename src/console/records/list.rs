@@ -1,0 +1,151 @@
+//! The list of a kind: filters in the address, one page after another.
+
+use askama::Template;
+use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+use url::form_urlencoded;
+
+use crate::console::Console;
+use crate::console::kinds::{Kinds, list_address, record_address};
+use crate::console::records::cell::Cell;
+use crate::console::records::{api_path, find_kind, may, title_of};
+use crate::console::session::Visitor;
+use crate::console::shell::{Page, PageError, Ui};
+use crate::resources::{FieldDoc, Input, KindDoc, Operation, ShownIn, label};
+
+/// The number of columns beside the name and the time, so that a row fits on one line.
+const COLUMNS: usize = 5;
+/// The parameters of lists that every kind has.
+const COMMON: [&str; 4] = ["created_after", "created_before", "query", "sort"];
+
+#[derive(Template)]
+#[template(path = "records/list.html")]
+struct ListPage {
+    ui: Ui,
+    title: String,
+    address: String,
+    /// Whether the visitor may create a record.
+    creatable: bool,
+    singular: String,
+    filters: Vec<FilterControl>,
+    /// Whether any filter is set.
+    filtered: bool,
+    /// What was searched for; `None` for a kind that cannot be searched.
+    query: Option<String>,
+    /// Why there is no list.
+    refusal: Option<String>,
+    columns: Vec<String>,
+    rows: Vec<Row>,
+    /// The next page.
+    older: Option<String>,
+    /// The first page, if this is another one.
+    newest: Option<String>,
+}
+
+struct Row {
+    address: String,
+    title: String,
+    cells: Vec<Cell>,
+    created: Cell,
+}
+
+struct FilterControl {
+    name: String,
+    label: String,
+    value: String,
+    /// The words to choose from; empty for a text.
+    words: Vec<String>,
+}
+
+pub(super) async fn show(
+    State(console): State<Console>,
+    visitor: Visitor,
+    Path((namespace, plural)): Path<(String, String)>,
+    Query(parameters): Query<Vec<(String, String)>>,
+) -> Result<Response, PageError> {
+    let Visitor { caller, ui, .. } = visitor;
+    let kind = find_kind(&console.kinds, &caller, &namespace, &plural)?;
+    let given = |name: &str| parameters.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value.trim());
+    let known = |name: &str| COMMON.contains(&name) || kind.descriptor.filters.iter().any(|filter| filter.name == name);
+    let wanted: Vec<(&str, &str)> = parameters
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.trim()))
+        .filter(|(name, value)| known(name) && !value.is_empty())
+        .collect();
+
+    let path = api_path(kind);
+    let page = wanted.iter().copied().chain(Some(("after", given("after"))).filter(|(_, after)| !after.is_empty()));
+    let found = console.api.get(&caller, &with_query(&path, page)).await;
+    let (body, refusal) = match found {
+        Ok(answer) => (answer.body, None),
+        // A filter that makes no sense is answered beside the filters.
+        Err(problem) if problem.code().status().is_client_error() && !wanted.is_empty() => {
+            (Value::Null, Some(problem.sentence().to_owned()))
+        }
+        Err(problem) => return Err(problem.into()),
+    };
+    let none = Vec::new();
+    let records = body[kind.descriptor.plural].as_array().unwrap_or(&none);
+    let columns = columns(kind);
+    let address = list_address(kind);
+    let next = body["meta"]["next"].as_str();
+    let page = ListPage {
+        title: label(kind.descriptor.plural),
+        creatable: may(&caller, kind, Operation::Create),
+        singular: kind.descriptor.singular.replace('_', " "),
+        filters: kind
+            .descriptor
+            .filters
+            .iter()
+            .map(|filter| FilterControl::of(filter.name, &filter.schema(), given(filter.name)))
+            .collect(),
+        filtered: !wanted.is_empty(),
+        query: (!kind.descriptor.search_fields.is_empty()).then(|| given("query").to_owned()),
+        refusal,
+        columns: columns.iter().map(|field| label(&field.name)).collect(),
+        rows: records.iter().map(|record| Row::of(&ui, &console.kinds, kind, &columns, record)).collect(),
+        older: next.map(|next| with_query(&address, wanted.iter().copied().chain([("after", next)]))),
+        newest: (!given("after").is_empty()).then(|| with_query(&address, wanted.iter().copied())),
+        address,
+        ui,
+    };
+    Ok(Page(page).into_response())
+}
+
+fn with_query<'a>(path: &str, parameters: impl Iterator<Item = (&'a str, &'a str)>) -> String {
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
+}
+
+/// The fields that a row has room for: what a list of the API shows, and neither structures nor long texts.
+fn columns(kind: &KindDoc) -> Vec<&FieldDoc> {
+    let short = |field: &&FieldDoc| {
+        field.shown == ShownIn::Everything && !matches!(field.input, Input::Object | Input::Text | Input::List | Input::Secret)
+    };
+    let named = |field: &&FieldDoc| !matches!(field.name.as_ref(), "name" | "meta");
+    kind.members.iter().filter(short).filter(named).take(COLUMNS).collect()
+}
+
+impl Row {
+    fn of(ui: &Ui, kinds: &Kinds, kind: &KindDoc, columns: &[&FieldDoc], record: &Value) -> Self {
+        let id = record["id"].as_str().unwrap_or_default();
+        Self {
+            address: record_address(kind, id),
+            title: title_of(record),
+            cells: columns.iter().map(|field| Cell::of(ui, kinds, field, &record[field.name.as_ref()])).collect(),
+            created: Cell::plain(ui, kinds, &record["created_at"]),
+        }
+    }
+}
+
+impl FilterControl {
+    fn of(name: &str, schema: &Value, value: &str) -> Self {
+        let words = match Input::of(schema) {
+            Input::Choice(words) => words,
+            Input::Switch => vec!["true".to_owned(), "false".to_owned()],
+            _ => Vec::new(),
+        };
+        Self { name: name.to_owned(), label: label(name), value: value.to_owned(), words }
+    }
+}

@@ -1,0 +1,59 @@
+//! Lists, details and forms of every kind of record, drawn from the declaration of its fields.
+//!
+//! # Rooms
+//!
+//! From top to bottom; a room uses only rooms below it.
+//!
+//! ```text
+//! list  detail  edit       the pages
+//! entry                    what a form asks for, and how what was entered becomes a body
+//! cell                     a value, as people read it
+//! ```
+
+mod cell;
+mod detail;
+mod edit;
+mod entry;
+mod list;
+
+use axum::Router;
+use axum::routing::get;
+use serde_json::Value;
+
+use crate::callers::Caller;
+use crate::console::Console;
+use crate::console::kinds::Kinds;
+use crate::console::shell::PageError;
+use crate::resources::{KindDoc, Operation};
+
+pub(super) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/console/records/{namespace}/{plural}", get(list::show))
+        .route("/console/records/{namespace}/{plural}/new", get(edit::ask_new).post(edit::create))
+        .route("/console/records/{namespace}/{plural}/{id}", get(detail::show))
+        .route("/console/records/{namespace}/{plural}/{id}/edit", get(edit::ask_change).post(edit::change))
+        .route("/console/records/{namespace}/{plural}/{id}/delete", get(detail::ask_delete).post(detail::delete))
+}
+
+/// The kind of these names, if the caller may look at its records.
+fn find_kind<'a>(kinds: &'a Kinds, caller: &Caller, namespace: &str, plural: &str) -> Result<&'a KindDoc, PageError> {
+    let kind = kinds.find(namespace, plural).ok_or(PageError::NOT_FOUND)?;
+    if caller.grant.allows(kind.area, kind.reading) { Ok(kind) } else { Err(PageError::NOT_FOUND) }
+}
+
+/// Whether the caller may do this to records of the kind.
+fn may(caller: &Caller, kind: &KindDoc, operation: Operation) -> bool {
+    kind.operations.contains(&operation) && caller.grant.allows(kind.area, kind.writing)
+}
+
+/// The path of the kind in the API.
+fn api_path(kind: &KindDoc) -> String {
+    format!("/{}/int/v1/{}", kind.namespace, kind.path())
+}
+
+/// What people call a record: its name or the like, otherwise its id.
+fn title_of(record: &Value) -> String {
+    let named = ["name", "internal_id", "title", "url", "email", "event", "tracking_number"];
+    let text = |member: &str| record[member].as_str().filter(|text| !text.is_empty());
+    named.into_iter().find_map(text).or_else(|| text("id")).unwrap_or_default().to_owned()
+}

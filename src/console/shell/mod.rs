@@ -1,0 +1,30 @@
+//! What surrounds every page: layout, navigation, language, style, and the headers that protect it.
+
+mod assets;
+mod headers;
+mod instant;
+mod language;
+mod navigation;
+mod page;
+mod preferences;
+mod ui;
+
+use axum::Router;
+use axum::middleware;
+use axum::routing::get;
+
+use crate::console::Console;
+
+pub use instant::Moment;
+pub use page::{Page, PageError};
+pub use preferences::chosen;
+pub use ui::Ui;
+
+pub(super) fn routes() -> Router<Console> {
+    Router::new().route("/console/assets/{name}", get(assets::serve)).route("/console/{*page}", get(page::unknown))
+}
+
+/// Adds the headers that protect pages.
+pub(super) fn layer(pages: Router<Console>) -> Router<Console> {
+    pages.layer(middleware::map_response(headers::protect))
+}

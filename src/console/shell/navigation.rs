@@ -1,0 +1,74 @@
+//! The navigation: the pages that an operator may open.
+
+use crate::callers::Caller;
+use crate::console::kinds::{self, Kinds};
+
+/// Some pages under one heading.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// The heading; empty for the pages that are looked at most.
+    pub heading: &'static str,
+    /// The pages.
+    pub items: Vec<Item>,
+}
+
+/// A page.
+#[derive(Clone, Debug)]
+pub struct Item {
+    /// The name.
+    pub label: String,
+    /// The address.
+    pub address: String,
+    /// Whether the visitor is there.
+    pub current: bool,
+}
+
+/// The kinds of each heading, in the order in which they are shown. Kinds that are not named here are records.
+const GROUPS: [(&str, &[(&str, &str)]); 4] = [
+    ("", &[("developers", "events"), ("developers", "webhooks"), ("developers", "deliveries"), ("storefront", "customers")]),
+    ("Sign-in", &[("storefront", "sign_ins"), ("storefront", "sessions"), ("storefront", "texts")]),
+    ("Payments", &[("ledger", "payments"), ("ledger", "callbacks")]),
+    (
+        "Settings",
+        &[
+            ("storefront", "stores"),
+            ("developers", "api_keys"),
+            ("ledger", "gateways"),
+            ("developers", "replays"),
+            ("developers", "changes"),
+        ],
+    ),
+];
+
+/// The pages that `caller` may open; `here` is the one that is open.
+pub(super) fn of(caller: &Caller, kinds: &Kinds, here: &str) -> Vec<Group> {
+    let visible: Vec<_> = kinds.visible_to(caller).collect();
+    let item = |kind: &&crate::resources::KindDoc| {
+        let address = kinds::list_address(kind);
+        let current = here.strip_prefix(address.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
+        Item { label: label(kind.descriptor.plural), address, current }
+    };
+    let named = |namespace: &str, plural: &str| GROUPS.iter().any(|(_, names)| names.contains(&(namespace, plural)));
+    let mut groups: Vec<Group> = GROUPS
+        .iter()
+        .map(|(heading, names)| {
+            let of_name = |(namespace, plural): &(&str, &str)| {
+                visible.iter().find(|kind| kind.namespace == *namespace && kind.descriptor.plural == *plural).map(item)
+            };
+            Group { heading, items: names.iter().filter_map(of_name).collect() }
+        })
+        .collect();
+    let records = visible.iter().filter(|kind| !named(&kind.namespace, kind.descriptor.plural)).map(item).collect();
+    groups.insert(GROUPS.len() - 1, Group { heading: "Records", items: records });
+    groups.retain(|group| !group.items.is_empty());
+    groups
+}
+
+/// `tracking_numbers` → `Tracking numbers`
+fn label(plural: &str) -> String {
+    match plural {
+        "api_keys" => "API keys".to_owned(),
+        "sign_ins" => "Sign-ins".to_owned(),
+        other => crate::resources::label(other),
+    }
+}

@@ -1,0 +1,68 @@
+//! How a visitor wants to see the console: cookies of the browser, otherwise what the browser asks for.
+
+use axum::http::{HeaderMap, HeaderValue, header};
+
+use crate::console::shell::language::Language;
+
+const THEME: &str = "portico-theme";
+const LANGUAGE: &str = "portico-language";
+
+/// Light or dark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Dark text on white.
+    Light,
+    /// Light text on black.
+    Dark,
+}
+
+impl Theme {
+    fn read(name: &str) -> Option<Self> {
+        match name {
+            "light" => Some(Self::Light),
+            "dark" => Some(Self::Dark),
+            _ => None,
+        }
+    }
+
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Light => "light",
+            Self::Dark => "dark",
+        }
+    }
+}
+
+/// How a visitor wants to see the console.
+#[derive(Clone, Copy, Debug)]
+pub struct Preferences {
+    /// The language.
+    pub language: Language,
+    /// The theme; `None` for that of the system.
+    pub theme: Option<Theme>,
+}
+
+impl Preferences {
+    /// The preferences of the browser that sends these headers.
+    pub fn of(headers: &HeaderMap) -> Self {
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let cookie =
+            |name| text(header::COOKIE).split(';').filter_map(|pair| pair.trim().split_once('=')).find(|(found, _)| *found == name);
+        let accepted = text(header::ACCEPT_LANGUAGE).split(',').find_map(Language::read);
+        Self {
+            language: cookie(LANGUAGE).and_then(|(_, tag)| Language::read(tag)).or(accepted).unwrap_or(Language::English),
+            theme: cookie(THEME).and_then(|(_, name)| Theme::read(name)),
+        }
+    }
+}
+
+/// The cookie that keeps the choice `value` of the preference `name`; `None` if there is no such choice.
+pub fn chosen(name: &str, value: &str) -> Option<HeaderValue> {
+    let cookie = match name {
+        "theme" if Theme::read(value).is_some() || value == "system" => THEME,
+        "language" if Language::read(value).is_some() => LANGUAGE,
+        _ => return None,
+    };
+    HeaderValue::from_str(&format!("{cookie}={value}; Path=/; SameSite=Lax; Max-Age=31536000")).ok()
+}

@@ -1,0 +1,132 @@
+//! What every page knows: who looks at it, in which language, and where they are.
+
+use std::fmt::{self, Display};
+
+use askama::filters::HtmlSafe;
+use axum::extract::OriginalUri;
+use axum::http::HeaderMap;
+use axum::http::request::Parts;
+use chrono::{DateTime, Utc};
+
+use crate::callers::Caller;
+use crate::console::Console;
+use crate::console::kinds::Kinds;
+use crate::console::shell::assets;
+use crate::console::shell::instant::Moment;
+use crate::console::shell::navigation::{self, Group};
+use crate::console::shell::preferences::{Preferences, Theme};
+use crate::operators::Operator;
+
+/// What every page knows.
+#[derive(Clone, Debug)]
+pub struct Ui {
+    /// The address of the page, below the origin.
+    pub here: String,
+    /// The operator's address and role, if somebody is signed in.
+    pub operator: Option<(String, String)>,
+    /// The token that forms carry.
+    pub form_token: String,
+    /// The pages that the operator may open.
+    pub navigation: Vec<Group>,
+    /// What the last act did.
+    pub notice: Option<&'static str>,
+    preferences: Preferences,
+    now: DateTime<Utc>,
+}
+
+impl Ui {
+    /// What a request tells.
+    pub fn of(parts: &Parts, console: &Console) -> Self {
+        let page = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
+        let here = page.path_and_query().map_or("/console", |page| page.as_str()).to_owned();
+        let notice = page.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("done="))).and_then(done);
+        Self { here, notice, preferences: Preferences::of(&parts.headers), now: console.clock.now(), ..Self::plain() }
+    }
+
+    /// A page about which nothing is known.
+    pub fn plain() -> Self {
+        Self {
+            here: "/console".to_owned(),
+            operator: None,
+            form_token: String::new(),
+            navigation: Vec::new(),
+            notice: None,
+            preferences: Preferences::of(&HeaderMap::new()),
+            now: DateTime::UNIX_EPOCH,
+        }
+    }
+
+    /// Adds what a signed-in operator sees.
+    pub fn sign_in(&mut self, operator: &Operator, caller: &Caller, kinds: &Kinds, form_token: String) {
+        self.operator = Some((operator.email.clone(), operator.role.as_str().to_owned()));
+        self.navigation = navigation::of(caller, kinds, &self.here);
+        self.form_token = form_token;
+    }
+
+    /// A text of the console in the visitor's language.
+    pub fn t<'a>(&self, text: &'a str) -> &'a str {
+        self.preferences.language.translate(text)
+    }
+
+    /// A text with values in place of each `{}`.
+    pub fn say<T: Display>(&self, text: &str, values: impl IntoIterator<Item = T>) -> String {
+        let mut parts = self.t(text).split("{}");
+        let mut said = parts.next().unwrap_or_default().to_owned();
+        for (value, part) in values.into_iter().zip(parts) {
+            said.push_str(&value.to_string());
+            said.push_str(part);
+        }
+        said
+    }
+
+    /// An instant, as people read it.
+    pub fn at(&self, instant: &DateTime<Utc>) -> Moment {
+        Moment::new(*instant, self.now, self.preferences.language)
+    }
+
+    /// The `lang` of the page.
+    pub fn language(&self) -> &'static str {
+        self.preferences.language.tag()
+    }
+
+    /// The `data-theme` of the page; empty for the system's.
+    pub fn theme(&self) -> &'static str {
+        self.preferences.theme.map_or("", Theme::as_str)
+    }
+
+    /// The address of a file of the console.
+    pub fn asset(&self, name: &str) -> String {
+        assets::address(name)
+    }
+
+    /// The field that every form which changes something needs.
+    pub fn form_token_field(&self) -> FormToken<'_> {
+        FormToken(&self.form_token)
+    }
+}
+
+/// What the parameter `done` of an address may say. A text of the address itself is never shown.
+fn done(act: &str) -> Option<&'static str> {
+    match act {
+        "created" => Some("Created."),
+        "saved" => Some("Saved."),
+        "unchanged" => Some("Nothing was changed."),
+        "deleted" => Some("Deleted."),
+        "sent" => Some("Sent. The result appears below as soon as the endpoint has answered."),
+        "replaying" => Some("The deliveries are being sent again."),
+        "ended" => Some("Ended."),
+        _ => None,
+    }
+}
+
+/// A hidden `<input>`.
+pub struct FormToken<'a>(&'a str);
+
+/// The token consists of hex digits.
+impl HtmlSafe for FormToken<'_> {}
+
+impl fmt::Display for FormToken<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, r#"<input type="hidden" name="form_token" value="{}">"#, self.0)
+    }
+}
