@@ -51,5 +51,14 @@ pub fn list_address(kind: &KindDoc) -> String {
 
 /// Where the record `id` of a kind is shown.
 pub fn record_address(kind: &KindDoc, id: &str) -> String {
+    match (kind.namespace.as_str(), kind.descriptor.plural) {
+        // Pages with a shape of their own.
+        ("developers", "webhooks" | "deliveries") => format!("{}/{}/{id}", super::PATH, kind.descriptor.plural),
+        _ => record_form_address(kind, id),
+    }
+}
+
+/// Where the record `id` of a kind is changed and deleted.
+pub fn record_form_address(kind: &KindDoc, id: &str) -> String {
     format!("{}/{id}", list_address(kind))
 }

@@ -19,19 +19,27 @@
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
+//! overview                 what needs a person now
+//! search                   from an id, an address or a number to its page
+//! webhooks                 webhooks and their deliveries
 //! records                  lists, details and forms of every kind, drawn from its declaration
 //! session                  who is signed in, and which forms are theirs
+//! cell                     a value, as people read it
 //! shell                    what surrounds every page: layout, navigation, language, style
 //! state                    what pages need
 //! api      kinds           the API in this process, and the kinds of records
 //! ```
 
 mod api;
+mod cell;
 mod kinds;
+mod overview;
 mod records;
+mod search;
 mod session;
 mod shell;
 mod state;
+mod webhooks;
 
 use axum::Router;
 use axum::response::Redirect;
@@ -45,7 +53,13 @@ pub const PATH: &str = "/console";
 
 /// All pages.
 pub fn routes<S: Clone + Send + Sync + 'static>(console: Console) -> Router<S> {
-    let pages =
-        Router::new().route("/", get(async || Redirect::to(PATH))).merge(session::routes()).merge(records::routes()).merge(shell::routes());
+    let pages = Router::new()
+        .route("/", get(async || Redirect::to(PATH)))
+        .merge(overview::routes())
+        .merge(search::routes())
+        .merge(webhooks::routes())
+        .merge(records::routes())
+        .merge(session::routes())
+        .merge(shell::routes());
     shell::layer(pages).with_state(console)
 }

@@ -6,8 +6,8 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::Value;
 
 use crate::console::Console;
-use crate::console::kinds::{list_address, record_address};
-use crate::console::records::cell::Cell;
+use crate::console::cell::Cell;
+use crate::console::kinds::{list_address, record_address, record_form_address};
 use crate::console::records::{api_path, find_kind, may, title_of};
 use crate::console::session::{PostedForm, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
@@ -37,6 +37,7 @@ struct DeletePage {
     list: String,
     title: String,
     address: String,
+    back: String,
     refusal: Option<String>,
 }
 
@@ -68,7 +69,7 @@ pub(super) async fn show(
         kind: label(kind.descriptor.plural),
         list: list_address(kind),
         title: title_of(record),
-        address: record_address(kind, &shown),
+        address: record_form_address(kind, &shown),
         changeable: may(&caller, kind, Operation::Change),
         deletable: may(&caller, kind, Operation::Delete),
         fields: members.map(|(name, value)| (label(name), cell(name, value))).collect(),
@@ -121,7 +122,8 @@ async fn delete_page(
         kind: label(kind.descriptor.plural),
         list: list_address(kind),
         title: title_of(&answer.body[kind.descriptor.singular]),
-        address: record_address(kind, id),
+        address: record_form_address(kind, id),
+        back: record_address(kind, id),
         refusal,
         ui,
     };

@@ -6,18 +6,20 @@ use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::api::Answer;
-use crate::console::kinds::{list_address, record_address};
+use crate::console::kinds::{list_address, record_address, record_form_address};
 use crate::console::records::entry::{self, Control, Entry};
+use crate::console::records::event_picker::EventType;
 use crate::console::records::{api_path, find_kind, may, title_of};
 use crate::console::session::{PostedForm, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::problem::Problem;
-use crate::resources::{KindDoc, Operation, form, label};
+use crate::resources::{Input, KindDoc, Operation, form, label};
 
 #[derive(Template)]
 #[template(path = "records/edit.html")]
@@ -54,7 +56,8 @@ pub(super) async fn ask_new(
     Path((namespace, plural)): Path<(String, String)>,
 ) -> Result<Response, PageError> {
     let kind = editable(&console, &visitor.caller, &namespace, &plural, Operation::Create)?;
-    Ok(page(&console, visitor.ui, kind, None, &Value::Null, "", None).into_response())
+    let page = page(&console, visitor, kind, None, &Value::Null, "", None).await?;
+    Ok(page.into_response())
 }
 
 pub(super) async fn ask_change(
@@ -65,7 +68,8 @@ pub(super) async fn ask_change(
     let kind = editable(&console, &visitor.caller, &namespace, &plural, Operation::Change)?;
     let Answer { body, version } = console.api.get(&visitor.caller, &format!("{}/{id}", api_path(kind))).await?;
     let record = &body[kind.descriptor.singular];
-    Ok(page(&console, visitor.ui, kind, Some(&id), record, &version.unwrap_or_default(), None).into_response())
+    let page = page(&console, visitor, kind, Some(&id), record, &version.unwrap_or_default(), None).await?;
+    Ok(page.into_response())
 }
 
 pub(super) async fn create(
@@ -83,7 +87,7 @@ pub(super) async fn create(
     } else {
         None
     };
-    let page = page(&console, posted.visitor.ui, kind, None, &body, "", Some((refusal, &errors)));
+    let page = page(&console, posted.visitor, kind, None, &body, "", Some((refusal, &errors))).await?;
     Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
 }
 
@@ -105,7 +109,7 @@ pub(super) async fn change(
     } else {
         None
     };
-    let page = page(&console, posted.visitor.ui, kind, Some(&id), &body, &version, Some((refusal, &errors)));
+    let page = page(&console, posted.visitor, kind, Some(&id), &body, &version, Some((refusal, &errors))).await?;
     Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
 }
 
@@ -118,6 +122,11 @@ fn editable<'a>(
 ) -> Result<&'a KindDoc, PageError> {
     let kind = find_kind(&console.kinds, caller, namespace, plural)?;
     if may(caller, kind, operation) { Ok(kind) } else { Err(PageError::NOT_FOUND) }
+}
+
+#[derive(Deserialize)]
+struct EventTypes {
+    event_types: Vec<EventType>,
 }
 
 type Errors = BTreeMap<String, Vec<String>>;
@@ -147,34 +156,40 @@ fn refuse(problem: Problem, errors: &mut Errors) -> Result<Option<String>, PageE
     Ok(problem.fields().is_empty().then(|| problem.sentence().to_owned()))
 }
 
-fn page(
+async fn page(
     console: &Console,
-    ui: Ui,
+    visitor: Visitor,
     kind: &KindDoc,
     id: Option<&str>,
     record: &Value,
     version: &str,
     refused: Option<(Option<String>, &Errors)>,
-) -> Page<EditPage> {
+) -> Result<Page<EditPage>, PageError> {
+    let Visitor { caller, ui, .. } = visitor;
+    let event_types = if form(&kind.members).iter().any(|field| field.input == Input::Events) {
+        console.api.read::<EventTypes>(&caller, "/developers/int/v1/event-types").await?.event_types
+    } else {
+        Vec::new()
+    };
     let (list, singular) = (list_address(kind), kind.descriptor.singular.replace('_', " "));
     let none = Errors::new();
     let (refusal, errors) = refused.unwrap_or((None, &none));
     let back = id.map_or(list.clone(), |id| record_address(kind, id));
-    Page(EditPage {
+    Ok(Page(EditPage {
         kind: label(kind.descriptor.plural),
         heading: match id {
             None => ui.say("New {}", [ui.t(&singular)]),
             Some(_) => ui.say("Change {}", [ui.t(&singular)]),
         },
-        action: id.map_or(format!("{list}/new"), |_| format!("{back}/edit")),
-        entries: entry::entries(kind, &console.kinds, record, errors),
+        action: id.map_or(format!("{list}/new"), |id| format!("{}/edit", record_form_address(kind, id))),
+        entries: entry::entries(kind, &console.kinds, &event_types, record, errors),
         version: version.to_owned(),
         new: id.is_none(),
         refusal,
         list,
         back,
         ui,
-    })
+    }))
 }
 
 /// The page of the new record; if the API shows something only now, a page that says so first.

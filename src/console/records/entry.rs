@@ -6,6 +6,7 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use serde_json::{Map, Value};
 
 use crate::console::kinds::{Kinds, list_address};
+use crate::console::records::event_picker::{EventPicker, EventType};
 use crate::resources::{FormField, Input, KindDoc, form};
 
 /// A field of a form with what is entered.
@@ -40,6 +41,8 @@ pub enum Control {
     Choice(Vec<(String, bool)>),
     /// Checkboxes; the words, and whether each is chosen.
     Choices(Vec<(String, bool)>),
+    /// Checkboxes for events, grouped by what they are about.
+    Events(EventPicker),
     /// The id of another record.
     Record {
         /// The value.
@@ -50,9 +53,15 @@ pub enum Control {
 }
 
 /// The fields of a form for records of `kind`, filled in from `record`.
-pub fn entries(kind: &KindDoc, kinds: &Kinds, record: &Value, errors: &BTreeMap<String, Vec<String>>) -> Vec<Entry> {
+pub fn entries(
+    kind: &KindDoc,
+    kinds: &Kinds,
+    event_types: &[EventType],
+    record: &Value,
+    errors: &BTreeMap<String, Vec<String>>,
+) -> Vec<Entry> {
     let entry = |field: FormField| {
-        let control = Control::of(&field.input, kinds, &record[field.name.as_str()]);
+        let control = Control::of(&field.input, kinds, event_types, &record[field.name.as_str()]);
         let prefix = format!("{}.", field.name);
         let own = errors.iter().filter(|(name, _)| **name == field.name || name.starts_with(&prefix));
         let errors = own.flat_map(|(_, messages)| messages.clone()).collect();
@@ -62,7 +71,7 @@ pub fn entries(kind: &KindDoc, kinds: &Kinds, record: &Value, errors: &BTreeMap<
 }
 
 impl Control {
-    fn of(input: &Input, kinds: &Kinds, value: &Value) -> Self {
+    fn of(input: &Input, kinds: &Kinds, event_types: &[EventType], value: &Value) -> Self {
         let text = match value {
             Value::Null => String::new(),
             Value::String(text) => text.clone(),
@@ -81,9 +90,10 @@ impl Control {
             }
             Input::Object => {
                 let empty = value.as_object().is_none_or(Map::is_empty);
-                let value = if empty { String::new() } else { super::cell::pretty(value) };
+                let value = if empty { String::new() } else { crate::console::cell::pretty(value) };
                 Self::Text { value, hint: "A JSON object." }
             }
+            Input::Events => Self::Events(EventPicker::of(event_types, value)),
             Input::Switch => Self::Switch(value == &Value::Bool(true)),
             Input::Choice(words) => Self::Choice(chosen(words)),
             Input::Choices(words) => Self::Choices(chosen(words)),
@@ -106,6 +116,9 @@ fn as_local(text: &str) -> String {
 
 /// The value that was entered. `None` leaves the field as it is; an error is a sentence for people.
 pub fn read<'a>(field: &FormField, mut values: impl Iterator<Item = &'a str>, new: bool) -> Result<Option<Value>, &'static str> {
+    if field.input == Input::Events {
+        return Ok(Some(values.map(Value::from).collect()));
+    }
     if let Input::Choices(words) = &field.input {
         let chosen = values.filter(|value| words.iter().any(|word| word == value));
         return Ok(Some(chosen.map(Value::from).collect()));
@@ -141,6 +154,6 @@ pub fn read<'a>(field: &FormField, mut values: impl Iterator<Item = &'a str>, ne
         },
         Input::Text => text.replace("\r\n", "\n").into(),
         Input::Secret => text.into(),
-        Input::Line | Input::Choice(_) | Input::Choices(_) | Input::Record(_) | Input::Switch => line.into(),
+        Input::Line | Input::Choice(_) | Input::Choices(_) | Input::Events | Input::Record(_) | Input::Switch => line.into(),
     }))
 }

@@ -7,8 +7,8 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use crate::console::Console;
+use crate::console::cell::Cell;
 use crate::console::kinds::{Kinds, list_address, record_address};
-use crate::console::records::cell::Cell;
 use crate::console::records::{api_path, find_kind, may, title_of};
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};

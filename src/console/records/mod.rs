@@ -7,13 +7,13 @@
 //! ```text
 //! list  detail  edit       the pages
 //! entry                    what a form asks for, and how what was entered becomes a body
-//! cell                     a value, as people read it
+//! event_picker             the choice of events
 //! ```
 
-mod cell;
 mod detail;
 mod edit;
 mod entry;
+mod event_picker;
 mod list;
 
 use axum::Router;
@@ -52,7 +52,7 @@ fn api_path(kind: &KindDoc) -> String {
 }
 
 /// What people call a record: its name or the like, otherwise its id.
-fn title_of(record: &Value) -> String {
+pub(super) fn title_of(record: &Value) -> String {
     let named = ["name", "internal_id", "title", "url", "email", "event", "tracking_number"];
     let text = |member: &str| record[member].as_str().filter(|text| !text.is_empty());
     named.into_iter().find_map(text).or_else(|| text("id")).unwrap_or_default().to_owned()

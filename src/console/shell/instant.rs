@@ -21,7 +21,7 @@ impl Moment {
     }
 
     /// `2 min ago`, `in 5 min`, or the date if that is longer than a week.
-    fn relative(&self) -> String {
+    pub fn text(&self) -> String {
         let (past, distance) = if self.instant <= self.now { (true, self.now - self.instant) } else { (false, self.instant - self.now) };
         let amount = match distance {
             short if short < TimeDelta::seconds(5) && past => return self.language.translate("just now").to_owned(),
@@ -42,7 +42,7 @@ impl fmt::Display for Moment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let exact = self.instant.to_rfc3339_opts(SecondsFormat::Millis, true);
         let shown = self.instant.format("%Y-%m-%d %H:%M:%S UTC");
-        write!(f, r#"<time datetime="{exact}" title="{shown}">{}</time>"#, self.relative())
+        write!(f, r#"<time datetime="{exact}" title="{shown}">{}</time>"#, self.text())
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
             (-8 * 86_400, "2026-05-13", "2026-05-13"),
             (300, "in 5 min", "in 5 min"),
         ] {
-            let told = |language| Moment::new(now + TimeDelta::seconds(seconds), now, language).relative();
+            let told = |language| Moment::new(now + TimeDelta::seconds(seconds), now, language).text();
             assert_eq!((told(Language::English), told(Language::German)), (english.to_owned(), german.to_owned()));
         }
     }

@@ -16,6 +16,8 @@ use axum::routing::get;
 use crate::console::Console;
 
 pub use instant::Moment;
+#[cfg(test)]
+pub use language::Language;
 pub use page::{Page, PageError};
 pub use preferences::chosen;
 pub use ui::Ui;

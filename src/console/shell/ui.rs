@@ -99,6 +99,11 @@ impl Ui {
         assets::address(name)
     }
 
+    /// The time at which the page is made.
+    pub fn now(&self) -> DateTime<Utc> {
+        self.now
+    }
+
     /// The field that every form which changes something needs.
     pub fn form_token_field(&self) -> FormToken<'_> {
         FormToken(&self.form_token)

@@ -25,6 +25,8 @@ pub enum Input {
     Instant,
     /// A record, whose id has this prefix.
     Record(&'static str),
+    /// Event names and groups of them (`order.*`).
+    Events,
     /// Several values, one per line.
     List,
     /// A JSON object.

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::events::{Catalogue, UnknownEvent};
+use crate::resources::Input;
 
 /// Maximum number of entries of one subscription.
 const MAX_ENTRIES: usize = 100;
@@ -33,7 +34,12 @@ impl EventFilter {
     }
 }
 
-crate::field_type!(EventFilter => Self, json!({ "type": "array", "items": { "type": "string" } }), initially Self::default());
+crate::field_type!(
+    EventFilter => Self,
+    json!({ "type": "array", "items": { "type": "string" } }),
+    asked by Input::Events,
+    initially Self::default()
+);
 
 impl TryFrom<Vec<String>> for EventFilter {
     type Error = TooManyEvents;

@@ -10,7 +10,7 @@ use crate::resources::{FieldDoc, Input};
 
 /// A value, as people read it.
 #[derive(Template)]
-#[template(path = "records/cell.html")]
+#[template(path = "cell.html")]
 pub enum Cell {
     /// Nothing.
     Empty,

@@ -1,0 +1,98 @@
+//! The first page: what needs a person now, and what happened last.
+
+use askama::Template;
+use axum::Router;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use serde_json::Value;
+
+use crate::callers::Caller;
+use crate::console::Console;
+use crate::console::cell::Cell;
+use crate::console::kinds::{list_address, record_address};
+use crate::console::session::Visitor;
+use crate::console::shell::{Page, PageError, Ui};
+use crate::resources::label;
+
+/// The number of entries in each card.
+const ENTRIES: usize = 5;
+
+/// The lists in which something may need a person: the kind, what narrows it, and the heading.
+const TROUBLE: [(&str, &str, &str, &str); 5] = [
+    ("developers", "webhooks", "status=disabled", "Disabled webhooks"),
+    ("developers", "deliveries", "status=failed", "Failed deliveries"),
+    ("ledger", "callbacks", "status=failed", "Callbacks that could not be processed"),
+    ("storefront", "stores", "texts_paused=true", "Stores whose texts are paused"),
+    ("fleet", "issues", "status=open", "Open issues"),
+];
+
+/// The lists whose latest entries are shown.
+const LATEST: [(&str, &str); 3] = [("developers", "events"), ("storefront", "customers"), ("fleet", "orders")];
+
+#[derive(Template)]
+#[template(path = "overview/overview.html")]
+struct Overview {
+    ui: Ui,
+    trouble: Vec<Card>,
+    latest: Vec<Card>,
+    /// Whether the company has no webhook yet, and the visitor may create one.
+    first_webhook: bool,
+}
+
+struct Card {
+    heading: String,
+    address: String,
+    entries: Vec<Entry>,
+}
+
+struct Entry {
+    address: String,
+    title: String,
+    created: Cell,
+}
+
+pub(super) fn routes() -> Router<Console> {
+    Router::new().route("/console", get(show))
+}
+
+async fn show(State(console): State<Console>, visitor: Visitor) -> Result<Response, PageError> {
+    let Visitor { caller, ui, .. } = visitor;
+    let mut trouble = Vec::new();
+    for (namespace, plural, query, heading) in TROUBLE {
+        trouble.extend(card(&console, &ui, &caller, (namespace, plural), query, heading.to_owned()).await?);
+    }
+    trouble.retain(|card| !card.entries.is_empty());
+    let mut latest = Vec::new();
+    for (namespace, plural) in LATEST {
+        latest.extend(card(&console, &ui, &caller, (namespace, plural), "", label(plural)).await?);
+    }
+    let webhooks = card(&console, &ui, &caller, ("developers", "webhooks"), "", String::new()).await?;
+    let first_webhook = webhooks.is_some_and(|webhooks| webhooks.entries.is_empty());
+    Ok(Page(Overview { ui, trouble, latest, first_webhook }).into_response())
+}
+
+/// The latest records of a list; `None` if the caller may not see the kind or it has no such list.
+async fn card(
+    console: &Console,
+    ui: &Ui,
+    caller: &Caller,
+    (namespace, plural): (&str, &str),
+    query: &str,
+    heading: String,
+) -> Result<Option<Card>, PageError> {
+    let visible = console.kinds.visible_to(caller).find(|kind| kind.namespace == namespace && kind.descriptor.plural == plural);
+    let filter = query.split('=').next().unwrap_or_default();
+    let known = |kind: &&crate::resources::KindDoc| filter.is_empty() || kind.descriptor.filters.iter().any(|known| known.name == filter);
+    let Some(kind) = visible.filter(known) else { return Ok(None) };
+    let path = format!("/{namespace}/int/v1/{}?limit={ENTRIES}&{query}", kind.path());
+    let answer = console.api.get(caller, path.trim_end_matches('&')).await?;
+    let entry = |record: &Value| Entry {
+        address: record_address(kind, record["id"].as_str().unwrap_or_default()),
+        title: crate::console::records::title_of(record),
+        created: Cell::plain(ui, &console.kinds, &record["created_at"]),
+    };
+    let entries = answer.body[plural].as_array().into_iter().flatten().map(entry).collect();
+    let list = list_address(kind);
+    Ok(Some(Card { heading, address: if query.is_empty() { list } else { format!("{list}?{query}") }, entries }))
+}

@@ -1,0 +1,130 @@
+//! One delivery: each attempt with what was sent and what came back.
+
+use askama::Template;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::callers::{Area, Scope};
+use crate::console::Console;
+use crate::console::cell::{Cell, pretty};
+use crate::console::session::Visitor;
+use crate::console::shell::{Moment, Page, PageError, Ui};
+use crate::console::webhooks::advice::{Advice, advise};
+use crate::console::webhooks::command::curl;
+use crate::console::webhooks::{API, DELIVERIES};
+
+#[derive(Deserialize)]
+struct One {
+    delivery: Delivery,
+}
+
+#[derive(Deserialize)]
+struct Delivery {
+    id: String,
+    event: String,
+    event_id: String,
+    webhook_id: String,
+    status: String,
+    next_attempt_at: Option<DateTime<Utc>>,
+    replay_of: Option<String>,
+    created_at: DateTime<Utc>,
+    payload: Option<Value>,
+    attempts: Vec<Attempt>,
+}
+
+#[derive(Deserialize)]
+struct Attempt {
+    number: u32,
+    started_at: DateTime<Utc>,
+    duration_ms: Option<u64>,
+    status: Option<u16>,
+    error: Option<String>,
+    request_headers: Map<String, Value>,
+    response_headers: Option<Map<String, Value>>,
+    response_body: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "webhooks/delivery.html")]
+struct DeliveryPage {
+    ui: Ui,
+    delivery: Delivery,
+    state: Cell,
+    /// The URL of the webhook; `None` if it was deleted.
+    url: Option<String>,
+    created: Moment,
+    next: Option<Moment>,
+    /// Whether it can be sent again.
+    closed: bool,
+    operating: bool,
+    payload: String,
+    attempts: Vec<Shown>,
+}
+
+struct Shown {
+    number: u32,
+    started: Moment,
+    took: Option<u64>,
+    /// `200`, or the word of the log.
+    result: String,
+    tone: &'static str,
+    advice: Advice,
+    request: Vec<(String, String)>,
+    response: Option<Vec<(String, String)>>,
+    body: Option<String>,
+    command: String,
+    /// Whether it is the latest, which is shown open.
+    latest: bool,
+}
+
+/// `GET /console/deliveries/{id}`
+pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Path(id): Path<String>) -> Result<Response, PageError> {
+    let Visitor { caller, ui, .. } = visitor;
+    let One { delivery } = console.api.read(&caller, &format!("{DELIVERIES}/{id}")).await?;
+    let webhook = console.api.get(&caller, &format!("{API}/{}", delivery.webhook_id)).await.ok();
+    let url = webhook.and_then(|answer| Some(answer.body["webhook"]["url"].as_str()?.to_owned()));
+    let sent = delivery.payload.as_ref().map(Value::to_string).unwrap_or_default();
+    let last = delivery.attempts.iter().map(|attempt| attempt.number).max();
+    let attempts = delivery.attempts.iter().rev();
+    let page = DeliveryPage {
+        state: Cell::word(&delivery.status),
+        created: ui.at(&delivery.created_at),
+        next: delivery.next_attempt_at.map(|at| ui.at(&at)),
+        closed: matches!(delivery.status.as_str(), "delivered" | "failed" | "cancelled"),
+        operating: caller.grant.allows(Area::Traffic, Scope::Write),
+        payload: delivery.payload.as_ref().map(pretty).unwrap_or_default(),
+        attempts: attempts.map(|attempt| Shown::of(&ui, attempt, url.as_deref().unwrap_or_default(), &sent, last)).collect(),
+        url,
+        delivery,
+        ui,
+    };
+    Ok(Page(page).into_response())
+}
+
+impl Shown {
+    fn of(ui: &Ui, attempt: &Attempt, url: &str, sent: &str, last: Option<u32>) -> Self {
+        let succeeded = attempt.error.is_none() && attempt.status.is_some_and(|status| (200..300).contains(&status));
+        let result = attempt.error.clone().or_else(|| attempt.status.map(|status| status.to_string())).unwrap_or_default();
+        Self {
+            number: attempt.number,
+            started: ui.at(&attempt.started_at),
+            took: attempt.duration_ms,
+            result,
+            tone: if succeeded { "good" } else { "bad" },
+            advice: advise(attempt.status, attempt.error.as_deref()),
+            request: lines(&attempt.request_headers),
+            response: attempt.response_headers.as_ref().map(lines),
+            body: attempt.response_body.clone().filter(|body| !body.is_empty()),
+            command: curl(url, &attempt.request_headers, sent),
+            latest: Some(attempt.number) == last,
+        }
+    }
+}
+
+fn lines(headers: &Map<String, Value>) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    headers.iter().map(|(name, value)| (name.clone(), text(value))).collect()
+}
