@@ -5,6 +5,7 @@
 mod support;
 
 mod architecture;
+mod console;
 mod declared;
 mod developers;
 mod fleet;

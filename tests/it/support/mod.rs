@@ -3,6 +3,7 @@
 mod answer;
 pub mod card_provider;
 pub mod chance;
+pub mod console;
 pub mod customers;
 pub mod database;
 mod event_schema_check;

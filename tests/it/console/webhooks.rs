@@ -1,0 +1,103 @@
+//! Webhooks and their deliveries, as an operator works with them.
+
+use chrono::TimeDelta;
+use portico::operators::Role;
+use serde_json::json;
+
+use crate::support::World;
+use crate::support::fleet::id;
+use crate::support::receiver::Reply;
+
+#[tokio::test]
+async fn an_endpoint_is_registered_tested_broken_understood_and_replayed() {
+    let world = World::new().await;
+    let receiver = world.endpoint("hooks.example").await;
+    let mut tab = world.signed_in(Role::Owner).await;
+
+    tab.open("/console/records/developers/webhooks/new").await.says("The URL that events are posted to.").says("order.created");
+    let made = tab
+        .send("/console/records/developers/webhooks/new", &[("url", &receiver.url()), ("events", "order.*"), ("description", "The shop")])
+        .await;
+    let secret = made.between("<code data-copy>", "</code>");
+    assert!(secret.starts_with("whsec_"), "{secret}");
+    let page = made.between("button primary\" href=\"", "\"");
+
+    let shown = tab.open(&page).await;
+    shown.says(&receiver.url()).says("The shop").says("order.*").says("Nothing was delivered yet.").says_nothing_of(&secret);
+
+    // A test: the delivery is shown, first waiting, then with the answer.
+    let sent = tab.send(&format!("{page}/test"), &[("event", "order.created")]).await;
+    sent.says("order.created").says("Sent. The result appears below");
+    world.deliver().await;
+    let delivery = tab.open(sent.address.split('?').next().unwrap()).await;
+    delivery.says("The endpoint accepted it.").says("x-service-signature").says("state good\">200");
+
+    // It breaks.
+    receiver.will([Reply::status(401)]);
+    world.order(json!({ "internal_id": "A-1" })).await;
+    world.deliver().await;
+    tab.open(&page).await.says("Failing: the last 1 attempts failed").says("retrying");
+    let failed = tab.open(&format!("{page}?status=retrying")).await.between("/console/deliveries/", "\"");
+    let failed = tab.open(&format!("/console/deliveries/{failed}")).await;
+    failed.says("The endpoint refused the request.").says("does it use the secret of this webhook").says("The next attempt is due");
+
+    // It is mended, and what waits is cancelled and sent again.
+    let cancelled = tab.send(&format!("{}/cancel", failed.address), &[]).await;
+    cancelled.says("cancelled");
+    let again = tab.send(&format!("{}/replay", failed.address), &[]).await;
+    assert_ne!(again.address, failed.address);
+    again.says("Repeats");
+    world.deliver().await;
+    tab.open(again.address.split('?').next().unwrap()).await.says("The endpoint accepted it.");
+    tab.open(&page).await.says("sent again");
+}
+
+#[tokio::test]
+async fn what_failed_is_counted_before_it_is_sent_again_and_sent_once() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("hooks.example").await;
+    for _ in 0..3 {
+        world.fail(&receiver, "order.created").await;
+    }
+    let mut tab = world.signed_in(Role::Support).await;
+    let page = format!("/console/webhooks/{}", id(&webhook));
+    let shown = tab.open(&page).await;
+    shown.says("state bad\">failed");
+    let since = world.clock.now() - TimeDelta::days(7);
+    let since = since.format("%Y-%m-%dT%H:%M").to_string();
+    let counted = tab.send(&format!("{page}/replay"), &[("since", &since)]).await;
+    counted.says("3 deliveries failed since").says("Send 3 again");
+    let key = counted.between("name=\"key\" value=\"", "\"");
+    for _ in 0..2 {
+        let done = tab.send(&format!("{page}/replay"), &[("since", &since), ("key", &key)]).await;
+        done.says("The deliveries are being sent again.");
+    }
+    world.finish_replays().await;
+    assert_eq!(world.count("select count(*) from replays").await, 1);
+}
+
+#[tokio::test]
+async fn a_webhook_is_disabled_enabled_and_its_secret_rotated() {
+    let world = World::new().await;
+    let (_, webhook) = world.subscriber("hooks.example").await;
+    let page = format!("/console/webhooks/{}", id(&webhook));
+    let mut tab = world.signed_in(Role::Developer).await;
+    tab.open(&page).await;
+    tab.send(&format!("{page}/disable"), &[]).await.says("Disabled by request.").says("Saved.");
+    tab.send(&format!("{page}/enable"), &[]).await.says("Nothing was sent in the last 24 hours.");
+    let rotated = tab.send(&format!("{page}/rotate-secret"), &[("overlap", "3600")]).await;
+    rotated.says("This is the new secret.").says("whsec_").says_nothing_of(webhook["secret"].as_str().unwrap());
+    tab.open(&page).await.says("Two secrets sign at the moment.");
+}
+
+#[tokio::test]
+async fn a_url_that_cannot_be_delivered_to_is_refused_beside_its_field() {
+    let world = World::new().await;
+    let mut tab = world.signed_in(Role::Owner).await;
+    let fields = [("url", "http://shop.example/hooks"), ("description", "kept")];
+    tab.open("/console/records/developers/webhooks/new").await;
+    let refused = tab.send("/console/records/developers/webhooks/new", &fields).await;
+    assert_eq!(refused.status, 422);
+    refused.says("This must be an https URL.").says(r#"value="http://shop.example/hooks""#).says(r#"value="kept""#);
+    assert_eq!(world.count("select count(*) from subscriptions").await, 0);
+}

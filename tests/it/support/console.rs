@@ -1,0 +1,161 @@
+//! A browser tab without scripts: it keeps cookies, follows redirects and sends the forms of the page it shows.
+
+use std::collections::BTreeMap;
+
+use portico::callers::Caller;
+use portico::contact::EmailAddress;
+use portico::kernel::ids::CompanyId;
+use portico::operators::{self, OperatorPassword, Role};
+use reqwest::Method;
+use reqwest::header::HeaderMap;
+
+use crate::support::World;
+
+/// The password of every operator of a story.
+pub const PASSWORD: &str = "correct horse battery";
+
+/// A page.
+#[derive(Debug)]
+pub struct Shown {
+    pub status: u16,
+    pub headers: HeaderMap,
+    /// The path and query.
+    pub address: String,
+    pub html: String,
+}
+
+impl Shown {
+    /// Asserts that the page says this.
+    #[track_caller]
+    pub fn says(&self, text: &str) -> &Self {
+        assert!(self.html.contains(text), "{text:?} is not on {}:\n{}", self.address, self.html);
+        self
+    }
+
+    #[track_caller]
+    pub fn says_nothing_of(&self, text: &str) -> &Self {
+        assert!(!self.html.contains(text), "{text:?} is on {}:\n{}", self.address, self.html);
+        self
+    }
+
+    /// What stands between `before` and `after`, at its first place.
+    pub fn between(&self, before: &str, after: &str) -> String {
+        let rest = self.html.split_once(before).unwrap_or_else(|| panic!("{before:?} is not on {}", self.address)).1;
+        rest.split_once(after).unwrap().0.to_owned()
+    }
+
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// A tab of a browser.
+pub struct Tab<'a> {
+    world: &'a World,
+    http: reqwest::Client,
+    pub cookies: BTreeMap<String, String>,
+    client: String,
+    /// What the browser says about where a form comes from.
+    pub site: &'static str,
+    pub user_agent: &'static str,
+    form_token: String,
+}
+
+impl World {
+    /// Creates an operator of the company with this role.
+    pub async fn operator(&self, email: &str, role: Role) {
+        self.operator_of(self.company, email, role).await;
+    }
+
+    /// Creates an operator of a company.
+    pub async fn operator_of(&self, company: CompanyId, email: &str, role: Role) {
+        let (email, password) = (EmailAddress::parse(email).unwrap(), OperatorPassword::parse(PASSWORD.into()).unwrap());
+        let (caller, conn) = (Caller::command_line(company), &mut *self.pool.acquire().await.unwrap());
+        operators::create_operator(conn, &self.hashing, &caller, &email, password, role, self.clock.now()).await.unwrap();
+    }
+
+    /// A tab in which nobody is signed in.
+    pub fn tab(&self) -> Tab<'_> {
+        let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+        let client = "198.51.100.7".to_owned();
+        Tab { world: self, http, cookies: BTreeMap::new(), client, site: "same-origin", user_agent: "Tab", form_token: String::new() }
+    }
+
+    /// A tab in which a new operator with this role is signed in.
+    pub async fn signed_in(&self, role: Role) -> Tab<'_> {
+        let email = format!("{}@acme.example", role.as_str());
+        self.operator(&email, role).await;
+        let mut tab = self.tab();
+        let shown = tab.sign_in(&email, PASSWORD).await;
+        assert_eq!((shown.status, shown.address.as_str()), (200, "/console"), "{}", shown.html);
+        tab
+    }
+}
+
+impl Tab<'_> {
+    /// The requests come from this address from now on.
+    pub fn from(mut self, client: &str) -> Self {
+        self.client = client.to_owned();
+        self
+    }
+
+    /// Opens a page, and those that it leads to by itself.
+    pub async fn open(&mut self, path: &str) -> Shown {
+        self.request(Method::GET, path, None).await
+    }
+
+    /// Sends a form with the token of the last page.
+    pub async fn send(&mut self, path: &str, fields: &[(&str, &str)]) -> Shown {
+        let token = self.form_token.clone();
+        self.request(Method::POST, path, Some(&[fields, &[("form_token", &token)]].concat())).await
+    }
+
+    /// Signs in with the form of the sign-in page.
+    pub async fn sign_in(&mut self, email: &str, password: &str) -> Shown {
+        self.send("/console/sign-in", &[("email", email), ("password", password)]).await
+    }
+
+    async fn request(&mut self, method: Method, path: &str, fields: Option<&[(&str, &str)]>) -> Shown {
+        let (mut method, mut path, mut fields) = (method, path.to_owned(), fields);
+        for _ in 0..5 {
+            let shown = self.once(method.clone(), &path, fields).await;
+            match shown.headers.get("location") {
+                Some(location) if (300..400).contains(&shown.status) => {
+                    (method, path, fields) = (Method::GET, location.to_str().unwrap().to_owned(), None);
+                    assert!(path.starts_with('/'), "it leads to another site: {path}");
+                }
+                _ => return shown,
+            }
+        }
+        panic!("{path} leads from page to page");
+    }
+
+    async fn once(&mut self, method: Method, path: &str, fields: Option<&[(&str, &str)]>) -> Shown {
+        let url = format!("http://{}{path}", self.world.address);
+        let cookies = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ");
+        let mut request = self.http.request(method, url).header("x-forwarded-for", &self.client).header("user-agent", self.user_agent);
+        if !cookies.is_empty() {
+            request = request.header("cookie", cookies);
+        }
+        if let Some(fields) = fields {
+            let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
+            request = request.header("content-type", "application/x-www-form-urlencoded").header("sec-fetch-site", self.site).body(body);
+        }
+        let response = request.send().await.unwrap();
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        for cookie in headers.get_all("set-cookie") {
+            let (name, rest) = cookie.to_str().unwrap().split_once('=').unwrap();
+            let (value, attributes) = rest.split_once(';').unwrap();
+            if attributes.contains("Max-Age=0") {
+                self.cookies.remove(name);
+            } else {
+                self.cookies.insert(name.to_owned(), value.to_owned());
+            }
+        }
+        let shown = Shown { status, headers, address: path.to_owned(), html: response.text().await.unwrap() };
+        if let Some((_, rest)) = shown.html.split_once(r#"name="form_token" value=""#) {
+            self.form_token = rest.split('"').next().unwrap().to_owned();
+        }
+        shown
+    }
+}
