@@ -146,7 +146,8 @@ pub async fn lock_text_limits(conn: &mut PgConnection, store: StoreId) -> Result
     })
 }
 
-/// Pauses the store's texts until an operator ends the pause. Returns the company, or `None` if they were already paused.
+/// Pauses the store's texts until an operator ends the pause. Returns the company, or `None` if they were already paused. It is a change
+/// of the record: a request that was made of the version before cannot lift a pause that nobody has seen.
 pub async fn pause_texts(
     conn: &mut PgConnection,
     store: StoreId,
@@ -154,8 +155,8 @@ pub async fn pause_texts(
     now: DateTime<Utc>,
 ) -> Result<Option<CompanyId>, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"update stores set texts_paused_at = $2, texts_paused_reason = $3 where id = $1 and texts_paused_at is null
-           returning company_id as "company_id: CompanyId""#,
+        r#"update stores set texts_paused_at = $2, texts_paused_reason = $3, version = version + 1, updated_at = $2
+           where id = $1 and texts_paused_at is null returning company_id as "company_id: CompanyId""#,
         store.uuid(),
         now,
         reason,
