@@ -94,7 +94,7 @@ impl AppState {
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let notifier = CommitNotifier::default();
         lifecycle.spawn(notifier.clone().run(database::background_pool(&pool, 1), lifecycle.stopping().clone()));
-        let developers = Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue.clone());
+        let developers = Developers::new(pool.clone(), clock.clone(), catalogue.clone());
         let fleet = Fleet { pool: pool.clone(), clock: clock.clone() };
         Self(Arc::new(StateParts {
             audit_trail: AuditTrail::new(pool.clone(), clock.clone(), config.audit_trail.clone()),

@@ -13,6 +13,7 @@ use crate::gateways::drivers::{self, GatewayDriver};
 use crate::gateways::{self, GatewayError, SecretKey};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, GatewayId};
+use crate::resources::Line;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GatewayCommand {
@@ -26,7 +27,7 @@ pub(super) enum GatewayCommand {
         driver: &'static dyn GatewayDriver,
         /// The gateway's name
         #[arg(long, default_value = "Cards", value_parser = parse_name)]
-        name: String,
+        name: Line<255>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -46,6 +47,7 @@ impl GatewayCommand {
         let (key, secret_key) = (application_key(config)?, SecretKey::parse(&read_secret("The gateway's secret key")?)?);
         match self {
             Self::Create { company, driver, name, json } => {
+                let name = String::from(name);
                 record::print_one(config, json, async |pool| {
                     let (conn, caller) = (&mut *pool.acquire().await?, Caller::command_line(company));
                     let id = gateways::create_gateway(conn, &key, &caller, driver, &name, &secret_key, Clock::System.now()).await?;

@@ -9,6 +9,7 @@ use crate::cli::record::{self, parse_name};
 use crate::config::Config;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::CompanyId;
+use crate::resources::Line;
 use crate::storefront;
 
 #[derive(Debug, Subcommand)]
@@ -17,7 +18,7 @@ pub(super) enum StoreCommand {
     Create {
         /// The store's name, as its texts and mails show it
         #[arg(value_parser = parse_name)]
-        name: String,
+        name: Line<255>,
         /// The company that owns it, as an id (company_…) or UUID
         #[arg(long)]
         company: CompanyId,
@@ -40,6 +41,7 @@ impl StoreCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         match self {
             Self::Create { name, company, json } => {
+                let name = String::from(name);
                 record::print_one(config, json, async |pool| {
                     let (conn, caller) = (&mut *pool.acquire().await?, Caller::command_line(company));
                     let created = storefront::create_store(conn, &caller, &name, Clock::System.now()).await?;

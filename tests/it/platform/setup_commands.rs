@@ -80,6 +80,7 @@ async fn invalid_arguments_are_refused_and_nothing_is_stored() {
         (vec!["key", "create", "--company", &company, "--scopes", "everything"], "everything"),
         (vec!["key", "create", "--company", &company, "--scopes", "read", "--networks", "10.0.0.0/99"], "10.0.0.0/99"),
         (vec!["key", "create", "--company", &company, "--scopes", "read", "--expires-in", "0s"], "at least one second"),
+        (vec!["key", "create", "--company", &company, "--scopes", "read", "--expires-in", "9000y"], "before the year 10000"),
         (vec!["operator", "remove", "nobody@example.com"], "there is no operator"),
     ] {
         let said = refused(&arguments, &database).await;
