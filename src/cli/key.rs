@@ -16,7 +16,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
 use crate::resources::{GracePeriod, Instant, Line, operations};
-use crate::storefront;
+use crate::storefront::{self, StoreRecord, Stores};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum KeyCommand {
@@ -104,10 +104,10 @@ fn companies(pool: &PgPool) -> Companies {
 
 async fn create_store_key(config: &Config, store: StoreId, json: bool) -> Result<(), Failure> {
     record::print_one(config, json, async |pool| {
-        let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
-        let unknown = || format!("there is no store {store}");
-        let caller = Caller::command_line(storefront::company_of_store(conn, store).await?.ok_or_else(unknown)?);
-        let (id, key) = storefront::create_store_key(conn, &caller, store, now).await?.ok_or_else(unknown)?;
+        let (stores, unknown) = (Stores::new(pool.clone(), Clock::System), || format!("there is no store {store}"));
+        let caller = Caller::command_line(operations::company_of::<StoreRecord>(&stores, store).await?.ok_or_else(unknown)?);
+        let created = storefront::create_store_key(&mut *pool.acquire().await?, &caller, store, Clock::System.now()).await?;
+        let (id, key) = created.ok_or_else(unknown)?;
         Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }))
     })
     .await

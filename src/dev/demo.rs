@@ -23,7 +23,7 @@ use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::problem::Problem;
 use crate::operators::{self, CreateOperatorError, OperatorPassword, Role};
 use crate::resources::{Line, operations};
-use crate::storefront;
+use crate::storefront::{self, StoreBody, StoreRecord, Stores};
 
 /// The data of the demonstration company; also the format of `demo.json`.
 #[derive(Clone, Deserialize, Serialize)]
@@ -67,8 +67,8 @@ pub enum DemoError {
     /// A database error.
     #[error("the database could not be used")]
     Database(#[from] sqlx::Error),
-    /// The API key could not be created.
-    #[error("the API key could not be created")]
+    /// The store or one of the keys could not be created.
+    #[error("the store and its keys could not be created")]
     Record(#[from] Problem),
     /// The operator could not be created.
     #[error("the operator could not be created")]
@@ -145,10 +145,10 @@ async fn create(pool: &PgPool, config: &Config, clock: &Clock) -> Result<Demo, D
 
     let company = companies::create_company(&mut *pool.acquire().await?, "Demonstration", now).await?;
     let caller = Caller::command_line(company);
-    let mut conn = pool.acquire().await?;
-    let store = storefront::create_store(&mut conn, &caller, "Demo Shop", now).await?.ok_or(sqlx::Error::RowNotFound)?;
-    let (_, store_key) = storefront::create_store_key(&mut conn, &caller, store, now).await?.ok_or(sqlx::Error::RowNotFound)?;
-    drop(conn);
+    let stores = Stores::new(pool.clone(), clock.clone());
+    let store = operations::create::<StoreRecord>(&stores, &caller, StoreBody::named(line("Demo Shop"))).await?.record.id;
+    let created = storefront::create_store_key(&mut *pool.acquire().await?, &caller, store, now).await?;
+    let (_, store_key) = created.ok_or(sqlx::Error::RowNotFound)?;
     let companies = Companies::new(pool.clone(), clock.clone(), Lifecycle::default());
     let scopes = SomeScopes::try_from(Scope::ALL.to_vec()).expect("there are scopes");
     let key = operations::create::<ApiKeyRecord>(&companies, &caller, ApiKeyBody::of(line("Demonstration"), scopes)).await?;

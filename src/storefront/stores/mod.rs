@@ -1,5 +1,6 @@
-//! Stores, their publishable keys, and the limits of their texts. Creating and revoking here does not check the caller's grant: that is
-//! for the command line, which may do everything.
+//! Stores, their publishable keys, and the limits of their texts. Stores are created and changed as records
+//! ([`StoreRecord`](crate::storefront::StoreRecord)). Their keys are no records of the API. Creating and
+//! revoking one does not check the caller's grant: that is for the command line, which may do everything.
 
 mod queries;
 mod store_key;
@@ -10,30 +11,11 @@ use sqlx::{Connection, PgConnection};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::Caller;
-use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{KeyId, StoreId};
 
-pub use queries::{Store, company_of_store, company_of_store_key, find_pause, find_store, list_stores, lock_text_limits, pause_texts};
+pub use queries::{Store, company_of_store_key, find_pause, find_store, list_stores, lock_text_limits, pause_texts};
 pub use store_key::StoreKey;
 pub use text_limits::{Pause, TextLimits};
-
-/// Creates a store of the caller's company. Returns `None` if the company does not exist.
-pub async fn create_store(
-    conn: &mut PgConnection,
-    caller: &Caller,
-    name: &str,
-    now: DateTime<Utc>,
-) -> Result<Option<StoreId>, sqlx::Error> {
-    let id = StoreId::new(now);
-    let mut transaction = conn.begin().await?;
-    match queries::insert_store(&mut transaction, id, caller.company, name, now).await {
-        Err(error) if violated_constraint(&error) == Some("stores_company_id_fkey") => return Ok(None),
-        inserted => inserted?,
-    }
-    audit_trail::record(&mut transaction, caller, Action::Created, ChangedRecord::Store(id), now).await?;
-    transaction.commit().await?;
-    Ok(Some(id))
-}
 
 /// Creates a key of a store. Returns `None` if the caller's company does not have this store.
 pub async fn create_store_key(

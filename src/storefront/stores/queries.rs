@@ -6,25 +6,6 @@ use sqlx::PgConnection;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::storefront::stores::text_limits::{Pause, TextLimits};
 
-pub(super) async fn insert_store(
-    conn: &mut PgConnection,
-    id: StoreId,
-    company: CompanyId,
-    name: &str,
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "insert into stores (id, company_id, name, created_at, updated_at) values ($1, $2, $3, $4, $4)",
-        id.uuid(),
-        company.uuid(),
-        name,
-        now,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
 /// The stores of a company, the oldest first.
 pub async fn list_stores(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<(StoreId, String)>, sqlx::Error> {
     let rows = sqlx::query!(
@@ -78,12 +59,6 @@ pub async fn find_store(conn: &mut PgConnection, digest: &[u8], now: DateTime<Ut
     )
     .fetch_optional(conn)
     .await
-}
-
-/// The company that owns the store.
-pub async fn company_of_store(conn: &mut PgConnection, id: StoreId) -> Result<Option<CompanyId>, sqlx::Error> {
-    let found = sqlx::query_scalar!("select company_id from stores where id = $1", id.uuid()).fetch_optional(conn).await?;
-    Ok(found.map(CompanyId::from))
 }
 
 /// The company whose store has this key.

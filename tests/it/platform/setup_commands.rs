@@ -1,8 +1,8 @@
 //! The commands that set a company up, in the order of the README's section on deployment.
 
 use portico::dev::temporary::TemporaryDirectory;
-use reqwest::StatusCode;
-use serde_json::Value;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
 
 use crate::support::program::{Service, fed, portico, printed};
 use crate::support::{World, database};
@@ -41,10 +41,7 @@ async fn an_empty_database_becomes_a_shop_whose_keys_work() {
         "key",
     )
     .await;
-    assert_eq!(
-        (&api_key["scopes"], &api_key["allowed_networks"]),
-        (&serde_json::json!(["read", "write"]), &serde_json::json!(["127.0.0.0/8"]))
-    );
+    assert_eq!((&api_key["scopes"], &api_key["allowed_networks"]), (&json!(["read", "write"]), &json!(["127.0.0.0/8"])));
     assert!(api_key["expires_at"].is_string());
     assert_eq!(made(&["company", "list"], &database, "companies").await[0]["name"], "My Shop");
     assert_eq!(made(&["store", "list", "--company", company], &database, "stores").await[0]["id"], store);
@@ -95,6 +92,21 @@ async fn invalid_arguments_are_refused_and_nothing_is_stored() {
 }
 
 #[tokio::test]
+async fn a_store_has_the_same_limits_whoever_creates_it() {
+    let world = World::new().await;
+    let database = [("database.url", world.database.as_str())];
+    let by_command = made(&["store", "create", "Outlet", "--company", &world.company.to_string()], &database, "store").await;
+    let by_request = world.api(Method::POST, "/storefront/int/v1/stores").json(&json!({ "name": "Outlet" })).send().await.ok(201);
+    let [by_command, by_request] = [by_command, by_request["store"].clone()].map(|store| store["id"].as_str().unwrap().to_owned());
+    let rules = async |store: &str| {
+        let mut store = world.api(Method::GET, &format!("/storefront/int/v1/stores/{store}")).send().await.ok(200)["store"].take();
+        store.as_object_mut().unwrap().retain(|field, _| !["id", "uuid", "created_at", "updated_at"].contains(&field.as_str()));
+        store
+    };
+    assert_eq!(rules(&by_command).await, rules(&by_request).await);
+}
+
+#[tokio::test]
 async fn operators_are_created_listed_and_removed() {
     let world = World::new().await;
     let database = [("database.url", world.database.as_str())];
@@ -109,10 +121,10 @@ async fn operators_are_created_listed_and_removed() {
 
     let list = async || made(&["operator", "list", "--company", &company], &database, "operators").await;
     let listed = list().await;
-    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["email"]), (1, &serde_json::json!("ada@example.com")));
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["email"]), (1, &json!("ada@example.com")));
     assert!(!listed.to_string().contains("argon2"));
     assert!(printed(&["operator", "remove", "ada@example.com"], &database).await.contains("removed  true"));
-    assert_eq!(list().await, serde_json::json!([]));
+    assert_eq!(list().await, json!([]));
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use portico::kernel::password_hashing::PasswordHashing;
 use portico::kernel::{http_server, open_files};
 use portico::providers::mailbox::{CapturedMessage, Mailbox};
 use portico::resources::{Line, operations};
-use portico::storefront;
+use portico::storefront::{self, StoreBody, StoreRecord, Stores};
 use portico::webhooks::Resolver;
 use reqwest::Method;
 use secrecy::ExposeSecret;
@@ -82,8 +82,10 @@ impl Tenant {
 
 /// Creates a store and its key as the commands do: in another process, so that this one does not forget what it has cached.
 async fn create_store(pool: &PgPool, clock: &Clock, company: CompanyId, name: &str) -> (StoreId, String) {
-    let (caller, conn) = (Caller::command_line(company), &mut pool.acquire().await.unwrap());
-    let store = storefront::create_store(conn, &caller, name, clock.now()).await.unwrap().unwrap();
+    let (caller, stores) = (Caller::command_line(company), Stores::new(pool.clone(), clock.clone()));
+    let body = StoreBody::named(line(name));
+    let store = operations::create::<StoreRecord>(&stores, &caller, body).await.unwrap().record.id;
+    let conn = &mut pool.acquire().await.unwrap();
     let (_, key) = storefront::create_store_key(conn, &caller, store, clock.now()).await.unwrap().unwrap();
     (store, key.reveal().to_owned())
 }
