@@ -27,7 +27,7 @@ pub(super) async fn insert_store_key(
 ) -> Result<bool, sqlx::Error> {
     let inserted = sqlx::query!(
         "insert into store_keys (id, store_id, digest, created_at)
-         select $1, stores.id, $3, $4 from stores where stores.id = $2 and stores.company_id = $5",
+         select $1, stores.id, $3, $4 from stores where stores.id = $2 and stores.company_id = $5 and stores.deleted_at is null",
         id.uuid(),
         store.uuid(),
         digest,

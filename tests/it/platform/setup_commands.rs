@@ -1,6 +1,8 @@
 //! The commands that set a company up, in the order of the README's section on deployment.
 
+use portico::callers::Caller;
 use portico::dev::temporary::TemporaryDirectory;
+use portico::storefront::create_store_key;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -104,6 +106,19 @@ async fn a_store_has_the_same_limits_whoever_creates_it() {
         store
     };
     assert_eq!(rules(&by_command).await, rules(&by_request).await);
+}
+
+#[tokio::test]
+async fn a_deleted_store_gets_no_key() {
+    let world = World::new().await;
+    let database = [("database.url", world.database.as_str())];
+    world.api(Method::DELETE, &format!("/storefront/int/v1/stores/{}", world.store)).send().await.ok(200);
+    let create = ["key", "create", "--store", &world.store.to_string()];
+    assert!(refused(&create, &database).await.contains("there is no store"));
+    let conn = &mut world.pool.acquire().await.unwrap();
+    let caller = Caller::command_line(world.company);
+    assert!(create_store_key(conn, &caller, world.store, world.clock.now()).await.unwrap().is_none());
+    assert_eq!(world.count("select count(*) from store_keys").await, 1);
 }
 
 #[tokio::test]
