@@ -162,7 +162,11 @@ async fn a_gateways_secret_key_is_read_from_standard_input() {
     fed(&["gateway", "rotate", gateway], &settings, "sk_live_0987654321\n").await.unwrap();
     let unknown = ["gateway", "rotate", "gateway_01h455vb4pex5vsknk084sn02q"];
     assert!(fed(&unknown, &settings, "sk_live_0987654321\n").await.unwrap_err().contains("there is no gateway"));
-    let stored: Vec<u8> = sqlx::query_scalar("select secret_key from gateways").fetch_one(&world.pool).await.unwrap();
+    let not_called = world.gateway(json!({ "name": "Bank", "driver": "manual" })).await;
+    let not_called = ["gateway", "rotate", not_called["id"].as_str().unwrap()];
+    assert!(fed(&not_called, &settings, "sk_live_0987654321\n").await.unwrap_err().contains("driver manual has no secret key"));
+    assert_eq!(world.count("select count(*) from gateways where driver = 'manual' and secret_key is null").await, 1);
+    let stored: Vec<u8> = sqlx::query_scalar("select secret_key from gateways where driver = 'card'").fetch_one(&world.pool).await.unwrap();
     assert!(!String::from_utf8_lossy(&stored).contains("sk_live"));
 }
 
