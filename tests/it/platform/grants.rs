@@ -1,11 +1,13 @@
 //! What the command line can do asks for the caller's grant, so that it is safe in the hands of any other caller.
 
 use portico::callers::{Caller, Scope, Who};
+use portico::contact::EmailAddress;
 use portico::developers::{ApiKeyBody, ApiKeyRecord, SomeScopes, revoke_api_key, roll_api_key};
 use portico::gateways::{Gateway, GatewayBody, SecretKey, drivers};
 use portico::kernel::ids::{KeyId, OperatorId};
+use portico::kernel::password_hashing::PasswordHashing;
 use portico::kernel::problem::{Problem, ProblemCode};
-use portico::operators::Role;
+use portico::operators::{CreateOperatorError, OperatorPassword, RemoveOperatorError, Role, create_operator, remove_operator};
 use portico::resources::{GracePeriod, IfMatch, Line, operations};
 use portico::storefront::{StoreBody, StoreRecord, create_store_key, revoke_store_key};
 use uuid::Uuid;
@@ -52,4 +54,23 @@ async fn a_caller_without_the_grant_changes_no_key_gateway_or_store() {
     }
     refused(operations::create::<StoreRecord>(&world.state.stores, &caller(&world, Role::Viewer), StoreBody::named(line("Outlet"))).await);
     assert_eq!(world.count("select count(*) from changes").await, before);
+}
+
+#[tokio::test]
+async fn operators_are_managed_by_administrators_alone() {
+    let world = World::new().await;
+    let conn = &mut world.pool.acquire().await.unwrap();
+    let (hashing, now) = (PasswordHashing::start(), world.clock.now());
+    let email = EmailAddress::parse("ada@example.com").unwrap();
+    let password = || OperatorPassword::parse("correct horse battery".into()).unwrap();
+    for role in [Role::Support, Role::Viewer] {
+        let refused = create_operator(conn, &hashing, &caller(&world, role), &email, password(), Role::Owner, now).await;
+        assert!(matches!(refused, Err(CreateOperatorError::NotAllowed(_))), "{refused:?}");
+    }
+    let id = create_operator(conn, &hashing, &caller(&world, Role::Owner), &email, password(), Role::Viewer, now).await.unwrap();
+    for role in [Role::Support, Role::Viewer] {
+        let refused = remove_operator(conn, &caller(&world, role), &email, now).await;
+        assert!(matches!(refused, Err(RemoveOperatorError::NotAllowed(_))), "{refused:?}");
+    }
+    assert_eq!(remove_operator(conn, &caller(&world, Role::Owner), &email, now).await.unwrap(), Some(id));
 }
