@@ -1,7 +1,7 @@
 //! Operators: the people who run a company's part of the service. They are mailed when a webhook fails, and sign in to the console.
 //!
-//! Writes `operators`. An operator belongs to one company and has one [`Role`], which yields the grant of a [`Caller`]. Creating and
-//! removing operators does not check the caller's grant: that is for the command line, which may do everything.
+//! Writes `operators`. An operator belongs to one company and has one [`Role`], which yields the grant of a [`Caller`]. Operators are
+//! created and removed by administrators.
 //!
 //! # Rooms
 //!
@@ -22,11 +22,12 @@ use chrono::{DateTime, Utc};
 use sqlx::{Connection, PgConnection};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
-use crate::callers::Caller;
+use crate::callers::{Caller, Scope};
 use crate::contact::EmailAddress;
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
+use crate::kernel::problem::Problem;
 
 pub use operator::Operator;
 pub use password::{BadOperatorPassword, OperatorPassword};
@@ -36,6 +37,9 @@ pub use role::{InvalidRole, Role};
 /// The reason why an operator could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateOperatorError {
+    /// The caller is no administrator.
+    #[error(transparent)]
+    NotAllowed(Problem),
     /// The company does not exist.
     #[error("there is no company {0}")]
     CompanyUnknown(CompanyId),
@@ -48,6 +52,17 @@ pub enum CreateOperatorError {
     /// A database error.
     #[error("the operator could not be stored")]
     Database(#[source] sqlx::Error),
+}
+
+/// The reason why an operator could not be removed.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoveOperatorError {
+    /// The caller is no administrator.
+    #[error(transparent)]
+    NotAllowed(Problem),
+    /// A database error.
+    #[error("the operator could not be removed")]
+    Database(#[from] sqlx::Error),
 }
 
 /// Whether an operator of any company has this address.
@@ -75,6 +90,7 @@ pub async fn create_operator(
     role: Role,
     now: DateTime<Utc>,
 ) -> Result<OperatorId, CreateOperatorError> {
+    caller.require_scope(Scope::Admin).map_err(CreateOperatorError::NotAllowed)?;
     let hash = hashing.reserve()?.hash(password.into_secret()).await;
     let (id, company) = (OperatorId::new(now), caller.company);
     let created = async {
@@ -99,7 +115,8 @@ pub async fn remove_operator(
     caller: &Caller,
     email: &EmailAddress,
     now: DateTime<Utc>,
-) -> Result<Option<OperatorId>, sqlx::Error> {
+) -> Result<Option<OperatorId>, RemoveOperatorError> {
+    caller.require_scope(Scope::Admin).map_err(RemoveOperatorError::NotAllowed)?;
     let mut transaction = conn.begin().await?;
     let removed = queries::delete_operator(&mut transaction, caller.company, &email.key()).await?;
     if let Some(id) = removed {

@@ -7,6 +7,7 @@
 mod codes;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -69,6 +70,11 @@ impl Problem {
         self.0.code
     }
 
+    /// The fields of the request that the problem is about.
+    pub fn fields(&self) -> impl Iterator<Item = &str> {
+        self.0.fields.keys().map(String::as_str)
+    }
+
     /// The problem document, with the request id.
     pub fn body(&self, request_id: &str) -> Value {
         let parts = &*self.0;
@@ -98,6 +104,16 @@ impl Problem {
         body
     }
 }
+
+/// The detail.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.detail)
+    }
+}
+
+/// For callers that do not answer a request, such as commands.
+impl std::error::Error for Problem {}
 
 impl From<ProblemCode> for Problem {
     fn from(code: ProblemCode) -> Self {
