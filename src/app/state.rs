@@ -19,7 +19,7 @@ use crate::kernel::database;
 use crate::operators::Operators;
 use crate::providers::mailbox::Mailbox;
 use crate::realtime::Realtime;
-use crate::storefront::{self, Storefront};
+use crate::storefront::{self, Storefront, Stores};
 use crate::webhooks::{self, Webhooks};
 
 /// Declares the struct of all module states, and implements `FromRef` for each, so that handlers can extract it.
@@ -51,6 +51,8 @@ app_state! {
     pub operators: Operators,
     /// The storefront.
     pub storefront: Storefront,
+    /// The stores, as a resource.
+    pub stores: Stores,
     /// Token and channel checks for a socket server.
     pub realtime: Realtime,
     /// The fleet.
@@ -105,8 +107,21 @@ impl AppState {
         let companies = Companies::new(pool.clone(), clock.clone(), lifecycle.clone());
         let notifier = CommitNotifier::default();
         lifecycle.spawn(notifier.clone().run(database::background_pool(&pool, 1), lifecycle.stopping().clone()));
-        let developers = Developers::new(pool.clone(), clock.clone(), companies.clone(), catalogue.clone());
+        let developers = Developers::new(pool.clone(), clock.clone(), catalogue.clone());
         let fleet = Fleet { pool: pool.clone(), clock: clock.clone() };
+        let storefront = Storefront::new(storefront::Parts {
+            pool: pool.clone(),
+            clock: clock.clone(),
+            application_key: application_key.clone(),
+            identity_providers: process.identity_providers.clone(),
+            lifecycle: lifecycle.clone(),
+            hashing: process.hashing.clone(),
+            sms: process.sms.clone(),
+            mail: process.mail.clone(),
+            messages: process.messages.clone(),
+            card: process.card.clone(),
+            settings: config.storefront.clone(),
+        });
         Self(Arc::new(StateParts {
             operators: Operators::new(
                 pool.clone(),
@@ -116,19 +131,8 @@ impl AppState {
                 config.operators.clone(),
             ),
             audit_trail: AuditTrail::new(pool.clone(), clock.clone(), config.audit_trail.clone()),
-            storefront: Storefront::new(storefront::Parts {
-                pool: pool.clone(),
-                clock: clock.clone(),
-                application_key: application_key.clone(),
-                identity_providers: process.identity_providers.clone(),
-                lifecycle: lifecycle.clone(),
-                hashing: process.hashing.clone(),
-                sms: process.sms.clone(),
-                mail: process.mail.clone(),
-                messages: process.messages.clone(),
-                card: process.card.clone(),
-                settings: config.storefront.clone(),
-            }),
+            stores: Stores::of(&storefront),
+            storefront,
             realtime: Realtime::new(pool.clone(), clock.clone(), process.socket_key.clone(), config.socket.clone()),
             positions: Positions::new(&fleet, lifecycle),
             fleet,

@@ -8,6 +8,7 @@ use crate::cli::record::{self, parse_name};
 use crate::companies;
 use crate::config::Config;
 use crate::kernel::clock::Clock;
+use crate::resources::Line;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum CompanyCommand {
@@ -15,7 +16,7 @@ pub(super) enum CompanyCommand {
     Create {
         /// The company's name
         #[arg(value_parser = parse_name)]
-        name: String,
+        name: Line<255>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -32,6 +33,7 @@ impl CompanyCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         match self {
             Self::Create { name, json } => {
+                let name = String::from(name);
                 record::print_one(config, json, async |pool| {
                     let id = companies::create_company(&mut *pool.acquire().await?, &name, Clock::System.now()).await?;
                     Ok(json!({ "company": { "id": id, "uuid": id.uuid(), "name": name } }))

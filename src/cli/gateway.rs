@@ -2,6 +2,7 @@
 
 use clap::Subcommand;
 use serde_json::json;
+use sqlx::PgPool;
 
 use crate::bootstrap::application_key;
 use crate::callers::Caller;
@@ -9,10 +10,14 @@ use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
 use crate::cli::secret_input::read_secret;
 use crate::config::Config;
+use crate::events::CommitNotifier;
 use crate::gateways::drivers::{self, GatewayDriver};
-use crate::gateways::{self, GatewayError, SecretKey};
+use crate::gateways::{Gateway, GatewayBody, Gateways, SecretKey};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, GatewayId};
+use crate::kernel::lifecycle::Lifecycle;
+use crate::kernel::problem::Problem;
+use crate::resources::{IfMatch, Line, operations};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum GatewayCommand {
@@ -26,7 +31,7 @@ pub(super) enum GatewayCommand {
         driver: &'static dyn GatewayDriver,
         /// The gateway's name
         #[arg(long, default_value = "Cards", value_parser = parse_name)]
-        name: String,
+        name: Line<255>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -44,25 +49,57 @@ pub(super) enum GatewayCommand {
 impl GatewayCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
         let (key, secret_key) = (application_key(config)?, SecretKey::parse(&read_secret("The gateway's secret key")?)?);
+        let gateways = |pool: &PgPool| {
+            let (notifier, lifecycle) = (CommitNotifier::default(), Lifecycle::default());
+            Gateways::new(pool.clone(), Clock::System, key, notifier, &config.gateways, &lifecycle)
+        };
         match self {
             Self::Create { company, driver, name, json } => {
+                if !driver.needs_secret_key() {
+                    return Err(format!("{}; create it with POST ledger/int/v1/gateways", no_secret_key(driver)).into());
+                }
                 record::print_one(config, json, async |pool| {
-                    let (conn, caller) = (&mut *pool.acquire().await?, Caller::command_line(company));
-                    let id = gateways::create_gateway(conn, &key, &caller, driver, &name, &secret_key, Clock::System.now()).await?;
+                    let (gateways, caller) = (gateways(pool), record::caller_of(pool, company).await?);
+                    let body = GatewayBody::of(driver, name, secret_key);
+                    let created = operations::create::<Gateway>(&gateways, &caller, body).await.map_err(not_created)?.record;
+                    let (id, name) = (created.id, created.fields.name);
                     Ok(json!({ "gateway": { "id": id, "uuid": id.uuid(), "company": company, "name": name } }))
                 })
                 .await
             }
             Self::Rotate { gateway, json } => {
                 record::print_one(config, json, async |pool| {
-                    let conn = &mut *pool.acquire().await?;
-                    let company = gateways::company_of_gateway(conn, gateway).await?.ok_or(GatewayError::GatewayUnknown(gateway))?;
-                    let caller = Caller::command_line(company);
-                    gateways::rotate_secret_key(conn, &key, &caller, gateway, &secret_key, Clock::System.now()).await?;
+                    let gateways = gateways(pool);
+                    let company = operations::company_of::<Gateway>(&gateways, gateway).await?;
+                    let caller = Caller::command_line(company.ok_or_else(|| format!("there is no gateway {gateway}"))?);
+                    let before = operations::find::<Gateway>(&gateways, &caller, gateway).await?.record.fields;
+                    let driver = drivers::named(&before.driver)?;
+                    if !driver.needs_secret_key() {
+                        return Err(no_secret_key(driver).into());
+                    }
+                    let body = GatewayBody::rotating(secret_key);
+                    operations::update::<Gateway>(&gateways, &caller, gateway, &IfMatch::default(), body).await?;
                     Ok(json!({ "gateway": { "id": gateway, "uuid": gateway.uuid() } }))
                 })
                 .await
             }
         }
+    }
+}
+
+/// Why a secret key is of no use to a gateway with this driver: it is not called.
+fn no_secret_key(driver: &dyn GatewayDriver) -> String {
+    format!("a gateway with the driver {} has no secret key", driver.name())
+}
+
+/// What can be done about a gateway that was refused.
+fn not_created(problem: Problem) -> Failure {
+    let field = problem.fields().keys().next().map_or("", String::as_str);
+    match field.split_once('.').unwrap_or((field, "")) {
+        ("driver", _) => "the company already has an active card gateway; rotate its secret key instead".into(),
+        ("settings", path) => {
+            format!("a gateway with this driver needs settings ({path}: {problem}); create it with POST ledger/int/v1/gateways").into()
+        }
+        _ => problem.into(),
     }
 }

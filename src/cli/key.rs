@@ -4,19 +4,19 @@ use chrono::TimeDelta;
 use clap::{Args, Subcommand};
 use humantime_serde::re::humantime;
 use serde_json::{Map, json};
+use sqlx::{PgConnection, PgPool};
 
-use crate::app;
-use crate::callers::{AllowedNetworks, Caller, Grant, Scope, Scopes};
+use crate::callers::{AllowedNetworks, Caller, Scope};
 use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
-use crate::companies::{self, Companies};
+use crate::companies::Companies;
 use crate::config::Config;
-use crate::developers::Developers;
+use crate::developers::{self, ApiKeyBody, ApiKeyRecord, SomeScopes};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::kernel::lifecycle::Lifecycle;
-use crate::resources::GracePeriod;
-use crate::storefront;
+use crate::resources::{GracePeriod, Instant, Line, operations};
+use crate::storefront::{self, StoreRecord, Stores};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum KeyCommand {
@@ -35,7 +35,7 @@ pub(super) enum KeyCommand {
         expires_in: Option<humantime::Duration>,
         /// What the API key is for
         #[arg(long, default_value = "created on the command line", value_parser = parse_name)]
-        name: String,
+        name: Line<255>,
         /// Print JSON
         #[arg(long)]
         json: bool,
@@ -74,52 +74,70 @@ pub(super) struct Owner {
 
 impl KeyCommand {
     pub(super) async fn run(self, config: &Config) -> Result<(), Failure> {
-        let (owner, grant, name, json) = match self {
-            Self::Create { owner, scopes, networks, expires_in, name, json } => (owner, grant(scopes, networks, expires_in)?, name, json),
-            Self::Roll { key, overlap, json } => return roll(config, key, overlap, json).await,
-            Self::Revoke { key, json } => return revoke(config, key, json).await,
-        };
-        record::print_one(config, json, async |pool| {
-            let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
-            if let Some(store) = owner.store {
-                let unknown = || format!("there is no store {store}");
-                let caller = Caller::command_line(storefront::company_of_store(conn, store).await?.ok_or_else(unknown)?);
-                let (id, key) = storefront::create_store_key(conn, &caller, store, now).await?.ok_or_else(unknown)?;
-                return Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }));
+        match self {
+            Self::Create { owner: Owner { store: Some(store), .. }, json, .. } => create_store_key(config, store, json).await,
+            Self::Create { owner, scopes, networks, expires_in, name, json } => {
+                let company = owner.company.expect("the command line requires a store or a company");
+                let networks = AllowedNetworks::try_from(networks)?;
+                let body = ApiKeyBody::of(name, SomeScopes::try_from(scopes)?).within(networks, expires_in.map(end_of).transpose()?);
+                create_api_key(config, company, body, json).await
             }
-            let company = owner.company.expect("the command line requires a store or a company");
-            let (scopes, networks, expires_at) = (grant.scopes.names(), grant.networks.texts(), grant.until);
-            let (id, key) = companies::create_api_key(conn, &Caller::command_line(company), &name, grant, now).await?;
-            let mut made = json!({ "id": id, "company": company, "name": name, "scopes": scopes, "key": key.reveal() });
-            if !networks.is_empty() {
-                made["allowed_networks"] = json!(networks);
-            }
-            if let Some(at) = expires_at {
-                made["expires_at"] = json!(at);
-            }
-            Ok(json!({ "key": made }))
-        })
-        .await
+            Self::Roll { key, overlap, json } => roll(config, key, overlap, json).await,
+            Self::Revoke { key, json } => revoke(config, key, json).await,
+        }
     }
 }
 
-fn grant(scopes: Vec<Scope>, networks: Vec<String>, expires_in: Option<humantime::Duration>) -> Result<Grant, Failure> {
-    let lifetime = expires_in.map(|lifetime| TimeDelta::from_std(*lifetime)).transpose()?;
-    if lifetime.is_some_and(|lifetime| lifetime < TimeDelta::seconds(1)) {
+fn end_of(lifetime: humantime::Duration) -> Result<Instant, Failure> {
+    let lifetime = TimeDelta::from_std(*lifetime)?;
+    if lifetime < TimeDelta::seconds(1) {
         return Err("--expires-in must be at least one second".into());
     }
-    let until = lifetime.map(|lifetime| Clock::System.now() + lifetime);
-    Ok(Grant { networks: AllowedNetworks::try_from(networks)?, until, ..Grant::from(Scopes::new(scopes)) })
+    let end = Clock::System.now().checked_add_signed(lifetime).map(Instant::try_from);
+    end.and_then(Result::ok).ok_or_else(|| "--expires-in must end before the year 10000".into())
+}
+
+/// What the operations on API keys need.
+fn companies(pool: &PgPool) -> Companies {
+    Companies::new(pool.clone(), Clock::System, Lifecycle::default())
+}
+
+async fn create_store_key(config: &Config, store: StoreId, json: bool) -> Result<(), Failure> {
+    record::print_one(config, json, async |pool| {
+        let (stores, unknown) = (Stores::new(pool.clone(), Clock::System), || format!("there is no store {store}"));
+        let caller = Caller::command_line(operations::company_of::<StoreRecord>(&stores, store).await?.ok_or_else(unknown)?);
+        let created = storefront::create_store_key(&mut *pool.acquire().await?, &caller, store, Clock::System.now()).await?;
+        let (id, key) = created.ok_or_else(unknown)?;
+        Ok(json!({ "key": { "id": id, "store": store, "key": key.reveal() } }))
+    })
+    .await
+}
+
+async fn create_api_key(config: &Config, company: CompanyId, body: ApiKeyBody, json: bool) -> Result<(), Failure> {
+    record::print_one(config, json, async |pool| {
+        let caller = record::caller_of(pool, company).await?;
+        let created = operations::create::<ApiKeyRecord>(&companies(pool), &caller, body).await?;
+        let (id, fields) = (created.record.id, created.record.fields);
+        let key = &created.members["key"];
+        let mut made = json!({ "id": id, "company": company, "name": fields.name, "scopes": fields.scopes, "key": key });
+        if !fields.allowed_networks.is_empty() {
+            made["allowed_networks"] = json!(fields.allowed_networks);
+        }
+        if let Some(at) = fields.expires_at {
+            made["expires_at"] = json!(at);
+        }
+        Ok(json!({ "key": made }))
+    })
+    .await
 }
 
 async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: bool) -> Result<(), Failure> {
     let overlap = GracePeriod::try_from(u32::try_from(overlap.as_secs())?)?;
     record::print_one(config, json, async |pool| {
-        let company = companies::company_of_key(&mut *pool.acquire().await?, key).await?;
+        let companies = companies(pool);
+        let company = operations::company_of::<ApiKeyRecord>(&companies, key).await?;
         let caller = Caller::command_line(company.ok_or_else(|| format!("there is no API key {key}"))?);
-        let companies = Companies::new(pool.clone(), Clock::System, Lifecycle::default());
-        let developers = Developers::new(pool.clone(), Clock::System, companies, app::catalogue());
-        let new = developers.roll_api_key(&caller, key, overlap).await.map_err(|problem| problem.code().detail())?.members;
+        let new = developers::roll_api_key(&companies, &caller, key, overlap).await?.members;
         let shown = ["id", "name", "scopes", "allowed_networks", "expires_at", "replaces", "key"].map(|member| (member, new.get(member)));
         let made: Map<_, _> = shown.into_iter().filter_map(|(member, value)| Some((member.to_owned(), value?.clone()))).collect();
         Ok(json!({ "key": made }))
@@ -129,13 +147,10 @@ async fn roll(config: &Config, key: KeyId, overlap: humantime::Duration, json: b
 
 async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> {
     record::print_one(config, json, async |pool| {
-        let (conn, now) = (&mut *pool.acquire().await?, Clock::System.now());
-        let revoked = if let Some(company) = companies::company_of_key(conn, key).await? {
-            companies::revoke_api_key(conn, &Caller::command_line(company), key, now).await?
-        } else if let Some(company) = storefront::company_of_store_key(conn, key).await? {
-            storefront::revoke_store_key(conn, &Caller::command_line(company), key, now).await?
-        } else {
-            false
+        let companies = companies(pool);
+        let revoked = match operations::company_of::<ApiKeyRecord>(&companies, key).await? {
+            Some(company) => developers::revoke_api_key(&companies, &Caller::command_line(company), key).await?,
+            None => revoke_store_key(&mut *pool.acquire().await?, key).await?,
         };
         if revoked {
             Ok(json!({ "key": { "id": key, "revoked": true } }))
@@ -144,4 +159,9 @@ async fn revoke(config: &Config, key: KeyId, json: bool) -> Result<(), Failure> 
         }
     })
     .await
+}
+
+async fn revoke_store_key(conn: &mut PgConnection, key: KeyId) -> Result<bool, Failure> {
+    let Some(company) = storefront::company_of_store_key(conn, key).await? else { return Ok(false) };
+    Ok(storefront::revoke_store_key(conn, &Caller::command_line(company), key, Clock::System.now()).await?)
 }

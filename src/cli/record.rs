@@ -4,9 +4,13 @@ use serde_json::{Value, json};
 use sqlx::PgPool;
 
 use crate::bootstrap::Database;
+use crate::callers::Caller;
 use crate::cli::Failure;
+use crate::companies;
 use crate::config::Config;
+use crate::kernel::ids::CompanyId;
 use crate::kernel::terminal::say;
+use crate::resources::Line;
 
 /// Runs `work` on the database and prints the record that it returns, `{"<singular>": {…}}`: as JSON, or one line per field.
 pub(super) async fn print_one(
@@ -31,13 +35,17 @@ pub(super) async fn print_list(
     Ok(())
 }
 
-/// The names of records: trimmed, 1 to 255 characters, no control characters.
-pub(super) fn parse_name(text: &str) -> Result<String, String> {
-    let name = text.trim();
-    match name.chars().count() {
-        1..=255 if !name.chars().any(char::is_control) => Ok(name.to_owned()),
-        _ => Err("a name must have 1 to 255 characters and no control characters".to_owned()),
+/// Who runs a command that creates a record of this company. The company must exist.
+pub(super) async fn caller_of(pool: &PgPool, company: CompanyId) -> Result<Caller, Failure> {
+    match companies::company_exists(&mut *pool.acquire().await?, company).await? {
+        true => Ok(Caller::command_line(company)),
+        false => Err(format!("there is no company {company}").into()),
     }
+}
+
+/// The names of records.
+pub(super) fn parse_name(text: &str) -> Result<Line<255>, &'static str> {
+    Line::try_from(text.to_owned()).map_err(|_| "a name must have 1 to 255 characters and no control characters")
 }
 
 /// One line for each field that has a value, the values in one column.
@@ -73,8 +81,8 @@ mod tests {
 
     #[test]
     fn a_name_has_characters_that_can_be_seen() {
-        assert_eq!(parse_name("  My Shop ").as_deref(), Ok("My Shop"));
-        assert_eq!(parse_name(&"x".repeat(255)).map(|name| name.len()), Ok(255));
+        assert_eq!(parse_name("  My Shop ").map(String::from).as_deref(), Ok("My Shop"));
+        assert_eq!(parse_name(&"x".repeat(255)).map(|name| String::from(name).len()), Ok(255));
         for bad in ["", "  ", "a\nb", &"x".repeat(256)] {
             assert!(parse_name(bad).is_err(), "{bad}");
         }

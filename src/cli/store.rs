@@ -3,13 +3,13 @@
 use clap::Subcommand;
 use serde_json::json;
 
-use crate::callers::Caller;
 use crate::cli::Failure;
 use crate::cli::record::{self, parse_name};
 use crate::config::Config;
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::CompanyId;
-use crate::storefront;
+use crate::resources::{Line, operations};
+use crate::storefront::{self, StoreBody, StoreRecord, Stores};
 
 #[derive(Debug, Subcommand)]
 pub(super) enum StoreCommand {
@@ -17,7 +17,7 @@ pub(super) enum StoreCommand {
     Create {
         /// The store's name, as its texts and mails show it
         #[arg(value_parser = parse_name)]
-        name: String,
+        name: Line<255>,
         /// The company that owns it, as an id (company_…) or UUID
         #[arg(long)]
         company: CompanyId,
@@ -41,9 +41,9 @@ impl StoreCommand {
         match self {
             Self::Create { name, company, json } => {
                 record::print_one(config, json, async |pool| {
-                    let (conn, caller) = (&mut *pool.acquire().await?, Caller::command_line(company));
-                    let created = storefront::create_store(conn, &caller, &name, Clock::System.now()).await?;
-                    let id = created.ok_or_else(|| format!("there is no company {company}"))?;
+                    let (stores, caller) = (Stores::new(pool.clone(), Clock::System), record::caller_of(pool, company).await?);
+                    let created = operations::create::<StoreRecord>(&stores, &caller, StoreBody::named(name)).await?.record;
+                    let (id, name) = (created.id, created.fields.name);
                     Ok(json!({ "store": { "id": id, "uuid": id.uuid(), "company": company, "name": name } }))
                 })
                 .await

@@ -18,8 +18,10 @@ const UNKNOWN_KEYS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(600).expect("600 is 
 /// Authentication by API key.
 #[derive(Clone, Debug)]
 pub struct Companies {
-    pub(super) pool: PgPool,
-    pub(super) clock: Clock,
+    /// The database.
+    pub pool: PgPool,
+    /// The clock.
+    pub clock: Clock,
     /// Tracks the writes outside of the request path.
     pub(super) lifecycle: Lifecycle,
     /// The cache of live keys, by digest.

@@ -9,17 +9,21 @@ use secrecy::SecretString;
 use serde::{Deserialize, Serialize};
 use sqlx::PgPool;
 
-use crate::callers::{Caller, Scopes};
-use crate::companies::{self, CreateKeyError};
+use crate::callers::{Caller, Scope};
+use crate::companies::{self, Companies};
 use crate::config::Config;
 use crate::contact::EmailAddress;
 use crate::dev::workspace::write_secret;
+use crate::developers::{ApiKeyBody, ApiKeyRecord, SomeScopes};
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::random_hex;
 use crate::kernel::ids::{CompanyId, StoreId};
+use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
+use crate::kernel::problem::Problem;
 use crate::operators::{self, CreateOperatorError, OneTimeLink, OperatorPassword, Role};
-use crate::storefront;
+use crate::resources::{Line, operations};
+use crate::storefront::{self, StoreBody, StoreRecord, Stores};
 
 /// The data of the demonstration company; also the format of `demo.json`.
 #[derive(Clone, Deserialize, Serialize)]
@@ -63,9 +67,9 @@ pub enum DemoError {
     /// A database error.
     #[error("the database could not be used")]
     Database(#[from] sqlx::Error),
-    /// The API key could not be created.
-    #[error("the API key could not be created")]
-    Key(#[from] CreateKeyError),
+    /// The store or one of the keys could not be created.
+    #[error("the store and its keys could not be created")]
+    Record(#[from] Problem),
     /// The operator could not be created.
     #[error("the operator could not be created")]
     Operator(#[from] CreateOperatorError),
@@ -142,6 +146,7 @@ impl Demo {
     }
 }
 
+/// Creates a demonstration company, one record after the other. If this fails in between, the next start creates another company.
 async fn create(pool: &PgPool, config: &Config, clock: &Clock) -> Result<Demo, DemoError> {
     let now = clock.now();
     let mut email = EmailAddress::parse("owner@example.com").expect("the address is valid");
@@ -152,21 +157,28 @@ async fn create(pool: &PgPool, config: &Config, clock: &Clock) -> Result<Demo, D
     let operator = DemoOperator { email: email.to_string(), password: random_hex::<16>() };
     let password = OperatorPassword::parse(SecretString::from(operator.password.clone())).expect("32 digits are long enough");
 
-    let mut tx = pool.begin().await?;
-    let company = companies::create_company(&mut tx, "Demonstration", now).await?;
+    let company = companies::create_company(&mut *pool.acquire().await?, "Demonstration", now).await?;
     let caller = Caller::command_line(company);
-    let store = storefront::create_store(&mut tx, &caller, "Demo Shop", now).await?.ok_or(sqlx::Error::RowNotFound)?;
-    let (_, store_key) = storefront::create_store_key(&mut tx, &caller, store, now).await?.ok_or(sqlx::Error::RowNotFound)?;
-    let (_, api_key) = companies::create_api_key(&mut tx, &caller, "Demonstration", Scopes::all(), now).await?;
-    operators::create_operator(&mut tx, &PasswordHashing::start(), &caller, &email, password, Role::Owner, now).await?;
-    tx.commit().await?;
+    let stores = Stores::new(pool.clone(), clock.clone());
+    let store = operations::create::<StoreRecord>(&stores, &caller, StoreBody::named(line("Demo Shop"))).await?.record.id;
+    let created = storefront::create_store_key(&mut *pool.acquire().await?, &caller, store, now).await?;
+    let (_, store_key) = created.ok_or(sqlx::Error::RowNotFound)?;
+    let companies = Companies::new(pool.clone(), clock.clone(), Lifecycle::default());
+    let scopes = SomeScopes::try_from(Scope::ALL.to_vec()).expect("there are scopes");
+    let key = operations::create::<ApiKeyRecord>(&companies, &caller, ApiKeyBody::of(line("Demonstration"), scopes)).await?;
+    let (conn, hashing) = (&mut *pool.acquire().await?, PasswordHashing::start());
+    operators::create_operator(conn, &hashing, &caller, &email, password, Role::Owner, now).await?;
     Ok(Demo {
         url: format!("http://{}", config.http.listen),
         company,
         store,
         store_key: store_key.reveal().to_owned(),
-        api_key: api_key.reveal().to_owned(),
+        api_key: key.members["key"].as_str().expect("a new key is shown").to_owned(),
         operator,
         authority: config.data_dir().join("authority.pem"),
     })
+}
+
+fn line(name: &str) -> Line<255> {
+    Line::try_from(name.to_owned()).expect("the names of this module are valid")
 }

@@ -1,6 +1,6 @@
 //! The developer API: a company's API keys, its event log and its event types (`docs/specification/decisions.md`, section 9).
 //!
-//! `api_keys` writes the table of that name, which [`crate::companies`] reads to authenticate requests. [`stream`] sends events to
+//! [`api_keys`] writes the table of that name, which [`crate::companies`] reads to authenticate requests. [`stream`] sends events to
 //! clients as they are committed. [`publishing`] accepts events from clients and writes `publishing_keys`. [`changes`] lists the audit
 //! trail. Webhooks and their deliveries have the same base path but belong to [`crate::webhooks`].
 //!
@@ -30,6 +30,7 @@ use axum::http::Method;
 use crate::companies::Companies;
 use crate::resources::Extension;
 
+pub use api_keys::{ApiKeyBody, ApiKeyRecord, InvalidScopes, SomeScopes, revoke_api_key, roll_api_key};
 pub use publishing::Publishing;
 pub use state::Developers;
 pub use stream::{Settings as StreamsSettings, Streams};

@@ -2,7 +2,6 @@
 
 use sqlx::PgPool;
 
-use crate::companies::Companies;
 use crate::events::Catalogue;
 use crate::kernel::clock::Clock;
 use crate::resources::ResourceState;
@@ -12,16 +11,14 @@ use crate::resources::ResourceState;
 pub struct Developers {
     pub(super) pool: PgPool,
     pub(super) clock: Clock,
-    /// The cache of API keys, which changes made here must evict.
-    companies: Companies,
     /// All event types of this deployment, declared ones included.
     pub catalogue: Catalogue,
 }
 
 impl Developers {
-    /// `companies` caches the API keys; a change of one evicts them.
-    pub fn new(pool: PgPool, clock: Clock, companies: Companies, catalogue: Catalogue) -> Self {
-        Self { pool, clock, companies, catalogue }
+    /// `catalogue` has the event types of this deployment.
+    pub fn new(pool: PgPool, clock: Clock, catalogue: Catalogue) -> Self {
+        Self { pool, clock, catalogue }
     }
 }
 
@@ -32,9 +29,5 @@ impl ResourceState for Developers {
 
     fn clock(&self) -> &Clock {
         &self.clock
-    }
-
-    fn invalidate_caches(&self) {
-        self.companies.forget_keys();
     }
 }

@@ -76,10 +76,7 @@ use crate::companies::Companies;
 use crate::kernel::openapi::Description;
 use crate::resources::Extension;
 
-pub use accounts::{
-    ActiveGateway, CardGateways, GatewayError, company_of_gateway, count_card_gateways, create_gateway, find_card_gateway,
-    rotate_secret_key,
-};
+pub use accounts::{ActiveGateway, CardGateways, Gateway, GatewayBody, GatewayError, count_card_gateways, find_card_gateway};
 pub use callbacks::CallbackRecord;
 pub use credential::{Credential, GatewaySigningSecret, InvalidCredential, Purpose, SecretKey};
 pub use payments::Payment;

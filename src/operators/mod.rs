@@ -1,7 +1,7 @@
 //! Operators: the people who run a company's part of the service. They are mailed when a webhook fails, and sign in to the console.
 //!
-//! Writes `operators`, `operator_sessions` and `operator_links`. An operator belongs to one company and has one [`Role`], which yields the grant of a [`Caller`]. Creating and
-//! removing operators does not check the caller's grant: that is for the command line, which may do everything.
+//! Writes `operators`, `operator_sessions` and `operator_links`. An operator belongs to one company and has one [`Role`], which yields
+//! the grant of a [`Caller`]. Operators are created and removed by administrators.
 //!
 //! # Rooms
 //!
@@ -30,11 +30,12 @@ use chrono::{DateTime, Utc};
 use sqlx::{Connection, PgConnection};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
-use crate::callers::Caller;
+use crate::callers::{Area, Caller, Scope};
 use crate::contact::EmailAddress;
 use crate::kernel::database::violated_constraint;
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
+use crate::kernel::problem::Problem;
 
 pub use one_time_link::OneTimeLink;
 pub use operator::Operator;
@@ -48,6 +49,9 @@ pub use state::{Operators, Settings};
 /// The reason why an operator could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateOperatorError {
+    /// The caller is no administrator.
+    #[error(transparent)]
+    NotAllowed(Problem),
     /// The company does not exist.
     #[error("there is no company {0}")]
     CompanyUnknown(CompanyId),
@@ -60,6 +64,17 @@ pub enum CreateOperatorError {
     /// A database error.
     #[error("the operator could not be stored")]
     Database(#[source] sqlx::Error),
+}
+
+/// The reason why an operator could not be removed.
+#[derive(Debug, thiserror::Error)]
+pub enum RemoveOperatorError {
+    /// The caller is no administrator.
+    #[error(transparent)]
+    NotAllowed(Problem),
+    /// A database error.
+    #[error("the operator could not be removed")]
+    Database(#[from] sqlx::Error),
 }
 
 /// Whether an operator of any company has this address.
@@ -87,6 +102,7 @@ pub async fn create_operator(
     role: Role,
     now: DateTime<Utc>,
 ) -> Result<OperatorId, CreateOperatorError> {
+    caller.require(Area::Administration, Scope::Admin).map_err(CreateOperatorError::NotAllowed)?;
     let hash = hashing.reserve()?.hash(password.into_secret()).await;
     let (id, company) = (OperatorId::new(now), caller.company);
     let created = async {
@@ -111,7 +127,8 @@ pub async fn remove_operator(
     caller: &Caller,
     email: &EmailAddress,
     now: DateTime<Utc>,
-) -> Result<Option<OperatorId>, sqlx::Error> {
+) -> Result<Option<OperatorId>, RemoveOperatorError> {
+    caller.require(Area::Administration, Scope::Admin).map_err(RemoveOperatorError::NotAllowed)?;
     let mut transaction = conn.begin().await?;
     let removed = queries::delete_operator(&mut transaction, caller.company, &email.key()).await?;
     if let Some(id) = removed {

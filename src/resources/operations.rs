@@ -1,9 +1,10 @@
 //! The five operations on records of one kind, for every caller: HTTP, the console and the command line.
 //!
-//! Each checks that the caller's grant contains the scope of the kind, and works on the records of the caller's company alone.
+//! Each checks that the caller's grant contains the scope of the kind, and works on the records of the caller's company alone, which
+//! must exist.
 
 use crate::callers::Caller;
-use crate::kernel::ids::TypedId;
+use crate::kernel::ids::{CompanyId, TypedId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::cursor::Cursor;
 use crate::resources::kind::queries;
@@ -16,6 +17,11 @@ pub struct Page<R: Resource> {
     pub records: Vec<Shown<R>>,
     /// Where the next page begins; `None` on the last page.
     pub next: Option<Cursor>,
+}
+
+/// The company that owns the record, for the command line: the id of a record is all that its commands are told.
+pub async fn company_of<R: Resource>(state: &R::State, id: R::Id) -> Result<Option<CompanyId>, sqlx::Error> {
+    queries::company_of::<R>(&mut *state.pool().acquire().await?, id).await
 }
 
 /// One page of the records that match `parameters`.

@@ -100,7 +100,7 @@ pub(super) async fn delete(
         Ok(_) => Ok(Redirect::to(&format!("{}?done=deleted", list_address(kind))).into_response()),
         // A record that others need stays, and the page says which.
         Err(problem) if problem.code().status().is_client_error() => {
-            delete_page(&console, ui, &caller, (&namespace, &plural, &id), Some(problem.sentence().to_owned())).await
+            delete_page(&console, ui, &caller, (&namespace, &plural, &id), Some(problem.to_string())).await
         }
         Err(problem) => Err(problem.into()),
     }

@@ -153,7 +153,7 @@ fn refuse(problem: Problem, errors: &mut Errors) -> Result<Option<String>, PageE
         return Err(problem.into());
     }
     errors.extend(problem.fields().clone());
-    Ok(problem.fields().is_empty().then(|| problem.sentence().to_owned()))
+    Ok(problem.fields().is_empty().then(|| problem.to_string()))
 }
 
 async fn page(

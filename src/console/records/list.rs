@@ -81,7 +81,7 @@ pub(super) async fn show(
         Ok(answer) => (answer.body, None),
         // A filter that makes no sense is answered beside the filters.
         Err(problem) if problem.code().status().is_client_error() && !wanted.is_empty() => {
-            (Value::Null, Some(problem.sentence().to_owned()))
+            (Value::Null, Some(problem.to_string()))
         }
         Err(problem) => return Err(problem.into()),
     };

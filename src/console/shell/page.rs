@@ -69,7 +69,7 @@ impl From<Problem> for PageError {
     fn from(problem: Problem) -> Self {
         match problem.code() {
             ProblemCode::RecordNotFound | ProblemCode::RouteUnknown => Self::NOT_FOUND,
-            code => Self { status: code.status(), text: problem.sentence().to_owned(), code: code.as_str() },
+            code => Self { status: code.status(), text: problem.to_string(), code: code.as_str() },
         }
     }
 }

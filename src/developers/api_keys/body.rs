@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::callers::{AllowedNetworks, InvalidScope, Scope, Scopes};
+use crate::companies::Companies;
 use crate::developers::api_keys::{ApiKeyBody, ApiKeyRecord, check};
-use crate::developers::state::Developers;
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Editable, Fields, Member, New, Record, RecordTransaction};
+use crate::resources::{Editable, Fields, Instant, Line, Member, New, Record, RecordTransaction};
 
 /// A list of at least one scope.
 #[derive(Debug, Deserialize)]
@@ -25,14 +25,21 @@ pub enum InvalidScopes {
     Unknown(#[source] InvalidScope),
 }
 
+impl TryFrom<Vec<Scope>> for SomeScopes {
+    type Error = InvalidScopes;
+
+    fn try_from(mut scopes: Vec<Scope>) -> Result<Self, InvalidScopes> {
+        scopes.sort_unstable();
+        scopes.dedup();
+        if scopes.is_empty() { Err(InvalidScopes::None) } else { Ok(Self(Scopes::new(scopes))) }
+    }
+}
+
 impl TryFrom<Vec<String>> for SomeScopes {
     type Error = InvalidScopes;
 
     fn try_from(names: Vec<String>) -> Result<Self, InvalidScopes> {
-        let mut scopes = names.iter().map(|name| name.parse::<Scope>()).collect::<Result<Vec<_>, _>>().map_err(InvalidScopes::Unknown)?;
-        scopes.sort_unstable();
-        scopes.dedup();
-        if scopes.is_empty() { Err(InvalidScopes::None) } else { Ok(Self(Scopes::new(scopes))) }
+        names.iter().map(|name| name.parse::<Scope>()).collect::<Result<Vec<_>, _>>().map_err(InvalidScopes::Unknown)?.try_into()
     }
 }
 
@@ -46,6 +53,16 @@ crate::field_type!(SomeScopes => Vec<String>, json!({ "type": "array", "minItems
 crate::field_type!(AllowedNetworks => Vec<String>, json!({ "type": "array", "items": { "type": "string" } }), initially Vec::new());
 
 impl ApiKeyBody {
+    /// The body that creates a key for use from anywhere, without end.
+    pub fn of(name: Line<255>, scopes: SomeScopes) -> Self {
+        Self { name: Member::Sent(name), scopes: Member::Sent(scopes), ..Self::default() }
+    }
+
+    /// The key ends at `end`, if there is one, and may be used from `networks` only.
+    pub fn within(self, networks: AllowedNetworks, end: Option<Instant>) -> Self {
+        Self { allowed_networks: Member::Sent(networks), expires_at: Member::Sent(end), ..self }
+    }
+
     fn check(&self, now: DateTime<Utc>) -> Result<(), Problem> {
         match self.expires_at {
             Member::Sent(Some(end)) if DateTime::from(end) <= now => {
@@ -59,7 +76,7 @@ impl ApiKeyBody {
 impl Editable for ApiKeyRecord {
     type Body = ApiKeyBody;
 
-    async fn create(transaction: &mut RecordTransaction<Developers>, _: KeyId, body: ApiKeyBody) -> Result<New<Self>, Problem> {
+    async fn create(transaction: &mut RecordTransaction<Companies>, _: KeyId, body: ApiKeyBody) -> Result<New<Self>, Problem> {
         let ends = body.check(transaction.now);
         let key = Self::created_by(body)?;
         ends?;
@@ -69,7 +86,7 @@ impl Editable for ApiKeyRecord {
 
     /// The key may keep what its grant already contains, even if the caller has less. Only additions must be within the caller's
     /// own grant.
-    async fn change(transaction: &mut RecordTransaction<Developers>, before: &Record<Self>, body: ApiKeyBody) -> Result<Self, Problem> {
+    async fn change(transaction: &mut RecordTransaction<Companies>, before: &Record<Self>, body: ApiKeyBody) -> Result<Self, Problem> {
         body.check(transaction.now)?;
         let key = before.fields.changed_by(body);
         if key.grant().escalation_over(&before.fields.grant()).is_some() {

@@ -4,21 +4,26 @@
 //! into one with more scopes, more networks or a later expiry than its own: [`Grant::escalation_over`] checks every result.
 
 mod body;
+mod revoke;
 mod roll;
 
 use axum::extract::FromRef;
 use axum::http::Method;
 use chrono::{DateTime, Utc};
+use sqlx::PgPool;
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::{AllowedNetworks, Area, Escalation, Grant, Scope, Scopes};
 use crate::companies::{ApiKey, Companies};
-use crate::developers::api_keys::body::SomeScopes;
-use crate::developers::state::Developers;
+use crate::kernel::clock::Clock;
 use crate::kernel::ids::KeyId;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Extension, Instant, Line, New, PublishesEvents, RecordTransaction, Reference, Resource};
+use crate::resources::{Extension, Instant, Line, New, PublishesEvents, RecordTransaction, Reference, Resource, ResourceState};
+
+pub use body::{InvalidScopes, SomeScopes};
+pub use revoke::revoke_api_key;
+pub use roll::roll_api_key;
 
 crate::fields! {
     /// An API key.
@@ -47,9 +52,24 @@ crate::fields! {
     }
 }
 
+/// All that the routes of API keys need. A command builds it from a pool and a clock.
+impl ResourceState for Companies {
+    fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    fn invalidate_caches(&self) {
+        self.forget_keys();
+    }
+}
+
 impl Resource for ApiKeyRecord {
     type Id = KeyId;
-    type State = Developers;
+    type State = Companies;
 
     const SINGULAR: &'static str = "api_key";
     const PLURAL: &'static str = "api_keys";
@@ -84,7 +104,7 @@ impl ApiKeyRecord {
 }
 
 /// Returns an error if the grant exceeds that of the caller.
-fn check(transaction: &RecordTransaction<Developers>, grant: &Grant) -> Result<(), Problem> {
+fn check(transaction: &RecordTransaction<Companies>, grant: &Grant) -> Result<(), Problem> {
     match grant.escalation_over(&transaction.caller.grant) {
         Some(escalation) => Err(escalation.into()),
         None => Ok(()),
@@ -100,7 +120,6 @@ impl From<Escalation> for Problem {
 /// The five routes, and the route that rotates a key.
 pub(super) fn extension<S>() -> Extension<S>
 where
-    Developers: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {

@@ -6,8 +6,8 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 
 use crate::callers::Caller;
+use crate::companies::Companies;
 use crate::developers::api_keys::{ApiKeyRecord, check};
-use crate::developers::state::Developers;
 use crate::kernel::ids::KeyId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object};
@@ -31,34 +31,32 @@ pub(super) fn doc() -> OperationDoc {
 
 /// The response contains the new key in plain text.
 pub(super) async fn roll(
-    WriteRequest { state: developers, caller, id }: WriteRequest<ApiKeyRecord>,
+    WriteRequest { state: companies, caller, id }: WriteRequest<ApiKeyRecord>,
     JsonBody(Roll { overlap }): JsonBody<Roll>,
 ) -> Result<Response, Problem> {
-    let successor = developers.roll_api_key(&caller, id, overlap).await?;
+    let successor = roll_api_key(&companies, &caller, id, overlap).await?;
     Ok(successor.answer(StatusCode::CREATED))
 }
 
-impl Developers {
-    /// Rotates an API key. The new key is among the fields shown, in plain text.
-    pub async fn roll_api_key(&self, caller: &Caller, id: KeyId, overlap: GracePeriod) -> Result<Shown<ApiKeyRecord>, Problem> {
-        caller.require(ApiKeyRecord::AREA, ApiKeyRecord::WRITING)?;
-        let mut transaction = RecordTransaction::begin(self, caller).await?;
-        let old = transaction.lock::<ApiKeyRecord>(id).await?;
-        if old.fields.is_over(transaction.now) {
-            return Err(ProblemCode::ApiKeyEnded.into());
-        }
-        let new = ApiKeyRecord { replaces: Some(id), last_used_at: None, revoked_at: None, ..old.fields.clone() }.with_new_key();
-        // The caller will see the new key, so its grant must be within the caller's own. This also limits a caller whose own key was
-        // rotated.
-        check(&transaction, &new.fields.grant())?;
-
-        let mut successor = transaction.insert(KeyId::new(transaction.now), new.fields).await?;
-        let until = transaction.now + TimeDelta::from(overlap);
-        // Rotating a key again does not extend its validity.
-        let ending = ApiKeyRecord { revoked_at: old.fields.revoked_at.into_iter().chain([until]).min(), ..old.fields.clone() };
-        transaction.update(old, ending).await?;
-        transaction.commit().await?;
-        successor.members.extend(new.shown_once);
-        Ok(successor)
+/// Rotates an API key. The new key is among the fields shown, in plain text.
+pub async fn roll_api_key(companies: &Companies, caller: &Caller, id: KeyId, overlap: GracePeriod) -> Result<Shown<ApiKeyRecord>, Problem> {
+    caller.require(ApiKeyRecord::AREA, ApiKeyRecord::WRITING)?;
+    let mut transaction = RecordTransaction::begin(companies, caller).await?;
+    let old = transaction.lock::<ApiKeyRecord>(id).await?;
+    if old.fields.is_over(transaction.now) {
+        return Err(ProblemCode::ApiKeyEnded.into());
     }
+    let new = ApiKeyRecord { replaces: Some(id), last_used_at: None, revoked_at: None, ..old.fields.clone() }.with_new_key();
+    // The caller will see the new key, so its grant must be within the caller's own. This also limits a caller whose own key was
+    // rotated.
+    check(&transaction, &new.fields.grant())?;
+
+    let mut successor = transaction.insert(KeyId::new(transaction.now), new.fields).await?;
+    let until = transaction.now + TimeDelta::from(overlap);
+    // Rotating a key again does not extend its validity.
+    let ending = ApiKeyRecord { revoked_at: old.fields.revoked_at.into_iter().chain([until]).min(), ..old.fields.clone() };
+    transaction.update(old, ending).await?;
+    transaction.commit().await?;
+    successor.members.extend(new.shown_once);
+    Ok(successor)
 }

@@ -11,7 +11,7 @@ use crate::gateways::drivers::{self, GatewayDriver, SettingsError};
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::GatewayId;
 use crate::kernel::problem::{FieldErrors, Problem};
-use crate::resources::{Editable, FieldType, Fields, Input, Member, New, Record, RecordTransaction};
+use crate::resources::{Editable, FieldType, Fields, Input, Line, Member, New, Record, RecordTransaction};
 
 /// The driver with the given name; unknown names are refused.
 #[derive(Clone, Copy, Debug)]
@@ -49,6 +49,18 @@ impl<K: Purpose + Send + Sync + 'static> FieldType for Credential<K> {
 
     fn input() -> Input {
         Input::Secret
+    }
+}
+
+impl GatewayBody {
+    /// The body that creates an active gateway without settings.
+    pub fn of(driver: &'static dyn GatewayDriver, name: Line<255>, secret_key: SecretKey) -> Self {
+        Self { name: Member::Sent(name), driver: Member::Sent(KnownDriver(driver)), ..Self::rotating(secret_key) }
+    }
+
+    /// The body that replaces the secret key of a gateway. Saved cards are not affected.
+    pub fn rotating(secret_key: SecretKey) -> Self {
+        Self { secret_key: Member::Sent(Some(secret_key)), ..Self::default() }
     }
 }
 

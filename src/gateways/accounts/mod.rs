@@ -29,10 +29,7 @@ use crate::kernel::ids::GatewayId;
 use crate::resources::{Columns, Extension, Line, Presented, PublishesEvents, Record, Resource, Unique};
 
 pub use find::find_any;
-pub use queries::company_of_gateway;
-pub use secret_keys::{
-    ActiveGateway, CardGateways, GatewayError, count_card_gateways, create_gateway, find_card_gateway, rotate_secret_key,
-};
+pub use secret_keys::{ActiveGateway, CardGateways, GatewayError, count_card_gateways, find_card_gateway};
 
 crate::fields! {
     /// A gateway.

@@ -7,6 +7,7 @@
 mod codes;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -69,12 +70,7 @@ impl Problem {
         self.0.code
     }
 
-    /// What went wrong, in a sentence for people.
-    pub fn sentence(&self) -> &str {
-        &self.0.detail
-    }
-
-    /// The errors of each field of the body.
+    /// The errors of each field of the request.
     pub fn fields(&self) -> &BTreeMap<String, Vec<String>> {
         &self.0.fields
     }
@@ -108,6 +104,16 @@ impl Problem {
         body
     }
 }
+
+/// The detail.
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.detail)
+    }
+}
+
+/// For callers that do not answer a request, such as commands.
+impl std::error::Error for Problem {}
 
 impl From<ProblemCode> for Problem {
     fn from(code: ProblemCode) -> Self {

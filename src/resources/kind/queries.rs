@@ -36,6 +36,12 @@ fn live(columns: &str, table: &str, discriminator: Option<(&str, &str)>, company
     sql
 }
 
+/// The company that owns the record.
+pub async fn company_of<R: Resource>(conn: &mut PgConnection, id: R::Id) -> Result<Option<CompanyId>, sqlx::Error> {
+    let mut sql = QueryBuilder::new(format!("select company_id from {} where deleted_at is null and id = ", R::TABLE));
+    sql.push_bind::<Uuid>(id.into()).build_query_scalar().fetch_optional(conn).await
+}
+
 /// Returns the record as it is now.
 pub async fn find<R: Resource>(
     conn: &mut PgConnection,

@@ -25,8 +25,15 @@ impl FromStr for Instant {
     type Err = InvalidInstant;
 
     fn from_str(text: &str) -> Result<Self, InvalidInstant> {
-        let instant = DateTime::parse_from_rfc3339(text).map_err(|_| InvalidInstant)?.to_utc().trunc_subsecs(3);
-        (1..=9999).contains(&instant.year()).then_some(Self(instant)).ok_or(InvalidInstant)
+        DateTime::parse_from_rfc3339(text).map_err(|_| InvalidInstant)?.to_utc().try_into()
+    }
+}
+
+impl TryFrom<DateTime<Utc>> for Instant {
+    type Error = InvalidInstant;
+
+    fn try_from(instant: DateTime<Utc>) -> Result<Self, InvalidInstant> {
+        (1..=9999).contains(&instant.year()).then_some(Self(instant.trunc_subsecs(3))).ok_or(InvalidInstant)
     }
 }
 

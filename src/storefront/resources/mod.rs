@@ -16,6 +16,8 @@ use crate::kernel::clock::Clock;
 use crate::resources::{Extension, ResourceState};
 use crate::storefront::state::Storefront;
 
+pub use stores::{StoreBody, StoreRecord, Stores};
+
 impl ResourceState for Storefront {
     fn pool(&self) -> &PgPool {
         &self.pool
@@ -24,22 +26,18 @@ impl ResourceState for Storefront {
     fn clock(&self) -> &Clock {
         &self.clock
     }
-
-    /// Stores are the only resource that can be edited here. Clearing the cache makes a deletion effective at once.
-    fn invalidate_caches(&self) {
-        self.caches.invalidate_all();
-    }
 }
 
 /// The routes below `/storefront/int/v1`.
 pub fn extension<S>() -> Extension<S>
 where
     Storefront: FromRef<S>,
+    Stores: FromRef<S>,
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
     Extension::new("storefront")
-        .editable::<stores::StoreRecord>()
+        .editable::<StoreRecord>()
         .read_only::<customers::CustomerRecord>()
         .route(Method::POST, "/customers/{uuid}/revoke-tokens", sessions::revoke_all_doc(), sessions::revoke_all)
         .read_only::<sessions::SessionRecord>()

@@ -5,12 +5,17 @@ use std::mem::take;
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::json;
+use sqlx::PgPool;
 
 use crate::audit_trail::ChangedRecord;
 use crate::callers::Area;
+use crate::kernel::clock::Clock;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::Problem;
-use crate::resources::{Editable, Fields, FilterForm, Instant, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource};
+use crate::resources::{
+    Editable, Fields, FilterForm, Instant, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState,
+};
+use crate::storefront::caches::Caches;
 use crate::storefront::state::Storefront;
 
 /// The reason that is stored when an operator pauses texts without giving one.
@@ -98,9 +103,44 @@ crate::field_type!(
     for const DEFAULT: i32
 );
 
+/// All that the routes of stores need. A command builds it from a pool and a clock, without the many parts of a [`Storefront`].
+#[derive(Clone, Debug)]
+pub struct Stores {
+    pool: PgPool,
+    clock: Clock,
+    caches: Caches,
+}
+
+impl Stores {
+    /// The stores of a process that serves no customers.
+    pub fn new(pool: PgPool, clock: Clock) -> Self {
+        Self { pool, clock, caches: Caches::new() }
+    }
+
+    /// The stores of a storefront, whose caches they evict.
+    pub fn of(storefront: &Storefront) -> Self {
+        Self { pool: storefront.pool.clone(), clock: storefront.clock.clone(), caches: storefront.caches.clone() }
+    }
+}
+
+impl ResourceState for Stores {
+    fn pool(&self) -> &PgPool {
+        &self.pool
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Clearing the cache makes a deletion effective at once.
+    fn invalidate_caches(&self) {
+        self.caches.invalidate_all();
+    }
+}
+
 impl Resource for StoreRecord {
     type Id = StoreId;
-    type State = Storefront;
+    type State = Stores;
 
     const SINGULAR: &'static str = "store";
     const PLURAL: &'static str = "stores";
@@ -110,6 +150,13 @@ impl Resource for StoreRecord {
 /// Publishes no events.
 impl PublishesEvents for StoreRecord {
     const AUDITED_AS: Option<fn(StoreId) -> ChangedRecord> = Some(ChangedRecord::Store);
+}
+
+impl StoreBody {
+    /// The body that creates a store with the limits of a new one.
+    pub fn named(name: Line<255>) -> Self {
+        Self { name: Member::Sent(name), ..Self::default() }
+    }
 }
 
 impl StoreRecord {
@@ -133,14 +180,14 @@ impl StoreRecord {
 impl Editable for StoreRecord {
     type Body = StoreBody;
 
-    async fn create(transaction: &mut RecordTransaction<Storefront>, _: StoreId, mut body: StoreBody) -> Result<New<Self>, Problem> {
+    async fn create(transaction: &mut RecordTransaction<Stores>, _: StoreId, mut body: StoreBody) -> Result<New<Self>, Problem> {
         let (paused, reason) = (take(&mut body.texts_paused), take(&mut body.texts_paused_reason));
         let mut store = Self::created_by(body)?;
         store.pause(paused, reason, transaction.now);
         Ok(store.into())
     }
 
-    async fn change(transaction: &mut RecordTransaction<Storefront>, before: &Record<Self>, mut body: StoreBody) -> Result<Self, Problem> {
+    async fn change(transaction: &mut RecordTransaction<Stores>, before: &Record<Self>, mut body: StoreBody) -> Result<Self, Problem> {
         let (paused, reason) = (take(&mut body.texts_paused), take(&mut body.texts_paused_reason));
         let mut store = before.fields.changed_by(body);
         store.pause(paused, reason, transaction.now);

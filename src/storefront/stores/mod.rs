@@ -1,5 +1,5 @@
-//! Stores, their publishable keys, and the limits of their texts. Creating and revoking here does not check the caller's grant: that is
-//! for the command line, which may do everything.
+//! Stores, their publishable keys, and the limits of their texts. Stores are created and changed as records
+//! ([`StoreRecord`](crate::storefront::StoreRecord)). Their keys are no records of the API: administrators create and revoke them here.
 
 mod queries;
 mod store_key;
@@ -9,31 +9,13 @@ use chrono::{DateTime, Utc};
 use sqlx::{Connection, PgConnection};
 
 use crate::audit_trail::{self, Action, ChangedRecord};
-use crate::callers::Caller;
-use crate::kernel::database::violated_constraint;
+use crate::callers::{Area, Caller, Scope};
 use crate::kernel::ids::{KeyId, StoreId};
+use crate::kernel::problem::Problem;
 
-pub use queries::{Store, company_of_store, company_of_store_key, find_pause, find_store, list_stores, lock_text_limits, pause_texts};
+pub use queries::{Store, company_of_store_key, find_pause, find_store, list_stores, lock_text_limits, pause_texts};
 pub use store_key::StoreKey;
 pub use text_limits::{Pause, TextLimits};
-
-/// Creates a store of the caller's company. Returns `None` if the company does not exist.
-pub async fn create_store(
-    conn: &mut PgConnection,
-    caller: &Caller,
-    name: &str,
-    now: DateTime<Utc>,
-) -> Result<Option<StoreId>, sqlx::Error> {
-    let id = StoreId::new(now);
-    let mut transaction = conn.begin().await?;
-    match queries::insert_store(&mut transaction, id, caller.company, name, now).await {
-        Err(error) if violated_constraint(&error) == Some("stores_company_id_fkey") => return Ok(None),
-        inserted => inserted?,
-    }
-    audit_trail::record(&mut transaction, caller, Action::Created, ChangedRecord::Store(id), now).await?;
-    transaction.commit().await?;
-    Ok(Some(id))
-}
 
 /// Creates a key of a store. Returns `None` if the caller's company does not have this store.
 pub async fn create_store_key(
@@ -41,7 +23,8 @@ pub async fn create_store_key(
     caller: &Caller,
     store: StoreId,
     now: DateTime<Utc>,
-) -> Result<Option<(KeyId, StoreKey)>, sqlx::Error> {
+) -> Result<Option<(KeyId, StoreKey)>, Problem> {
+    caller.require(Area::Integration, Scope::Admin)?;
     let (id, key) = (KeyId::new(now), StoreKey::generate());
     let mut transaction = conn.begin().await?;
     if !queries::insert_store_key(&mut transaction, id, caller.company, store, &key.digest(), now).await? {
@@ -53,7 +36,8 @@ pub async fn create_store_key(
 }
 
 /// Revokes a store key. Returns `false` if the caller's company has no live key with this id.
-pub async fn revoke_store_key(conn: &mut PgConnection, caller: &Caller, id: KeyId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+pub async fn revoke_store_key(conn: &mut PgConnection, caller: &Caller, id: KeyId, now: DateTime<Utc>) -> Result<bool, Problem> {
+    caller.require(Area::Integration, Scope::Admin)?;
     let mut transaction = conn.begin().await?;
     let revoked = queries::revoke_store_key(&mut transaction, caller.company, id, now).await?;
     if revoked {

@@ -6,25 +6,6 @@ use sqlx::PgConnection;
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::storefront::stores::text_limits::{Pause, TextLimits};
 
-pub(super) async fn insert_store(
-    conn: &mut PgConnection,
-    id: StoreId,
-    company: CompanyId,
-    name: &str,
-    now: DateTime<Utc>,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "insert into stores (id, company_id, name, created_at, updated_at) values ($1, $2, $3, $4, $4)",
-        id.uuid(),
-        company.uuid(),
-        name,
-        now,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
 /// The stores of a company, the oldest first.
 pub async fn list_stores(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<(StoreId, String)>, sqlx::Error> {
     let rows = sqlx::query!(
@@ -46,7 +27,7 @@ pub(super) async fn insert_store_key(
 ) -> Result<bool, sqlx::Error> {
     let inserted = sqlx::query!(
         "insert into store_keys (id, store_id, digest, created_at)
-         select $1, stores.id, $3, $4 from stores where stores.id = $2 and stores.company_id = $5",
+         select $1, stores.id, $3, $4 from stores where stores.id = $2 and stores.company_id = $5 and stores.deleted_at is null",
         id.uuid(),
         store.uuid(),
         digest,
@@ -78,12 +59,6 @@ pub async fn find_store(conn: &mut PgConnection, digest: &[u8], now: DateTime<Ut
     )
     .fetch_optional(conn)
     .await
-}
-
-/// The company that owns the store.
-pub async fn company_of_store(conn: &mut PgConnection, id: StoreId) -> Result<Option<CompanyId>, sqlx::Error> {
-    let found = sqlx::query_scalar!("select company_id from stores where id = $1", id.uuid()).fetch_optional(conn).await?;
-    Ok(found.map(CompanyId::from))
 }
 
 /// The company whose store has this key.
@@ -146,7 +121,8 @@ pub async fn lock_text_limits(conn: &mut PgConnection, store: StoreId) -> Result
     })
 }
 
-/// Pauses the store's texts until an operator ends the pause. Returns the company, or `None` if they were already paused.
+/// Pauses the store's texts until an operator ends the pause. Returns the company, or `None` if they were already paused. It is a change
+/// of the record: a request that was made of the version before cannot lift a pause that nobody has seen.
 pub async fn pause_texts(
     conn: &mut PgConnection,
     store: StoreId,
@@ -154,8 +130,8 @@ pub async fn pause_texts(
     now: DateTime<Utc>,
 ) -> Result<Option<CompanyId>, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"update stores set texts_paused_at = $2, texts_paused_reason = $3 where id = $1 and texts_paused_at is null
-           returning company_id as "company_id: CompanyId""#,
+        r#"update stores set texts_paused_at = $2, texts_paused_reason = $3, version = version + 1, updated_at = $2
+           where id = $1 and texts_paused_at is null returning company_id as "company_id: CompanyId""#,
         store.uuid(),
         now,
         reason,

@@ -7,13 +7,8 @@ use crate::support::routes::{Kind, RESOURCES};
 
 /// The exceptions: the table, the file below `src`, and what it writes outside of the five routes.
 const OTHER_WRITERS: &[(&str, &str, &str)] = &[
-    ("api_keys", "companies/queries.rs", "the keys of the command line, and when a key was used"),
-    ("gateways", "gateways/accounts/queries.rs", "the card provider's account, from the command line"),
-    (
-        "stores",
-        "storefront/stores/queries.rs",
-        "the first store, from the command line, and the pause of a store whose texts do not arrive",
-    ),
+    ("api_keys", "companies/queries.rs", "when a key was used, which is no change of the record"),
+    ("stores", "storefront/stores/queries.rs", "the pause of a store whose texts do not arrive"),
     ("any", "fleet/positions/queries.rs", "the positions of many at once, in the five columns of a location"),
 ];
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use futures::future::join_all;
 use portico::callers::{Caller, Scope};
+use portico::developers::revoke_api_key;
 use reqwest::Method;
 
 use crate::architecture::sources::{Source, sources};
@@ -118,15 +119,15 @@ async fn one_key_is_revoked_without_the_others() {
     let world = World::new().await;
     let other = world.key_of(world.company, &[Scope::Read]).await;
     let id: uuid::Uuid = sqlx::query_scalar("select id from api_keys where name = 'another'").fetch_one(&world.pool).await.unwrap();
-    let now = world.clock.now();
-    let mut conn = world.pool.acquire().await.unwrap();
     let caller = Caller::command_line(world.company);
-    assert!(portico::companies::revoke_api_key(&mut conn, &caller, id.into(), now).await.unwrap());
-    assert!(!portico::companies::revoke_api_key(&mut conn, &caller, id.into(), now).await.unwrap());
+    let revoke = || revoke_api_key(&world.state.companies, &caller, id.into());
+    assert!(revoke().await.unwrap());
+    assert!(!revoke().await.unwrap());
     world.request(Method::GET, "/fleet/int/v1/orders").key(&other).send().await.refused(401, "api_key_invalid");
     world.api(Method::GET, "/fleet/int/v1/orders").send().await.ok(200);
 
     let id: uuid::Uuid = sqlx::query_scalar("select id from store_keys").fetch_one(&world.pool).await.unwrap();
-    assert!(portico::storefront::revoke_store_key(&mut conn, &caller, id.into(), now).await.unwrap());
+    let conn = &mut world.pool.acquire().await.unwrap();
+    assert!(portico::storefront::revoke_store_key(conn, &caller, id.into(), world.clock.now()).await.unwrap());
     world.storefront_get("customers/me").send().await.refused(401, "store_key_invalid");
 }

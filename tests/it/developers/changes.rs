@@ -2,6 +2,7 @@
 
 use chrono::TimeDelta;
 use portico::callers::{Caller, Scope, Who};
+use portico::developers::roll_api_key;
 use portico::kernel::ids::{KeyId, OperatorId};
 use portico::operators::Role;
 use portico::resources::GracePeriod;
@@ -184,7 +185,7 @@ async fn operators_and_the_service_are_callers_too() {
     let key: KeyId = id(&made["api_key"]).parse().unwrap();
     let operator = OperatorId::from(Uuid::from_u128(7));
     let acting_as = |role: Role| Caller { company: world.company, grant: role.grant(), who: Who::Operator(operator), request: None };
-    let roll = async |role| world.state.developers.roll_api_key(&acting_as(role), key, GracePeriod::default()).await;
+    let roll = async |role| roll_api_key(&world.state.companies, &acting_as(role), key, GracePeriod::default()).await;
     for role in [Role::Viewer, Role::Support] {
         let refused = roll(role).await.unwrap_err().body("");
         assert_eq!(refused["detail"], "This operator does not have the scope admin.", "{role:?}");

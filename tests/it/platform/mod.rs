@@ -3,6 +3,7 @@
 mod commands;
 mod database_away;
 mod editions;
+mod grants;
 mod instances;
 mod listen_command;
 mod logging;

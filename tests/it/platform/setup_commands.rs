@@ -1,8 +1,10 @@
 //! The commands that set a company up, in the order of the README's section on deployment.
 
+use portico::callers::Caller;
 use portico::dev::temporary::TemporaryDirectory;
-use reqwest::StatusCode;
-use serde_json::Value;
+use portico::storefront::create_store_key;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
 
 use crate::support::program::{Service, fed, portico, printed};
 use crate::support::{World, database};
@@ -41,10 +43,7 @@ async fn an_empty_database_becomes_a_shop_whose_keys_work() {
         "key",
     )
     .await;
-    assert_eq!(
-        (&api_key["scopes"], &api_key["allowed_networks"]),
-        (&serde_json::json!(["read", "write"]), &serde_json::json!(["127.0.0.0/8"]))
-    );
+    assert_eq!((&api_key["scopes"], &api_key["allowed_networks"]), (&json!(["read", "write"]), &json!(["127.0.0.0/8"])));
     assert!(api_key["expires_at"].is_string());
     assert_eq!(made(&["company", "list"], &database, "companies").await[0]["name"], "My Shop");
     assert_eq!(made(&["store", "list", "--company", company], &database, "stores").await[0]["id"], store);
@@ -80,6 +79,7 @@ async fn invalid_arguments_are_refused_and_nothing_is_stored() {
         (vec!["key", "create", "--company", &company, "--scopes", "everything"], "everything"),
         (vec!["key", "create", "--company", &company, "--scopes", "read", "--networks", "10.0.0.0/99"], "10.0.0.0/99"),
         (vec!["key", "create", "--company", &company, "--scopes", "read", "--expires-in", "0s"], "at least one second"),
+        (vec!["key", "create", "--company", &company, "--scopes", "read", "--expires-in", "9000y"], "before the year 10000"),
         (vec!["operator", "remove", "nobody@example.com"], "there is no operator"),
     ] {
         let said = refused(&arguments, &database).await;
@@ -91,6 +91,34 @@ async fn invalid_arguments_are_refused_and_nothing_is_stored() {
             .await
             .unwrap();
     assert_eq!(counts, (1, 1, 1));
+}
+
+#[tokio::test]
+async fn a_store_has_the_same_limits_whoever_creates_it() {
+    let world = World::new().await;
+    let database = [("database.url", world.database.as_str())];
+    let by_command = made(&["store", "create", "Outlet", "--company", &world.company.to_string()], &database, "store").await;
+    let by_request = world.api(Method::POST, "/storefront/int/v1/stores").json(&json!({ "name": "Outlet" })).send().await.ok(201);
+    let [by_command, by_request] = [by_command, by_request["store"].clone()].map(|store| store["id"].as_str().unwrap().to_owned());
+    let rules = async |store: &str| {
+        let mut store = world.api(Method::GET, &format!("/storefront/int/v1/stores/{store}")).send().await.ok(200)["store"].take();
+        store.as_object_mut().unwrap().retain(|field, _| !["id", "uuid", "created_at", "updated_at"].contains(&field.as_str()));
+        store
+    };
+    assert_eq!(rules(&by_command).await, rules(&by_request).await);
+}
+
+#[tokio::test]
+async fn a_deleted_store_gets_no_key() {
+    let world = World::new().await;
+    let database = [("database.url", world.database.as_str())];
+    world.api(Method::DELETE, &format!("/storefront/int/v1/stores/{}", world.store)).send().await.ok(200);
+    let create = ["key", "create", "--store", &world.store.to_string()];
+    assert!(refused(&create, &database).await.contains("there is no store"));
+    let conn = &mut world.pool.acquire().await.unwrap();
+    let caller = Caller::command_line(world.company);
+    assert!(create_store_key(conn, &caller, world.store, world.clock.now()).await.unwrap().is_none());
+    assert_eq!(world.count("select count(*) from store_keys").await, 1);
 }
 
 #[tokio::test]
@@ -108,10 +136,10 @@ async fn operators_are_created_listed_and_removed() {
 
     let list = async || made(&["operator", "list", "--company", &company], &database, "operators").await;
     let listed = list().await;
-    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["email"]), (1, &serde_json::json!("ada@example.com")));
+    assert_eq!((listed.as_array().unwrap().len(), &listed[0]["email"]), (1, &json!("ada@example.com")));
     assert!(!listed.to_string().contains("argon2"));
     assert!(printed(&["operator", "remove", "ada@example.com"], &database).await.contains("removed  true"));
-    assert_eq!(list().await, serde_json::json!([]));
+    assert_eq!(list().await, json!([]));
 }
 
 #[tokio::test]
@@ -134,7 +162,11 @@ async fn a_gateways_secret_key_is_read_from_standard_input() {
     fed(&["gateway", "rotate", gateway], &settings, "sk_live_0987654321\n").await.unwrap();
     let unknown = ["gateway", "rotate", "gateway_01h455vb4pex5vsknk084sn02q"];
     assert!(fed(&unknown, &settings, "sk_live_0987654321\n").await.unwrap_err().contains("there is no gateway"));
-    let stored: Vec<u8> = sqlx::query_scalar("select secret_key from gateways").fetch_one(&world.pool).await.unwrap();
+    let not_called = world.gateway(json!({ "name": "Bank", "driver": "manual" })).await;
+    let not_called = ["gateway", "rotate", not_called["id"].as_str().unwrap()];
+    assert!(fed(&not_called, &settings, "sk_live_0987654321\n").await.unwrap_err().contains("driver manual has no secret key"));
+    assert_eq!(world.count("select count(*) from gateways where driver = 'manual' and secret_key is null").await, 1);
+    let stored: Vec<u8> = sqlx::query_scalar("select secret_key from gateways where driver = 'card'").fetch_one(&world.pool).await.unwrap();
     assert!(!String::from_utf8_lossy(&stored).contains("sk_live"));
 }
 

@@ -4,7 +4,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use portico::callers::Caller;
 use portico::config::Config;
-use portico::gateways::{self, SecretKey, drivers};
 use portico::kernel::password_hashing::PasswordHashing;
 use portico::operators::{self, OperatorPassword, Role};
 use reqwest::Method;
@@ -90,12 +89,8 @@ async fn eventful() -> (World, Vec<String>) {
 
     // Cards, the socket, a webhook, an operator.
     world.card_gateway(world.company).await;
-    let another = SecretKey::parse(&"sk_of_a_rotation_0123456789".into()).unwrap();
-    let mut conn = world.pool.acquire().await.unwrap();
     let (company, _) = world.another_company(&[]).await;
-    let caller = Caller::command_line(company);
-    let driver = drivers::named("card").unwrap();
-    gateways::create_gateway(&mut conn, &world.application_key, &caller, driver, "Cards", &another, world.clock.now()).await.unwrap();
+    world.card_gateway_with(company, "sk_of_a_rotation_0123456789").await;
     secrets.push("sk_of_a_rotation_0123456789".to_owned());
     let key = world.storefront("customers/card-ephemeral-key").token(&ada).send().await.ok(200);
     let intent = world.storefront("customers/card-setup-intent").token(&ada).send().await.ok(200);
@@ -107,7 +102,7 @@ async fn eventful() -> (World, Vec<String>) {
     secrets.extend([whsec.trim_start_matches("whsec_").to_owned(), whsec]);
     let email = portico::contact::EmailAddress::parse("operator@example.com").unwrap();
     let password = OperatorPassword::parse(SecretString::from("operator's own password")).unwrap();
-    let caller = Caller::command_line(world.company);
+    let (mut conn, caller) = (world.pool.acquire().await.unwrap(), Caller::command_line(world.company));
     operators::create_operator(&mut conn, &PasswordHashing::start(), &caller, &email, password, Role::Owner, world.clock.now())
         .await
         .unwrap();

@@ -103,6 +103,26 @@ async fn the_guard_pauses_a_store_with_unused_codes_and_an_operator_ends_the_pau
 }
 
 #[tokio::test]
+async fn a_pause_that_nobody_has_seen_is_not_lifted() {
+    let world = World::new().await;
+    let path = format!("/storefront/int/v1/stores/{}", world.store);
+    let seen = world.api(Method::GET, &path).send().await;
+    world.pass(TimeDelta::seconds(1));
+    for number in 200..251 {
+        let body = json!({ "mode": "sms", "identity": format!("+1201{number}0123") });
+        world.storefront("customers/request-creation-code").json(&body).send().await;
+    }
+    let lift = |version: &str| {
+        world.api(Method::PUT, &path).header("if-match", version).json(&json!({ "texts_paused": false, "name": "Acme" })).send()
+    };
+    lift(seen.header("etag").unwrap()).await.refused(412, "record_changed");
+    let paused = world.api(Method::GET, &path).send().await;
+    assert_eq!(paused.body["store"]["texts_paused"], true);
+    assert_eq!(paused.body["store"]["updated_at"], paused.body["store"]["texts_paused_at"]);
+    lift(paused.header("etag").unwrap()).await.ok(200);
+}
+
+#[tokio::test]
 async fn a_store_whose_codes_are_used_is_not_paused() {
     for (used, paused) in [(4, true), (5, false)] {
         let world = World::new().await;

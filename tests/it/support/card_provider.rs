@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use portico::callers::Caller;
-use portico::gateways::{self, SecretKey, drivers};
+use portico::gateways::{Gateway, GatewayBody, SecretKey, drivers};
 use portico::kernel::ids::{CompanyId, GatewayId};
+use portico::resources::operations;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 use wiremock::matchers::any;
@@ -87,10 +88,14 @@ impl CardProvider {
 impl World {
     /// Creates a gateway of the card provider for a company.
     pub async fn card_gateway(&self, company: CompanyId) -> GatewayId {
-        let (mut conn, secret_key) = (self.pool.acquire().await.unwrap(), SecretKey::parse(&SECRET_KEY.into()).unwrap());
-        let (key, now) = (&self.application_key, self.clock.now());
-        let (caller, driver) = (Caller::command_line(company), drivers::named("card").unwrap());
-        gateways::create_gateway(&mut conn, key, &caller, driver, "Cards", &secret_key, now).await.unwrap()
+        self.card_gateway_with(company, SECRET_KEY).await
+    }
+
+    /// Creates one with a secret key of the story's own.
+    pub async fn card_gateway_with(&self, company: CompanyId, secret_key: &str) -> GatewayId {
+        let secret_key = SecretKey::parse(&secret_key.into()).unwrap();
+        let body = GatewayBody::of(drivers::named("card").unwrap(), "Cards".to_owned().try_into().unwrap(), secret_key);
+        operations::create::<Gateway>(&self.state.gateways, &Caller::command_line(company), body).await.unwrap().record.id
     }
 }
 
