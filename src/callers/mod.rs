@@ -11,11 +11,13 @@
 //! ```text
 //! caller                    who asks, for which company, with which grant
 //! grant                     what a caller may do, and how one grant exceeds another
-//! scopes  allowed_networks  the parts of a grant
-//! reach                     the areas of a company's data, and how far a role reaches in each
+//! reach   allowed_networks  the other parts of a grant: how far it goes in each area, and from where
+//! scopes                    what is allowed
+//! area                      the parts of a company's data
 //! ```
 
 mod allowed_networks;
+mod area;
 mod caller;
 mod grant;
 mod reach;
@@ -24,5 +26,6 @@ mod scopes;
 pub use allowed_networks::{AllowedNetworks, InvalidNetworks};
 pub use caller::{Caller, Who};
 pub use grant::{Escalation, Grant};
-pub use reach::{Area, Reach};
+pub use area::Area;
+pub use reach::Reach;
 pub use scopes::{InvalidScope, Scope, Scopes};

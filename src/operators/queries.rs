@@ -174,8 +174,8 @@ pub(super) async fn delete_ended(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     let ended = sqlx::query!(
-        "with links as (delete from operator_links where expires_at < $3)
-         delete from operator_sessions where last_used_at < $1 or created_at < $2",
+        "with links as (delete from operator_links where expires_at <= $3)
+         delete from operator_sessions where last_used_at <= $1 or created_at <= $2",
         idle_since,
         began,
         now,

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, NaiveDateTime, Utc};
 use serde_json::{Map, Value};
 
+use crate::console::cell::pretty;
 use crate::console::kinds::{Kinds, list_address};
 use crate::console::records::event_picker::{EventPicker, EventType};
 use crate::resources::{FormField, Input, KindDoc, form};
@@ -89,8 +90,12 @@ impl Control {
                 Self::Text { value: lines.join("\n"), hint: "One per line." }
             }
             Input::Object => {
-                let empty = value.as_object().is_none_or(Map::is_empty);
-                let value = if empty { String::new() } else { crate::console::cell::pretty(value) };
+                // A text is one that could not be read.
+                let value = match value {
+                    Value::Object(members) if !members.is_empty() => pretty(value),
+                    Value::String(text) => text.clone(),
+                    _ => String::new(),
+                };
                 Self::Text { value, hint: "A JSON object." }
             }
             Input::Events => Self::Events(EventPicker::of(event_types, value)),

@@ -7,10 +7,10 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::callers::{Area, Caller, Scope};
+use crate::callers::Caller;
 use crate::companies::Companies;
 use crate::kernel::clock::timestamp;
-use crate::kernel::ids::EventId;
+use crate::kernel::ids::{EventId, SubscriptionId};
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -21,7 +21,6 @@ use crate::webhooks::delivery_state::Repeatable;
 use crate::webhooks::engine::repeat::Wanted;
 use crate::webhooks::replays::keys::Key;
 use crate::webhooks::replays::replay::Replay;
-use crate::webhooks::subscription::Subscription;
 
 pub fn extension<S>() -> Extension<S>
 where
@@ -85,9 +84,14 @@ struct Body {
 }
 
 async fn replay(
-    WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
-    JsonBody(body): JsonBody<Body>,
+    State(webhooks): State<Webhooks>,
+    caller: Caller,
+    PathId(id): PathId<SubscriptionId>,
+    body: Result<JsonBody<Body>, Problem>,
 ) -> Result<Response, Problem> {
+    // It repeats deliveries and changes nothing of the webhook.
+    caller.require(Delivery::AREA, Delivery::WRITING)?;
+    let JsonBody(body) = body?;
     let wanted = Wanted { state: body.status, since: body.since.into() };
     if body.dry_run {
         let count = webhooks.count_repeated(&caller, id, wanted).await?;
@@ -138,7 +142,7 @@ async fn replay_event(
     PathId(id): PathId<EventId>,
     body: Result<JsonBody<EventReplayBody>, Problem>,
 ) -> Result<Response, Problem> {
-    caller.require(Area::Traffic, Scope::Write)?;
+    caller.require(Delivery::AREA, Delivery::WRITING)?;
     let JsonBody(EventReplayBody { dry_run, idempotency_key }) = body?;
     let key = idempotency_key.map(|key| Key::new(key, &json!([id])));
     let made = webhooks.replay_event(&caller, id, dry_run, key).await?;

@@ -14,6 +14,8 @@ const OWNERS: &[(&str, &str)] = &[
     ("api_keys", "companies"),
     ("gateways", "gateways/accounts"),
     ("operators", "operators"),
+    ("operator_sessions", "operators"),
+    ("operator_links", "operators"),
     ("events", "events"),
     ("outbox", "events"),
     ("event_sequences", "events"),

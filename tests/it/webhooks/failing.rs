@@ -3,6 +3,7 @@
 use chrono::TimeDelta;
 use futures::future::join_all;
 use portico::kernel::lifecycle::Lifecycle;
+use portico::operators::Role;
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -12,17 +13,6 @@ use crate::support::smtp::SmtpSink;
 use crate::support::waiting::until;
 
 impl World {
-    async fn operator(&self, address: &str) {
-        sqlx::query("insert into operators (id, company_id, email, password_hash, role, created_at) values ($1, $2, $3, 'x', 'owner', $4)")
-            .bind(uuid::Uuid::from_u128(address.len() as u128))
-            .bind(self.company.uuid())
-            .bind(address)
-            .bind(self.clock.now())
-            .execute(&self.pool)
-            .await
-            .unwrap();
-    }
-
     /// Lets another delivery fail, `hours` after the last step; then several instances check at once.
     async fn fail_after(&self, receiver: &Receiver, hours: i64) {
         self.pass(TimeDelta::hours(hours));
@@ -61,8 +51,8 @@ impl World {
 #[tokio::test]
 async fn operators_are_notified_at_50_70_and_90_percent_of_five_days_and_at_the_end_the_webhook_is_disabled() {
     let world = World::new().await;
-    world.operator("ada@example.com").await;
-    world.operator("grace@example.com").await;
+    world.operator("ada@example.com", Role::Owner).await;
+    world.operator("grace@example.com", Role::Owner).await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
     let listener = world.endpoint("listener.test").await;
     world.subscribe(&listener, json!({ "events": ["webhook.*"] })).await;
@@ -102,7 +92,7 @@ async fn operators_are_notified_at_50_70_and_90_percent_of_five_days_and_at_the_
 #[tokio::test]
 async fn operators_are_notified_when_a_delivery_succeeds_after_a_notice() {
     let world = World::new().await;
-    world.operator("ada@example.com").await;
+    world.operator("ada@example.com", Role::Owner).await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
     world.fail_after(&receiver, 0).await;
     world.fail_after(&receiver, 61).await;
@@ -173,7 +163,7 @@ async fn a_failing_webhook_that_listens_for_such_notices_goes_round_in_no_circle
 #[tokio::test]
 async fn operators_are_notified_at_once_of_an_endpoint_that_is_gone() {
     let world = World::new().await;
-    world.operator("ada@example.com").await;
+    world.operator("ada@example.com", Role::Owner).await;
     let (receiver, webhook) = world.subscriber("shop.test").await;
     receiver.will(std::iter::repeat_n(Reply::status(410), 2));
     for _ in 0..2 {
@@ -196,7 +186,7 @@ async fn noticed_in_vain(operators: &[&str]) -> (SmtpSink, World, Receiver) {
     let sink = SmtpSink::start(true).await;
     let world = World::with(&[("mail.smtp_url", &sink.url())]).await;
     for operator in operators {
-        world.operator(operator).await;
+        world.operator(operator, Role::Owner).await;
     }
     let (receiver, _) = world.subscriber("shop.test").await;
     world.fail_after(&receiver, 0).await;
