@@ -5,7 +5,6 @@ use portico::callers::{Caller, Scope, Who};
 use portico::kernel::ids::{KeyId, OperatorId};
 use portico::operators::Role;
 use portico::resources::GracePeriod;
-use portico::webhooks::DisabledReason;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -13,6 +12,7 @@ use uuid::Uuid;
 use crate::support::World;
 use crate::support::fleet::id;
 use crate::support::gateways::{SECRET_KEY, SIGNING_SECRET};
+use crate::support::receiver::Reply;
 
 impl World {
     /// The newest entries of the audit trail.
@@ -194,11 +194,13 @@ async fn operators_and_the_service_are_callers_too() {
     assert_eq!(by_operator.len(), 2);
     assert!(by_operator.iter().all(|change| change["caller"] == "operator" && change["request_id"].is_null()));
 
-    let (_receiver, webhook) = world.subscriber("hooks.example").await;
-    let service = Caller::service(world.company);
-    world.state.webhooks.disable(&service, id(&webhook).parse().unwrap(), DisabledReason::Gone).await.unwrap();
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(410)]);
+    world.publish("order.created").await;
+    world.deliver().await;
     let disabled = world.changes("&caller=service").await;
     assert_eq!((disabled.len(), &disabled[0]["record"], &disabled[0]["caller_id"]), (1, &webhook["id"], &Value::Null));
+    assert_eq!(disabled[0]["fields"], json!(["status", "disabled_reason", "disabled_at"]));
 }
 
 #[tokio::test]
