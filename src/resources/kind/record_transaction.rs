@@ -117,9 +117,9 @@ impl<S: ResourceState> RecordTransaction<S> {
         R::follow_up(self, &change).await?;
         // The record is presented after its consequences were applied, because they may be part of what is shown.
         let shown = self.present(change.record().clone()).await?;
-        for name in R::events_in(&self.state, &change) {
-            self.publish(&shown, name, Map::new()).await?;
-        }
+        let names = R::events_in(&self.state, &change).into_iter();
+        let events: Vec<_> = names.map(|name| self.event(&shown, name, Map::new())).collect();
+        self.publish_all(&events).await?;
         Ok(shown)
     }
 
@@ -143,34 +143,28 @@ impl<S: ResourceState> RecordTransaction<S> {
         additional: Map<String, Value>,
     ) -> Result<EventId, sqlx::Error> {
         let shown = self.present(record).await?;
-        self.publish(&shown, name, additional).await
+        let event = self.event(&shown, name, additional);
+        events::publish(&mut self.transaction, event, self.now).await
     }
 
     /// Publishes an event about each of the records in one statement.
     pub async fn announce_all<R: Resource<State = S>>(&mut self, records: Vec<Record<R>>, name: &EventName) -> Result<(), sqlx::Error> {
-        let (company, shown) = (self.caller.company, self.present_all(records).await?);
-        let event = |about: Shown<R>| NewEvent {
-            company,
-            name: name.clone(),
-            subject: Some(about.record.id.into()),
-            data: about.event_data(Map::new()),
-        };
-        let events: Vec<_> = shown.into_iter().map(event).collect();
-        if !events.is_empty() {
-            events::publish_all(&mut self.transaction, &events, self.now).await?;
-        }
-        Ok(())
+        let shown = self.present_all(records).await?;
+        let events: Vec<_> = shown.iter().map(|about| self.event(about, name.clone(), Map::new())).collect();
+        self.publish_all(&events).await
     }
 
-    async fn publish<R: Resource>(
-        &mut self,
-        about: &Shown<R>,
-        name: EventName,
-        additional: Map<String, Value>,
-    ) -> Result<EventId, sqlx::Error> {
+    fn event<R: Resource>(&self, about: &Shown<R>, name: EventName, additional: Map<String, Value>) -> NewEvent {
         let subject = Some(about.record.id.into());
-        let event = NewEvent { company: self.caller.company, name, subject, data: about.event_data(additional) };
-        events::publish(&mut self.transaction, event, self.now).await
+        NewEvent { company: self.caller.company, name, subject, data: about.event_data(additional) }
+    }
+
+    /// Publishes the events in one statement, in their order.
+    async fn publish_all(&mut self, events: &[NewEvent]) -> Result<(), sqlx::Error> {
+        if !events.is_empty() {
+            events::publish_all(&mut self.transaction, events, self.now).await?;
+        }
+        Ok(())
     }
 
     /// Commits the transaction.
