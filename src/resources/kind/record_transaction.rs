@@ -8,9 +8,9 @@ use crate::audit_trail::{self, Action};
 use crate::callers::Caller;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::ids::EventId;
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::kind::{queries, unique};
-use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState, Shown, no_such};
+use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState, Shown};
 
 /// An open transaction on the records of one company. Dropping it without [`RecordTransaction::commit`] rolls everything back.
 #[derive(Debug)]
@@ -44,20 +44,6 @@ impl<S: ResourceState> RecordTransaction<S> {
     /// Returns the record with a shared lock: it does not change until this transaction ends, so that dependent changes can rely on it.
     pub async fn lock_shared<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
         queries::lock_shared(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, id).await
-    }
-
-    /// Takes a shared lock on the record that the field `member` newly references. Returns a validation error if the record does
-    /// not exist.
-    pub async fn lock_reference<R: Resource<State = S>>(
-        &mut self,
-        member: &str,
-        before: Option<R::Id>,
-        after: Option<R::Id>,
-    ) -> Result<(), Problem> {
-        match after.filter(|id| before != Some(*id)) {
-            Some(id) if self.lock_shared::<R>(id).await?.is_none() => Err(FieldErrors::one(member, no_such(R::SINGULAR))),
-            _ => Ok(()),
-        }
     }
 
     /// Returns the record as a response shows it, or the error `record_not_found`.
