@@ -45,7 +45,7 @@ impl<I: TypedId> FieldType for Reference<I> {
     }
 
     fn sample() -> Value {
-        sample_id::<I>()
+        json!(sample_id::<I>())
     }
 
     const FILTER: FilterForm = FilterForm::id::<I>();
