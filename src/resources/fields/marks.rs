@@ -7,7 +7,7 @@
 //! | `#[searched]` | the `query` of a list searches the field; a computed field has a column of the same name for it |
 //! | `#[detail]` | only the response to `GET …/{uuid}` shows the field |
 //! | `#[write_only]` | no response shows the field |
-//! | `#[accepted]` | requests may contain the computed field |
+//! | `#[accepted]` | requests may contain the computed field, whose value another field sets; no form asks for it |
 //!
 //! [`FieldType::sample`]: crate::resources::FieldType::sample
 
@@ -34,7 +34,7 @@ macro_rules! mark {
     };
     (describe ($doc:expr) [detail] $($rest:tt)*) => { $crate::mark!(describe ($doc.detail()) $($rest)*) };
     (describe ($doc:expr) [write_only] $($rest:tt)*) => { $crate::mark!(describe ($doc.write_only()) $($rest)*) };
-    (describe ($doc:expr) [accepted] $($rest:tt)*) => { $crate::mark!(describe ($doc.and_writable()) $($rest)*) };
+    (describe ($doc:expr) [accepted] $($rest:tt)*) => { $crate::mark!(describe ($doc.accepted()) $($rest)*) };
     (describe ($doc:expr) [filtered $(as $name:literal)?] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
     (describe ($doc:expr) [searched] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
     (describe ($doc:expr) [doc = $sentence:literal] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
