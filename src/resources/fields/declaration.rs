@@ -212,10 +212,8 @@ macro_rules! described_columns {
                 const ABOUT: &'static str = concat!($($crate::mark!(text $($about)+)),*).trim_ascii();
 
                 const FILTERED: &'static [$crate::resources::Filter] = {
-                    const ALL: &[($crate::resources::Filter, bool)] = &[$($((
-                        $crate::resources::Filter::of::<$Type>($crate::mark!(filter ($name) $($mark)+)).on(stringify!($column)),
-                        $crate::mark!(is filtered $($mark)+),
-                    ),)*)*];
+                    const ALL: &[($crate::resources::Filter, bool)] =
+                        &[$($($crate::mark!(filter ($Type, stringify!($column), $name) $($mark)+),)*)*];
                     const CHOSEN: [$crate::resources::Filter; $crate::resources::count_chosen(ALL)] = $crate::resources::chosen(ALL);
                     &CHOSEN
                 };

@@ -19,14 +19,16 @@ macro_rules! mark {
     (text doc = $sentence:literal) => { $sentence };
     (text $($other:tt)+) => { "" };
     // Whether the mark has this name.
-    (is filtered filtered $(as $name:literal)?) => { true };
     (is searched searched) => { true };
     (is detail detail) => { true };
     (is write_only write_only) => { true };
     (is $name:ident $($other:tt)+) => { false };
-    // The name of the filter, if the mark is one.
-    (filter ($name:expr) filtered as $other:literal) => { $other };
-    (filter ($name:expr) $($other:tt)+) => { $name };
+    // The filter, and whether the mark is one. What stands for other marks is never used.
+    (filter ($Type:ty, $column:expr, $name:expr) filtered) => { ($crate::resources::Filter::of::<$Type>($name).on($column), true) };
+    (filter ($Type:ty, $column:expr, $name:expr) filtered as $other:literal) => {
+        $crate::mark!(filter ($Type, $column, $other) filtered)
+    };
+    (filter ($Type:ty, $column:expr, $name:expr) $($other:tt)+) => { ($crate::resources::Filter::text($column), false) };
     // A `FieldDoc` with all marks applied.
     (describe ($doc:expr)) => { $doc };
     (describe ($doc:expr) [sample = $($sample:tt)+] $($rest:tt)*) => {

@@ -39,7 +39,7 @@ impl<R: Resource> FieldType for Link<R> {
         json!(sample_id::<R::Id>())
     }
 
-    const FILTER: FilterForm = FilterForm::id::<R::Id>();
+    const FILTER: Option<FilterForm> = Some(FilterForm::id::<R::Id>());
 
     fn input() -> Input {
         Input::Record(R::Id::PREFIX)

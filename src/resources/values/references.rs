@@ -48,7 +48,7 @@ impl<I: TypedId> FieldType for Reference<I> {
         json!(sample_id::<I>())
     }
 
-    const FILTER: FilterForm = FilterForm::id::<I>();
+    const FILTER: Option<FilterForm> = Some(FilterForm::id::<I>());
 
     fn input() -> Input {
         Input::Record(I::PREFIX)
