@@ -228,6 +228,16 @@ macro_rules! described_columns {
                     &CHOSEN
                 };
 
+                fn known_as(column: &str) -> Option<&'static str> {
+                    const NAMES: &[(&str, Option<&str>)] = &[
+                        $((stringify!($column), Some($name)),)*
+                        $($((stringify!($hidden), $crate::mark!(known $($hidden_mark)+)),)*)*
+                        // A hidden column has the name of the field that shows or sets it.
+                        $(($beside, Some($beside)),)*
+                    ];
+                    NAMES.iter().find_map(|(known, name)| name.filter(|_| *known == column))
+                }
+
                 fn members(&self) -> ::serde_json::Map<String, ::serde_json::Value> {
                     let mut members = ::serde_json::Map::new();
                     $(

@@ -8,6 +8,7 @@
 //! | `#[detail]` | only the response to `GET …/{uuid}` shows the field |
 //! | `#[write_only]` | no response shows the field |
 //! | `#[accepted]` | requests may contain the computed field, whose value another field sets; no form asks for it |
+//! | `#[known as "…"]` | the audit trail tells a change of the hidden column by this name; without it only a field of the same name tells it |
 //!
 //! [`FieldType::sample`]: crate::resources::FieldType::sample
 
@@ -29,6 +30,9 @@ macro_rules! mark {
         $crate::mark!(filter ($Type, $column, $other) filtered)
     };
     (filter ($Type:ty, $column:expr, $name:expr) $($other:tt)+) => { ($crate::resources::Filter::text($column), false) };
+    // The name of a hidden column, if the mark tells one.
+    (known known as $name:literal) => { Some($name) };
+    (known $($other:tt)+) => { None };
     // A `FieldDoc` with all marks applied.
     (describe ($doc:expr)) => { $doc };
     (describe ($doc:expr) [sample = $($sample:tt)+] $($rest:tt)*) => {

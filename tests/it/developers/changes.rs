@@ -63,6 +63,8 @@ async fn changes_by_api_say_who_changed_what_in_which_request() {
     let webhook = format!("{webhooks}/{}", id(&webhook));
     let body = json!({ "description": "Books", "headers": { "X-Shop": "7" } });
     world.leaves(Method::PUT, &webhook, body, &[("updated", "webhook", &["description", "headers"])]).await;
+    // Responses mask the value of a header.
+    world.leaves(Method::PUT, &webhook, json!({ "headers": { "X-Shop": "8" } }), &[("updated", "webhook", &["headers"])]).await;
     let rotated: &[&str] = &["previous_secret_until", "secret", "previous_secret"];
     world.leaves(Method::POST, &format!("{webhook}/rotate-secret"), json!({}), &[("updated", "webhook", rotated)]).await;
     let switched: &[&str] = &["status", "disabled_reason", "disabled_at"];
@@ -76,6 +78,10 @@ async fn changes_by_api_say_who_changed_what_in_which_request() {
     let store = format!("{stores}/{}", id(&store));
     let body = json!({ "texts_per_day": 7, "text_countries": ["DE"] });
     world.leaves(Method::PUT, &store, body, &[("updated", "store", &["text_countries", "texts_per_day"])]).await;
+    let paused: &[(&str, &str, &[&str])] = &[("updated", "store", &["texts_paused_at", "texts_paused_reason"])];
+    for texts_paused in [true, false] {
+        world.leaves(Method::PUT, &store, json!({ "texts_paused": texts_paused }), paused).await;
+    }
     world.leaves(Method::DELETE, &store, json!(null), &[("deleted", "store", &[])]).await;
 
     let gateways = "/ledger/int/v1/gateways";
