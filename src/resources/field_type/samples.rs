@@ -11,6 +11,7 @@ pub const SAMPLE_CREATED_AT: &str = "2026-05-21T10:00:00.000+00:00";
 /// When they were last changed, and when everything else happened.
 pub const SAMPLE_INSTANT: &str = "2026-05-21T10:15:00.000+00:00";
 
+/// The id that records in samples have, with the prefix of their kind.
 pub fn sample_id<I: TypedId>() -> I {
     I::from(SAMPLE_UUID)
 }
