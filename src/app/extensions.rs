@@ -12,17 +12,37 @@ fn built_in() -> Vec<Extension<AppState>> {
     vec![fleet::extension(), webhooks::extension().merge(developers::extension()), storefront::operator_extension(), gateways::extension()]
 }
 
+/// What the extensions written in Rust contain.
+pub(super) struct Contents {
+    kinds: Vec<Referable>,
+    /// Their event types, and those that are about no record.
+    pub catalogue: Catalogue,
+}
+
+impl Contents {
+    /// Builds every extension with its routes, so it is called once where both the kinds and the event types are needed.
+    pub fn built_in() -> Self {
+        let extensions = built_in();
+        let kinds = extensions.iter().flat_map(|extension| extension.kinds().to_vec()).collect();
+        let about_records = extensions.iter().flat_map(|extension| extension.event_types().to_vec());
+        Self { kinds, catalogue: Catalogue::new(about_records.chain(events::documented()).collect()) }
+    }
+
+    /// The declarations in the files of `extensions.directory`, which may refer to these kinds.
+    pub fn declarations(&self, settings: &declared::Settings) -> Result<Arc<[Arc<Declaration>]>, InvalidDeclaration> {
+        let declarations = settings.load(&BuiltIn { kinds: &self.kinds, events: &self.catalogue })?;
+        Ok(declarations.into_iter().map(Arc::new).collect())
+    }
+}
+
 /// The event types of the extensions written in Rust.
 pub fn catalogue() -> Catalogue {
-    let about_records = built_in().into_iter().flat_map(|extension| extension.event_types().to_vec());
-    Catalogue::new(about_records.chain(events::documented()).collect())
+    Contents::built_in().catalogue
 }
 
 /// The declarations in the files of `extensions.directory`.
 pub fn declarations(settings: &declared::Settings) -> Result<Arc<[Arc<Declaration>]>, InvalidDeclaration> {
-    let kinds: Vec<Referable> = built_in().iter().flat_map(|extension| extension.kinds().to_vec()).collect();
-    let declarations = settings.load(&BuiltIn { kinds: &kinds, events: &catalogue() })?;
-    Ok(declarations.into_iter().map(Arc::new).collect())
+    Contents::built_in().declarations(settings)
 }
 
 pub(super) fn all(state: &AppState) -> Vec<Extension<AppState>> {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::app::extensions;
+use crate::app::extensions::Contents;
 use crate::config::Config;
 use crate::declared::{Declaration, InvalidDeclaration};
 use crate::events::{Catalogue, NameTaken};
@@ -62,10 +62,11 @@ impl Process {
     /// Checks the settings and builds what follows from them.
     pub fn new(config: &Config, dependencies: Dependencies) -> Result<Self, SetupError> {
         let Dependencies { clock, application_key, resolver, hashing, lifecycle, mailbox } = dependencies;
-        let declarations = extensions::declarations(&config.extensions)?;
+        let built_in = Contents::built_in();
+        let declarations = built_in.declarations(&config.extensions)?;
         let declared = declarations.iter().flat_map(|declaration| declaration.event_types.clone());
         Ok(Self {
-            catalogue: extensions::catalogue().with(declared.collect())?,
+            catalogue: built_in.catalogue.with(declared.collect())?,
             declarations,
             mail: Mail::new(&config.mail, mailbox.clone())?,
             sms: Sms::new(&config.sms, mailbox.clone())?,

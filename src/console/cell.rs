@@ -4,7 +4,8 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use crate::console::kinds::{Kinds, record_address};
+use crate::console::addresses::record_address;
+use crate::console::kinds::Kinds;
 use crate::console::shell::{Moment, Ui};
 use crate::resources::{FieldDoc, Input};
 

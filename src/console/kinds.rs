@@ -43,22 +43,3 @@ impl Kinds {
         self.by_prefix.get(prefix).map(|index| &self.all[*index])
     }
 }
-
-/// Where the list of a kind is shown.
-pub fn list_address(kind: &KindDoc) -> String {
-    format!("{}/records/{}/{}", super::PATH, kind.namespace, kind.path())
-}
-
-/// Where the record `id` of a kind is shown.
-pub fn record_address(kind: &KindDoc, id: &str) -> String {
-    match (kind.namespace.as_str(), kind.descriptor.plural) {
-        // Pages with a shape of their own.
-        ("developers", "webhooks" | "deliveries") => format!("{}/{}/{id}", super::PATH, kind.descriptor.plural),
-        _ => record_form_address(kind, id),
-    }
-}
-
-/// Where the record `id` of a kind is changed and deleted.
-pub fn record_form_address(kind: &KindDoc, id: &str) -> String {
-    format!("{}/{id}", list_address(kind))
-}

@@ -28,8 +28,10 @@
 //! shell                    what surrounds every page: layout, navigation, language, style
 //! state                    what pages need
 //! api      kinds           the API in this process, and the kinds of records
+//! addresses                where pages are
 //! ```
 
+mod addresses;
 mod api;
 mod cell;
 mod kinds;
@@ -45,16 +47,15 @@ use axum::Router;
 use axum::response::Redirect;
 use axum::routing::get;
 
+use crate::console::addresses::HOME;
+
 pub use api::Api;
 pub use state::Console;
-
-/// Where the console lives.
-pub const PATH: &str = "/console";
 
 /// All pages.
 pub fn routes<S: Clone + Send + Sync + 'static>(console: Console) -> Router<S> {
     let pages = Router::new()
-        .route("/", get(async || Redirect::to(PATH)))
+        .route("/", get(async || Redirect::to(HOME)))
         .merge(overview::routes())
         .merge(search::routes())
         .merge(webhooks::routes())

@@ -9,8 +9,9 @@
 //!
 //! ```text
 //! sign_in                      proves who somebody is, and starts a session
-//! session        one_time_link  browsers in which somebody is signed in, and links that sign in once
+//! sessions       one_time_link  browsers in which somebody is signed in, and links that sign in once
 //! queries                      the SQL
+//! session                      a session and its token
 //! operator       password      an operator, and the passwords they may choose
 //! state          role          what signing in needs, and what an operator may do
 //! known_browser                how a browser proves that an operator has used it before
@@ -23,6 +24,7 @@ mod password;
 mod queries;
 mod role;
 mod session;
+mod sessions;
 mod sign_in;
 mod state;
 

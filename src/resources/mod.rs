@@ -83,6 +83,7 @@ mod write_request;
 pub use body::EmptyBody;
 pub use entity_tag::IfMatch;
 pub use extension::{Extension, KindDoc};
+pub use field_type::samples::sample_id;
 pub use field_type::{FieldType, FilterForm, Input, Operand};
 pub use fields::{Columns, FieldDoc, Fields, Filter, FormField, Member, ShownIn, Values, form, label};
 #[doc(hidden)]

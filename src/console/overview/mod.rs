@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::cell::Cell;
-use crate::console::kinds::{list_address, record_address};
+use crate::console::addresses::{list_address, record_address};
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::label;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::api::Answer;
-use crate::console::kinds::{list_address, record_address, record_form_address};
+use crate::console::addresses::{list_address, record_address, record_form_address};
 use crate::console::records::entry::{self, Control, Entry};
 use crate::console::records::event_picker::EventType;
 use crate::console::records::{api_path, find_kind, may, title_of};

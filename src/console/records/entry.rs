@@ -6,7 +6,8 @@ use chrono::{DateTime, NaiveDateTime, Utc};
 use serde_json::{Map, Value};
 
 use crate::console::cell::pretty;
-use crate::console::kinds::{Kinds, list_address};
+use crate::console::addresses::list_address;
+use crate::console::kinds::Kinds;
 use crate::console::records::event_picker::{EventPicker, EventType};
 use crate::resources::{FormField, Input, KindDoc, form};
 

@@ -8,7 +8,8 @@ use url::form_urlencoded;
 
 use crate::console::Console;
 use crate::console::cell::Cell;
-use crate::console::kinds::{Kinds, list_address, record_address};
+use crate::console::addresses::{list_address, record_address};
+use crate::console::kinds::Kinds;
 use crate::console::records::{api_path, find_kind, may, title_of};
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};

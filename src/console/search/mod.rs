@@ -9,7 +9,7 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use crate::console::Console;
-use crate::console::kinds::{list_address, record_address};
+use crate::console::addresses::{list_address, record_address};
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::{KindDoc, label};

@@ -13,7 +13,8 @@ use crate::console::session::PostedForm;
 use crate::console::session::cookies::Cookie;
 use crate::console::session::forms::require_own_page;
 use crate::console::shell::{Page, PageError, Ui};
-use crate::console::{Console, PATH};
+use crate::console::Console;
+use crate::console::addresses::HOME;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::request_id::RequestId;
 use crate::operators::{Browser, OneTimeLink, SignInRefusal, SignedIn};
@@ -92,7 +93,7 @@ pub(super) async fn submit_link(
 ) -> Result<Response, PageError> {
     require_own_page(&parts.headers)?;
     match console.operators.sign_in_by_link(&OneTimeLink::claimed(link.key), &browser(&console, &parts, client)).await {
-        Ok(signed_in) => Ok(enter(&console, &signed_in, PATH)),
+        Ok(signed_in) => Ok(enter(&console, &signed_in, HOME)),
         Err(SignInRefusal::Database(error)) => Err(error.into()),
         Err(refusal) => {
             let ui = Ui::of(&parts, &console);
@@ -129,8 +130,8 @@ fn enter(console: &Console, signed_in: &SignedIn, page: &str) -> Response {
 
 /// `then` if it is a page of the console, otherwise the first page: a link must not lead to another site.
 pub(super) fn own_page(then: &str) -> &str {
-    let below = then.strip_prefix(PATH).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
-    if below && !then.contains(['\\', '\r', '\n']) { then } else { PATH }
+    let below = then.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
+    if below && !then.contains(['\\', '\r', '\n']) { then } else { HOME }
 }
 
 fn explain(ui: &Ui, refusal: &SignInRefusal) -> (StatusCode, String) {
@@ -159,7 +160,7 @@ mod tests {
             assert_eq!(own_page(page), page);
         }
         for other in ["", "/", "//evil.example", "https://evil.example", "/consoles", "/console\\@evil.example", "/console\r\nx: y"] {
-            assert_eq!(own_page(other), PATH, "{other:?}");
+            assert_eq!(own_page(other), HOME, "{other:?}");
         }
     }
 }

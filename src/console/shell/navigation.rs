@@ -1,7 +1,8 @@
 //! The navigation: the pages that an operator may open.
 
 use crate::callers::Caller;
-use crate::console::kinds::{self, Kinds};
+use crate::console::addresses::list_address;
+use crate::console::kinds::Kinds;
 
 /// Some pages under one heading.
 #[derive(Clone, Debug)]
@@ -44,7 +45,7 @@ const GROUPS: [(&str, &[(&str, &str)]); 4] = [
 pub(super) fn of(caller: &Caller, kinds: &Kinds, here: &str) -> Vec<Group> {
     let visible: Vec<_> = kinds.visible_to(caller).collect();
     let item = |kind: &&crate::resources::KindDoc| {
-        let address = kinds::list_address(kind);
+        let address = list_address(kind);
         let current = here.strip_prefix(address.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
         Item { label: label(kind.descriptor.plural), address, current }
     };

@@ -19,8 +19,10 @@ pub struct SomeScopes(Scopes);
 /// The list is empty, or one of the scopes does not exist.
 #[derive(Debug, thiserror::Error)]
 pub enum InvalidScopes {
+    /// A key without scopes could do nothing.
     #[error("An API key needs at least one scope.")]
     None,
+    /// The first name that no scope has.
     #[error("{0}.")]
     Unknown(#[source] InvalidScope),
 }

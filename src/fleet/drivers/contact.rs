@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::kernel::ids::DriverId;
-use crate::resources::{FieldType, Line, Reference};
+use crate::resources::{FieldType, Reference, sample_id};
 
 /// The fields of a driver that other records show.
 #[derive(Clone, Debug, Deserialize)]
@@ -29,17 +29,23 @@ impl FieldType for Contact {
     }
 
     fn schema() -> Value {
-        let text = Option::<Line<255>>::schema();
-        json!({ "type": "object", "properties": { "id": Reference::<DriverId>::schema(), "name": text, "phone": text } })
-    }
-
-    fn event_schema() -> Value {
         let members = json!({
             "id": Reference::<DriverId>::schema(),
             "uuid": { "type": "string", "format": "uuid" },
             "name": { "type": "string" },
             "phone": { "type": ["string", "null"] },
         });
-        json!({ "type": "object", "properties": members, "required": ["id", "uuid", "name", "phone"] })
+        json!({ "type": "object", "properties": members })
+    }
+
+    /// A request may name a driver by the id alone, but what is shown has every field.
+    fn event_schema() -> Value {
+        let mut schema = Self::schema();
+        schema["required"] = json!(["id", "uuid", "name", "phone"]);
+        schema
+    }
+
+    fn sample() -> Value {
+        Self::show(&Self { id: sample_id(), name: "Ada Lovelace".to_owned(), phone: Some("+442071838750".to_owned()) })
     }
 }

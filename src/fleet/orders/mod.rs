@@ -12,7 +12,7 @@ mod payload;
 pub mod status;
 mod tracking_number;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sqlx::PgConnection;
 
 use crate::callers::Area;
@@ -104,22 +104,22 @@ crate::events! {
         /// Any field of an order changed.
         UPDATED = "order.updated", |order| order.with("notes", "Ring three times.");
         /// A driver was assigned to the order.
-        DRIVER_ASSIGNED = "order.driver_assigned", |order| order.known("driver_assigned", ada());
+        DRIVER_ASSIGNED = "order.driver_assigned", |order| order.known("driver_assigned", Contact::sample());
         /// Order assigned to a driver and dispatched.
         DISPATCHED = "order.dispatched", |order| order
             .always("status", "dispatched")
-            .known("driver_assigned", ada())
+            .known("driver_assigned", Contact::sample())
             .known("dispatched_at", "2026-05-21T10:15:00.000+00:00");
         /// Driver started the order journey.
         STARTED = "order.started", |order| order
             .always("status", "started")
-            .with("driver_assigned", ada())
+            .with("driver_assigned", Contact::sample())
             .with("dispatched_at", "2026-05-21T10:05:00.000+00:00")
             .known("started_at", "2026-05-21T10:15:00.000+00:00");
         /// Order delivered.
         COMPLETED = "order.completed", |order| order
             .always("status", "completed")
-            .with("driver_assigned", ada())
+            .with("driver_assigned", Contact::sample())
             .with("dispatched_at", "2026-05-21T10:02:00.000+00:00")
             .with("started_at", "2026-05-21T10:05:00.000+00:00")
             .known("completed_at", "2026-05-21T10:15:00.000+00:00");
@@ -132,16 +132,6 @@ crate::events! {
         /// Order deleted.
         DELETED = "order.deleted";
     }
-}
-
-/// The driver in the samples of events.
-fn ada() -> Value {
-    json!({
-        "id": "driver_01h455vb4pex5vsknk084sn02q",
-        "uuid": "01890a5d-ac96-774b-bcce-b302099a8057",
-        "name": "Ada Lovelace",
-        "phone": "+442071838750",
-    })
 }
 
 impl Resource for Order {

@@ -30,7 +30,7 @@ use crate::kernel::ids::TypedId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::openapi::{OperationDoc, closed_object, object};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
-use crate::resources::{FieldType, Instant, Member, PublishesEvents, Record, RecordTransaction, Reference, WriteRequest};
+use crate::resources::{FieldType, Instant, Member, PublishesEvents, Record, RecordTransaction, Reference, WriteRequest, no_such};
 
 pub use single::Positions;
 
@@ -181,7 +181,7 @@ pub async fn track_many<R: Reported>(
     if positions.len() > MAX_POSITIONS {
         return Err(FieldErrors::one("positions", format!("At most {MAX_POSITIONS} positions are allowed.")));
     }
-    let missing = |index| FieldErrors::one(&format!("positions[{index}].{}", R::SINGULAR), format!("There is no such {}.", R::SINGULAR));
+    let missing = |index| FieldErrors::one(&format!("positions[{index}].{}", R::SINGULAR), no_such(R::SINGULAR));
     let mut named = Vec::with_capacity(positions.len());
     for (index, position) in positions.into_iter().enumerate() {
         let id = position.record_id(R::SINGULAR).map_err(|member| not_known(&format!("positions[{index}].{member}"), member))?;

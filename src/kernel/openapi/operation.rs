@@ -131,19 +131,6 @@ impl OperationDoc {
         self
     }
 
-    /// Renames a field of the body.
-    pub fn renaming(mut self, member: &str, name: &str) -> Self {
-        if let Some(Body { schema, .. }) = &mut self.body {
-            if let Some(own) = schema["properties"].as_object_mut().and_then(|members| members.remove(member)) {
-                schema["properties"][name] = own;
-            }
-            for needed in schema["required"].as_array_mut().into_iter().flatten().filter(|needed| *needed == member) {
-                *needed = name.into();
-            }
-        }
-        self
-    }
-
     /// Adds a response with a record of this singular name, of the namespace that the route belongs to.
     pub fn showing(mut self, status: StatusCode, singular: &'static str) -> Self {
         self.answers.push((status, Answer::Record(singular)));

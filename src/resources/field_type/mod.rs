@@ -43,8 +43,8 @@ pub trait FieldType: DeserializeOwned + Send + Sync + 'static {
         Value::Null
     }
 
-    /// The form of the values that a list can be filtered by. Text suits every column that stores text.
-    const FILTER: FilterForm = FilterForm::TEXT;
+    /// The form of the values that a list can be filtered by; `None` if it cannot be filtered by such a field.
+    const FILTER: Option<FilterForm> = None;
 
     /// How a form asks for the value.
     fn input() -> Input {
@@ -86,7 +86,7 @@ impl<T: FieldType> FieldType for Option<T> {
         or_null(T::event_schema())
     }
 
-    const FILTER: FilterForm = T::FILTER;
+    const FILTER: Option<FilterForm> = T::FILTER;
 
     fn input() -> Input {
         T::input()
@@ -133,7 +133,7 @@ impl FieldType for bool {
         false.into()
     }
 
-    const FILTER: FilterForm = FilterForm::BOOLEAN;
+    const FILTER: Option<FilterForm> = Some(FilterForm::BOOLEAN);
 }
 
 /// A list. It may be missing, and is empty then.
@@ -163,10 +163,11 @@ impl<T: FieldType> FieldType for Vec<T> {
 
 /// Implements `FieldType` for a type that is stored as another one, which is shown in its usual JSON form. What may follow the schema:
 /// `in events` a wider one for events, `asked by` the input of a form, `filtered by` the form of filters, `initially` the value of a new
-/// record whose creation does not name one.
+/// record whose creation does not name one. Without a form of filters, a column that stores text is compared with any text, and lists
+/// cannot be filtered by others.
 #[macro_export]
 macro_rules! field_type {
-    ($Type:ty => $Column:ty, $schema:expr $(, in events $event_schema:expr)? $(, asked by $input:expr)? $(, filtered by $filter:expr)? $(, initially $initial:expr)? $(; for $($generic:tt)+)?) => {
+    (@column $Type:ty => $Column:ty, [$($text:expr)?], $schema:expr $(, in events $event_schema:expr)? $(, asked by $input:expr)? $(, filtered by $filter:expr)? $(, initially $initial:expr)? $(; for $($generic:tt)+)?) => {
         impl $(<$($generic)+>)? $crate::resources::FieldType for $Type {
             type Column = $Column;
 
@@ -188,7 +189,10 @@ macro_rules! field_type {
                 }
             )?
 
-            $(const FILTER: $crate::resources::FilterForm = $filter;)?
+            const FILTER: Option<$crate::resources::FilterForm> = {
+                let forms: &[$crate::resources::FilterForm] = &[$($filter,)? $($text)?];
+                forms.first().copied()
+            };
 
             $(
                 fn initial() -> Option<$Column> {
@@ -202,6 +206,12 @@ macro_rules! field_type {
                 }
             )?
         }
+    };
+    ($Type:ty => String, $($described:tt)+) => {
+        $crate::field_type!(@column $Type => String, [$crate::resources::FilterForm::TEXT], $($described)+);
+    };
+    ($Type:ty => $Column:ty, $($described:tt)+) => {
+        $crate::field_type!(@column $Type => $Column, [], $($described)+);
     };
 }
 

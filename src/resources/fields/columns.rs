@@ -25,6 +25,12 @@ pub trait Columns: Clone + std::fmt::Debug + PartialEq + Send + Sync + Unpin + S
     /// The columns of the fields with the mark `#[searched]`.
     const SEARCHED: &'static [&'static str] = &[];
 
+    /// The name by which those who use the API know a column; `None` if they do not. A hidden column is known by the name of the field
+    /// that shows or sets it, or by its mark `#[known as "…"]`.
+    fn known_as(_column: &str) -> Option<&'static str> {
+        None
+    }
+
     /// Reads the columns from a row.
     fn read(row: &PgRow) -> Result<Self, sqlx::Error>;
 

@@ -212,10 +212,8 @@ macro_rules! described_columns {
                 const ABOUT: &'static str = concat!($($crate::mark!(text $($about)+)),*).trim_ascii();
 
                 const FILTERED: &'static [$crate::resources::Filter] = {
-                    const ALL: &[($crate::resources::Filter, bool)] = &[$($((
-                        $crate::resources::Filter::of::<$Type>($crate::mark!(filter ($name) $($mark)+)).on(stringify!($column)),
-                        $crate::mark!(is filtered $($mark)+),
-                    ),)*)*];
+                    const ALL: &[($crate::resources::Filter, bool)] =
+                        &[$($($crate::mark!(filter ($Type, stringify!($column), $name) $($mark)+),)*)*];
                     const CHOSEN: [$crate::resources::Filter; $crate::resources::count_chosen(ALL)] = $crate::resources::chosen(ALL);
                     &CHOSEN
                 };
@@ -229,6 +227,16 @@ macro_rules! described_columns {
                     const CHOSEN: [&str; $crate::resources::count_chosen(ALL)] = $crate::resources::chosen(ALL);
                     &CHOSEN
                 };
+
+                fn known_as(column: &str) -> Option<&'static str> {
+                    const NAMES: &[(&str, Option<&str>)] = &[
+                        $((stringify!($column), Some($name)),)*
+                        $($((stringify!($hidden), $crate::mark!(known $($hidden_mark)+)),)*)*
+                        // A hidden column has the name of the field that shows or sets it.
+                        $(($beside, Some($beside)),)*
+                    ];
+                    NAMES.iter().find_map(|(known, name)| name.filter(|_| *known == column))
+                }
 
                 fn members(&self) -> ::serde_json::Map<String, ::serde_json::Value> {
                     let mut members = ::serde_json::Map::new();

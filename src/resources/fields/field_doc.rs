@@ -27,6 +27,8 @@ pub struct FieldDoc {
     pub writable: bool,
     /// Whether the field is required to create a record.
     pub required: bool,
+    /// Whether a form asks for the field.
+    pub asked: bool,
 }
 
 /// What shows a field.
@@ -43,7 +45,7 @@ pub enum ShownIn {
 impl FieldDoc {
     /// A field that requests may contain.
     pub fn writable<T: FieldType>(name: &'static str, sentence: &'static str) -> Self {
-        Self { writable: true, required: T::initial().is_none(), ..Self::read_only::<T>(name, sentence) }
+        Self { required: T::initial().is_none(), ..Self::read_only::<T>(name, sentence).and_writable() }
     }
 
     /// A read-only field.
@@ -64,11 +66,17 @@ impl FieldDoc {
             shown: ShownIn::Everything,
             writable: false,
             required: false,
+            asked: false,
         }
     }
 
     /// Makes the field one that requests may contain.
     pub fn and_writable(self) -> Self {
+        Self { writable: true, asked: true, ..self }
+    }
+
+    /// Makes the field one that requests may contain because responses do. Another field sets the value, so no form asks for it.
+    pub fn accepted(self) -> Self {
         Self { writable: true, ..self }
     }
 

@@ -15,9 +15,18 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// The values of a field of this type.
+    /// The values of a field of this type. A type that lists cannot be filtered by does not compile:
+    ///
+    /// ```compile_fail,E0080
+    /// use portico::resources::{Filter, Instant};
+    ///
+    /// const STARTED_AT: Filter = Filter::of::<Instant>("started_at");
+    /// ```
     pub const fn of<T: FieldType>(name: &'static str) -> Self {
-        Self::new(name, T::FILTER)
+        match T::FILTER {
+            Some(form) => Self::new(name, form),
+            None => panic!("lists cannot be filtered by a field of this type"),
+        }
     }
 
     /// Any text.

@@ -19,7 +19,7 @@ pub struct FormField {
 
 /// The form that creates or changes a record: those of these fields that requests may contain, in the same order.
 pub fn form(fields: &[FieldDoc]) -> Vec<FormField> {
-    fields.iter().filter(|field| field.writable).map(FormField::of).collect()
+    fields.iter().filter(|field| field.asked).map(FormField::of).collect()
 }
 
 impl FormField {

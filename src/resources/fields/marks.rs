@@ -7,7 +7,8 @@
 //! | `#[searched]` | the `query` of a list searches the field; a computed field has a column of the same name for it |
 //! | `#[detail]` | only the response to `GET …/{uuid}` shows the field |
 //! | `#[write_only]` | no response shows the field |
-//! | `#[accepted]` | requests may contain the computed field |
+//! | `#[accepted]` | requests may contain the computed field, whose value another field sets; no form asks for it |
+//! | `#[known as "…"]` | the audit trail tells a change of the hidden column by this name; without it only a field of the same name tells it |
 //!
 //! [`FieldType::sample`]: crate::resources::FieldType::sample
 
@@ -19,14 +20,19 @@ macro_rules! mark {
     (text doc = $sentence:literal) => { $sentence };
     (text $($other:tt)+) => { "" };
     // Whether the mark has this name.
-    (is filtered filtered $(as $name:literal)?) => { true };
     (is searched searched) => { true };
     (is detail detail) => { true };
     (is write_only write_only) => { true };
     (is $name:ident $($other:tt)+) => { false };
-    // The name of the filter, if the mark is one.
-    (filter ($name:expr) filtered as $other:literal) => { $other };
-    (filter ($name:expr) $($other:tt)+) => { $name };
+    // The filter, and whether the mark is one. What stands for other marks is never used.
+    (filter ($Type:ty, $column:expr, $name:expr) filtered) => { ($crate::resources::Filter::of::<$Type>($name).on($column), true) };
+    (filter ($Type:ty, $column:expr, $name:expr) filtered as $other:literal) => {
+        $crate::mark!(filter ($Type, $column, $other) filtered)
+    };
+    (filter ($Type:ty, $column:expr, $name:expr) $($other:tt)+) => { ($crate::resources::Filter::text($column), false) };
+    // The name of a hidden column, if the mark tells one.
+    (known known as $name:literal) => { Some($name) };
+    (known $($other:tt)+) => { None };
     // A `FieldDoc` with all marks applied.
     (describe ($doc:expr)) => { $doc };
     (describe ($doc:expr) [sample = $($sample:tt)+] $($rest:tt)*) => {
@@ -34,7 +40,7 @@ macro_rules! mark {
     };
     (describe ($doc:expr) [detail] $($rest:tt)*) => { $crate::mark!(describe ($doc.detail()) $($rest)*) };
     (describe ($doc:expr) [write_only] $($rest:tt)*) => { $crate::mark!(describe ($doc.write_only()) $($rest)*) };
-    (describe ($doc:expr) [accepted] $($rest:tt)*) => { $crate::mark!(describe ($doc.and_writable()) $($rest)*) };
+    (describe ($doc:expr) [accepted] $($rest:tt)*) => { $crate::mark!(describe ($doc.accepted()) $($rest)*) };
     (describe ($doc:expr) [filtered $(as $name:literal)?] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
     (describe ($doc:expr) [searched] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
     (describe ($doc:expr) [doc = $sentence:literal] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };

@@ -22,14 +22,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Member<T> {
 }
 
 impl<T> Member<T> {
-    /// The value, if the field is present.
-    pub fn as_sent(&self) -> Option<&T> {
-        match self {
-            Self::Missing => None,
-            Self::Sent(value) => Some(value),
-        }
-    }
-
     /// Replaces `column` with the value, if the field is present.
     pub fn put<C: From<T>>(self, column: &mut C) {
         if let Self::Sent(value) = self {
@@ -47,7 +39,7 @@ impl<T: FieldType> Member<T> {
         }
     }
 
-    /// Replaces `kept` with the value, if the field is present.
+    /// Replaces `column` with the value, if the field is present.
     pub fn write_to(self, column: &mut T::Column) {
         if let Self::Sent(value) = self {
             *column = value.into_column();

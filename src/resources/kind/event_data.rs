@@ -45,9 +45,9 @@ impl EventData {
     fn of<R: PublishesEvents>(fields: &[FieldDoc]) -> Self {
         let (id, instant) = (R::Id::json_schema(), json!({ "type": "string", "format": "date-time" }));
         let mut data = Self { properties: Map::new(), sample: Map::new() };
-        data.put("id", id.clone(), sample_id::<R::Id>());
-        data.put("public_id", id, sample_id::<R::Id>());
-        data.put("uuid", json!({ "type": "string", "format": "uuid" }), SAMPLE_UUID.into());
+        data.put("id", id.clone(), json!(sample_id::<R::Id>()));
+        data.put("public_id", id, json!(sample_id::<R::Id>()));
+        data.put("uuid", json!({ "type": "string", "format": "uuid" }), json!(SAMPLE_UUID));
         for field in fields.iter().filter(|field| field.shown == ShownIn::Everything) {
             let mut schema = field.event_schema.clone();
             schema["description"] = field.sentence.as_ref().into();

@@ -1,7 +1,7 @@
 //! References to records that must exist.
 
 use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, TypedId};
@@ -36,10 +36,10 @@ impl<R: Resource> FieldType for Link<R> {
     }
 
     fn sample() -> Value {
-        sample_id::<R::Id>()
+        json!(sample_id::<R::Id>())
     }
 
-    const FILTER: FilterForm = FilterForm::id::<R::Id>();
+    const FILTER: Option<FilterForm> = Some(FilterForm::id::<R::Id>());
 
     fn input() -> Input {
         Input::Record(R::Id::PREFIX)

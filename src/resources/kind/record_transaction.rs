@@ -8,9 +8,9 @@ use crate::audit_trail::{self, Action};
 use crate::callers::Caller;
 use crate::events::{self, EventName, NewEvent};
 use crate::kernel::ids::EventId;
-use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::kind::{queries, unique};
-use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState, Shown, no_such};
+use crate::resources::{Change, PublishesEvents, Record, Resource, ResourceState, Shown};
 
 /// An open transaction on the records of one company. Dropping it without [`RecordTransaction::commit`] rolls everything back.
 #[derive(Debug)]
@@ -44,20 +44,6 @@ impl<S: ResourceState> RecordTransaction<S> {
     /// Returns the record with a shared lock: it does not change until this transaction ends, so that dependent changes can rely on it.
     pub async fn lock_shared<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
         queries::lock_shared(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, id).await
-    }
-
-    /// Takes a shared lock on the record that the field `member` newly references. Returns a validation error if the record does
-    /// not exist.
-    pub async fn lock_reference<R: Resource<State = S>>(
-        &mut self,
-        member: &str,
-        before: Option<R::Id>,
-        after: Option<R::Id>,
-    ) -> Result<(), Problem> {
-        match after.filter(|id| before != Some(*id)) {
-            Some(id) if self.lock_shared::<R>(id).await?.is_none() => Err(FieldErrors::one(member, no_such(R::SINGULAR))),
-            _ => Ok(()),
-        }
     }
 
     /// Returns the record as a response shows it, or the error `record_not_found`.
@@ -117,9 +103,9 @@ impl<S: ResourceState> RecordTransaction<S> {
         R::follow_up(self, &change).await?;
         // The record is presented after its consequences were applied, because they may be part of what is shown.
         let shown = self.present(change.record().clone()).await?;
-        for name in R::events_in(&self.state, &change) {
-            self.publish(&shown, name, Map::new()).await?;
-        }
+        let names = R::events_in(&self.state, &change).into_iter();
+        let events: Vec<_> = names.map(|name| self.event(&shown, name, Map::new())).collect();
+        self.publish_all(&events).await?;
         Ok(shown)
     }
 
@@ -143,34 +129,28 @@ impl<S: ResourceState> RecordTransaction<S> {
         additional: Map<String, Value>,
     ) -> Result<EventId, sqlx::Error> {
         let shown = self.present(record).await?;
-        self.publish(&shown, name, additional).await
+        let event = self.event(&shown, name, additional);
+        events::publish(&mut self.transaction, event, self.now).await
     }
 
     /// Publishes an event about each of the records in one statement.
     pub async fn announce_all<R: Resource<State = S>>(&mut self, records: Vec<Record<R>>, name: &EventName) -> Result<(), sqlx::Error> {
-        let (company, shown) = (self.caller.company, self.present_all(records).await?);
-        let event = |about: Shown<R>| NewEvent {
-            company,
-            name: name.clone(),
-            subject: Some(about.record.id.into()),
-            data: about.event_data(Map::new()),
-        };
-        let events: Vec<_> = shown.into_iter().map(event).collect();
-        if !events.is_empty() {
-            events::publish_all(&mut self.transaction, &events, self.now).await?;
-        }
-        Ok(())
+        let shown = self.present_all(records).await?;
+        let events: Vec<_> = shown.iter().map(|about| self.event(about, name.clone(), Map::new())).collect();
+        self.publish_all(&events).await
     }
 
-    async fn publish<R: Resource>(
-        &mut self,
-        about: &Shown<R>,
-        name: EventName,
-        additional: Map<String, Value>,
-    ) -> Result<EventId, sqlx::Error> {
+    fn event<R: Resource>(&self, about: &Shown<R>, name: EventName, additional: Map<String, Value>) -> NewEvent {
         let subject = Some(about.record.id.into());
-        let event = NewEvent { company: self.caller.company, name, subject, data: about.event_data(additional) };
-        events::publish(&mut self.transaction, event, self.now).await
+        NewEvent { company: self.caller.company, name, subject, data: about.event_data(additional) }
+    }
+
+    /// Publishes the events in one statement, in their order.
+    async fn publish_all(&mut self, events: &[NewEvent]) -> Result<(), sqlx::Error> {
+        if !events.is_empty() {
+            events::publish_all(&mut self.transaction, events, self.now).await?;
+        }
+        Ok(())
     }
 
     /// Commits the transaction and invalidates the caches of the module, even if the commit fails.

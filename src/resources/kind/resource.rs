@@ -104,11 +104,10 @@ impl<R: Resource> Change<'_, R> {
         }
     }
 
-    /// The names of the changed fields, for the audit trail. A column that is encrypted has the name of what it contains.
+    /// The names of the changed fields, for the audit trail. Two columns may be known by one name.
     pub(super) fn fields(&self) -> Vec<&'static str> {
         let Self::Updated(before, after) = self else { return Vec::new() };
-        let columns = after.fields.differing(&before.fields).into_iter();
-        let mut names: Vec<_> = columns.map(|column| column.strip_prefix("sealed_").unwrap_or(column)).collect();
+        let mut names: Vec<_> = after.fields.differing(&before.fields).into_iter().filter_map(R::known_as).collect();
         names.dedup();
         names
     }
@@ -228,5 +227,58 @@ impl<R: Validated> Editable for R {
         after.lock_references(Some(&before.fields), transaction.conn(), company).await?;
         R::validate(transaction, Some(before), &mut after).await?;
         Ok(after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::kernel::ids::{CompanyId, VehicleId};
+    use crate::resources::kind::example::Storage;
+
+    crate::fields! {
+        /// A locker.
+        #[derive(Default)]
+        pub struct Locker, body LockerBody {
+            /// The vehicle that carries the locker.
+            vehicle_id as "vehicle": Option<crate::resources::Reference<VehicleId>>,
+        }
+        by_hand {
+            /// The note at the door.
+            note: Option<crate::resources::Line<20>> = |locker| locker.note.clone(),
+        }
+        hidden {
+            /// The note.
+            note: Option<String>,
+            /// The code of the door, encrypted.
+            #[known as "code"]
+            sealed_code: Option<Vec<u8>>,
+            /// How often it was opened.
+            openings: i32,
+        }
+    }
+
+    impl Resource for Locker {
+        type Id = VehicleId;
+        type State = Storage;
+
+        const SINGULAR: &'static str = "locker";
+        const PLURAL: &'static str = "lockers";
+    }
+
+    fn record(fields: Locker) -> Record<Locker> {
+        let (id, now) = (Uuid::from_u128(7), chrono::DateTime::UNIX_EPOCH);
+        Record { id: id.into(), company: CompanyId::from(id), version: 1, created_at: now, updated_at: now, fields }
+    }
+
+    #[test]
+    fn a_change_is_told_by_the_names_that_clients_know() {
+        let before = record(Locker::default());
+        let vehicle_id = Some(VehicleId::from(Uuid::from_u128(7)));
+        let after = record(Locker { vehicle_id, note: Some("Out".to_owned()), sealed_code: Some(vec![7]), openings: 1 });
+        assert_eq!(Change::Updated(&before, &after).fields(), ["vehicle", "note", "code"]);
+        assert_eq!(Change::Created(&after).fields(), [""; 0]);
     }
 }

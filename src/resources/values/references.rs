@@ -45,10 +45,10 @@ impl<I: TypedId> FieldType for Reference<I> {
     }
 
     fn sample() -> Value {
-        sample_id::<I>()
+        json!(sample_id::<I>())
     }
 
-    const FILTER: FilterForm = FilterForm::id::<I>();
+    const FILTER: Option<FilterForm> = Some(FilterForm::id::<I>());
 
     fn input() -> Input {
         Input::Record(I::PREFIX)

@@ -119,8 +119,8 @@ macro_rules! text_enum {
                 Self::initial().unwrap_or(Self::ALL[0]).as_str().into()
             }
 
-            const FILTER: $crate::resources::FilterForm =
-                $crate::resources::FilterForm::OneOf(<Self as $crate::resources::TextEnum>::VARIANTS);
+            const FILTER: Option<$crate::resources::FilterForm> =
+                Some($crate::resources::FilterForm::OneOf(<Self as $crate::resources::TextEnum>::VARIANTS));
         }
     };
 }

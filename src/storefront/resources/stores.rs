@@ -13,7 +13,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::ids::StoreId;
 use crate::kernel::problem::Problem;
 use crate::resources::{
-    Editable, Fields, FilterForm, Instant, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState,
+    Editable, Fields, Instant, IntegerIn, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource, ResourceState,
 };
 use crate::storefront::caches::Caches;
 use crate::storefront::state::Storefront;
@@ -80,28 +80,19 @@ impl From<Country> for String {
 
 /// A limit, from 0 to 1,000,000, of a new store `DEFAULT` (decisions, section 5).
 #[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(try_from = "i32")]
-pub struct Limit<const DEFAULT: i32>(i32);
+#[serde(transparent)]
+pub struct Limit<const DEFAULT: i32>(UpToAMillion);
 
-impl<const DEFAULT: i32> TryFrom<i32> for Limit<DEFAULT> {
-    type Error = &'static str;
-
-    fn try_from(number: i32) -> Result<Self, Self::Error> {
-        (0..=1_000_000).contains(&number).then_some(Self(number)).ok_or("This must be a whole number from 0 to 1,000,000.")
-    }
-}
+type UpToAMillion = IntegerIn<0, 1_000_000>;
 
 impl<const DEFAULT: i32> From<Limit<DEFAULT>> for i32 {
     fn from(limit: Limit<DEFAULT>) -> Self {
-        limit.0
+        limit.0.into()
     }
 }
 
 crate::field_type!(Country => String, json!({ "type": "string", "pattern": "^[A-Z]{2}$" }));
-crate::field_type!(
-    Limit<DEFAULT> => i32, json!({ "type": "integer", "minimum": 0, "maximum": 1_000_000 }), filtered by FilterForm::NUMBER, initially DEFAULT;
-    for const DEFAULT: i32
-);
+crate::field_type!(Limit<DEFAULT> => i32, UpToAMillion::schema(), initially DEFAULT; for const DEFAULT: i32);
 
 /// All that the routes of stores need. A command builds it from a pool and a clock, without the many parts of a [`Storefront`].
 #[derive(Clone, Debug)]

@@ -17,9 +17,9 @@ impl Webhooks {
         self.change(caller, id, |subscription, _| subscription.enable()).await
     }
 
-    /// Disables a subscription and cancels its open deliveries. A delivery in flight may still arrive.
-    pub async fn disable(&self, caller: &Caller, id: SubscriptionId, reason: DisabledReason) -> Result<Shown<Subscription>, Problem> {
-        self.change(caller, id, |subscription, now| subscription.disable(reason, now)).await
+    /// Disables a subscription on request and cancels its open deliveries. A delivery in flight may still arrive.
+    pub async fn disable(&self, caller: &Caller, id: SubscriptionId) -> Result<Shown<Subscription>, Problem> {
+        self.change(caller, id, |subscription, now| subscription.disable(DisabledReason::Requested, now)).await
     }
 
     /// Gives a subscription a new secret and returns it. The old secret signs in parallel for `overlap`.

@@ -78,10 +78,13 @@ fields! {
         /// Additional headers of every POST, with masked values.
         headers: Json<ExtraHeaders>,
         /// The same with their values, encrypted; see `ExtraHeaders::open`. None as long as there never were any.
+        #[known as "headers"]
         sealed_headers: Option<Vec<u8>>,
         /// The signing secret, encrypted; see `SigningSecret::open`.
+        #[known as "secret"]
         sealed_secret: Vec<u8>,
         /// The previous signing secret, encrypted, while a rotation overlaps.
+        #[known as "previous_secret"]
         sealed_previous_secret: Option<Vec<u8>>,
     }
 }

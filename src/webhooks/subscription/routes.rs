@@ -16,7 +16,7 @@ use crate::resources::{EmptyBody, Extension, GracePeriod, PathId, Resource, Show
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::endpoint::SigningSecret;
-use crate::webhooks::subscription::{DisabledReason, Subscription};
+use crate::webhooks::subscription::Subscription;
 
 pub fn extension<S>() -> Extension<S>
 where
@@ -55,7 +55,7 @@ async fn disable(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
     JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
 ) -> Result<Response, Problem> {
-    let webhook = webhooks.disable(&caller, id, DisabledReason::Requested).await?;
+    let webhook = webhooks.disable(&caller, id).await?;
     Ok(webhook.answer(StatusCode::OK))
 }
 

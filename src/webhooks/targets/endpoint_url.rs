@@ -6,6 +6,8 @@ use std::str::FromStr;
 use serde_json::json;
 use url::{Host, Url};
 
+use crate::resources::FilterForm;
+
 /// Maximum length of a URL, in bytes.
 const MAX_LEN: usize = 2048;
 
@@ -39,7 +41,7 @@ pub enum InvalidEndpointUrl {
 crate::field_type!(
     EndpointUrl => Self,
     json!({ "type": "string", "format": "uri", "pattern": "^https://" }),
-    in events json!({ "type": "string", "format": "uri" })
+    in events json!({ "type": "string", "format": "uri" }), filtered by FilterForm::TEXT
 );
 
 impl EndpointUrl {

@@ -6,7 +6,6 @@ use portico::developers::roll_api_key;
 use portico::kernel::ids::{KeyId, OperatorId};
 use portico::operators::Role;
 use portico::resources::GracePeriod;
-use portico::webhooks::DisabledReason;
 use reqwest::Method;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -14,6 +13,7 @@ use uuid::Uuid;
 use crate::support::World;
 use crate::support::fleet::id;
 use crate::support::gateways::{SECRET_KEY, SIGNING_SECRET};
+use crate::support::receiver::Reply;
 
 impl World {
     /// The newest entries of the audit trail.
@@ -64,6 +64,8 @@ async fn changes_by_api_say_who_changed_what_in_which_request() {
     let webhook = format!("{webhooks}/{}", id(&webhook));
     let body = json!({ "description": "Books", "headers": { "X-Shop": "7" } });
     world.leaves(Method::PUT, &webhook, body, &[("updated", "webhook", &["description", "headers"])]).await;
+    // Responses mask the value of a header.
+    world.leaves(Method::PUT, &webhook, json!({ "headers": { "X-Shop": "8" } }), &[("updated", "webhook", &["headers"])]).await;
     let rotated: &[&str] = &["previous_secret_until", "secret", "previous_secret"];
     world.leaves(Method::POST, &format!("{webhook}/rotate-secret"), json!({}), &[("updated", "webhook", rotated)]).await;
     let switched: &[&str] = &["status", "disabled_reason", "disabled_at"];
@@ -77,6 +79,10 @@ async fn changes_by_api_say_who_changed_what_in_which_request() {
     let store = format!("{stores}/{}", id(&store));
     let body = json!({ "texts_per_day": 7, "text_countries": ["DE"] });
     world.leaves(Method::PUT, &store, body, &[("updated", "store", &["text_countries", "texts_per_day"])]).await;
+    let paused: &[(&str, &str, &[&str])] = &[("updated", "store", &["texts_paused_at", "texts_paused_reason"])];
+    for texts_paused in [true, false] {
+        world.leaves(Method::PUT, &store, json!({ "texts_paused": texts_paused }), paused).await;
+    }
     world.leaves(Method::DELETE, &store, json!(null), &[("deleted", "store", &[])]).await;
 
     let gateways = "/ledger/int/v1/gateways";
@@ -195,11 +201,13 @@ async fn operators_and_the_service_are_callers_too() {
     assert_eq!(by_operator.len(), 2);
     assert!(by_operator.iter().all(|change| change["caller"] == "operator" && change["request_id"].is_null()));
 
-    let (_receiver, webhook) = world.subscriber("hooks.example").await;
-    let service = Caller::service(world.company);
-    world.state.webhooks.disable(&service, id(&webhook).parse().unwrap(), DisabledReason::Gone).await.unwrap();
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    receiver.will([Reply::status(410)]);
+    world.publish("order.created").await;
+    world.deliver().await;
     let disabled = world.changes("&caller=service").await;
     assert_eq!((disabled.len(), &disabled[0]["record"], &disabled[0]["caller_id"]), (1, &webhook["id"], &Value::Null));
+    assert_eq!(disabled[0]["fields"], json!(["status", "disabled_reason", "disabled_at"]));
 }
 
 #[tokio::test]

@@ -67,13 +67,19 @@ async fn every_mounted_route_is_documented() {
 
 #[tokio::test]
 async fn the_document_has_a_provider_under_its_own_name_too() {
-    let world = World::with(&[("providers.idp_a.name", "acme-id"), ("providers.card.name", "acme")]).await;
+    let names = [("providers.idp_a.name", "acme-id"), ("providers.idp_c.name", "gamma"), ("providers.card.name", "acme")];
+    let world = World::with(&names).await;
     let document = document(&world).await;
     let body = |path: &str| &document["paths"][format!("/storefront/v1/customers/{path}")]["post"]["requestBody"];
     for (path, member) in [("login-with-idp-a", "idpAUserId"), ("login-with-acme-id", "acmeIdUserId")] {
         let members = body(path)["content"]["application/json"]["schema"]["properties"].as_object().unwrap();
         let names: BTreeSet<_> = members.keys().map(String::as_str).collect();
         assert_eq!(names, ["identityToken", "authorizationCode", member, "nonce", "name"].into());
+    }
+    for (path, member) in [("login-with-idp-c", "idpCUserId"), ("login-with-gamma", "gammaUserId")] {
+        let schema = &body(path)["content"]["application/json"]["schema"];
+        let names: BTreeSet<_> = schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!((names, &schema["required"]), ([member, "accessToken", "email", "name"].into(), &json!([member])));
     }
     assert_eq!(body("card-ephemeral-key"), body("acme-ephemeral-key"));
 }

@@ -2,6 +2,7 @@
 
 use portico::fleet::drivers::Driver;
 use portico::fleet::issues::Issue;
+use portico::fleet::orders::Order;
 use portico::resources::{Columns, FormField, Input, form};
 use portico::webhooks::Subscription;
 
@@ -25,6 +26,9 @@ fn a_form_asks_for_what_requests_may_contain() {
 
     let issue = form(&Issue::field_docs());
     assert_eq!((field(&issue, "report").input, field(&issue, "report").required), (Input::Text, true));
+    let order = form(&Order::field_docs());
+    assert_eq!(field(&order, "driver").input, Input::Record("driver"));
+    assert!(order.iter().all(|field| field.name != "driver_assigned"), "the driver is asked for once");
     let webhook = form(&Subscription::field_docs());
     assert_eq!((field(&webhook, "events").input, field(&webhook, "timeout").input), (Input::List, Input::Integer));
 }

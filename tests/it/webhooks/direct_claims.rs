@@ -102,9 +102,8 @@ async fn of_a_webhook_that_is_disabled_at_the_same_moment_nothing_is_left_open()
         let (_receiver, webhook) = world.subscriber(&format!("shop{round}.test")).await;
         let id = webhook["id"].as_str().unwrap().parse().unwrap();
         world.publish("order.created").await;
-        let reason = portico::webhooks::DisabledReason::Requested;
         let service = Caller::service(world.company);
-        let (claimed, disabled) = tokio::join!(fan_out_and_claim(&world), world.state.webhooks.disable(&service, id, reason));
+        let (claimed, disabled) = tokio::join!(fan_out_and_claim(&world), world.state.webhooks.disable(&service, id));
         disabled.unwrap();
         assert_eq!(world.count("select count(*) from waiting").await, 0);
         assert_eq!(world.count("select count(*) from in_flight where not cancelled").await, 0);

@@ -75,6 +75,10 @@ async fn operators_are_notified_at_50_70_and_90_percent_of_five_days_and_at_the_
     let after = world.webhook(&webhook).await;
     assert_eq!((&after["status"], &after["disabled_reason"]), (&json!("disabled"), &json!("failing")));
     assert_eq!(world.count("select count(*) from waiting").await, 0, "waiting deliveries are cancelled");
+    let changes = world.get("changes?caller=service").await["changes"].take();
+    assert_eq!(changes.as_array().unwrap().len(), 1, "the audit trail says who disabled it: {changes}");
+    assert_eq!((&changes[0]["record"], &changes[0]["action"]), (&webhook["id"], &json!("updated")));
+    assert_eq!(changes[0]["fields"], json!(["status", "disabled_reason", "disabled_at"]));
     world.look().await;
     assert_eq!(world.notices().await.len(), 4, "each notice is given once, whichever instance checks");
     world.deliver().await;

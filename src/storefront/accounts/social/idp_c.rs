@@ -3,7 +3,8 @@
 use axum::Json;
 use axum::extract::State;
 use secrecy::SecretString;
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::kernel::json::{self, JsonBody, Members};
 use crate::kernel::problem::Problem;
@@ -13,32 +14,46 @@ use crate::storefront::access::CallingStore;
 use crate::storefront::accounts::social::linking::Typed;
 use crate::storefront::accounts::social::{description, finish, path, with_neutral_user_id};
 use crate::storefront::audit::{ClientInfo, Method, SignInAttempt};
-use crate::storefront::routes::{Body, Routes, body};
+use crate::storefront::routes::{Routes, Sent};
 use crate::storefront::state::Storefront;
 
 /// Adds the routes of provider C, which has this name in the deployment.
 pub(super) fn mount(routes: Routes<Storefront>, name: &RouteName) -> Routes<Storefront> {
-    let doc = description(IdpCLogin::schema());
-    let routes = routes.post(&path("idp-c"), doc.clone(), login_with_idp_c);
-    match name.to_string() {
-        own if own == "idp-c" => routes,
-        own => routes.post(&path(&own), doc.renaming("idpCUserId", &user_id_member(&own)), login_with_idp_c),
-    }
+    let (neutral, own) = ("idp-c", name.to_string());
+    let routes = mount_under(neutral, routes);
+    if own == neutral { routes } else { mount_under(&own, routes) }
 }
 
-body! {
-    /// `POST customers/login-with-idp-c`
-    #[derive(Debug)]
-    struct IdpCLogin {
-        /// The provider's id of the person.
-        user_id as "idpCUserId": String,
-        /// The access token of the provider. Required unless this deployment accepts unverified ids.
-        access_token as "accessToken": Option<SecretString>,
-        /// An email address for a new account. It is not proven.
-        email: Option<String>,
-        /// The name of the customer, for a new account.
-        name: Option<String>,
-    }
+fn mount_under(name: &str, routes: Routes<Storefront>) -> Routes<Storefront> {
+    routes.post(&path(name), description(schema(name)), login_with_idp_c)
+}
+
+/// The schema of the body under one of the provider's names.
+fn schema(name: &str) -> Value {
+    let user_id = user_id_member(name);
+    let described = |mut schema: Value, sentence: &str| {
+        schema["description"] = sentence.into();
+        schema
+    };
+    let token = "The access token of the provider. Required unless this deployment accepts unverified ids.";
+    let members = json!({
+        user_id.as_str(): described(String::schema(), "The provider's id of the person."),
+        "accessToken": described(Option::<SecretString>::schema(), token),
+        "email": described(Option::<String>::schema(), "An email address for a new account. It is not proven."),
+        "name": described(Option::<String>::schema(), "The name of the customer, for a new account."),
+    });
+    json!({ "type": "object", "properties": members, "required": [user_id] })
+}
+
+/// The body of a request, with the neutral name of the person's id.
+#[derive(Debug, Deserialize)]
+struct Login {
+    #[serde(rename = "idpCUserId")]
+    user_id: String,
+    #[serde(rename = "accessToken")]
+    access_token: Option<SecretString>,
+    email: Option<String>,
+    name: Option<String>,
 }
 
 /// `POST customers/login-with-idp-c`
@@ -50,7 +65,7 @@ async fn login_with_idp_c(
 ) -> Result<Json<Value>, Problem> {
     let idp_c = &storefront.identity_providers.idp_c;
     let provider = idp_c.offered()?;
-    let login: IdpCLogin = json::from_value(Value::Object(with_neutral_user_id(body, &idp_c.name, "idpCUserId")?))?;
+    let login: Login = json::from_value(Value::Object(with_neutral_user_id(body, &idp_c.name, "idpCUserId")?))?;
     let typed = Typed::parse(login.name.as_deref(), login.email.as_deref())?;
     let proof = IdpCProof { user_id: &login.user_id, access_token: login.access_token.as_ref() };
     finish(&storefront, &SignInAttempt::new(&store, Method::Provider(Provider::IDP_C), None, client), provider.verify(proof), typed).await

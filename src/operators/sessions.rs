@@ -1,0 +1,55 @@
+//! Finding, listing and ending sessions.
+
+use chrono::TimeDelta;
+use sqlx::Connection;
+
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::{Caller, Who};
+use crate::kernel::ids::{OperatorId, OperatorSessionId};
+use crate::operators::queries;
+use crate::operators::session::{LiveSession, OperatorSession, SessionToken};
+use crate::operators::state::Operators;
+
+/// How often the last use of a session is recorded.
+const LAST_USED_INTERVAL: TimeDelta = TimeDelta::minutes(1);
+
+impl Operators {
+    /// The session of this token, unless it has ended.
+    pub async fn find_session(&self, token: &SessionToken) -> Result<Option<LiveSession>, sqlx::Error> {
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let Some(session) = queries::find_session(&mut conn, &token.digest()).await? else { return Ok(None) };
+        if session.last_used_at + self.settings.idle_timeout <= now || session.created_at + self.settings.session_lifetime <= now {
+            return Ok(None);
+        }
+        if session.last_used_at + LAST_USED_INTERVAL <= now {
+            queries::touch_session(&mut conn, session.id, now).await?;
+        }
+        Ok(Some(session))
+    }
+
+    /// The live sessions of an operator, the latest first.
+    pub async fn list_sessions(&self, operator: OperatorId) -> Result<Vec<OperatorSession>, sqlx::Error> {
+        let now = self.clock.now();
+        let (idle_since, began) = (now - self.settings.idle_timeout, now - self.settings.session_lifetime);
+        queries::list_sessions(&mut *self.pool.acquire().await?, operator, idle_since, began).await
+    }
+
+    /// Ends a session of the operator who calls. Returns whether there was one.
+    pub async fn end_session(&self, caller: &Caller, id: OperatorSessionId) -> Result<bool, sqlx::Error> {
+        let Who::Operator(operator) = caller.who else { return Ok(false) };
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let mut transaction = conn.begin().await?;
+        let ended = queries::delete_session(&mut transaction, operator, id).await?;
+        if ended {
+            audit_trail::record(&mut transaction, caller, Action::Deleted, ChangedRecord::OperatorSession(id), now).await?;
+        }
+        transaction.commit().await?;
+        Ok(ended)
+    }
+
+    /// Deletes sessions and links that have ended. A periodic task calls it about once a minute.
+    pub async fn sweep(&self) -> Result<(), sqlx::Error> {
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        queries::delete_ended(&mut conn, now - self.settings.idle_timeout, now - self.settings.session_lifetime, now).await
+    }
+}
