@@ -54,8 +54,14 @@ impl Columns {
     }
 }
 
-/// Publishes events by the function `publish_events`, which inserts them, assigns sequence numbers to those about a record, and adds
-/// them to the outbox. Another capability that publishes beside its own work, in one statement, calls the function in that statement.
+/// Inserts events, assigns sequence numbers to those about a record, and adds them to the outbox.
+///
+/// The position in the outbox is taken after the row of the record's sequence was locked, so it grows with the sequence number. The
+/// events are counted before, and arrays are unnested in the select list: most of the time of a small group is the start of each step of
+/// the plan.
+///
+/// The function `publish_events` of the database is the same statement, for another capability that publishes beside its own work in one
+/// statement. Calling it here as well would publish 7 % fewer events per second.
 ///
 /// With `notifies` the transaction notifies the listeners. A commit with a notification holds a server-wide lock until it is on disk, so
 /// such commits run one after another. Therefore only one concurrent transaction notifies. The others find its advisory lock taken and
@@ -67,8 +73,25 @@ pub(super) async fn insert_events(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "select publish_events(ids => $1, companies => $2, names => $3, subjects => $4, bodies => $5, totals => $6, later => $7, at => $8),
-                (select pg_notify($9, '') where $10 and pg_try_advisory_xact_lock($11))",
+        "with new as (
+             select unnest($1::uuid[]) as id, unnest($2::uuid[]) as company_id, unnest($3::text[]) as name, unnest($4::uuid[]) as subject_id,
+                    unnest($5::bytea[]) as body, unnest($6::bigint[]) as total, unnest($7::bigint[]) as later,
+                    generate_subscripts($1::uuid[], 1) as place
+         ), counted as (
+             insert into event_sequences as sequences (company_id, subject_id, last)
+             select company_id, subject_id, total from new where subject_id is not null and total is not null order by 1, 2
+             on conflict (company_id, subject_id) do update set last = sequences.last + excluded.last
+             returning company_id, subject_id, last
+         ), numbered as (
+             select new.*, counted.last - new.later as sequence from new left join counted using (company_id, subject_id) order by place
+         ), event as (
+             insert into events (id, company_id, name, subject_id, sequence, body, created_at)
+             select id, company_id, name, subject_id, sequence, body, $8 from numbered
+         ), entry as (
+             insert into outbox (event_id, company_id, name, subject_id, sequence)
+             select id, company_id, name, subject_id, sequence from numbered
+         )
+         select pg_notify($9, '') where $10 and pg_try_advisory_xact_lock($11)",
         &events.ids,
         &events.companies,
         &events.names,
@@ -90,4 +113,35 @@ pub(super) async fn insert_events(
 pub(super) async fn notify(conn: &mut PgConnection, word: &str) -> Result<(), sqlx::Error> {
     sqlx::query!("select pg_notify($1, $2)", PUBLISHED, word).execute(conn).await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    const SCHEMA: &str = include_str!("../../migrations/20261124102000_events.sql");
+    const SOURCE: &str = include_str!("queries.rs");
+
+    /// The words from `with new as` to `end`.
+    fn statement(text: &str, end: &str) -> String {
+        let (_, statement) = text.split_once("with new as").unwrap();
+        statement.split_once(end).unwrap().0.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn the_function_of_the_database_is_the_same_statement() {
+        let parameters = [
+            ("$1::uuid[]", "ids"),
+            ("$2::uuid[]", "companies"),
+            ("$3::text[]", "names"),
+            ("$4::uuid[]", "subjects"),
+            ("$5::bytea[]", "bodies"),
+            ("$6::bigint[]", "totals"),
+            ("$7::bigint[]", "publish_events.later"),
+            ("$8", "at"),
+            // The last insert is the statement itself there.
+            (", entry as ( insert", " insert"),
+        ];
+        let here = statement(SOURCE, "select pg_notify(");
+        let here = parameters.iter().fold(here, |text, (number, name)| text.replace(number, name));
+        assert_eq!(here.trim_end_matches(" )"), statement(SCHEMA, ";\nend\n"));
+    }
 }
