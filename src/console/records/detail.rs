@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::console::cell::Cell;
 use crate::console::addresses::{list_address, record_address, record_form_address};
 use crate::console::records::{api_path, find_kind, may, title_of};
-use crate::console::session::{PostedForm, Visitor};
+use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::{Operation, label};
 
@@ -46,7 +46,8 @@ type Names = Path<(String, String, String)>;
 pub(super) async fn show(
     State(console): State<Console>,
     visitor: Visitor,
-    Path((namespace, plural, id)): Names,
+    Path((namespace, plural, _)): Names,
+    RecordId(id): RecordId,
 ) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let kind = find_kind(&console.kinds, &caller, &namespace, &plural)?;
@@ -83,7 +84,8 @@ pub(super) async fn show(
 pub(super) async fn ask_delete(
     State(console): State<Console>,
     visitor: Visitor,
-    Path((namespace, plural, id)): Names,
+    Path((namespace, plural, _)): Names,
+    RecordId(id): RecordId,
 ) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     delete_page(&console, ui, &caller, (&namespace, &plural, &id), None).await
@@ -91,7 +93,8 @@ pub(super) async fn ask_delete(
 
 pub(super) async fn delete(
     State(console): State<Console>,
-    Path((namespace, plural, id)): Names,
+    Path((namespace, plural, _)): Names,
+    RecordId(id): RecordId,
     form: PostedForm,
 ) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = form.visitor;

@@ -16,7 +16,7 @@ use crate::console::addresses::{list_address, record_address, record_form_addres
 use crate::console::records::entry::{self, Control, Entry};
 use crate::console::records::event_picker::EventType;
 use crate::console::records::{api_path, find_kind, may, title_of};
-use crate::console::session::{PostedForm, Visitor};
+use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::problem::Problem;
 use crate::resources::{Input, KindDoc, Operation, form, label};
@@ -63,7 +63,8 @@ pub(super) async fn ask_new(
 pub(super) async fn ask_change(
     State(console): State<Console>,
     visitor: Visitor,
-    Path((namespace, plural, id)): Path<(String, String, String)>,
+    Path((namespace, plural, _)): Path<(String, String, String)>,
+    RecordId(id): RecordId,
 ) -> Result<Response, PageError> {
     let kind = editable(&console, &visitor.caller, &namespace, &plural, Operation::Change)?;
     let Answer { body, version } = console.api.get(&visitor.caller, &format!("{}/{id}", api_path(kind))).await?;
@@ -93,7 +94,8 @@ pub(super) async fn create(
 
 pub(super) async fn change(
     State(console): State<Console>,
-    Path((namespace, plural, id)): Path<(String, String, String)>,
+    Path((namespace, plural, _)): Path<(String, String, String)>,
+    RecordId(id): RecordId,
     posted: PostedForm,
 ) -> Result<Response, PageError> {
     let kind = editable(&console, &posted.visitor.caller, &namespace, &plural, Operation::Change)?;

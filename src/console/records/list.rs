@@ -13,10 +13,12 @@ use crate::console::kinds::Kinds;
 use crate::console::records::{api_path, find_kind, may, title_of};
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
-use crate::resources::{FieldDoc, Input, KindDoc, Operation, ShownIn, label};
+use crate::resources::{FieldDoc, Filter, Input, KindDoc, Operation, ShownIn, label};
 
 /// The number of columns beside the name and the time, so that a row fits on one line.
 const COLUMNS: usize = 5;
+/// The number of filters that need not be opened.
+const FILTERS: usize = 3;
 /// The parameters of lists that every kind has.
 const COMMON: [&str; 4] = ["created_after", "created_before", "query", "sort"];
 
@@ -29,7 +31,9 @@ struct ListPage {
     /// Whether the visitor may create a record.
     creatable: bool,
     singular: String,
+    /// The filters that are always there, and those that are opened first unless one is set.
     filters: Vec<FilterControl>,
+    more_filters: Vec<FilterControl>,
     /// Whether any filter is set.
     filtered: bool,
     /// What was searched for; `None` for a kind that cannot be searched.
@@ -90,17 +94,15 @@ pub(super) async fn show(
     let records = body[kind.descriptor.plural].as_array().unwrap_or(&none);
     let columns = columns(kind);
     let address = list_address(kind);
+    let control = |filter: &Filter| FilterControl::of(filter.name, &filter.schema(), given(filter.name));
+    let mut filters: Vec<_> = kind.descriptor.filters.iter().map(control).collect();
     let next = body["meta"]["next"].as_str();
     let page = ListPage {
         title: label(kind.descriptor.plural),
         creatable: may(&caller, kind, Operation::Create),
         singular: kind.descriptor.singular.replace('_', " "),
-        filters: kind
-            .descriptor
-            .filters
-            .iter()
-            .map(|filter| FilterControl::of(filter.name, &filter.schema(), given(filter.name)))
-            .collect(),
+        more_filters: filters.split_off(filters.len().min(FILTERS)),
+        filters,
         filtered: !wanted.is_empty(),
         query: (!kind.descriptor.search_fields.is_empty()).then(|| given("query").to_owned()),
         refusal,
@@ -126,6 +128,12 @@ fn columns(kind: &KindDoc) -> Vec<&FieldDoc> {
     };
     let named = |field: &&FieldDoc| !matches!(field.name.as_ref(), "name" | "meta");
     kind.members.iter().filter(short).filter(named).take(COLUMNS).collect()
+}
+
+impl ListPage {
+    fn more_is_set(&self) -> bool {
+        self.more_filters.iter().any(|filter| !filter.value.is_empty())
+    }
 }
 
 impl Row {

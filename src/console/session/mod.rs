@@ -6,6 +6,7 @@
 mod cookies;
 mod forms;
 mod preferences;
+mod record_id;
 mod sign_in;
 mod visitor;
 
@@ -15,6 +16,7 @@ use axum::routing::{get, post};
 use crate::console::Console;
 
 pub use forms::PostedForm;
+pub use record_id::RecordId;
 pub use visitor::Visitor;
 
 pub(super) fn routes() -> Router<Console> {

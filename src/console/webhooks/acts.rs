@@ -1,13 +1,13 @@
 //! What is done to webhooks and deliveries with a button.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
 use crate::console::Console;
-use crate::console::session::PostedForm;
+use crate::console::session::{PostedForm, RecordId};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::console::webhooks::{API, DELIVERIES};
 use crate::kernel::crypto::random_hex;
@@ -33,29 +33,29 @@ struct ReplayPage {
     key: String,
 }
 
-pub(super) async fn test(State(console): State<Console>, Path(id): Path<String>, form: PostedForm) -> Result<Response, PageError> {
+pub(super) async fn test(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     let event = form.get("event").unwrap_or("webhook.test");
     let answer = console.api.post(&form.visitor.caller, &format!("{API}/{id}/test"), &json!({ "event": event })).await?;
     Ok(to_delivery(&answer.body["delivery"], "sent"))
 }
 
-pub(super) async fn enable(State(console): State<Console>, Path(id): Path<String>, form: PostedForm) -> Result<Response, PageError> {
+pub(super) async fn enable(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     console.api.post(&form.visitor.caller, &format!("{API}/{id}/enable"), &json!({})).await?;
     Ok(to_webhook(&id, "saved"))
 }
 
-pub(super) async fn disable(State(console): State<Console>, Path(id): Path<String>, form: PostedForm) -> Result<Response, PageError> {
+pub(super) async fn disable(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     console.api.post(&form.visitor.caller, &format!("{API}/{id}/disable"), &json!({})).await?;
     Ok(to_webhook(&id, "saved"))
 }
 
 /// A form, although it changes nothing: no page with a secret has an address that could be opened by accident.
-pub(super) async fn show_secret(State(console): State<Console>, Path(id): Path<String>, form: PostedForm) -> Result<Response, PageError> {
+pub(super) async fn show_secret(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     let answer = console.api.get(&form.visitor.caller, &format!("{API}/{id}/secret")).await?;
     Ok(secret_page(form.visitor.ui, &answer.body["webhook"], false))
 }
 
-pub(super) async fn rotate_secret(State(console): State<Console>, Path(id): Path<String>, form: PostedForm) -> Result<Response, PageError> {
+pub(super) async fn rotate_secret(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     let overlap: u32 = form.get("overlap").and_then(|seconds| seconds.parse().ok()).unwrap_or(86_400);
     let path = format!("{API}/{id}/rotate-secret");
     let answer = console.api.post(&form.visitor.caller, &path, &json!({ "overlap": overlap })).await?;
@@ -63,7 +63,7 @@ pub(super) async fn rotate_secret(State(console): State<Console>, Path(id): Path
 }
 
 /// First counts what would be sent again; with the number confirmed, sends it.
-pub(super) async fn replay(State(console): State<Console>, Path(id): Path<String>, form: PostedForm) -> Result<Response, PageError> {
+pub(super) async fn replay(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     let path = format!("{API}/{id}/replay");
     let given = form.get("since").unwrap_or_default().to_owned();
     let since = NaiveDateTime::parse_from_str(&given, "%Y-%m-%dT%H:%M").map_err(|_| PageError::UNREADABLE)?.and_utc().to_rfc3339();
@@ -81,14 +81,14 @@ pub(super) async fn replay(State(console): State<Console>, Path(id): Path<String
 
 pub(super) async fn replay_delivery(
     State(console): State<Console>,
-    Path(id): Path<String>,
+    RecordId(id): RecordId,
     form: PostedForm,
 ) -> Result<Response, PageError> {
     let answer = console.api.post(&form.visitor.caller, &format!("{DELIVERIES}/{id}/replay"), &json!({})).await?;
     Ok(to_delivery(&answer.body["delivery"], "sent"))
 }
 
-pub(super) async fn cancel(State(console): State<Console>, Path(id): Path<String>, form: PostedForm) -> Result<Response, PageError> {
+pub(super) async fn cancel(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     let answer = console.api.post(&form.visitor.caller, &format!("{DELIVERIES}/{id}/cancel"), &json!({})).await?;
     Ok(to_delivery(&answer.body["delivery"], "saved"))
 }

@@ -1,7 +1,7 @@
 //! One delivery: each attempt with what was sent and what came back.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::callers::{Area, Scope};
 use crate::console::Console;
 use crate::console::cell::{Cell, pretty};
-use crate::console::session::Visitor;
+use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
 use crate::console::webhooks::advice::{Advice, advise};
 use crate::console::webhooks::command::curl;
@@ -81,7 +81,7 @@ struct Shown {
 }
 
 /// `GET /console/deliveries/{id}`
-pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Path(id): Path<String>) -> Result<Response, PageError> {
+pub(super) async fn show(State(console): State<Console>, visitor: Visitor, RecordId(id): RecordId) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let One { delivery } = console.api.read(&caller, &format!("{DELIVERIES}/{id}")).await?;
     let webhook = console.api.get(&caller, &format!("{API}/{}", delivery.webhook_id)).await.ok();

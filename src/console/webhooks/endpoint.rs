@@ -1,7 +1,7 @@
 //! One webhook: how it is doing, its deliveries, and what can be done.
 
 use askama::Template;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use url::form_urlencoded;
 use crate::callers::{Area, Caller, Scope};
 use crate::console::Console;
 use crate::console::cell::Cell;
-use crate::console::session::Visitor;
+use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
 use crate::console::webhooks::{API, DELIVERIES};
 
@@ -139,7 +139,7 @@ struct Row {
 pub(super) async fn show(
     State(console): State<Console>,
     visitor: Visitor,
-    Path(id): Path<String>,
+    RecordId(id): RecordId,
     Query(shown): Query<Shown>,
 ) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;

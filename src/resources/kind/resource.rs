@@ -266,6 +266,7 @@ mod tests {
 
         const SINGULAR: &'static str = "locker";
         const PLURAL: &'static str = "lockers";
+        const AREA: Area = Area::Business;
     }
 
     fn record(fields: Locker) -> Record<Locker> {

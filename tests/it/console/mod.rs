@@ -1,5 +1,6 @@
 //! The console: decisions, section 9.
 
+mod browser;
 mod hostile;
 mod records;
 mod roles;

@@ -1,0 +1,73 @@
+//! The console in a real browser.
+
+use fantoccini::{Client, Locator};
+use portico::contact::EmailAddress;
+use portico::operators::{self, OneTimeLink, Role};
+use serde_json::json;
+
+use crate::support::World;
+use crate::support::browser::Browser;
+use crate::support::fleet::id;
+
+async fn click(client: &Client, css: &str) {
+    client.find(Locator::Css(css)).await.unwrap().click().await.unwrap();
+}
+
+async fn enter(client: &Client, css: &str, text: &str) {
+    client.find(Locator::Css(css)).await.unwrap().send_keys(text).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_operator_works_in_a_browser() {
+    let world = World::new().await;
+    let Some(browser) = Browser::open(&world).await else { return };
+    let (receiver, webhook) = world.subscriber("hooks.example").await;
+    for number in 1..4 {
+        world.order(json!({ "internal_id": format!("A-{number}") })).await;
+    }
+    world.deliver().await;
+    assert!(receiver.count() > 0);
+
+    // The link of the greeting: its key is filled in from behind the #, and is gone from the address.
+    world.operator("ada@acme.example", Role::Owner).await;
+    let conn = &mut *world.pool.acquire().await.unwrap();
+    let operator = operators::find_by_email(conn, &EmailAddress::parse("ada@acme.example").unwrap()).await.unwrap().unwrap();
+    let link = OneTimeLink::create(conn, operator.id, world.clock.now()).await.unwrap();
+    browser.goto(&format!("/console/sign-in/once#{}", link.reveal())).await;
+    assert_eq!(browser.path().await, "/console/sign-in/once");
+    click(&browser.client, "main button.primary").await;
+    assert_eq!(browser.path().await, "/console");
+    browser.has_nothing_to_complain_of().await;
+
+    // Every page that the navigation leads to, and those with a shape of their own.
+    let links = browser.run("return [...document.querySelectorAll('.side nav a')].map(link => link.pathname)").await;
+    let mut pages: Vec<String> = links.as_array().unwrap().iter().map(|link| link.as_str().unwrap().to_owned()).collect();
+    assert!(pages.len() > 20, "{pages:?}");
+    pages.push(format!("/console/webhooks/{}", id(&webhook)));
+    pages.push(format!("/console/deliveries/{}", id(&world.last_delivery().await)));
+    for plural in ["fleet/orders", "fleet/drivers", "developers/webhooks", "developers/api-keys", "ledger/gateways", "storefront/stores"] {
+        pages.push(format!("/console/records/{plural}/new"));
+    }
+    for page in &pages {
+        browser.goto(page).await;
+        let shown = browser.run("return [document.documentElement.scrollWidth <= innerWidth, document.querySelectorAll('h1').length]").await;
+        assert_eq!(shown, json!([true, 1]), "{page} scrolls sideways or has not one heading");
+        browser.has_nothing_to_complain_of().await;
+    }
+
+    // Keys: / searches, j goes to the first row.
+    browser.goto("/console/records/fleet/orders").await;
+    enter(&browser.client, "body", "j").await;
+    assert_eq!(browser.run("return document.activeElement.textContent").await, "A-3");
+    enter(&browser.client, "body", "/").await;
+    assert_eq!(browser.run("return document.activeElement.id").await, "search");
+    enter(&browser.client, "#search", "A-2\u{e007}").await;
+    assert_eq!(browser.path().await, "/console/records/fleet/orders?internal_id=A-2");
+    assert!(browser.text().await.contains("A-2"));
+
+    // A session that is ended elsewhere is ended here.
+    sqlx::query("delete from operator_sessions").execute(&world.pool).await.unwrap();
+    browser.goto("/console").await;
+    assert!(browser.path().await.starts_with("/console/sign-in"));
+    browser.client.clone().close().await.unwrap();
+}

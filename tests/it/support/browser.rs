@@ -1,0 +1,118 @@
+//! A real browser: Debian's chromium, driven by its chromedriver.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+
+use axum::http::Method;
+use fantoccini::wd::WebDriverCompatibleCommand;
+use fantoccini::{Client, ClientBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+use url::{ParseError, Url};
+
+use crate::support::World;
+
+/// What keeps chromium from asking anybody for anything.
+const ARGUMENTS: [&str; 9] = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+];
+
+/// A browser window.
+pub struct Browser {
+    pub client: Client,
+    driver: Child,
+    origin: String,
+}
+
+/// The messages of one of the browser's logs since they were last read.
+#[derive(Debug)]
+struct Log(&'static str);
+
+impl WebDriverCompatibleCommand for Log {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/se/log", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (Method, Option<String>) {
+        (Method::POST, Some(json!({ "type": self.0 }).to_string()))
+    }
+}
+
+impl Browser {
+    /// Opens a window; `None`, with words, where there is no browser.
+    pub async fn open(world: &World) -> Option<Self> {
+        let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let Ok(mut driver) = started else {
+            println!("skipped: chromedriver is not installed (Debian: apt-get install chromium chromium-driver)");
+            return None;
+        };
+        let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
+        let port = lines.map_while(Result::ok).find_map(|line| {
+            let (_, port) = line.split_once("started successfully on port ")?;
+            port.trim_end_matches('.').parse::<u16>().ok()
+        });
+        let capabilities = json!({
+            "goog:chromeOptions": { "args": ARGUMENTS },
+            "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
+        });
+        let client = ClientBuilder::new(HttpConnector::new())
+            .capabilities(capabilities.as_object().unwrap().clone())
+            .connect(&format!("http://127.0.0.1:{}", port.unwrap()))
+            .await
+            .unwrap();
+        Some(Self { client, driver, origin: format!("http://{}", world.address) })
+    }
+
+    /// Opens a page of the service.
+    pub async fn goto(&self, path: &str) {
+        self.client.goto(&format!("{}{path}", self.origin)).await.unwrap();
+    }
+
+    /// The path and query of the page.
+    pub async fn path(&self) -> String {
+        self.client.current_url().await.unwrap().as_str().strip_prefix(&self.origin).unwrap_or("elsewhere").to_owned()
+    }
+
+    /// The text of the page, as a person reads it.
+    pub async fn text(&self) -> String {
+        let main = self.client.find(fantoccini::Locator::Css("main")).await.unwrap();
+        main.text().await.unwrap()
+    }
+
+    /// Runs a script in the page.
+    pub async fn run(&self, script: &str) -> Value {
+        self.client.execute(script, Vec::new()).await.unwrap()
+    }
+
+    /// Asserts that nothing was written to the console and nothing was asked of another host since the last time.
+    pub async fn has_nothing_to_complain_of(&self) {
+        let complaints = self.client.issue_cmd(Log("browser")).await.unwrap();
+        // A page of a failed response is a message too.
+        let complaints: Vec<_> = complaints.as_array().unwrap().iter().filter(|entry| entry["source"] != "network").collect();
+        assert!(complaints.is_empty(), "{complaints:#?}");
+        let traffic = self.client.issue_cmd(Log("performance")).await.unwrap();
+        for entry in traffic.as_array().unwrap() {
+            let message: Value = serde_json::from_str(entry["message"].as_str().unwrap()).unwrap();
+            if message["message"]["method"] == "Network.requestWillBeSent" {
+                let url = message["message"]["params"]["request"]["url"].as_str().unwrap();
+                assert!(url.starts_with(&self.origin) || url.starts_with("data:"), "a request to {url}");
+            }
+        }
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        // Ends the browser too.
+        let _ = self.driver.kill();
+        let _ = self.driver.wait();
+    }
+}
