@@ -24,8 +24,8 @@ mod reach;
 mod scopes;
 
 pub use allowed_networks::{AllowedNetworks, InvalidNetworks};
+pub use area::Area;
 pub use caller::{Caller, Who};
 pub use grant::{Escalation, Grant};
-pub use area::Area;
 pub use reach::Reach;
 pub use scopes::{InvalidScope, Scope, Scopes};

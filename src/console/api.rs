@@ -12,6 +12,9 @@ use crate::kernel::client_address::ClientAddress;
 use crate::kernel::error_chain::chain;
 use crate::kernel::problem::{Problem, ProblemCode};
 
+/// The longest answer that a page is made of, in bytes. A page of a list has at most a hundred records.
+const MAX_ANSWER: usize = 64 * 1024 * 1024;
+
 /// The routes of the API, called without a network.
 #[derive(Clone, Debug)]
 pub struct Api(Router);
@@ -91,7 +94,7 @@ impl Api {
         if !parts.status.is_success() {
             return Err(parts.extensions.remove::<Problem>().unwrap_or_else(|| refused(parts.status)));
         }
-        let bytes = to_bytes(body, usize::MAX).await.map_err(|_| Problem::new(ProblemCode::Internal))?;
+        let bytes = to_bytes(body, MAX_ANSWER).await.map_err(|_| Problem::new(ProblemCode::Internal))?;
         let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).map_err(|_| ProblemCode::Internal)? };
         Ok(Answer { body, version: entity_tag(&parts.headers) })
     }

@@ -62,5 +62,5 @@ pub fn routes<S: Clone + Send + Sync + 'static>(console: Console) -> Router<S> {
         .merge(records::routes())
         .merge(session::routes())
         .merge(shell::routes());
-    shell::layer(pages).with_state(console)
+    shell::layer(pages, &console).with_state(console)
 }

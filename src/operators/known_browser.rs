@@ -3,56 +3,59 @@
 //! Limits of wrong passwords would be a weapon if they held everywhere: whoever knows an operator's address could keep them out. A
 //! browser that has once signed in as the operator keeps a proof of it, and has a limit of its own.
 
+use secrecy::{ExposeSecret, SecretString};
+
 use crate::kernel::crypto::{ApplicationKey, random_hex};
+use crate::kernel::ids::OperatorId;
+
+const PURPOSE: &str = "known browsers of operators";
 
 /// The proof, as the browser keeps it: a random number and its MAC.
 #[derive(Clone, Debug)]
-pub struct KnownBrowser(String);
+pub struct KnownBrowser(SecretString);
 
 impl KnownBrowser {
-    /// A proof for the operator with this address.
-    pub(super) fn new(key: &ApplicationKey, email: &str) -> Self {
-        let number = random_hex::<16>();
-        let mac = mac(key, email, &number);
-        Self(format!("{number}.{mac}"))
+    /// A proof for this operator. A browser that has one keeps it, so that nobody collects several.
+    pub(super) fn new(key: &ApplicationKey, operator: OperatorId, presented: Option<&SecretString>) -> Self {
+        let number = presented.and_then(|proof| Self::number(key, operator, proof)).unwrap_or_else(random_hex::<16>);
+        let mac = hex::encode(key.mac(PURPOSE, message(operator, &number).as_bytes()));
+        Self(format!("{number}.{mac}").into())
     }
 
-    /// The number of the browser if `proof` is one for the operator with this address.
-    pub(super) fn number<'a>(key: &ApplicationKey, email: &str, proof: &'a str) -> Option<&'a str> {
-        let (number, claimed) = proof.split_once('.')?;
+    /// The number of the browser if `proof` is one for this operator.
+    pub(super) fn number(key: &ApplicationKey, operator: OperatorId, proof: &SecretString) -> Option<String> {
+        let (number, claimed) = proof.expose_secret().split_once('.')?;
         let claimed = hex::decode(claimed).ok()?;
-        key.mac(PURPOSE, message(email, number).as_bytes()).is(claimed).then_some(number)
+        key.mac(PURPOSE, message(operator, number).as_bytes()).is(claimed).then(|| number.to_owned())
     }
 
     /// The proof in plain text, for the cookie.
     pub fn reveal(&self) -> &str {
-        &self.0
+        self.0.expose_secret()
     }
 }
 
-const PURPOSE: &str = "known browsers of operators";
-
-fn message(email: &str, number: &str) -> String {
-    format!("{number} {email}")
-}
-
-fn mac(key: &ApplicationKey, email: &str, number: &str) -> String {
-    hex::encode(key.mac(PURPOSE, message(email, number).as_bytes()))
+fn message(operator: OperatorId, number: &str) -> String {
+    format!("{number} {operator}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use uuid::Uuid;
 
     #[test]
     fn a_proof_is_worth_something_for_its_operator_alone() {
         let key = ApplicationKey::parse(&ApplicationKey::generate()).unwrap();
-        let proof = KnownBrowser::new(&key, "ada@example.com");
-        let number = proof.reveal().split('.').next();
-        assert_eq!(KnownBrowser::number(&key, "ada@example.com", proof.reveal()), number);
-        assert_eq!(KnownBrowser::number(&key, "eve@example.com", proof.reveal()), None);
+        let [ada, eve] = [1, 2].map(|number| OperatorId::from(Uuid::from_u128(number)));
+        let proof = KnownBrowser::new(&key, ada, None).0;
+        let number = proof.expose_secret().split('.').next().unwrap().to_owned();
+        assert_eq!(KnownBrowser::number(&key, ada, &proof), Some(number.clone()));
+        assert_eq!(KnownBrowser::number(&key, eve, &proof), None);
         for forged in ["", "1.", "1.00", "no proof"] {
-            assert_eq!(KnownBrowser::number(&key, "ada@example.com", forged), None, "{forged:?}");
+            assert_eq!(KnownBrowser::number(&key, ada, &forged.into()), None, "{forged:?}");
         }
+        assert_eq!(KnownBrowser::new(&key, ada, Some(&proof)).reveal(), proof.expose_secret());
+        assert!(!KnownBrowser::new(&key, eve, Some(&proof)).reveal().starts_with(&number));
     }
 }

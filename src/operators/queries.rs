@@ -166,6 +166,16 @@ pub(super) async fn delete_session(conn: &mut PgConnection, operator: OperatorId
     Ok(deleted.execute(conn).await?.rows_affected() > 0)
 }
 
+pub(super) async fn delete_session_by_token(
+    conn: &mut PgConnection,
+    operator: OperatorId,
+    token_digest: &[u8; 32],
+) -> Result<(), sqlx::Error> {
+    let deleted = sqlx::query!("delete from operator_sessions where token_digest = $1 and operator_id = $2", token_digest, operator.uuid());
+    deleted.execute(conn).await?;
+    Ok(())
+}
+
 /// Deletes the sessions that were not used since `idle_since` or began before `began`, and the links that ended before `now`.
 pub(super) async fn delete_ended(
     conn: &mut PgConnection,

@@ -35,7 +35,9 @@ pub struct Browser {
     /// What the browser says it is.
     pub user_agent: String,
     /// The proof that an operator has signed in with it before.
-    pub known: Option<String>,
+    pub known: Option<SecretString>,
+    /// The session that the browser has at the moment; it ends with the new one.
+    pub session: Option<SessionToken>,
     /// The request, for the audit trail.
     pub request: Option<RequestId>,
 }
@@ -74,17 +76,16 @@ impl Operators {
     pub async fn sign_in(&self, email: &str, password: SecretString, browser: &Browser) -> Result<SignedIn, SignInRefusal> {
         let place = self.hashing.reserve()?;
         let (now, email) = (self.clock.now(), EmailAddress::parse(email).map(|email| email.key()).unwrap_or_default());
-        let limits = self.limits(&email, browser);
         let mut conn = self.pool.acquire().await?;
+        let (operator, hash) = queries::find_credentials(&mut conn, &email).await?.unzip();
+        let limits = self.limits(&email, operator.as_ref(), browser);
         for (bucket, rule) in &limits {
             let status = rate_limit::hit(&mut conn, bucket, *rule, now).await?;
             if !status.allowed {
                 return Err(SignInRefusal::TooMany(status));
             }
         }
-        let found = queries::find_credentials(&mut conn, &email).await?;
         drop(conn);
-        let (operator, hash) = found.unzip();
         let compared = place.compare(password, hash).await;
         let Some(operator) = operator.filter(|_| compared != Comparison::Wrong) else {
             tracing::warn!(address = %browser.address.ip(), "an operator's sign-in failed");
@@ -108,15 +109,16 @@ impl Operators {
     }
 
     /// The limits that a wrong password counts against, and their buckets.
-    fn limits(&self, email: &str, browser: &Browser) -> Vec<(String, Rule)> {
-        let (network, operator) = (browser.address.network(), hex::encode(sha256(email)));
-        let known = browser.known.as_deref().and_then(|proof| KnownBrowser::number(&self.key, email, proof));
+    fn limits(&self, email: &str, operator: Option<&Operator>, browser: &Browser) -> Vec<(String, Rule)> {
+        let (network, address) = (browser.address.network(), hex::encode(sha256(email)));
+        let known = operator.and_then(|operator| KnownBrowser::number(&self.key, operator.id, browser.known.as_ref()?));
+        let everywhere = (format!("operator_sign_in:network:{network}"), BY_NETWORK);
         match known {
-            Some(number) => vec![(format!("operator_sign_in:browser:{number}"), BY_OPERATOR_HERE)],
+            Some(number) => vec![everywhere, (format!("operator_sign_in:browser:{number}"), BY_OPERATOR_HERE)],
             None => vec![
-                (format!("operator_sign_in:network:{network}"), BY_NETWORK),
-                (format!("operator_sign_in:operator:{operator}:{network}"), BY_OPERATOR_HERE),
-                (format!("operator_sign_in:operator:{operator}"), BY_OPERATOR),
+                everywhere,
+                (format!("operator_sign_in:operator:{address}:{network}"), BY_OPERATOR_HERE),
+                (format!("operator_sign_in:operator:{address}"), BY_OPERATOR),
             ],
         }
     }
@@ -134,9 +136,12 @@ impl Operators {
         let user_agent = browser.user_agent.chars().take(200).collect();
         let session = NewSession { id, operator: operator.id, address: browser.address.ip().to_string(), user_agent };
         let mut transaction = conn.begin().await?;
+        if let Some(before) = &browser.session {
+            queries::delete_session_by_token(&mut transaction, operator.id, &before.digest()).await?;
+        }
         queries::insert_session(&mut transaction, &session, &token.digest(), now).await?;
         audit_trail::record(&mut transaction, &caller, Action::Created, ChangedRecord::OperatorSession(id), now).await?;
         transaction.commit().await?;
-        Ok(SignedIn { token, browser: KnownBrowser::new(&self.key, &operator.email) })
+        Ok(SignedIn { token, browser: KnownBrowser::new(&self.key, operator.id, browser.known.as_ref()) })
     }
 }

@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::callers::Caller;
 use crate::console::Console;
-use crate::console::cell::Cell;
 use crate::console::addresses::{list_address, record_address};
+use crate::console::cell::Cell;
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::label;
@@ -19,9 +19,10 @@ use crate::resources::label;
 const ENTRIES: usize = 5;
 
 /// The lists in which something may need a person: the kind, what narrows it, and the heading.
-const TROUBLE: [(&str, &str, &str, &str); 5] = [
+const TROUBLE: [(&str, &str, &str, &str); 6] = [
     ("developers", "webhooks", "status=disabled", "Disabled webhooks"),
     ("developers", "deliveries", "status=failed", "Failed deliveries"),
+    ("developers", "deliveries", "status=retrying", "Deliveries that failed so far and are tried again"),
     ("ledger", "callbacks", "status=failed", "Callbacks that could not be processed"),
     ("storefront", "stores", "texts_paused=true", "Stores whose texts are paused"),
     ("fleet", "issues", "status=open", "Open issues"),

@@ -6,8 +6,8 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::Value;
 
 use crate::console::Console;
-use crate::console::cell::Cell;
 use crate::console::addresses::{list_address, record_address, record_form_address};
+use crate::console::cell::Cell;
 use crate::console::records::{api_path, find_kind, may, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};

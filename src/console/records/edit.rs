@@ -1,25 +1,25 @@
 //! Forms that create and change records.
 
-use std::collections::BTreeMap;
-
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::callers::Caller;
 use crate::console::Console;
-use crate::console::api::Answer;
 use crate::console::addresses::{list_address, record_address, record_form_address};
-use crate::console::records::entry::{self, Control, Entry};
+use crate::console::records::entry::{self, Control, Entered, Entry, Errors};
 use crate::console::records::event_picker::EventType;
 use crate::console::records::{api_path, find_kind, may, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
-use crate::kernel::problem::Problem;
-use crate::resources::{Input, KindDoc, Operation, form, label};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::{FormField, Input, KindDoc, Operation, form, label};
+
+/// How often a change is tried while somebody else writes the same record.
+const ATTEMPTS: u32 = 3;
 
 #[derive(Template)]
 #[template(path = "records/edit.html")]
@@ -32,9 +32,9 @@ struct EditPage {
     action: String,
     /// Where one gets without sending it.
     back: String,
-    /// The version of the record that the form shows.
-    version: String,
     refusal: Option<String>,
+    /// The number of fields with an error.
+    wrong: usize,
     entries: Vec<Entry>,
     new: bool,
 }
@@ -50,14 +50,22 @@ struct CreatedPage {
     secrets: Vec<(String, String)>,
 }
 
+/// What somebody has entered so far, and why it is refused.
+#[derive(Default)]
+struct Draft {
+    entered: Entered,
+    was: Entered,
+    errors: Errors,
+    refusal: Option<String>,
+}
+
 pub(super) async fn ask_new(
     State(console): State<Console>,
     visitor: Visitor,
     Path((namespace, plural)): Path<(String, String)>,
 ) -> Result<Response, PageError> {
     let kind = editable(&console, &visitor.caller, &namespace, &plural, Operation::Create)?;
-    let page = page(&console, visitor, kind, None, &Value::Null, "", None).await?;
-    Ok(page.into_response())
+    Ok(page(&console, visitor, kind, None, Draft::of(entry::drawn(kind, None))).await?.into_response())
 }
 
 pub(super) async fn ask_change(
@@ -67,10 +75,9 @@ pub(super) async fn ask_change(
     RecordId(id): RecordId,
 ) -> Result<Response, PageError> {
     let kind = editable(&console, &visitor.caller, &namespace, &plural, Operation::Change)?;
-    let Answer { body, version } = console.api.get(&visitor.caller, &format!("{}/{id}", api_path(kind))).await?;
-    let record = &body[kind.descriptor.singular];
-    let page = page(&console, visitor, kind, Some(&id), record, &version.unwrap_or_default(), None).await?;
-    Ok(page.into_response())
+    let answer = console.api.get(&visitor.caller, &format!("{}/{id}", api_path(kind))).await?;
+    let draft = Draft::of(entry::drawn(kind, Some(&answer.body[kind.descriptor.singular])));
+    Ok(page(&console, visitor, kind, Some(&id), draft).await?.into_response())
 }
 
 pub(super) async fn create(
@@ -79,19 +86,20 @@ pub(super) async fn create(
     posted: PostedForm,
 ) -> Result<Response, PageError> {
     let kind = editable(&console, &posted.visitor.caller, &namespace, &plural, Operation::Create)?;
-    let (body, mut errors) = read(kind, &posted, true);
-    let refusal = if errors.is_empty() {
+    let mut draft = Draft::posted(kind, &posted);
+    // Without a choice of events, all would be meant.
+    let body = draft.read(kind, &posted.visitor.ui, |field, changed| changed || field.required || field.input == Input::Events);
+    if draft.errors.is_empty() {
         match console.api.post(&posted.visitor.caller, &api_path(kind), &body).await {
             Ok(answer) => return Ok(created(kind, posted.visitor.ui, &answer.body[kind.descriptor.singular])),
-            Err(problem) => refuse(problem, &mut errors)?,
+            Err(problem) => draft.refuse(problem)?,
         }
-    } else {
-        None
-    };
-    let page = page(&console, posted.visitor, kind, None, &body, "", Some((refusal, &errors))).await?;
+    }
+    let page = page(&console, posted.visitor, kind, None, draft).await?;
     Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
 }
 
+/// Only what somebody has changed is sent, so that changes of others to other fields stay. The version is that of this moment.
 pub(super) async fn change(
     State(console): State<Console>,
     Path((namespace, plural, _)): Path<(String, String, String)>,
@@ -99,20 +107,93 @@ pub(super) async fn change(
     posted: PostedForm,
 ) -> Result<Response, PageError> {
     let kind = editable(&console, &posted.visitor.caller, &namespace, &plural, Operation::Change)?;
-    let version = posted.get("version").unwrap_or_default().to_owned();
-    let (body, mut errors) = read(kind, &posted, false);
-    let refusal = if errors.is_empty() {
-        let path = format!("{}/{id}", api_path(kind));
-        let version = Some(version.as_str()).filter(|version| !version.is_empty());
-        match console.api.put(&posted.visitor.caller, &path, &body, version).await {
-            Ok(_) => return Ok(Redirect::to(&format!("{}?done=saved", record_address(kind, &id))).into_response()),
-            Err(problem) => refuse(problem, &mut errors)?,
+    let path = format!("{}/{id}", api_path(kind));
+    let mut draft = Draft::posted(kind, &posted);
+    let body = draft.read(kind, &posted.visitor.ui, |_, changed| changed);
+    if draft.errors.is_empty() && body.as_object().is_none_or(Map::is_empty) {
+        return Ok(to(kind, &id, "unchanged"));
+    }
+    for attempt in 1..=ATTEMPTS {
+        let current = console.api.get(&posted.visitor.caller, &path).await?;
+        draft.notice_others(&entry::drawn(kind, Some(&current.body[kind.descriptor.singular])), &body, &posted.visitor.ui);
+        if !draft.errors.is_empty() {
+            break;
         }
-    } else {
-        None
-    };
-    let page = page(&console, posted.visitor, kind, Some(&id), &body, &version, Some((refusal, &errors))).await?;
+        match console.api.put(&posted.visitor.caller, &path, &body, current.version.as_deref()).await {
+            Ok(_) => return Ok(to(kind, &id, "saved")),
+            // Something else was written in between, such as a position.
+            Err(problem) if problem.code() == ProblemCode::RecordChanged && attempt < ATTEMPTS => {}
+            Err(problem) => {
+                draft.refuse(problem)?;
+                break;
+            }
+        }
+    }
+    let page = page(&console, posted.visitor, kind, Some(&id), draft).await?;
     Ok((StatusCode::UNPROCESSABLE_ENTITY, page).into_response())
+}
+
+fn to(kind: &KindDoc, id: &str, done: &str) -> Response {
+    Redirect::to(&format!("{}?done={done}", record_address(kind, id))).into_response()
+}
+
+impl Draft {
+    /// A form that nobody has touched.
+    fn of(drawn: Entered) -> Self {
+        Self { entered: drawn.clone(), was: drawn, ..Self::default() }
+    }
+
+    fn posted(kind: &KindDoc, posted: &PostedForm) -> Self {
+        let mut draft = Self::default();
+        for field in form(&kind.members) {
+            let entered = posted.all(&field.name).map(|text| text.replace("\r\n", "\n")).collect();
+            let was = posted.raw(&format!("was-{}", field.name)).and_then(|was| serde_json::from_str(was).ok()).unwrap_or_default();
+            draft.entered.insert(field.name.clone(), entered);
+            draft.was.insert(field.name, was);
+        }
+        draft
+    }
+
+    /// The fields that are to be sent, as a body of the API. What cannot be read gets an error.
+    fn read(&mut self, kind: &KindDoc, ui: &Ui, sent: impl Fn(&FormField, bool) -> bool) -> Value {
+        let mut body = Map::new();
+        for field in form(&kind.members) {
+            let entered = &self.entered[&field.name];
+            if !sent(&field, *entered != self.was[&field.name]) {
+                continue;
+            }
+            match entry::read(&field, entered) {
+                Ok(value) => drop(body.insert(field.name, value)),
+                Err(error) => drop(self.errors.insert(field.name, vec![ui.t(error).to_owned()])),
+            }
+        }
+        body.into()
+    }
+
+    /// A field that both this form and somebody else has changed gets an error; sent again, it is overwritten.
+    fn notice_others(&mut self, now: &Entered, body: &Value, ui: &Ui) {
+        for (name, now) in now {
+            if body.get(name).is_some() && *now != self.was[name] && *now != self.entered[name] {
+                let said = ui.say("Somebody has changed this meanwhile to “{}”. Save again to overwrite it.", [now.join(", ")]);
+                self.errors.insert(name.clone(), vec![said]);
+                self.was.insert(name.clone(), now.clone());
+            }
+        }
+    }
+
+    /// What the API says about the body, as errors of fields and a sentence about the rest.
+    fn refuse(&mut self, problem: Problem) -> Result<(), PageError> {
+        if !problem.code().status().is_client_error() {
+            return Err(problem.into());
+        }
+        self.errors.extend(problem.fields().clone());
+        // What is not asked by this form is told above it.
+        let told = |name: &String| self.entered.keys().any(|asked| name == asked || name.starts_with(&format!("{asked}.")));
+        if !problem.fields().keys().any(told) || !problem.fields().keys().all(told) {
+            self.refusal = Some(problem.to_string());
+        }
+        Ok(())
+    }
 }
 
 fn editable<'a>(
@@ -131,42 +212,7 @@ struct EventTypes {
     event_types: Vec<EventType>,
 }
 
-type Errors = BTreeMap<String, Vec<String>>;
-
-/// What was entered, as a body of the API. What cannot be read is kept as text beside its error, so that nobody enters it twice.
-fn read(kind: &KindDoc, posted: &PostedForm, new: bool) -> (Value, Errors) {
-    let (mut body, mut errors) = (Map::new(), Errors::new());
-    for field in form(&kind.members) {
-        match entry::read(&field, posted.all(&field.name), new) {
-            Ok(Some(value)) => drop(body.insert(field.name, value)),
-            Ok(None) => {}
-            Err(error) => {
-                errors.insert(field.name.clone(), vec![posted.visitor.ui.t(error).to_owned()]);
-                body.insert(field.name.clone(), json!(posted.raw(&field.name)));
-            }
-        }
-    }
-    (body.into(), errors)
-}
-
-/// What the API says about the body, as errors of fields and a sentence about the rest.
-fn refuse(problem: Problem, errors: &mut Errors) -> Result<Option<String>, PageError> {
-    if !problem.code().status().is_client_error() {
-        return Err(problem.into());
-    }
-    errors.extend(problem.fields().clone());
-    Ok(problem.fields().is_empty().then(|| problem.to_string()))
-}
-
-async fn page(
-    console: &Console,
-    visitor: Visitor,
-    kind: &KindDoc,
-    id: Option<&str>,
-    record: &Value,
-    version: &str,
-    refused: Option<(Option<String>, &Errors)>,
-) -> Result<Page<EditPage>, PageError> {
+async fn page(console: &Console, visitor: Visitor, kind: &KindDoc, id: Option<&str>, draft: Draft) -> Result<Page<EditPage>, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let event_types = if form(&kind.members).iter().any(|field| field.input == Input::Events) {
         console.api.read::<EventTypes>(&caller, "/developers/int/v1/event-types").await?.event_types
@@ -174,9 +220,8 @@ async fn page(
         Vec::new()
     };
     let (list, singular) = (list_address(kind), kind.descriptor.singular.replace('_', " "));
-    let none = Errors::new();
-    let (refusal, errors) = refused.unwrap_or((None, &none));
     let back = id.map_or(list.clone(), |id| record_address(kind, id));
+    let entries = entry::entries(kind, &console.kinds, &event_types, &draft.entered, &draft.was, &draft.errors);
     Ok(Page(EditPage {
         kind: label(kind.descriptor.plural),
         heading: match id {
@@ -184,10 +229,10 @@ async fn page(
             Some(_) => ui.say("Change {}", [ui.t(&singular)]),
         },
         action: id.map_or(format!("{list}/new"), |id| format!("{}/edit", record_form_address(kind, id))),
-        entries: entry::entries(kind, &console.kinds, &event_types, record, errors),
-        version: version.to_owned(),
+        wrong: entries.iter().filter(|entry| !entry.errors.is_empty()).count(),
+        entries,
         new: id.is_none(),
-        refusal,
+        refusal: draft.refusal,
         list,
         back,
         ui,

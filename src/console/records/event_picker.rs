@@ -1,7 +1,6 @@
 //! The choice of events, grouped by what they are about.
 
 use serde::Deserialize;
-use serde_json::Value;
 
 /// An event type, as the API lists it.
 #[derive(Debug, Deserialize)]
@@ -35,9 +34,9 @@ pub struct Group {
 }
 
 impl EventPicker {
-    /// The choice that `value`, a list of names, makes.
-    pub(super) fn of(event_types: &[EventType], value: &Value) -> Self {
-        let wants = |entry: &str| value.as_array().is_some_and(|entries| entries.iter().any(|wanted| wanted == entry));
+    /// The choice that a list of names makes.
+    pub(super) fn of(event_types: &[EventType], entered: &[String]) -> Self {
+        let wants = |entry: &str| entered.iter().any(|wanted| wanted == entry);
         let mut groups: Vec<Group> = Vec::new();
         for EventType { name, group, description } in event_types {
             let index = groups.iter().position(|known| known.name == *group).unwrap_or_else(|| {
@@ -49,31 +48,27 @@ impl EventPicker {
             groups[index].open |= chosen;
             groups[index].events.push((name.clone(), description.clone(), chosen));
         }
-        let empty = value.as_array().is_some_and(Vec::is_empty);
-        Self { all: empty || wants("*"), groups }
+        Self { all: wants("*"), groups }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn all_a_group_or_single_events_are_chosen() {
         let event_type =
             |name: &str| EventType { name: name.to_owned(), group: name.split('.').next().unwrap().to_owned(), description: String::new() };
         let types = ["order.created", "driver.online", "order.updated"].map(event_type);
-        let chosen = |value: &Value| {
-            let picker = EventPicker::of(&types, value);
+        let chosen = |entered: &str| {
+            let picker = EventPicker::of(&types, &[entered.to_owned()]);
             let groups = picker.groups.iter().map(|group| (group.name.clone(), group.whole, group.open)).collect::<Vec<_>>();
             (picker.all, groups)
         };
         let groups = |order: (bool, bool)| vec![("order".to_owned(), order.0, order.1), ("driver".to_owned(), false, false)];
-        assert_eq!(chosen(&json!(["order.updated"])), (false, groups((false, true))));
-        assert_eq!(chosen(&json!(["order.*"])), (false, groups((true, true))));
-        for all in [json!([]), json!(["*"])] {
-            assert_eq!(chosen(&all), (true, groups((false, false))));
-        }
+        assert_eq!(chosen("order.updated"), (false, groups((false, true))));
+        assert_eq!(chosen("order.*"), (false, groups((true, true))));
+        assert_eq!(chosen("*"), (true, groups((false, false))));
     }
 }

@@ -7,8 +7,8 @@ use serde_json::Value;
 use url::form_urlencoded;
 
 use crate::console::Console;
-use crate::console::cell::Cell;
 use crate::console::addresses::{list_address, record_address};
+use crate::console::cell::Cell;
 use crate::console::kinds::Kinds;
 use crate::console::records::{api_path, find_kind, may, title_of};
 use crate::console::session::Visitor;
@@ -85,9 +85,7 @@ pub(super) async fn show(
     let (body, refusal) = match found {
         Ok(answer) => (answer.body, None),
         // A filter that makes no sense is answered beside the filters.
-        Err(problem) if problem.code().status().is_client_error() && !wanted.is_empty() => {
-            (Value::Null, Some(problem.to_string()))
-        }
+        Err(problem) if problem.code().status().is_client_error() && !wanted.is_empty() => (Value::Null, Some(problem.to_string())),
         Err(problem) => return Err(problem.into()),
     };
     let none = Vec::new();

@@ -4,20 +4,20 @@ use askama::Template;
 use axum::Form;
 use axum::extract::{Query, State};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use secrecy::SecretString;
 use serde::Deserialize;
 
+use crate::console::Console;
+use crate::console::addresses::HOME;
 use crate::console::session::PostedForm;
 use crate::console::session::cookies::Cookie;
 use crate::console::session::forms::require_own_page;
 use crate::console::shell::{Page, PageError, Ui};
-use crate::console::Console;
-use crate::console::addresses::HOME;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::request_id::RequestId;
-use crate::operators::{Browser, OneTimeLink, SignInRefusal, SignedIn};
+use crate::operators::{Browser, OneTimeLink, SessionToken, SignInRefusal, SignedIn};
 
 #[derive(Template)]
 #[template(path = "session/sign_in.html")]
@@ -113,11 +113,13 @@ pub(super) async fn sign_out(State(console): State<Console>, form: PostedForm) -
 
 fn browser(console: &Console, parts: &Parts, address: ClientAddress) -> Browser {
     let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    Browser { address, user_agent: user_agent.to_owned(), known: known(console, &parts.headers), request: RequestId::of(parts) }
-}
-
-fn known(console: &Console, headers: &HeaderMap) -> Option<String> {
-    Cookie::KnownBrowser.read(headers, console.secure)
+    Browser {
+        address,
+        user_agent: user_agent.to_owned(),
+        known: Cookie::KnownBrowser.read(&parts.headers, console.secure).map(Into::into),
+        session: Cookie::Session.read(&parts.headers, console.secure).map(|token| SessionToken::claimed(&token)),
+        request: RequestId::of(parts),
+    }
 }
 
 fn enter(console: &Console, signed_in: &SignedIn, page: &str) -> Response {

@@ -1,12 +1,14 @@
 //! The signed-in operator, as a handler parameter.
 
 use axum::extract::{FromRequestParts, OriginalUri};
+use axum::http::Method;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use url::form_urlencoded;
 
 use crate::callers::Caller;
 use crate::console::Console;
+use crate::console::addresses::HOME;
 use crate::console::session::cookies::Cookie;
 use crate::console::shell::{PageError, Ui};
 use crate::kernel::crypto::hmac_sha256;
@@ -47,10 +49,10 @@ impl FromRequestParts<Console> for Visitor {
     }
 }
 
-/// To the sign-in, and from there back to this page. What was posted is lost, so the way back leads to where the form was.
+/// To the sign-in, and from there back to this page. A form cannot be sent again by opening its address.
 fn to_sign_in(parts: &Parts) -> Redirect {
     let page = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
-    let page = page.path_and_query().map_or("/console", |page| page.as_str());
+    let page = page.path_and_query().filter(|_| parts.method == Method::GET).map_or(HOME, |page| page.as_str());
     let query = form_urlencoded::Serializer::new(String::new()).append_pair("then", page).finish();
     Redirect::to(&format!("/console/sign-in?{query}"))
 }

@@ -36,7 +36,7 @@ impl Language {
     }
 
     /// The text in this language; the text itself if there is no translation, such as for the fields of declared kinds.
-    pub fn translate<'a>(self, text: &'a str) -> &'a str {
+    pub fn translate(self, text: &str) -> &str {
         match self {
             Self::English => text,
             Self::German => GERMAN_TEXTS.get(text).copied().unwrap_or(text),

@@ -26,7 +26,8 @@ pub(super) fn routes() -> Router<Console> {
     Router::new().route("/console/assets/{name}", get(assets::serve)).route("/console/{*page}", get(page::unknown))
 }
 
-/// Adds the headers that protect pages.
-pub(super) fn layer(pages: Router<Console>) -> Router<Console> {
-    pages.layer(middleware::map_response(headers::protect))
+/// Adds the pages of failures, and the headers that protect pages.
+pub(super) fn layer(pages: Router<Console>, console: &Console) -> Router<Console> {
+    let complete = middleware::from_fn_with_state(console.clone(), page::complete);
+    pages.layer(complete).layer(middleware::map_response(headers::protect))
 }

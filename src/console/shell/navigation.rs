@@ -27,7 +27,7 @@ pub struct Item {
 /// The kinds of each heading, in the order in which they are shown. Kinds that are not named here are records.
 const GROUPS: [(&str, &[(&str, &str)]); 4] = [
     ("", &[("developers", "events"), ("developers", "webhooks"), ("developers", "deliveries"), ("storefront", "customers")]),
-    ("Sign-in", &[("storefront", "sign_ins"), ("storefront", "sessions"), ("storefront", "texts")]),
+    ("Sign-in", &[("storefront", "sign_ins"), ("storefront", "tokens"), ("storefront", "texts")]),
     ("Payments", &[("ledger", "payments"), ("ledger", "callbacks")]),
     (
         "Settings",
@@ -68,7 +68,6 @@ pub(super) fn of(caller: &Caller, kinds: &Kinds, here: &str) -> Vec<Group> {
 /// `tracking_numbers` → `Tracking numbers`
 fn label(plural: &str) -> String {
     match plural {
-        "api_keys" => "API keys".to_owned(),
         "sign_ins" => "Sign-ins".to_owned(),
         other => crate::resources::label(other),
     }

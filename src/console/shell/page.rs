@@ -1,9 +1,9 @@
 //! A page as a response, and the page that says why there is none.
 
 use askama::Template;
-use axum::extract::State;
-use axum::http::request::Parts;
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::console::Console;
@@ -90,18 +90,30 @@ struct ErrorPage {
 }
 
 impl IntoResponse for PageError {
-    /// The page has no navigation: who may not be signed in sees it too.
+    /// The page itself is written by [`complete`], which knows the visitor.
     fn into_response(self) -> Response {
-        let ui = Ui::plain();
-        let page = ErrorPage { status: self.status.as_u16(), sentence: self.sentence(&ui), code: self.code, ui };
-        (self.status, Page(page)).into_response()
+        let mut response = self.status.into_response();
+        response.extensions_mut().insert(self);
+        response
     }
 }
 
-/// A page that does not exist.
-pub(super) async fn unknown(State(console): State<Console>, parts: Parts) -> Response {
+/// Writes the page of a response that failed without one.
+pub(super) async fn complete(State(console): State<Console>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
     let ui = Ui::of(&parts, &console);
-    let error = PageError::NOT_FOUND;
+    let mut response = next.run(Request::from_parts(parts, body)).await;
+    let failed = response.status().is_client_error() || response.status().is_server_error();
+    if !failed || response.extensions().get::<TellsTheReason>().is_some() {
+        return response;
+    }
+    let of_status = Problem::new(ProblemCode::of_status(response.status()));
+    let error: PageError = response.extensions_mut().remove().unwrap_or_else(|| of_status.into());
     let page = ErrorPage { status: error.status.as_u16(), sentence: error.sentence(&ui), code: error.code, ui };
     (error.status, Page(page)).into_response()
+}
+
+/// A page that does not exist.
+pub(super) async fn unknown() -> PageError {
+    PageError::NOT_FOUND
 }

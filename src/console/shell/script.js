@@ -57,3 +57,19 @@ for (const form of document.querySelectorAll('form.filters')) {
     for (const field of form.elements) if (field.name && field.value === '') field.disabled = true;
   });
 }
+
+/** What is live is drawn again every two seconds, unless somebody is busy in it. */
+for (const region of document.querySelectorAll('[data-live]')) {
+  let shown = region;
+  setInterval(async () => {
+    if (document.hidden || shown.contains(document.activeElement) || !document.getSelection().isCollapsed) return;
+    const response = await fetch(location.href).catch(() => null);
+    if (!response?.ok || response.redirected) return;
+    const fresh = new DOMParser().parseFromString(await response.text(), 'text/html').querySelector('[data-live]');
+    if (!fresh || fresh.dataset.live === shown.dataset.live) return;
+    const open = [...shown.querySelectorAll('details')].map((details) => details.open);
+    fresh.querySelectorAll('details').forEach((details, index) => { if (open.length > index) details.open = open[index]; });
+    shown.replaceWith(document.adoptNode(fresh));
+    shown = fresh;
+  }, 2000);
+}

@@ -4,12 +4,14 @@ use std::fmt::{self, Display};
 
 use askama::filters::HtmlSafe;
 use axum::extract::OriginalUri;
-use axum::http::HeaderMap;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
 use chrono::{DateTime, Utc};
+use secrecy::{ExposeSecret, SecretString};
 
 use crate::callers::Caller;
 use crate::console::Console;
+use crate::console::addresses::HOME;
 use crate::console::kinds::Kinds;
 use crate::console::shell::assets;
 use crate::console::shell::instant::Moment;
@@ -25,7 +27,7 @@ pub struct Ui {
     /// The operator's address and role, if somebody is signed in.
     pub operator: Option<(String, String)>,
     /// The token that forms carry.
-    pub form_token: String,
+    pub form_token: SecretString,
     /// The pages that the operator may open.
     pub navigation: Vec<Group>,
     /// What the last act did.
@@ -38,7 +40,8 @@ impl Ui {
     /// What a request tells.
     pub fn of(parts: &Parts, console: &Console) -> Self {
         let page = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
-        let here = page.path_and_query().map_or("/console", |page| page.as_str()).to_owned();
+        // A page that answers a form has no address that could be opened again.
+        let here = page.path_and_query().filter(|_| parts.method == Method::GET).map_or(HOME, |page| page.as_str()).to_owned();
         let notice = page.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("done="))).and_then(done);
         Self { here, notice, preferences: Preferences::of(&parts.headers), now: console.clock.now(), ..Self::plain() }
     }
@@ -46,9 +49,9 @@ impl Ui {
     /// A page about which nothing is known.
     pub fn plain() -> Self {
         Self {
-            here: "/console".to_owned(),
+            here: HOME.to_owned(),
             operator: None,
-            form_token: String::new(),
+            form_token: SecretString::default(),
             navigation: Vec::new(),
             notice: None,
             preferences: Preferences::of(&HeaderMap::new()),
@@ -60,7 +63,7 @@ impl Ui {
     pub fn sign_in(&mut self, operator: &Operator, caller: &Caller, kinds: &Kinds, form_token: String) {
         self.operator = Some((operator.email.clone(), operator.role.as_str().to_owned()));
         self.navigation = navigation::of(caller, kinds, &self.here);
-        self.form_token = form_token;
+        self.form_token = form_token.into();
     }
 
     /// A text of the console in the visitor's language.
@@ -106,7 +109,7 @@ impl Ui {
 
     /// The field that every form which changes something needs.
     pub fn form_token_field(&self) -> FormToken<'_> {
-        FormToken(&self.form_token)
+        FormToken(self.form_token.expose_secret())
     }
 }
 

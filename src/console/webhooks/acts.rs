@@ -2,12 +2,15 @@
 
 use askama::Template;
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::NaiveDateTime;
 use serde_json::{Value, json};
 
+use crate::callers::{Area, Scope};
 use crate::console::Console;
-use crate::console::session::{PostedForm, RecordId};
+use crate::console::api::Answer;
+use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::console::webhooks::{API, DELIVERIES};
 use crate::kernel::crypto::random_hex;
@@ -20,6 +23,27 @@ struct SecretPage {
     url: String,
     secret: String,
     rotated: bool,
+}
+
+#[derive(Template)]
+#[template(path = "webhooks/rotate.html")]
+struct RotatePage {
+    ui: Ui,
+    id: String,
+    url: String,
+    version: String,
+    /// Whether two secrets sign already.
+    overlapping: bool,
+    /// Whether the webhook has changed since the form was made.
+    outdated: bool,
+}
+
+impl RotatePage {
+    fn of(ui: Ui, webhook: &Value, version: Option<String>, outdated: bool) -> Self {
+        let text = |member: &str| webhook[member].as_str().unwrap_or_default().to_owned();
+        let overlapping = !webhook["previous_secret_until"].is_null();
+        Self { ui, id: text("id"), url: text("url"), version: version.unwrap_or_default(), overlapping, outdated }
+    }
 }
 
 #[derive(Template)]
@@ -55,10 +79,24 @@ pub(super) async fn show_secret(State(console): State<Console>, RecordId(id): Re
     Ok(secret_page(form.visitor.ui, &answer.body["webhook"], false))
 }
 
+pub(super) async fn ask_rotate(State(console): State<Console>, RecordId(id): RecordId, visitor: Visitor) -> Result<Response, PageError> {
+    let Visitor { caller, ui, .. } = visitor;
+    caller.require(Area::Integration, Scope::Write)?;
+    let Answer { body, version } = console.api.get(&caller, &format!("{API}/{id}")).await?;
+    Ok(Page(RotatePage::of(ui, &body["webhook"], version, false)).into_response())
+}
+
+/// A form rotates the secret once, however often it is sent: it names the version of the webhook that its page has shown.
 pub(super) async fn rotate_secret(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
-    let overlap: u32 = form.get("overlap").and_then(|seconds| seconds.parse().ok()).unwrap_or(86_400);
-    let path = format!("{API}/{id}/rotate-secret");
-    let answer = console.api.post(&form.visitor.caller, &path, &json!({ "overlap": overlap })).await?;
+    let caller = &form.visitor.caller;
+    caller.require(Area::Integration, Scope::Write)?;
+    let Answer { body, version } = console.api.get(caller, &format!("{API}/{id}")).await?;
+    if version.as_deref() != form.get("version") {
+        let page = RotatePage::of(form.visitor.ui, &body["webhook"], version, true);
+        return Ok((StatusCode::CONFLICT, Page(page)).into_response());
+    }
+    let overlap: u32 = form.get("overlap").and_then(|seconds| seconds.parse().ok()).ok_or(PageError::UNREADABLE)?;
+    let answer = console.api.post(caller, &format!("{API}/{id}/rotate-secret"), &json!({ "overlap": overlap })).await?;
     Ok(secret_page(form.visitor.ui, &answer.body["webhook"], true))
 }
 

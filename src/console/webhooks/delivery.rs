@@ -14,14 +14,14 @@ use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
 use crate::console::webhooks::advice::{Advice, advise};
 use crate::console::webhooks::command::curl;
-use crate::console::webhooks::{API, DELIVERIES};
+use crate::console::webhooks::{API, DELIVERIES, fingerprint};
 
 #[derive(Deserialize)]
 struct One {
     delivery: Delivery,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Delivery {
     id: String,
     event: String,
@@ -35,7 +35,7 @@ struct Delivery {
     attempts: Vec<Attempt>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Attempt {
     number: u32,
     started_at: DateTime<Utc>,
@@ -62,6 +62,8 @@ struct DeliveryPage {
     operating: bool,
     payload: String,
     attempts: Vec<Shown>,
+    /// Changes whenever the delivery does.
+    live: String,
 }
 
 struct Shown {
@@ -91,6 +93,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     let attempts = delivery.attempts.iter().rev();
     let page = DeliveryPage {
         state: Cell::word(&delivery.status),
+        live: fingerprint(&delivery),
         created: ui.at(&delivery.created_at),
         next: delivery.next_attempt_at.map(|at| ui.at(&at)),
         closed: matches!(delivery.status.as_str(), "delivered" | "failed" | "cancelled"),

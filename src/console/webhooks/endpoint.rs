@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::console::cell::Cell;
 use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
-use crate::console::webhooks::{API, DELIVERIES};
+use crate::console::webhooks::{API, DELIVERIES, fingerprint};
 
 #[derive(Deserialize)]
 struct One {
@@ -59,7 +59,7 @@ struct Meta {
     next: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 struct Delivery {
     id: String,
     event: String,
@@ -118,6 +118,8 @@ struct EndpointPage {
     event_types: Vec<String>,
     tabs: Vec<Tab>,
     rows: Vec<Row>,
+    /// Changes whenever the rows do.
+    live: String,
     older: Option<String>,
     filtered: bool,
     address: String,
@@ -150,7 +152,7 @@ pub(super) async fn show(
     let may = |area, scope| caller.grant.allows(area, scope);
     let (well, answer) = webhook.answer(&ui);
     let page = EndpointPage {
-        state: Cell::word(&webhook.status),
+        state: Cell::word(if well || webhook.status != "enabled" { &webhook.status } else { "failing" }),
         success: webhook.health.success_rate.map(|rate| format!("{:.1} %", rate * 100.0)),
         writable: may(Area::Integration, Scope::Write),
         secrets: may(Area::Integration, Scope::Admin),
@@ -160,6 +162,7 @@ pub(super) async fn show(
             .iter()
             .map(|(name, label)| Tab { label, address: format!("{address}?status={name}"), current: *name == status })
             .collect(),
+        live: fingerprint(&found.deliveries),
         rows: found.deliveries.into_iter().map(|delivery| Row::of(&ui, delivery)).collect(),
         older: found.meta.next.map(|next| with_query(&address, &[("status", status), ("event", &shown.event), ("after", &next)])),
         filtered: status != "all" || !shown.event.is_empty(),

@@ -20,6 +20,7 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use crate::console::Console;
+use crate::kernel::crypto::sha256;
 
 /// The path of webhooks in the API.
 const API: &str = "/developers/int/v1/webhooks";
@@ -33,9 +34,14 @@ pub(super) fn routes() -> Router<Console> {
         .route("/console/webhooks/{id}/enable", post(acts::enable))
         .route("/console/webhooks/{id}/disable", post(acts::disable))
         .route("/console/webhooks/{id}/secret", post(acts::show_secret))
-        .route("/console/webhooks/{id}/rotate-secret", post(acts::rotate_secret))
+        .route("/console/webhooks/{id}/rotate-secret", get(acts::ask_rotate).post(acts::rotate_secret))
         .route("/console/webhooks/{id}/replay", post(acts::replay))
         .route("/console/deliveries/{id}", get(delivery::show))
         .route("/console/deliveries/{id}/replay", post(acts::replay_delivery))
         .route("/console/deliveries/{id}/cancel", post(acts::cancel))
+}
+
+/// A text that changes whenever `shown` does, by which the script knows whether a region is to be drawn again.
+fn fingerprint(shown: &impl std::fmt::Debug) -> String {
+    hex::encode(&sha256(format!("{shown:?}"))[..8])
 }

@@ -2,6 +2,9 @@
 
 use serde_json::Value;
 
+/// The longest text that is entered as one line, in characters.
+const LINE: u64 = 255;
+
 /// What is entered into a field of a form.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
@@ -29,12 +32,14 @@ pub enum Input {
     Events,
     /// Several values, one per line.
     List,
+    /// A JSON array, of anything but texts.
+    Array,
     /// A JSON object.
     Object,
 }
 
 impl Input {
-    /// The input of values of this JSON Schema. A schema does not tell whether a text has several lines, or which record an id names.
+    /// The input of values of this JSON Schema. A schema does not tell which record an id names.
     pub fn of(schema: &Value) -> Self {
         let words = |schema: &Value| -> Option<Vec<String>> {
             Some(schema["enum"].as_array()?.iter().filter_map(Value::as_str).map(str::to_owned).collect())
@@ -47,9 +52,14 @@ impl Input {
             Some("integer") => Self::Integer,
             Some("number") => Self::Number,
             Some("boolean") => Self::Switch,
-            Some("array") => words(&schema["items"]).map_or(Self::List, Self::Choices),
+            Some("array") => match words(&schema["items"]) {
+                Some(words) => Self::Choices(words),
+                None if schema["items"]["type"] == "string" => Self::List,
+                None => Self::Array,
+            },
             Some("object") => Self::Object,
             _ if schema["format"] == "date-time" => Self::Instant,
+            _ if schema["maxLength"].as_u64().is_some_and(|most| most > LINE) => Self::Text,
             _ => Self::Line,
         }
     }
@@ -64,6 +74,8 @@ mod tests {
     fn a_schema_tells_what_is_entered() {
         for (schema, input) in [
             (json!({ "type": "string", "maxLength": 5 }), Input::Line),
+            (json!({ "type": "string", "maxLength": 10_000 }), Input::Text),
+            (json!({ "type": "array", "items": { "type": "integer" } }), Input::Array),
             (json!({ "type": ["string", "null"], "enum": ["a", "b", null] }), Input::Choice(vec!["a".to_owned(), "b".to_owned()])),
             (json!({ "type": ["integer", "null"] }), Input::Integer),
             (json!({ "type": "number" }), Input::Number),

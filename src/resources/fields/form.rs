@@ -1,5 +1,7 @@
 //! How a form asks for the fields of a record, for programs that draw forms instead of reading JSON Schemas.
 
+use serde_json::Value;
+
 use crate::resources::{FieldDoc, Input};
 
 /// A field that requests may contain, as a form asks for it.
@@ -15,6 +17,8 @@ pub struct FormField {
     pub input: Input,
     /// Whether a new record needs the field.
     pub required: bool,
+    /// What a new record has if the field is missing; null if nothing is declared.
+    pub default: Value,
 }
 
 /// The form that creates or changes a record: those of these fields that requests may contain, in the same order.
@@ -30,6 +34,7 @@ impl FormField {
             help: field.sentence.to_string(),
             input: field.input.clone(),
             required: field.required,
+            default: field.schema["default"].clone(),
         }
     }
 
@@ -39,9 +44,13 @@ impl FormField {
     }
 }
 
+/// Words that people write in capitals.
+const ABBREVIATIONS: [&str; 5] = ["api", "id", "sms", "url", "uuid"];
+
 /// The name of a field or kind for people: `license_number` is `License number`.
 pub fn label(name: &str) -> String {
-    let words = name.replace('_', " ");
+    let word = |word: &str| if ABBREVIATIONS.contains(&word) { word.to_uppercase() } else { word.to_owned() };
+    let words = name.split('_').map(word).collect::<Vec<_>>().join(" ");
     let mut letters = words.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
@@ -52,6 +61,10 @@ mod tests {
 
     #[test]
     fn a_label_is_the_name_for_people() {
-        assert_eq!((label("license_number"), label("name"), label("")), ("License number".into(), "Name".into(), String::new()));
+        for (name, shown) in
+            [("license_number", "License number"), ("name", "Name"), ("api_version", "API version"), ("url", "URL"), ("", "")]
+        {
+            assert_eq!(label(name), shown);
+        }
     }
 }

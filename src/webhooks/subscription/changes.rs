@@ -45,7 +45,7 @@ impl Webhooks {
             tracing::error!(subscription = %id, error = chain(&error), "a signing secret cannot be decrypted");
             ProblemCode::Internal
         })?;
-        tracing::info!(subscription = %id, "a signing secret was shown");
+        tracing::info!(subscription = %id, company = %caller.company, caller = ?caller.who, "a signing secret was shown");
         Ok((shown, secret))
     }
 

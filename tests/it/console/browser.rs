@@ -1,5 +1,6 @@
 //! The console in a real browser.
 
+use chrono::TimeDelta;
 use fantoccini::{Client, Locator};
 use portico::contact::EmailAddress;
 use portico::operators::{self, OneTimeLink, Role};
@@ -21,8 +22,9 @@ async fn enter(client: &Client, css: &str, text: &str) {
 async fn an_operator_works_in_a_browser() {
     let world = World::new().await;
     let Some(browser) = Browser::open(&world).await else { return };
-    let (receiver, webhook) = world.subscriber("hooks.example").await;
+    let (receiver, webhook) = world.subscriber("hooks.test").await;
     for number in 1..4 {
+        world.pass(TimeDelta::milliseconds(1));
         world.order(json!({ "internal_id": format!("A-{number}") })).await;
     }
     world.deliver().await;
@@ -50,7 +52,8 @@ async fn an_operator_works_in_a_browser() {
     }
     for page in &pages {
         browser.goto(page).await;
-        let shown = browser.run("return [document.documentElement.scrollWidth <= innerWidth, document.querySelectorAll('h1').length]").await;
+        let shown =
+            browser.run("return [document.documentElement.scrollWidth <= innerWidth, document.querySelectorAll('h1').length]").await;
         assert_eq!(shown, json!([true, 1]), "{page} scrolls sideways or has not one heading");
         browser.has_nothing_to_complain_of().await;
     }

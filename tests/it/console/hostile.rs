@@ -14,7 +14,7 @@ const HOSTILE: &str = r#"'"><img src=x onerror=alert(1)><script>alert(2)</script
 #[tokio::test]
 async fn whatever_others_write_is_shown_as_text() {
     let world = World::new().await;
-    let (receiver, _) = world.subscriber("hooks.example").await;
+    let (receiver, _) = world.subscriber("hooks.test").await;
     receiver.will([Reply::with(500, "x-hostile", "<script>alert(3)</script>")]);
     let order = world.order(json!({ "internal_id": HOSTILE, "notes": HOSTILE, "meta": { HOSTILE: HOSTILE } })).await;
     let driver = world.driver(HOSTILE).await;
@@ -109,6 +109,11 @@ async fn a_failure_is_a_page_with_a_sentence_and_a_way_on() {
     let missing = tab.open("/console/records/fleet/orders/order_00000000000000000000000001").await;
     assert_eq!(missing.status, 404);
     missing.says("There is no such page").says("To the overview");
+    for nowhere in ["/console/records/developers/events/stream", "/console/webhooks/stream", "/console/records/fleet/orders/%2e%2e%2fx"] {
+        assert_eq!(tab.open(nowhere).await.status, 404, "{nowhere}");
+    }
+    let wrong_method = tab.open("/console/sign-out").await;
+    assert_eq!((wrong_method.status, wrong_method.header("content-type")), (405, "text/html; charset=utf-8"));
     assert_eq!(missing.header("content-type"), "text/html; charset=utf-8");
     world.pool.close().await;
     let away = tab.open("/console").await;

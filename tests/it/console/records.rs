@@ -17,18 +17,60 @@ async fn a_record_is_created_found_changed_and_deleted() {
     let page = made.address.split('?').next().unwrap().to_owned();
 
     tab.open("/console/records/fleet/drivers").await.says("Ada Lovelace");
-    let form = tab.open(&format!("{page}/edit")).await;
-    let version = form.between("name=\"version\" value=\"", "\"").replace("&#34;", "\"").replace("&quot;", "\"");
-    let changed = tab.send(&format!("{page}/edit"), &[("name", "Ada King"), ("version", &version)]).await;
-    changed.says("Saved.").says("Ada King");
-    let outdated = tab.send(&format!("{page}/edit"), &[("name", "Ada Byron"), ("version", &version)]).await;
-    assert_eq!(outdated.status, 422);
-    outdated.says("Ada Byron");
-    tab.open(&page).await.says("Ada King");
+    let changed = tab.edit(&page, &[("name", "Ada King")]).await;
+    changed.says("Saved.").says("Ada King").says("ada@drivers.example");
+    tab.edit(&page, &[]).await.says("Nothing was changed.");
 
     tab.open(&format!("{page}/delete")).await.says("Delete “Ada King”?");
     tab.send(&format!("{page}/delete"), &[]).await.says("Deleted.").says_nothing_of("Ada King");
     assert_eq!(tab.open(&page).await.status, 404);
+}
+
+#[tokio::test]
+async fn what_nobody_has_touched_stays_as_it_is() {
+    let world = World::new().await;
+    let driver = world.driver("Ada").await;
+    let order = json!({ "internal_id": "A-1", "driver": id(&driver), "scheduled_at": "2026-05-22T08:00:00.123Z", "notes": "two\nlines" });
+    let order = world.order(order).await;
+    let mut tab = world.signed_in(Role::Support).await;
+    let page = format!("/console/records/fleet/orders/{}", id(&order));
+    tab.edit(&page, &[("type", "parcel")]).await.says("Saved.");
+    let after = world.fleet_list(&format!("orders/{}", id(&order))).await["order"].take();
+    assert_eq!(after["type"], "parcel");
+    for field in ["driver_assigned", "scheduled_at", "notes", "internal_id"] {
+        assert_eq!(after[field], order[field], "{field}");
+    }
+}
+
+#[tokio::test]
+async fn two_who_change_a_record_do_not_overwrite_each_other_unseen() {
+    let world = World::new().await;
+    let driver = world.driver("Ada").await;
+    let mut tab = world.signed_in(Role::Support).await;
+    let page = format!("/console/records/fleet/drivers/{}", id(&driver));
+    let form = tab.form(&page).await;
+    world.change_driver(&driver, json!({ "name": "Ada King", "email": "ada@drivers.example" })).await;
+
+    // Of another field, both changes stay.
+    tab.post(&page, &form, &[("phone", "+12015550123")]).await.says("Saved.").says("Ada King");
+    // Of the same field, the second is told of the first, and may still have it their way.
+    let refused = tab.post(&page, &form, &[("name", "Ada Byron")]).await;
+    assert_eq!(refused.status, 422);
+    refused.says("Somebody has changed this meanwhile to “Ada King”.").says("Ada Byron");
+    let form = crate::support::console::fields(&refused);
+    tab.post(&page, &form, &[]).await.says("Saved.").says("Ada Byron").says("ada@drivers.example");
+}
+
+#[tokio::test]
+async fn a_new_record_has_its_defaults_unless_somebody_says_otherwise() {
+    let world = World::new().await;
+    let mut tab = world.signed_in(Role::Owner).await;
+    let new = "/console/records/inventory/warehouses/new";
+    let form = tab.open(new).await;
+    let made =
+        tab.send(new, &crate::support::console::with(&crate::support::console::fields(&form), &[("name", "North"), ("code", "N-1")])).await;
+    made.says("Created.");
+    assert_eq!(world.count("select count(*) from declared_records where data->>'active' = 'true'").await, 1);
 }
 
 #[tokio::test]

@@ -37,13 +37,13 @@ async fn a_role_opens_the_lists_of_its_areas_and_knows_of_no_others() {
 #[tokio::test]
 async fn support_and_viewers_see_no_secret_and_change_no_webhook() {
     let world = World::new().await;
-    let receiver = world.endpoint("hooks.example").await;
+    let receiver = world.endpoint("hooks.test").await;
     let webhook = world.subscribe(&receiver, json!({})).await;
     let (secret, id) = (webhook["secret"].as_str().unwrap().to_owned(), id(&webhook));
     for role in [Role::Support, Role::Viewer] {
         let mut tab = world.signed_in(role).await;
         let shown = tab.open(&format!("/console/webhooks/{id}")).await;
-        shown.says("hooks.example").says_nothing_of(&secret).says_nothing_of("rotate-secret");
+        shown.says("hooks.test").says_nothing_of(&secret).says_nothing_of("rotate-secret");
         for act in ["secret", "rotate-secret", "test", "disable", "enable"] {
             let refused = tab.send(&format!("/console/webhooks/{id}/{act}"), &[]).await;
             assert_eq!(refused.status, 403, "{role:?} {act}");

@@ -11,7 +11,7 @@ use crate::support::receiver::Reply;
 #[tokio::test]
 async fn an_endpoint_is_registered_tested_broken_understood_and_replayed() {
     let world = World::new().await;
-    let receiver = world.endpoint("hooks.example").await;
+    let receiver = world.endpoint("hooks.test").await;
     let mut tab = world.signed_in(Role::Owner).await;
 
     tab.open("/console/records/developers/webhooks/new").await.says("The URL that events are posted to.").says("order.created");
@@ -55,7 +55,7 @@ async fn an_endpoint_is_registered_tested_broken_understood_and_replayed() {
 #[tokio::test]
 async fn what_failed_is_counted_before_it_is_sent_again_and_sent_once() {
     let world = World::new().await;
-    let (receiver, webhook) = world.subscriber("hooks.example").await;
+    let (receiver, webhook) = world.subscriber("hooks.test").await;
     for _ in 0..3 {
         world.fail(&receiver, "order.created").await;
     }
@@ -79,15 +79,22 @@ async fn what_failed_is_counted_before_it_is_sent_again_and_sent_once() {
 #[tokio::test]
 async fn a_webhook_is_disabled_enabled_and_its_secret_rotated() {
     let world = World::new().await;
-    let (_, webhook) = world.subscriber("hooks.example").await;
+    let (_, webhook) = world.subscriber("hooks.test").await;
     let page = format!("/console/webhooks/{}", id(&webhook));
     let mut tab = world.signed_in(Role::Developer).await;
     tab.open(&page).await;
     tab.send(&format!("{page}/disable"), &[]).await.says("Disabled by request.").says("Saved.");
     tab.send(&format!("{page}/enable"), &[]).await.says("Nothing was sent in the last 24 hours.");
-    let rotated = tab.send(&format!("{page}/rotate-secret"), &[("overlap", "3600")]).await;
+    let asked = tab.open(&format!("{page}/rotate-secret")).await;
+    let version = asked.between("name=\"version\" value=\"", "\"").replace("&#34;", "\"").replace("&quot;", "\"");
+    let fields = [("overlap", "3600"), ("version", version.as_str())];
+    let rotated = tab.send(&format!("{page}/rotate-secret"), &fields).await;
     rotated.says("This is the new secret.").says("whsec_").says_nothing_of(webhook["secret"].as_str().unwrap());
     tab.open(&page).await.says("Two secrets sign at the moment.");
+    // Sent once more, it rotates nothing: the secret that is in use would end.
+    let again = tab.send(&format!("{page}/rotate-secret"), &fields).await;
+    assert_eq!(again.status, 409);
+    again.says("Nothing was rotated.").says("An earlier rotation still overlaps.").says_nothing_of("whsec_");
 }
 
 #[tokio::test]
@@ -96,6 +103,9 @@ async fn a_url_that_cannot_be_delivered_to_is_refused_beside_its_field() {
     let mut tab = world.signed_in(Role::Owner).await;
     let fields = [("url", "http://shop.example/hooks"), ("description", "kept")];
     tab.open("/console/records/developers/webhooks/new").await;
+    let none = tab.send("/console/records/developers/webhooks/new", &fields).await;
+    none.says("Choose at least one event, or all.");
+    let fields = [fields[0], fields[1], ("events", "*")];
     let refused = tab.send("/console/records/developers/webhooks/new", &fields).await;
     assert_eq!(refused.status, 422);
     refused.says("This must be an https URL.").says(r#"value="http://shop.example/hooks""#).says(r#"value="kept""#);

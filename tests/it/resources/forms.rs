@@ -30,5 +30,5 @@ fn a_form_asks_for_what_requests_may_contain() {
     assert_eq!(field(&order, "driver").input, Input::Record("driver"));
     assert!(order.iter().all(|field| field.name != "driver_assigned"), "the driver is asked for once");
     let webhook = form(&Subscription::field_docs());
-    assert_eq!((field(&webhook, "events").input, field(&webhook, "timeout").input), (Input::List, Input::Integer));
+    assert_eq!((field(&webhook, "events").input, field(&webhook, "timeout").input), (Input::Events, Input::Integer));
 }

@@ -51,7 +51,7 @@ impl Browser {
     pub async fn open(world: &World) -> Option<Self> {
         let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let Ok(mut driver) = started else {
-            println!("skipped: chromedriver is not installed (Debian: apt-get install chromium chromium-driver)");
+            portico::kernel::terminal::say("skipped: chromedriver is not installed (Debian: apt-get install chromium chromium-driver)");
             return None;
         };
         let lines = BufReader::new(driver.stdout.take().unwrap()).lines();

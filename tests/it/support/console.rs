@@ -92,7 +92,69 @@ impl World {
     }
 }
 
+/// The fields of the first form on a page that is sent by POST to `…/edit` or `…/new`, as an untouched form sends them.
+pub fn fields(page: &Shown) -> Vec<(String, String)> {
+    let form = page.html.split("<form method=\"post\"").find(|form| form.contains("name=\"was-")).expect("there is a form");
+    let form = form.split("</form>").next().unwrap();
+    let text = |text: &str| {
+        let pairs = [("&#34;", "\""), ("&quot;", "\""), ("&#39;", "'"), ("&#60;", "<"), ("&#62;", ">"), ("&lt;", "<"), ("&gt;", ">")];
+        pairs
+            .iter()
+            .fold(text.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain))
+            .replace("&#38;", "&")
+            .replace("&amp;", "&")
+    };
+    let names = form.split("name=\"was-").skip(1).map(|rest| rest.split_once('"').unwrap());
+    let mut fields = Vec::new();
+    for (name, rest) in names {
+        let was = text(rest.split_once("value=\"").unwrap().1.split('"').next().unwrap());
+        let drawn = match was_of(form, name) {
+            Some(value) => vec![text(&value)],
+            None => serde_json::from_str::<Vec<String>>(&was).unwrap(),
+        };
+        fields.extend(drawn.into_iter().map(|value| (name.to_owned(), value)));
+        fields.push((format!("was-{name}"), was));
+    }
+    fields
+}
+
+/// What an `<input>` or `<textarea>` of the form contains.
+fn was_of(form: &str, name: &str) -> Option<String> {
+    let control = form.split('<').find(|element| {
+        element.contains(&format!(" name=\"{name}\"")) && (element.starts_with("input") || element.starts_with("textarea"))
+    })?;
+    if control.contains("type=\"checkbox\"") {
+        return None;
+    }
+    match control.strip_prefix("textarea") {
+        Some(rest) => Some(rest.split_once('>').unwrap().1.to_owned()),
+        None => Some(control.split_once(" value=\"").unwrap().1.split('"').next().unwrap().to_owned()),
+    }
+}
+
+/// The fields of a form after somebody has entered these.
+pub fn with<'a>(form: &'a [(String, String)], entered: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+    let kept = form.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    kept.filter(|(name, _)| entered.iter().all(|(changed, _)| changed != name)).chain(entered.iter().copied()).collect()
+}
+
 impl Tab<'_> {
+    /// The untouched form that changes the record of a page.
+    pub async fn form(&mut self, page: &str) -> Vec<(String, String)> {
+        fields(&self.open(&format!("{page}/edit")).await)
+    }
+
+    /// Sends a form that changes the record of a page, with these fields entered.
+    pub async fn post(&mut self, page: &str, form: &[(String, String)], entered: &[(&str, &str)]) -> Shown {
+        self.send(&format!("{page}/edit"), &with(form, entered)).await
+    }
+
+    /// Opens the form that changes the record of a page, and sends it with these fields entered.
+    pub async fn edit(&mut self, page: &str, entered: &[(&str, &str)]) -> Shown {
+        let form = self.form(page).await;
+        self.post(page, &form, entered).await
+    }
+
     /// The requests come from this address from now on.
     pub fn from(mut self, client: &str) -> Self {
         self.client = client.to_owned();
