@@ -5,7 +5,7 @@ WORKDIR /portico
 
 # Builds all dependencies with an empty crate, so that this layer is only rebuilt when they change. Tests and benchmarks are not
 # part of the image, so the manifest must not name any.
-COPY Cargo.toml Cargo.lock ./
+COPY Cargo.toml Cargo.lock askama.toml ./
 RUN sed --in-place '/^\[\[/,/^$/d' Cargo.toml \
     && mkdir src \
     && touch src/lib.rs \
