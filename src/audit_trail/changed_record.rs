@@ -15,24 +15,27 @@ pub enum Action<'a> {
     Updated(&'a [&'a str]),
     /// Its entry names no fields.
     Deleted,
+    /// Its secret was shown to somebody, and nothing was changed.
+    Shown,
 }
 
 impl Action<'_> {
     /// The words that entries store for the actions.
-    pub const NAMES: &'static [&'static str] = &["created", "updated", "deleted"];
+    pub const NAMES: &'static [&'static str] = &["created", "updated", "deleted", "shown"];
 
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Created => "created",
             Self::Updated(_) => "updated",
             Self::Deleted => "deleted",
+            Self::Shown => "shown",
         }
     }
 
     pub(super) fn fields(&self) -> Vec<String> {
         match self {
             Self::Updated(fields) => fields.iter().map(|field| (*field).to_owned()).collect(),
-            Self::Created | Self::Deleted => Vec::new(),
+            Self::Created | Self::Deleted | Self::Shown => Vec::new(),
         }
     }
 }
@@ -129,7 +132,7 @@ mod tests {
 
     #[test]
     fn every_action_has_its_name() {
-        let names = [Action::Created, Action::Updated(&["name"]), Action::Deleted].map(|action| action.name());
+        let names = [Action::Created, Action::Updated(&["name"]), Action::Deleted, Action::Shown].map(|action| action.name());
         assert_eq!(names, Action::NAMES);
         assert_eq!((Action::Updated(&["name"]).fields(), Action::Deleted.fields()), (vec!["name".to_owned()], Vec::new()));
     }

@@ -14,7 +14,7 @@ pub fn list_address(kind: &KindDoc) -> String {
 pub fn record_address(kind: &KindDoc, id: &str) -> String {
     match (kind.namespace.as_str(), kind.descriptor.plural) {
         // Pages with a shape of their own.
-        ("developers", "webhooks" | "deliveries") => format!("{}/{}/{id}", HOME, kind.descriptor.plural),
+        ("developers", "webhooks" | "deliveries" | "events") => format!("{}/{}/{id}", HOME, kind.descriptor.plural),
         _ => record_form_address(kind, id),
     }
 }

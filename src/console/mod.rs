@@ -22,6 +22,7 @@
 //! overview                 what needs a person now
 //! search                   from an id, an address or a number to its page
 //! webhooks                 webhooks and their deliveries
+//! events                   one event, and why it did not arrive somewhere
 //! records                  lists, details and forms of every kind, drawn from its declaration
 //! session                  who is signed in, and which forms are theirs
 //! cell                     a value, as people read it
@@ -34,6 +35,7 @@
 mod addresses;
 mod api;
 mod cell;
+mod events;
 mod kinds;
 mod overview;
 mod records;
@@ -59,6 +61,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(console: Console) -> Router<S> {
         .merge(overview::routes())
         .merge(search::routes())
         .merge(webhooks::routes())
+        .merge(events::routes())
         .merge(records::routes())
         .merge(session::routes())
         .merge(shell::routes());

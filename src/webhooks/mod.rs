@@ -11,6 +11,7 @@
 //! worker                           runs all of this while the program runs, in any number of instances
 //! follow_up                        what follows from a change of a webhook: its endpoint's row, the end of its deliveries and replays
 //! failing  retention               tells operators of failing endpoints and disables them; keeps and drops the days of the log
+//! explanation                      why an event arrived at a webhook, or why not
 //! replays                          makes new deliveries from closed ones, on request
 //! subscription                     the webhook as a resource: which events, which URL, enabled or not; rotating, testing
 //! cancellation  health             closes waiting deliveries as cancelled; shows how an endpoint is doing
@@ -64,6 +65,7 @@ mod delivery_log;
 mod delivery_state;
 mod endpoint;
 mod engine;
+mod explanation;
 mod failing;
 mod follow_up;
 mod forwarding;
@@ -101,5 +103,5 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    subscription::extension::<S>().read_only::<Delivery>().merge(replays::extension())
+    subscription::extension::<S>().read_only::<Delivery>().merge(replays::extension()).merge(explanation::extension())
 }

@@ -3,6 +3,7 @@
 //! The session is a random token in a cookie that scripts cannot read and other sites do not send; the database has its digest. A form
 //! carries a token that is derived from it.
 
+mod account;
 mod cookies;
 mod forms;
 mod preferences;
@@ -24,5 +25,8 @@ pub(super) fn routes() -> Router<Console> {
         .route("/console/sign-in", get(sign_in::show).post(sign_in::submit))
         .route("/console/sign-in/once", get(sign_in::show_link).post(sign_in::submit_link))
         .route("/console/preferences", post(preferences::change))
+        .route("/console/account", get(account::show))
+        .route("/console/account/sessions/end-others", post(account::end_others))
+        .route("/console/account/sessions/{id}/end", post(account::end))
         .route("/console/sign-out", post(sign_in::sign_out))
 }

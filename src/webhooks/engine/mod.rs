@@ -54,3 +54,4 @@ pub mod refill;
 pub mod repeat;
 pub mod retention;
 pub mod vacuum;
+pub mod whereabouts;

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
+use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Caller, Scope};
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
@@ -45,7 +46,9 @@ impl Webhooks {
             tracing::error!(subscription = %id, error = chain(&error), "a signing secret cannot be decrypted");
             ProblemCode::Internal
         })?;
-        tracing::info!(subscription = %id, company = %caller.company, caller = ?caller.who, "a signing secret was shown");
+        let now = transaction.now;
+        audit_trail::record(transaction.conn(), caller, Action::Shown, ChangedRecord::Webhook(id), now).await?;
+        transaction.commit().await?;
         Ok((shown, secret))
     }
 

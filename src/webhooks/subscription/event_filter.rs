@@ -20,6 +20,18 @@ pub struct EventFilter(Vec<String>);
 pub struct TooManyEvents;
 
 impl EventFilter {
+    /// Whether the event with this name is wanted, as fan-out decides it.
+    pub fn wants(&self, name: &str) -> bool {
+        let group = name.split('.').next().unwrap_or_default();
+        let is_wanted = |entry: &String| entry == "*" || entry == name || entry.strip_suffix(".*") == Some(group);
+        self.0.is_empty() || self.0.iter().any(is_wanted)
+    }
+
+    /// The entries, for a sentence.
+    pub fn names(&self) -> String {
+        if self.0.is_empty() { "all events".to_owned() } else { self.0.join(", ") }
+    }
+
     /// Refuses entries that are not in the catalogue.
     pub fn check(&self, catalogue: &Catalogue) -> Result<(), UnknownEvent> {
         let is_known = |entry: &str| match entry.strip_suffix(".*") {
@@ -76,6 +88,20 @@ mod tests {
             assert_eq!(wanted.0, entries);
         }
         assert_eq!(parse(&["order.*", "order.*"]).unwrap().0, ["order.*"]);
+    }
+
+    #[test]
+    fn an_event_is_wanted_by_its_name_its_group_or_as_any() {
+        for (entries, wanted) in [
+            (&[][..], true),
+            (&["*"], true),
+            (&["order.created"], true),
+            (&["order.*"], true),
+            (&["order.updated", "driver.*"], false),
+            (&["ord.*"], false),
+        ] {
+            assert_eq!(parse(entries).unwrap().wants("order.created"), wanted, "{entries:?}");
+        }
     }
 
     #[test]

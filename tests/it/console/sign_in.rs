@@ -189,3 +189,47 @@ async fn a_session_cannot_be_planted() {
     tab.sign_in("ada@acme.example", PASSWORD).await;
     assert_ne!(tab.cookies["portico-session"], "planted");
 }
+
+#[tokio::test]
+async fn an_operator_sees_where_they_are_signed_in_and_ends_it() {
+    let world = World::new().await;
+    let mut here = world.signed_in(Role::Viewer).await;
+    let mut there = world.tab().from("192.0.2.9");
+    there.user_agent = "Lost phone";
+    there.sign_in("viewer@acme.example", PASSWORD).await;
+    let mut elsewhere = world.tab().from("192.0.2.10");
+    elsewhere.sign_in("viewer@acme.example", PASSWORD).await;
+
+    let shown = here.open("/console/account").await;
+    shown.says("Lost phone").says("192.0.2.9").says("192.0.2.10").says("this one");
+    let lost = shown.html.split("<tr>").find(|row| row.contains("Lost phone")).unwrap();
+    let end = lost.split("action=\"").nth(1).unwrap().split('"').next().unwrap().to_owned();
+    here.send(&end, &[]).await.says("Ended.").says_nothing_of("Lost phone");
+    assert!(there.open("/console").await.address.starts_with("/console/sign-in"));
+    assert_eq!(elsewhere.open("/console").await.address, "/console");
+
+    here.send("/console/account/sessions/end-others", &[]).await.says_nothing_of("192.0.2.10");
+    assert!(elsewhere.open("/console").await.address.starts_with("/console/sign-in"));
+    assert_eq!(here.open("/console").await.address, "/console");
+
+    // Nobody ends the session of somebody else.
+    let mut owner = world.signed_in(Role::Owner).await;
+    owner.open("/console/account").await;
+    let id: portico::kernel::ids::OperatorSessionId =
+        sqlx::query_scalar("select id from operator_sessions order by created_at limit 1").fetch_one(&world.pool).await.unwrap();
+    owner.send(&format!("/console/account/sessions/{id}/end"), &[]).await;
+    assert_eq!(here.open("/console").await.address, "/console");
+}
+
+#[tokio::test]
+async fn signing_in_again_ends_the_session_before() {
+    let world = World::new().await;
+    let mut tab = world.signed_in(Role::Owner).await;
+    let before = tab.cookies["portico-session"].clone();
+    let proof = tab.cookies["portico-browser"].clone();
+    tab.sign_in("owner@acme.example", PASSWORD).await;
+    assert_eq!(world.count("select count(*) from operator_sessions").await, 1);
+    assert_ne!(tab.cookies["portico-session"], before);
+    // A browser has one proof of being known, however often it signs in.
+    assert_eq!(tab.cookies["portico-browser"], proof);
+}

@@ -111,3 +111,20 @@ async fn a_url_that_cannot_be_delivered_to_is_refused_beside_its_field() {
     refused.says("This must be an https URL.").says(r#"value="http://shop.example/hooks""#).says(r#"value="kept""#);
     assert_eq!(world.count("select count(*) from subscriptions").await, 0);
 }
+
+#[tokio::test]
+async fn an_event_shows_its_deliveries_and_why_it_did_not_arrive() {
+    let world = World::new().await;
+    let (_, all) = world.subscriber("all.test").await;
+    let orders = world.endpoint("orders.test").await;
+    let orders = world.subscribe(&orders, json!({ "events": ["order.*"] })).await;
+    let event = world.publish("driver.online").await;
+    world.deliver().await;
+    let mut tab = world.signed_in(Role::Developer).await;
+    let page = format!("/console/events/{event}");
+    tab.open(&page).await.says("driver.online").says("all.test").says("Why did it not arrive?");
+    let stopped = tab.open(&format!("{page}?webhook={}", id(&orders))).await;
+    stopped.says("was published at").says("The webhook does not want it. It wants order.*.").says_nothing_of("To the delivery");
+    tab.open(&format!("{page}?webhook={}", id(&all))).await.says("Delivered at attempt 1").says("To the delivery");
+    tab.open(&format!("{page}?webhook=../../x")).await.says_nothing_of("was published at");
+}

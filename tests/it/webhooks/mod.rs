@@ -7,6 +7,7 @@ mod delivering;
 mod delivery_log;
 mod direct_claims;
 mod endpoints;
+mod explaining;
 mod failing;
 mod fairness;
 mod faults;

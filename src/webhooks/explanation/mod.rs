@@ -1,0 +1,29 @@
+//! Why an event arrived at a webhook, or why not: the gates between the two, in order, and the one that stopped it.
+
+mod gates;
+mod routes;
+
+use crate::callers::Caller;
+use crate::kernel::ids::{EventId, SubscriptionId};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::resources::{Resource, operations};
+use crate::webhooks::Webhooks;
+use crate::webhooks::delivery_log::Delivery;
+use crate::webhooks::engine::whereabouts;
+use crate::webhooks::explanation::gates::{Explanation, Facts};
+use crate::webhooks::subscription::Subscription;
+
+pub(super) use routes::extension;
+
+impl Webhooks {
+    /// Explains what became of an event on its way to a webhook.
+    async fn explain(&self, caller: &Caller, event: EventId, webhook: SubscriptionId) -> Result<Explanation, Problem> {
+        caller.require(Delivery::AREA, Delivery::READING)?;
+        let subscription = operations::find::<Subscription>(self, caller, webhook).await?.record;
+        let mut conn = self.pool.acquire().await?;
+        let published = whereabouts::find_event(&mut conn, caller.company, event).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let whereabouts = whereabouts::find(&mut conn, caller.company, event, webhook).await?;
+        let facts = Facts { webhook, registered_at: subscription.created_at, subscription: subscription.fields, published, whereabouts };
+        Ok(facts.explain(self.clock.now()))
+    }
+}
