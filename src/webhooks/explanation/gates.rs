@@ -84,7 +84,10 @@ impl Gate {
 impl Facts {
     /// Explains what became of the event until `now`.
     pub(super) fn explain(&self, now: DateTime<Utc>) -> Explanation {
-        let mut gates = vec![Gate::passed("published", format!("{} was published at {}.", self.published.name, timestamp(self.published.published_at)))];
+        let mut gates = vec![Gate::passed(
+            "published",
+            format!("{} was published at {}.", self.published.name, timestamp(self.published.published_at)),
+        )];
         let Some(found) = &self.whereabouts else {
             let (gate, verdict) = self.missing(now);
             gates.push(gate);

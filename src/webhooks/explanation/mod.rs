@@ -6,7 +6,7 @@ mod routes;
 use crate::callers::Caller;
 use crate::kernel::ids::{EventId, SubscriptionId};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Resource, operations};
+use crate::resources::{Resource, ResourceState, operations};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::engine::whereabouts;
@@ -20,7 +20,7 @@ impl Webhooks {
     async fn explain(&self, caller: &Caller, event: EventId, webhook: SubscriptionId) -> Result<Explanation, Problem> {
         caller.require(Delivery::AREA, Delivery::READING)?;
         let subscription = operations::find::<Subscription>(self, caller, webhook).await?.record;
-        let mut conn = self.pool.acquire().await?;
+        let mut conn = self.pool().acquire().await?;
         let published = whereabouts::find_event(&mut conn, caller.company, event).await?.ok_or(ProblemCode::RecordNotFound)?;
         let whereabouts = whereabouts::find(&mut conn, caller.company, event, webhook).await?;
         let facts = Facts { webhook, registered_at: subscription.created_at, subscription: subscription.fields, published, whereabouts };

@@ -12,8 +12,9 @@ use crate::companies::Companies;
 use crate::kernel::ids::{EventId, SubscriptionId};
 use crate::kernel::openapi::{OperationDoc, QueryParameters, object};
 use crate::kernel::problem::{Problem, ProblemCode};
-use crate::resources::{Extension, PathId, Reference};
+use crate::resources::{Extension, FieldType, PathId, Reference, Resource};
 use crate::webhooks::Webhooks;
+use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::explanation::gates::{Gate, Verdict};
 
 const PARAMETERS: QueryParameters = &[("webhook", "The webhook at which the event should have arrived. Required.")];
@@ -28,7 +29,6 @@ where
 }
 
 fn doc() -> OperationDoc {
-    use crate::resources::FieldType;
     let gate = object([
         ("gate", json!({ "enum": Gate::NAMES })),
         ("passed", json!({ "type": "boolean" })),
@@ -57,6 +57,8 @@ async fn explain(
     PathId(event): PathId<EventId>,
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
+    // Before the parameter is read, so that the missing scope is what the client learns first.
+    caller.require(Delivery::AREA, Delivery::READING)?;
     let Query(Asked { webhook }) = asked.map_err(|error| Problem::new(ProblemCode::ParameterInvalid).detail(error.body_text()))?;
     let explanation = webhooks.explain(&caller, event, webhook).await?;
     Ok(Json(json!({

@@ -195,9 +195,12 @@ async fn operators_and_the_service_are_callers_too() {
     let roll = async |role| roll_api_key(&world.state.companies, &acting_as(role), key, GracePeriod::default()).await;
     for role in [Role::Viewer, Role::Support] {
         let refused = roll(role).await.unwrap_err().body("");
-        assert_eq!(refused["detail"], "This operator does not have the scope admin.", "{role:?}");
+        let reason = "Your role does not allow this: it needs the permission admin for webhooks, stores and keys.";
+        assert_eq!((&refused["code"], &refused["detail"]), (&json!("scope_missing"), &json!(reason)), "{role:?}");
     }
-    roll(Role::Developer).await.unwrap();
+    // The key would show a developer the customers.
+    assert_eq!(roll(Role::Developer).await.unwrap_err().body("")["code"], "api_key_too_strong");
+    roll(Role::Owner).await.unwrap();
     let by_operator = world.changes(&format!("&caller_id={operator}")).await;
     assert_eq!(by_operator.len(), 2);
     assert!(by_operator.iter().all(|change| change["caller"] == "operator" && change["request_id"].is_null()));

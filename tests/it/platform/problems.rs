@@ -9,7 +9,7 @@ use crate::support::World;
 #[tokio::test]
 async fn unknown_routes_and_methods_are_problems() {
     let world = World::new().await;
-    for path in ["/", "/nothing", "/storefront/v1/nothing", "/storefront/v2/customers", "/problems/nothing"] {
+    for path in ["/nothing", "/storefront/v1/nothing", "/storefront/v2/customers", "/problems/nothing"] {
         world.request(Method::GET, path).send().await.refused(404, "route_unknown");
     }
     world.request(Method::DELETE, "/healthz").send().await.refused(405, "method_not_allowed");

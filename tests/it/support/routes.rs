@@ -63,6 +63,7 @@ pub const OTHER_ROUTES: &[(Method, &str, &str)] = &[
     (Method::POST, "developers", "/deliveries/{uuid}/replay"),
     (Method::POST, "developers", "/deliveries/{uuid}/cancel"),
     (Method::POST, "developers", "/events/{uuid}/replay"),
+    (Method::GET, "developers", "/events/{uuid}/explain"),
     (Method::POST, "fleet", "/drivers/{uuid}/track"),
     (Method::POST, "fleet", "/drivers/track"),
     (Method::POST, "fleet", "/vehicles/{uuid}/track"),

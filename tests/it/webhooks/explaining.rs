@@ -68,6 +68,7 @@ async fn an_event_with_a_delivery_is_told_what_became_of_it() {
     world.deliver().await;
     world.explains(event, &webhook, "delivered", "answered", "Delivered at attempt 1: the endpoint answered 200.").await;
 
+    world.pass(TimeDelta::seconds(1));
     receiver.will([Reply::status(401)]);
     let event = world.publish("order.updated").await;
     world.deliver().await;
