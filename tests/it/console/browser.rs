@@ -9,6 +9,7 @@ use serde_json::json;
 use crate::support::World;
 use crate::support::browser::Browser;
 use crate::support::fleet::id;
+use crate::support::waiting::until;
 
 async fn click(client: &Client, css: &str) {
     client.find(Locator::Css(css)).await.unwrap().click().await.unwrap();
@@ -38,7 +39,7 @@ async fn an_operator_works_in_a_browser() {
     browser.goto(&format!("/console/sign-in/once#{}", link.reveal())).await;
     assert_eq!(browser.path().await, "/console/sign-in/once");
     click(&browser.client, "main button.primary").await;
-    assert_eq!(browser.path().await, "/console");
+    until("somebody is signed in", async || browser.path().await == "/console").await;
     browser.has_nothing_to_complain_of().await;
 
     // Every page that the navigation leads to, and those with a shape of their own.
@@ -65,7 +66,7 @@ async fn an_operator_works_in_a_browser() {
     enter(&browser.client, "body", "/").await;
     assert_eq!(browser.run("return document.activeElement.id").await, "search");
     enter(&browser.client, "#search", "A-2\u{e007}").await;
-    assert_eq!(browser.path().await, "/console/records/fleet/orders?internal_id=A-2");
+    browser.arrives_at("/console/records/fleet/orders?internal_id=A-2").await;
     assert!(browser.text().await.contains("A-2"));
 
     // A session that is ended elsewhere is ended here.

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use url::{ParseError, Url};
 
 use crate::support::World;
+use crate::support::waiting::until;
 
 /// What keeps chromium from asking anybody for anything.
 const ARGUMENTS: [&str; 9] = [
@@ -79,6 +80,11 @@ impl Browser {
     /// The path and query of the page.
     pub async fn path(&self) -> String {
         self.client.current_url().await.unwrap().as_str().strip_prefix(&self.origin).unwrap_or("elsewhere").to_owned()
+    }
+
+    /// Waits until the browser has arrived at a page whose address begins like this: a click returns before its form is answered.
+    pub async fn arrives_at(&self, beginning: &str) {
+        until("the browser has arrived", async || self.path().await.starts_with(beginning)).await;
     }
 
     /// The text of the page, as a person reads it.
