@@ -73,7 +73,7 @@ impl OperatorCommand {
             Self::Remove { email, json } => {
                 record::print_one(config, json, async |pool| {
                     let (conn, unknown) = (&mut *pool.acquire().await?, || format!("there is no operator {email}"));
-                    let company = operators::company_of_operator(conn, &email).await?.ok_or_else(unknown)?;
+                    let company = operators::find_by_email(conn, &email).await?.ok_or_else(unknown)?.company;
                     let removed = operators::remove_operator(conn, &Caller::command_line(company), &email, Clock::System.now()).await?;
                     let id = removed.ok_or_else(unknown)?;
                     Ok(json!({ "operator": { "id": id, "email": email.to_string(), "removed": true } }))

@@ -42,7 +42,7 @@ use crate::kernel::problem::Problem;
 pub use one_time_link::OneTimeLink;
 pub use operator::Operator;
 pub use password::{BadOperatorPassword, OperatorPassword};
-pub use queries::{company_of_operator, find_by_email};
+pub use queries::find_by_email;
 pub use role::{InvalidRole, Role};
 pub use session::{LiveSession, OperatorSession, SessionToken};
 pub use sign_in::{Browser, SignInRefusal, SignedIn};
@@ -77,11 +77,6 @@ pub enum RemoveOperatorError {
     /// A database error.
     #[error("the operator could not be removed")]
     Database(#[from] sqlx::Error),
-}
-
-/// Whether an operator of any company has this address.
-pub async fn is_operator(conn: &mut PgConnection, email: &EmailAddress) -> Result<bool, sqlx::Error> {
-    queries::operator_exists(conn, &email.key()).await
 }
 
 /// The operators of a company, the oldest first.

@@ -33,10 +33,6 @@ pub(super) async fn insert_operator(
     Ok(())
 }
 
-pub(super) async fn operator_exists(conn: &mut PgConnection, email: &str) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!(r#"select exists(select from operators where email = $1) as "exists!""#, email).fetch_one(conn).await
-}
-
 pub(super) async fn list_operators(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<Operator>, sqlx::Error> {
     sqlx::query_as!(
         Operator,
@@ -46,12 +42,6 @@ pub(super) async fn list_operators(conn: &mut PgConnection, company: CompanyId) 
     )
     .fetch_all(conn)
     .await
-}
-
-/// The company of the operator with this address.
-pub async fn company_of_operator(conn: &mut PgConnection, email: &EmailAddress) -> Result<Option<CompanyId>, sqlx::Error> {
-    let found = sqlx::query_scalar!("select company_id from operators where email = $1", email.key()).fetch_optional(conn).await?;
-    Ok(found.map(CompanyId::from))
 }
 
 pub(super) async fn delete_operator(conn: &mut PgConnection, company: CompanyId, email: &str) -> Result<Option<OperatorId>, sqlx::Error> {

@@ -22,6 +22,9 @@ pub enum Role {
 }
 
 impl Role {
+    /// All roles, the most powerful first.
+    pub const ALL: [Self; 4] = [Self::Owner, Self::Developer, Self::Support, Self::Viewer];
+
     /// The name.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -54,13 +57,7 @@ impl FromStr for Role {
     type Err = InvalidRole;
 
     fn from_str(text: &str) -> Result<Self, InvalidRole> {
-        match text {
-            "owner" => Ok(Self::Owner),
-            "developer" => Ok(Self::Developer),
-            "support" => Ok(Self::Support),
-            "viewer" => Ok(Self::Viewer),
-            _ => Err(InvalidRole),
-        }
+        Self::ALL.into_iter().find(|role| role.as_str() == text).ok_or(InvalidRole)
     }
 }
 
