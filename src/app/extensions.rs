@@ -23,7 +23,7 @@ impl Contents {
     /// Builds every extension with its routes, so it is called once where both the kinds and the event types are needed.
     pub fn built_in() -> Self {
         let extensions = built_in();
-        let kinds = extensions.iter().flat_map(|extension| extension.kinds().to_vec()).collect();
+        let kinds = extensions.iter().flat_map(|extension| extension.kinds().iter().map(|kind| kind.referable.clone())).collect();
         let about_records = extensions.iter().flat_map(|extension| extension.event_types().to_vec());
         Self { kinds, catalogue: Catalogue::new(about_records.chain(events::documented()).collect()) }
     }

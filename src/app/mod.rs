@@ -33,7 +33,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
     let mut kinds = Vec::new();
     for extension in extensions::all(&state) {
         description.merge(extension.description());
-        kinds.extend_from_slice(extension.kind_docs());
+        kinds.extend_from_slice(extension.kinds());
         router = router.nest(&extension.path(), extension.into_router());
     }
     description.merge(gateways::callback_description());

@@ -16,19 +16,24 @@ impl Kinds {
     pub(super) fn new(all: Vec<KindDoc>) -> Self {
         let mut by_prefix = HashMap::new();
         for (index, kind) in all.iter().enumerate() {
-            by_prefix.entry(kind.prefix).or_insert(index);
+            by_prefix.entry(kind.referable.prefix).or_insert(index);
         }
         Self { all, by_prefix }
     }
 
     /// The kinds that `caller` may look at.
     pub fn visible_to<'a>(&'a self, caller: &'a Caller) -> impl Iterator<Item = &'a KindDoc> {
-        self.all.iter().filter(|kind| caller.grant.allows(kind.area, kind.reading))
+        self.all.iter().filter(|kind| may_read(caller, kind))
     }
 
-    /// The kind whose list is at `<namespace>/int/v1/<path>`.
-    pub fn find(&self, namespace: &str, path: &str) -> Option<&KindDoc> {
-        self.all.iter().find(|kind| kind.namespace == namespace && kind.path() == path)
+    /// The kind whose list is at `<namespace>/int/v1/<path>`, if `caller` may look at it.
+    pub fn find(&self, caller: &Caller, namespace: &str, path: &str) -> Option<&KindDoc> {
+        self.all.iter().find(|kind| kind.namespace == namespace && kind.path() == path).filter(|kind| may_read(caller, kind))
+    }
+
+    /// The kind of the record with this id, if `caller` may look at it.
+    pub fn find_of_id(&self, caller: &Caller, id: &str) -> Option<&KindDoc> {
+        self.of_id(id).filter(|kind| may_read(caller, kind))
     }
 
     /// The kind of the record with this id, if it is one.
@@ -42,4 +47,8 @@ impl Kinds {
     pub fn with_prefix(&self, prefix: &str) -> Option<&KindDoc> {
         self.by_prefix.get(prefix).map(|index| &self.all[*index])
     }
+}
+
+fn may_read(caller: &Caller, kind: &KindDoc) -> bool {
+    caller.grant.allows(kind.area, kind.reading)
 }

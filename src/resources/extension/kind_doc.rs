@@ -8,8 +8,9 @@ use crate::callers::{Area, Scope};
 use crate::kernel::ids::TypedId;
 use crate::kernel::openapi::{OperationDoc, parameter, reference};
 use crate::kernel::problem::ProblemCode;
+use crate::resources::extension::base_path;
 use crate::resources::operation::plural_path;
-use crate::resources::{FieldDoc, Operation, Resource, ResourceDescriptor};
+use crate::resources::{FieldDoc, Operation, Referable, Resource, ResourceDescriptor};
 
 /// A kind of record, for documentation and for programs that draw lists and forms of it.
 #[derive(Clone, Debug)]
@@ -18,8 +19,8 @@ pub struct KindDoc {
     pub namespace: String,
     /// Its names, and the parameters of its lists.
     pub descriptor: ResourceDescriptor,
-    /// The prefix of its ids, before the `_`.
-    pub prefix: &'static str,
+    /// The kind, for records that reference it.
+    pub referable: Referable,
     /// The part of a company's data that its records belong to.
     pub area: Area,
     /// The scope that listing and finding need.
@@ -44,7 +45,7 @@ impl KindDoc {
         Self {
             namespace: namespace.to_owned(),
             descriptor,
-            prefix: R::Id::PREFIX,
+            referable: Referable::of::<R>(namespace, &descriptor, operations),
             area: R::AREA,
             reading: R::READING,
             writing: R::WRITING,
@@ -60,7 +61,17 @@ impl KindDoc {
         plural_path(self.descriptor.plural)
     }
 
-    /// The paths of the list and of one record.
+    /// The path of the list: `/fleet/int/v1/tracking-numbers`.
+    pub fn list_path(&self) -> String {
+        format!("{}/{}", base_path(&self.namespace), self.path())
+    }
+
+    /// The path of the record `id`: `/fleet/int/v1/orders/order_…`.
+    pub fn record_path(&self, id: &str) -> String {
+        format!("{}/{id}", self.list_path())
+    }
+
+    /// The paths of the list and of one record, below the namespace's routes.
     pub(super) fn paths(&self) -> (String, String) {
         let plural = self.path();
         (format!("/{plural}"), format!("/{plural}/{{uuid}}"))

@@ -13,7 +13,7 @@ use crate::events::EventType;
 use crate::kernel::openapi::{Description, OperationDoc};
 use crate::resources::parameters::RejectUnknownQuery;
 use crate::resources::routes::{read_only_routes, routes};
-use crate::resources::{Editable, FieldDoc, Operation, Referable, Resource, ResourceDescriptor};
+use crate::resources::{Editable, FieldDoc, Operation, Resource, ResourceDescriptor};
 
 pub use kind_doc::KindDoc;
 use kind_doc::beside_the_five;
@@ -24,8 +24,7 @@ pub struct Extension<S> {
     namespace: String,
     router: Router<S>,
     description: Description,
-    kinds: Vec<Referable>,
-    kind_docs: Vec<KindDoc>,
+    kinds: Vec<KindDoc>,
     event_types: Vec<EventType>,
 }
 
@@ -41,7 +40,6 @@ where
             router: Router::new(),
             description: Description::default(),
             kinds: Vec::new(),
-            kind_docs: Vec::new(),
             event_types: Vec::new(),
         }
     }
@@ -95,19 +93,17 @@ where
         self.router = self.router.merge(other.router);
         self.description.merge(other.description);
         self.kinds.extend(other.kinds);
-        self.kind_docs.extend(other.kind_docs);
         self.event_types.extend(other.event_types);
         self
     }
 
     /// Supplies the state that the routes need, so that the result can be combined with routes that need another state.
     pub fn with_state<T>(self, state: S) -> Extension<T> {
-        let Self { namespace, router, description, kinds, kind_docs, event_types } = self;
-        Extension { namespace, router: router.with_state(state), description, kinds, kind_docs, event_types }
+        let Self { namespace, router, description, kinds, event_types } = self;
+        Extension { namespace, router: router.with_state(state), description, kinds, event_types }
     }
 
     fn describe<R: Resource>(mut self, descriptor: ResourceDescriptor, members: Vec<FieldDoc>, operations: &[Operation]) -> Self {
-        self.kinds.push(Referable::of::<R>(&self.namespace, &descriptor, operations));
         let kind = KindDoc::of::<R>(&self.namespace, descriptor, members, operations);
         let (many, one) = kind.paths();
         self.add(Method::GET, &many, kind.list());
@@ -120,7 +116,7 @@ where
             }
         }
         self.description.schemas(kind.schemas());
-        self.kind_docs.push(kind);
+        self.kinds.push(kind);
         self
     }
 
@@ -129,10 +125,14 @@ where
     }
 }
 
+fn base_path(namespace: &str) -> String {
+    format!("/{namespace}/int/v1")
+}
+
 impl<S> Extension<S> {
     /// `/<namespace>/int/v1`
     pub fn path(&self) -> String {
-        format!("/{}/int/v1", self.namespace)
+        base_path(&self.namespace)
     }
 
     /// The OpenAPI description, in which all paths are full.
@@ -141,13 +141,8 @@ impl<S> Extension<S> {
     }
 
     /// The kinds of records in the namespace.
-    pub fn kinds(&self) -> &[Referable] {
+    pub fn kinds(&self) -> &[KindDoc] {
         &self.kinds
-    }
-
-    /// What is told about these kinds.
-    pub fn kind_docs(&self) -> &[KindDoc] {
-        &self.kind_docs
     }
 
     /// The event types about these kinds.
