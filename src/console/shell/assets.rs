@@ -1,5 +1,7 @@
 //! The style sheet, the script and the icon, which are part of the program.
 
+use std::sync::LazyLock;
+
 use axum::extract::Path;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
@@ -14,10 +16,14 @@ const FILES: [(&str, &str, &str); 3] = [
     ("icon.svg", "image/svg+xml", include_str!("icon.svg")),
 ];
 
-/// The address of a file. It changes with the content, so that browsers may keep the file for good.
-pub(super) fn address(name: &str) -> String {
-    let content = FILES.iter().find(|(known, ..)| *known == name).map_or("", |(.., content)| content);
-    format!("/console/assets/{name}?v={}", hex::encode(&sha256(content)[..6]))
+/// The addresses of the files, in the same order. They change with the content, so that browsers may keep a file for good.
+static ADDRESSES: LazyLock<[String; 3]> =
+    LazyLock::new(|| FILES.map(|(name, _, content)| format!("/console/assets/{name}?v={}", hex::encode(&sha256(content)[..6]))));
+
+/// The address of the file `name`, which must be one of [`FILES`].
+pub(super) fn address(name: &str) -> &'static str {
+    let index = FILES.iter().position(|(known, ..)| *known == name).expect("templates name files that exist");
+    &ADDRESSES[index]
 }
 
 pub(super) async fn serve(Path(name): Path<String>) -> Result<Response, PageError> {

@@ -4,8 +4,8 @@ use std::fmt::{self, Display};
 
 use askama::filters::HtmlSafe;
 use axum::extract::OriginalUri;
+use axum::http::Method;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method};
 use chrono::{DateTime, Utc};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -43,19 +43,14 @@ impl Ui {
         // A page that answers a form has no address that could be opened again.
         let here = page.path_and_query().filter(|_| parts.method == Method::GET).map_or(HOME, |page| page.as_str()).to_owned();
         let notice = page.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("done="))).and_then(done);
-        Self { here, notice, preferences: Preferences::of(&parts.headers), now: console.clock.now(), ..Self::plain() }
-    }
-
-    /// A page about which nothing is known.
-    pub fn plain() -> Self {
         Self {
-            here: HOME.to_owned(),
+            here,
             operator: None,
             form_token: SecretString::default(),
             navigation: Vec::new(),
-            notice: None,
-            preferences: Preferences::of(&HeaderMap::new()),
-            now: DateTime::UNIX_EPOCH,
+            notice,
+            preferences: Preferences::of(&parts.headers),
+            now: console.clock.now(),
         }
     }
 
@@ -98,7 +93,7 @@ impl Ui {
     }
 
     /// The address of a file of the console.
-    pub fn asset(&self, name: &str) -> String {
+    pub fn asset(&self, name: &str) -> &'static str {
         assets::address(name)
     }
 
