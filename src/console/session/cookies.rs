@@ -1,6 +1,8 @@
 //! The cookies of the console.
 
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue};
+
+use crate::console::shell::cookies;
 
 /// How long a browser remembers that it is known, in seconds: a year.
 const A_YEAR: u32 = 365 * 24 * 60 * 60;
@@ -26,13 +28,9 @@ impl Cookie {
     /// The value that a request has, if it has the cookie once.
     pub fn read(self, headers: &HeaderMap, secure: bool) -> Option<String> {
         let name = self.name(secure);
-        let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
-        let mut values = lines.flat_map(|line| line.split(';')).filter_map(|pair| {
-            let (found, value) = pair.trim().split_once('=')?;
-            (found == name).then(|| value.to_owned())
-        });
+        let mut values = cookies(headers, &name);
         match (values.next(), values.next()) {
-            (Some(value), None) => Some(value),
+            (Some(value), None) => Some(value.to_owned()),
             _ => None,
         }
     }
@@ -62,6 +60,7 @@ impl Cookie {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::http::header;
 
     fn headers(line: &str) -> HeaderMap {
         HeaderMap::from_iter([(header::COOKIE, HeaderValue::from_str(line).unwrap())])

@@ -7,6 +7,7 @@ mod language;
 mod navigation;
 mod page;
 mod preferences;
+mod request_cookies;
 mod ui;
 
 use axum::Router;
@@ -20,6 +21,7 @@ pub use instant::Moment;
 pub use language::Language;
 pub use page::{Page, PageError};
 pub use preferences::chosen;
+pub use request_cookies::cookies;
 pub use ui::Ui;
 
 pub(super) fn routes() -> Router<Console> {

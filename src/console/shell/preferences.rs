@@ -2,6 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
+use crate::console::shell::cookies;
 use crate::console::shell::language::Language;
 
 const THEME: &str = "portico-theme";
@@ -46,13 +47,11 @@ pub struct Preferences {
 impl Preferences {
     /// The preferences of the browser that sends these headers.
     pub fn of(headers: &HeaderMap) -> Self {
-        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let cookie =
-            |name| text(header::COOKIE).split(';').filter_map(|pair| pair.trim().split_once('=')).find(|(found, _)| *found == name);
-        let accepted = text(header::ACCEPT_LANGUAGE).split(',').find_map(Language::read);
+        let accepted = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let asked_for = || accepted.split(',').find_map(Language::read);
         Self {
-            language: cookie(LANGUAGE).and_then(|(_, tag)| Language::read(tag)).or(accepted).unwrap_or(Language::English),
-            theme: cookie(THEME).and_then(|(_, name)| Theme::read(name)),
+            language: cookies(headers, LANGUAGE).find_map(Language::read).or_else(asked_for).unwrap_or(Language::English),
+            theme: cookies(headers, THEME).find_map(Theme::read),
         }
     }
 }
