@@ -6,13 +6,12 @@ use axum::Form;
 use axum::extract::{FromRequest, Request};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
+use secrecy::ExposeSecret;
 
 use crate::console::Console;
 use crate::console::session::Visitor;
-use crate::console::session::cookies::Cookie;
 use crate::console::shell::PageError;
 use crate::kernel::crypto::SecretDigest;
-use crate::operators::SessionToken;
 
 /// The name of the field with the token.
 const TOKEN: &str = "form_token";
@@ -48,8 +47,7 @@ impl FromRequest<Console> for PostedForm {
         require_own_page(request.headers()).map_err(IntoResponse::into_response)?;
         let (mut parts, body) = request.into_parts();
         let visitor = <Visitor as axum::extract::FromRequestParts<Console>>::from_request_parts(&mut parts, console).await?;
-        let token = Cookie::Session.read(&parts.headers, console.secure).unwrap_or_default();
-        let expected = SecretDigest::from(Visitor::form_token(&SessionToken::claimed(&token)).into_bytes());
+        let expected = SecretDigest::from(visitor.ui.form_token.expose_secret().as_bytes().to_vec());
         let request = Request::from_parts(parts, body);
         let fields = Form::<Vec<(String, String)>>::from_request(request, console).await;
         let Form(fields) = fields.map_err(|_| PageError::UNREADABLE.into_response())?;

@@ -71,12 +71,7 @@ pub(super) async fn submit(
     let Credentials { email, password, then } = credentials;
     match console.operators.sign_in(&email, password, &browser(&console, &parts, client)).await {
         Ok(signed_in) => Ok(enter(&console, &signed_in, own_page(&then))),
-        Err(SignInRefusal::Database(error)) => Err(error.into()),
-        Err(refusal) => {
-            let ui = Ui::of(&parts, &console);
-            let (status, text) = explain(&ui, &refusal);
-            Ok((status, Page(SignInPage { ui, then, email, refusal: Some(text) })).into_response())
-        }
+        Err(refusal) => refuse(Ui::of(&parts, &console), refusal, then, email),
     }
 }
 
@@ -94,13 +89,7 @@ pub(super) async fn submit_link(
     require_own_page(&parts.headers)?;
     match console.operators.sign_in_by_link(&OneTimeLink::claimed(link.key), &browser(&console, &parts, client)).await {
         Ok(signed_in) => Ok(enter(&console, &signed_in, HOME)),
-        Err(SignInRefusal::Database(error)) => Err(error.into()),
-        Err(refusal) => {
-            let ui = Ui::of(&parts, &console);
-            let (status, text) = explain(&ui, &refusal);
-            let page = SignInPage { ui, then: String::new(), email: String::new(), refusal: Some(text) };
-            Ok((status, Page(page)).into_response())
-        }
+        Err(refusal) => refuse(Ui::of(&parts, &console), refusal, String::new(), String::new()),
     }
 }
 
@@ -136,8 +125,9 @@ pub(super) fn own_page(then: &str) -> &str {
     if below && !then.contains(['\\', '\r', '\n']) { then } else { HOME }
 }
 
-fn explain(ui: &Ui, refusal: &SignInRefusal) -> (StatusCode, String) {
-    match refusal {
+/// The sign-in page, which says why nobody is signed in yet.
+fn refuse(ui: Ui, refusal: SignInRefusal, then: String, email: String) -> Result<Response, PageError> {
+    let (status, text) = match refusal {
         SignInRefusal::Wrong => (StatusCode::UNAUTHORIZED, ui.t("The address or the password is not right.").to_owned()),
         SignInRefusal::LinkEnded => {
             (StatusCode::UNAUTHORIZED, ui.t("This link has been used or has expired. Sign in with your password.").to_owned())
@@ -146,10 +136,10 @@ fn explain(ui: &Ui, refusal: &SignInRefusal) -> (StatusCode, String) {
             let minutes = status.retry_after().div_ceil(60);
             (StatusCode::TOO_MANY_REQUESTS, ui.say("Too many attempts. Try again in {} min.", [minutes]))
         }
-        SignInRefusal::Busy(_) | SignInRefusal::Database(_) => {
-            (StatusCode::SERVICE_UNAVAILABLE, ui.t("Too much is going on at the moment. Try again.").to_owned())
-        }
-    }
+        SignInRefusal::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, ui.t("Too much is going on at the moment. Try again.").to_owned()),
+        SignInRefusal::Database(error) => return Err(error.into()),
+    };
+    Ok((status, Page(SignInPage { ui, then, email, refusal: Some(text) })).into_response())
 }
 
 #[cfg(test)]
