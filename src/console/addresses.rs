@@ -1,5 +1,7 @@
 //! Where pages are.
 
+use url::form_urlencoded;
+
 use crate::resources::KindDoc;
 
 /// The first page. Every other is below it.
@@ -22,4 +24,11 @@ pub fn record_address(kind: &KindDoc, id: &str) -> String {
 /// Where the record `id` of a kind is changed and deleted.
 pub fn record_form_address(kind: &KindDoc, id: &str) -> String {
     format!("{}/{id}", list_address(kind))
+}
+
+/// The address `path` with these parameters, without those that have no value.
+pub fn with_query<'a>(path: &str, parameters: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let given = parameters.into_iter().filter(|(_, value)| !value.is_empty());
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(given).finish();
+    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
 }

@@ -9,8 +9,9 @@ use serde_json::Value;
 
 use crate::callers::Caller;
 use crate::console::Console;
-use crate::console::addresses::{list_address, record_address};
+use crate::console::addresses::{list_address, record_address, with_query};
 use crate::console::cell::Cell;
+use crate::console::records::title_of;
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::label;
@@ -18,14 +19,13 @@ use crate::resources::label;
 /// The number of entries in each card.
 const ENTRIES: usize = 5;
 
-/// The lists in which something may need a person: the kind, what narrows it, and the heading.
-const TROUBLE: [(&str, &str, &str, &str); 6] = [
-    ("developers", "webhooks", "status=disabled", "Disabled webhooks"),
-    ("developers", "deliveries", "status=failed", "Failed deliveries"),
-    ("developers", "deliveries", "status=retrying", "Deliveries that failed so far and are tried again"),
-    ("ledger", "callbacks", "status=failed", "Callbacks that could not be processed"),
-    ("storefront", "stores", "texts_paused=true", "Stores whose texts are paused"),
-    ("fleet", "issues", "status=open", "Open issues"),
+/// The lists in which something may need a person: the namespace and path, what narrows it, and the heading.
+const TROUBLE: [(&str, &str, (&str, &str), &str); 5] = [
+    ("developers", "webhooks", ("status", "disabled"), "Disabled webhooks"),
+    ("developers", "deliveries", ("status", "failed"), "Failed deliveries"),
+    ("developers", "deliveries", ("status", "retrying"), "Deliveries that failed so far and are tried again"),
+    ("ledger", "callbacks", ("status", "failed"), "Callbacks that could not be processed"),
+    ("fleet", "issues", ("status", "open"), "Open issues"),
 ];
 
 /// The lists whose latest entries are shown.
@@ -60,40 +60,36 @@ pub(super) fn routes() -> Router<Console> {
 async fn show(State(console): State<Console>, visitor: Visitor) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let mut trouble = Vec::new();
-    for (namespace, plural, query, heading) in TROUBLE {
-        trouble.extend(card(&console, &ui, &caller, (namespace, plural), query, heading.to_owned()).await?);
+    for (namespace, path, filter, heading) in TROUBLE {
+        trouble.extend(card(&console, &ui, &caller, (namespace, path), Some(filter), heading.to_owned()).await?);
     }
     trouble.retain(|card| !card.entries.is_empty());
     let mut latest = Vec::new();
-    for (namespace, plural) in LATEST {
-        latest.extend(card(&console, &ui, &caller, (namespace, plural), "", label(plural)).await?);
+    for (namespace, path) in LATEST {
+        latest.extend(card(&console, &ui, &caller, (namespace, path), None, label(path)).await?);
     }
-    let webhooks = card(&console, &ui, &caller, ("developers", "webhooks"), "", String::new()).await?;
+    let webhooks = card(&console, &ui, &caller, ("developers", "webhooks"), None, String::new()).await?;
     let first_webhook = webhooks.is_some_and(|webhooks| webhooks.entries.is_empty());
     Ok(Page(Overview { ui, trouble, latest, first_webhook }).into_response())
 }
 
-/// The latest records of a list; `None` if the caller may not see the kind or it has no such list.
+/// The latest records of a list; `None` if the caller may not see them.
 async fn card(
     console: &Console,
     ui: &Ui,
     caller: &Caller,
-    (namespace, plural): (&str, &str),
-    query: &str,
+    (namespace, path): (&str, &str),
+    filter: Option<(&str, &str)>,
     heading: String,
 ) -> Result<Option<Card>, PageError> {
-    let visible = console.kinds.visible_to(caller).find(|kind| kind.namespace == namespace && kind.descriptor.plural == plural);
-    let filter = query.split('=').next().unwrap_or_default();
-    let known = |kind: &&crate::resources::KindDoc| filter.is_empty() || kind.descriptor.filters.iter().any(|known| known.name == filter);
-    let Some(kind) = visible.filter(known) else { return Ok(None) };
-    let path = format!("/{namespace}/int/v1/{}?limit={ENTRIES}&{query}", kind.path());
-    let answer = console.api.get(caller, path.trim_end_matches('&')).await?;
+    let Some(kind) = console.kinds.find(caller, namespace, path) else { return Ok(None) };
+    let entries = ENTRIES.to_string();
+    let answer = console.api.get(caller, &with_query(&kind.list_path(), filter.into_iter().chain([("limit", entries.as_str())]))).await?;
     let entry = |record: &Value| Entry {
         address: record_address(kind, record["id"].as_str().unwrap_or_default()),
-        title: crate::console::records::title_of(record),
+        title: title_of(record),
         created: Cell::plain(ui, &console.kinds, &record["created_at"]),
     };
-    let entries = answer.body[plural].as_array().into_iter().flatten().map(entry).collect();
-    let list = list_address(kind);
-    Ok(Some(Card { heading, address: if query.is_empty() { list } else { format!("{list}?{query}") }, entries }))
+    let entries = answer.body[kind.descriptor.plural].as_array().into_iter().flatten().map(entry).collect();
+    Ok(Some(Card { heading, address: with_query(&list_address(kind), filter), entries }))
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::console::Console;
 use crate::console::addresses::{list_address, record_address, record_form_address};
 use crate::console::cell::Cell;
-use crate::console::records::{api_path, find_kind, may, title_of};
+use crate::console::records::{find_kind, may, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::{Operation, label};
@@ -51,7 +51,7 @@ pub(super) async fn show(
 ) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let kind = find_kind(&console.kinds, &caller, &namespace, &plural)?;
-    let answer = console.api.get(&caller, &format!("{}/{id}", api_path(kind))).await?;
+    let answer = console.api.get(&caller, &kind.record_path(&id)).await?;
     let record = &answer.body[kind.descriptor.singular];
     let shown = record["id"].as_str().unwrap_or(&id).to_owned();
     let cell = |name: &str, value: &Value| match kind.members.iter().find(|member| member.name == name) {
@@ -60,7 +60,7 @@ pub(super) async fn show(
     };
     let members = record.as_object().into_iter().flatten().filter(|(name, _)| !matches!(name.as_str(), "id" | "uuid"));
     let see = |namespace: &str, plural: &str, filter: &str| {
-        let visible = find_kind(&console.kinds, &caller, namespace, plural).ok()?;
+        let visible = console.kinds.find(&caller, namespace, plural)?;
         Some(format!("{}?{filter}={shown}", list_address(visible)))
     };
     let uuid = record["uuid"].as_str().unwrap_or_default();
@@ -99,7 +99,7 @@ pub(super) async fn delete(
 ) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = form.visitor;
     let kind = find_kind(&console.kinds, &caller, &namespace, &plural)?;
-    match console.api.delete(&caller, &format!("{}/{id}", api_path(kind))).await {
+    match console.api.delete(&caller, &kind.record_path(&id)).await {
         Ok(_) => Ok(Redirect::to(&format!("{}?done=deleted", list_address(kind))).into_response()),
         // A record that others need stays, and the page says which.
         Err(problem) if problem.code().status().is_client_error() => {
@@ -120,7 +120,7 @@ async fn delete_page(
     if !may(caller, kind, Operation::Delete) {
         return Err(PageError::NOT_FOUND);
     }
-    let answer = console.api.get(caller, &format!("{}/{id}", api_path(kind))).await?;
+    let answer = console.api.get(caller, &kind.record_path(id)).await?;
     let page = DeletePage {
         kind: label(kind.descriptor.plural),
         list: list_address(kind),

@@ -12,7 +12,7 @@ use crate::console::Console;
 use crate::console::addresses::{list_address, record_address, record_form_address};
 use crate::console::records::entry::{self, Control, Entered, Entry, Errors};
 use crate::console::records::event_picker::EventType;
-use crate::console::records::{api_path, find_kind, may, title_of};
+use crate::console::records::{find_kind, may, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::problem::{Problem, ProblemCode};
@@ -75,7 +75,7 @@ pub(super) async fn ask_change(
     RecordId(id): RecordId,
 ) -> Result<Response, PageError> {
     let kind = editable(&console, &visitor.caller, &namespace, &plural, Operation::Change)?;
-    let answer = console.api.get(&visitor.caller, &format!("{}/{id}", api_path(kind))).await?;
+    let answer = console.api.get(&visitor.caller, &kind.record_path(&id)).await?;
     let draft = Draft::of(entry::drawn(kind, Some(&answer.body[kind.descriptor.singular])));
     Ok(page(&console, visitor, kind, Some(&id), draft).await?.into_response())
 }
@@ -90,7 +90,7 @@ pub(super) async fn create(
     // Without a choice of events, all would be meant.
     let body = draft.read(kind, &posted.visitor.ui, |field, changed| changed || field.required || field.input == Input::Events);
     if draft.errors.is_empty() {
-        match console.api.post(&posted.visitor.caller, &api_path(kind), &body).await {
+        match console.api.post(&posted.visitor.caller, &kind.list_path(), &body).await {
             Ok(answer) => return Ok(created(kind, posted.visitor.ui, &answer.body[kind.descriptor.singular])),
             Err(problem) => draft.refuse(problem)?,
         }
@@ -107,7 +107,7 @@ pub(super) async fn change(
     posted: PostedForm,
 ) -> Result<Response, PageError> {
     let kind = editable(&console, &posted.visitor.caller, &namespace, &plural, Operation::Change)?;
-    let path = format!("{}/{id}", api_path(kind));
+    let path = kind.record_path(&id);
     let mut draft = Draft::posted(kind, &posted);
     let body = draft.read(kind, &posted.visitor.ui, |_, changed| changed);
     if draft.errors.is_empty() && body.as_object().is_none_or(Map::is_empty) {

@@ -4,13 +4,12 @@ use askama::Template;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Response};
 use serde_json::Value;
-use url::form_urlencoded;
 
 use crate::console::Console;
-use crate::console::addresses::{list_address, record_address};
+use crate::console::addresses::{list_address, record_address, with_query};
 use crate::console::cell::Cell;
 use crate::console::kinds::Kinds;
-use crate::console::records::{api_path, find_kind, may, title_of};
+use crate::console::records::{find_kind, may, title_of};
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::{FieldDoc, Filter, Input, KindDoc, Operation, ShownIn, label};
@@ -72,16 +71,15 @@ pub(super) async fn show(
     let Visitor { caller, ui, .. } = visitor;
     let kind = find_kind(&console.kinds, &caller, &namespace, &plural)?;
     let given = |name: &str| parameters.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value.trim());
-    let known = |name: &str| COMMON.contains(&name) || kind.descriptor.filters.iter().any(|filter| filter.name == name);
+    let known = |name: &str| COMMON.contains(&name) || kind.descriptor.has_filter(name);
     let wanted: Vec<(&str, &str)> = parameters
         .iter()
         .map(|(name, value)| (name.as_str(), value.trim()))
         .filter(|(name, value)| known(name) && !value.is_empty())
         .collect();
 
-    let path = api_path(kind);
-    let page = wanted.iter().copied().chain(Some(("after", given("after"))).filter(|(_, after)| !after.is_empty()));
-    let found = console.api.get(&caller, &with_query(&path, page)).await;
+    let page = wanted.iter().copied().chain([("after", given("after"))]);
+    let found = console.api.get(&caller, &with_query(&kind.list_path(), page)).await;
     let (body, refusal) = match found {
         Ok(answer) => (answer.body, None),
         // A filter that makes no sense is answered beside the filters.
@@ -112,11 +110,6 @@ pub(super) async fn show(
         ui,
     };
     Ok(Page(page).into_response())
-}
-
-fn with_query<'a>(path: &str, parameters: impl Iterator<Item = (&'a str, &'a str)>) -> String {
-    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
-    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
 }
 
 /// The fields that a row has room for: what a list of the API shows, and neither structures nor long texts.

@@ -37,18 +37,12 @@ pub(super) fn routes() -> Router<Console> {
 
 /// The kind of these names, if the caller may look at its records.
 fn find_kind<'a>(kinds: &'a Kinds, caller: &Caller, namespace: &str, plural: &str) -> Result<&'a KindDoc, PageError> {
-    let kind = kinds.find(namespace, plural).ok_or(PageError::NOT_FOUND)?;
-    if caller.grant.allows(kind.area, kind.reading) { Ok(kind) } else { Err(PageError::NOT_FOUND) }
+    kinds.find(caller, namespace, plural).ok_or(PageError::NOT_FOUND)
 }
 
 /// Whether the caller may do this to records of the kind.
 fn may(caller: &Caller, kind: &KindDoc, operation: Operation) -> bool {
     kind.operations.contains(&operation) && caller.grant.allows(kind.area, kind.writing)
-}
-
-/// The path of the kind in the API.
-fn api_path(kind: &KindDoc) -> String {
-    format!("/{}/int/v1/{}", kind.namespace, kind.path())
 }
 
 /// What people call a record: its name or the like, otherwise its id.

@@ -6,22 +6,25 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::get;
 use serde::Deserialize;
-use url::form_urlencoded;
 
 use crate::console::Console;
-use crate::console::addresses::{list_address, record_address};
+use crate::console::addresses::{list_address, record_address, with_query};
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
-use crate::resources::{KindDoc, label};
+use crate::resources::label;
 
-/// The filters that find a record by something that people write down, by kind and in the order of the answer.
-const FINDABLE: [(&str, &str, &str); 9] = [
+/// The filters that find a record by something that people write down: the namespace and path of the list, and the parameter. In the
+/// order of the answer.
+const FINDABLE: [(&str, &str, &str); 12] = [
     ("storefront", "customers", "email"),
     ("storefront", "customers", "phone"),
     ("fleet", "orders", "internal_id"),
     ("fleet", "orders", "tracking_number"),
-    ("fleet", "drivers", "internal_id"),
+    ("fleet", "drivers", "email"),
+    ("fleet", "drivers", "phone"),
+    ("fleet", "drivers", "license_number"),
     ("fleet", "vehicles", "plate_number"),
+    ("fleet", "vehicles", "vin"),
     ("ledger", "payments", "gateway_transaction_id"),
     ("developers", "events", "event"),
     ("developers", "webhooks", "url"),
@@ -54,18 +57,19 @@ pub(super) fn routes() -> Router<Console> {
 async fn show(State(console): State<Console>, visitor: Visitor, Query(Wanted { q }): Query<Wanted>) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let wanted = q.trim();
-    if let Some(kind) = console.kinds.of_id(wanted).filter(|kind| caller.grant.allows(kind.area, kind.reading)) {
+    if let Some(kind) = console.kinds.find_of_id(&caller, wanted) {
         return Ok(Redirect::to(&record_address(kind, wanted)).into_response());
     }
     let mut found = Vec::new();
-    for (namespace, plural, filter) in FINDABLE {
-        let visible = console.kinds.visible_to(&caller).find(|kind| kind.namespace == namespace && kind.descriptor.plural == plural);
-        let Some(kind) = visible.filter(|kind| !wanted.is_empty() && has(kind, filter)) else { continue };
-        let query = form_urlencoded::Serializer::new(String::new()).append_pair(filter, wanted).finish();
+    for (namespace, path, filter) in FINDABLE.into_iter().filter(|_| !wanted.is_empty()) {
+        let Some(kind) = console.kinds.find(&caller, namespace, path) else { continue };
         // A text that cannot be a value of this filter finds nothing.
-        let Ok(answer) = console.api.get(&caller, &format!("/{namespace}/int/v1/{}?{query}&limit=1", kind.path())).await else { continue };
+        let Ok(answer) = console.api.get(&caller, &with_query(&kind.list_path(), [(filter, wanted), ("limit", "1")])).await else {
+            continue;
+        };
+        let plural = kind.descriptor.plural;
         if answer.body[plural].as_array().is_some_and(|records| !records.is_empty()) {
-            let address = format!("{}?{query}", list_address(kind));
+            let address = with_query(&list_address(kind), [(filter, wanted)]);
             found.push(Found { kind: label(plural), by: label(filter), address });
         }
     }
@@ -73,8 +77,4 @@ async fn show(State(console): State<Console>, visitor: Visitor, Query(Wanted { q
         return Ok(Redirect::to(&only.address).into_response());
     }
     Ok(Page(Results { ui, wanted: wanted.to_owned(), found }).into_response())
-}
-
-fn has(kind: &KindDoc, filter: &str) -> bool {
-    kind.descriptor.filters.iter().any(|known| known.name == filter)
 }

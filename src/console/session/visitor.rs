@@ -4,11 +4,10 @@ use axum::extract::{FromRequestParts, OriginalUri};
 use axum::http::Method;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
-use url::form_urlencoded;
 
 use crate::callers::Caller;
 use crate::console::Console;
-use crate::console::addresses::HOME;
+use crate::console::addresses::{HOME, with_query};
 use crate::console::session::cookies::Cookie;
 use crate::console::shell::{PageError, Ui};
 use crate::kernel::crypto::hmac_sha256;
@@ -53,6 +52,5 @@ impl FromRequestParts<Console> for Visitor {
 fn to_sign_in(parts: &Parts) -> Redirect {
     let page = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
     let page = page.path_and_query().filter(|_| parts.method == Method::GET).map_or(HOME, |page| page.as_str());
-    let query = form_urlencoded::Serializer::new(String::new()).append_pair("then", page).finish();
-    Redirect::to(&format!("/console/sign-in?{query}"))
+    Redirect::to(&with_query("/console/sign-in", [("then", page)]))
 }

@@ -3,6 +3,7 @@
 use crate::callers::Caller;
 use crate::console::addresses::list_address;
 use crate::console::kinds::Kinds;
+use crate::resources::{self, KindDoc};
 
 /// Some pages under one heading.
 #[derive(Clone, Debug)]
@@ -24,16 +25,16 @@ pub struct Item {
     pub current: bool,
 }
 
-/// The kinds of each heading, in the order in which they are shown. Kinds that are not named here are records.
+/// The kinds of each heading, by namespace and path, in the order in which they are shown. Kinds that are not named here are records.
 const GROUPS: [(&str, &[(&str, &str)]); 4] = [
     ("", &[("developers", "events"), ("developers", "webhooks"), ("developers", "deliveries"), ("storefront", "customers")]),
-    ("Sign-in", &[("storefront", "sign_ins"), ("storefront", "tokens"), ("storefront", "texts")]),
+    ("Sign-in", &[("storefront", "sign-ins"), ("storefront", "tokens"), ("storefront", "texts")]),
     ("Payments", &[("ledger", "payments"), ("ledger", "callbacks")]),
     (
         "Settings",
         &[
             ("storefront", "stores"),
-            ("developers", "api_keys"),
+            ("developers", "api-keys"),
             ("ledger", "gateways"),
             ("developers", "replays"),
             ("developers", "changes"),
@@ -43,23 +44,20 @@ const GROUPS: [(&str, &[(&str, &str)]); 4] = [
 
 /// The pages that `caller` may open; `here` is the one that is open.
 pub(super) fn of(caller: &Caller, kinds: &Kinds, here: &str) -> Vec<Group> {
-    let visible: Vec<_> = kinds.visible_to(caller).collect();
-    let item = |kind: &&crate::resources::KindDoc| {
+    let item = |kind: &KindDoc| {
         let address = list_address(kind);
         let current = here.strip_prefix(address.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
         Item { label: label(kind.descriptor.plural), address, current }
     };
-    let named = |namespace: &str, plural: &str| GROUPS.iter().any(|(_, names)| names.contains(&(namespace, plural)));
+    let named = |kind: &&KindDoc| GROUPS.iter().any(|(_, names)| names.contains(&(kind.namespace.as_str(), kind.path().as_str())));
     let mut groups: Vec<Group> = GROUPS
         .iter()
         .map(|(heading, names)| {
-            let of_name = |(namespace, plural): &(&str, &str)| {
-                visible.iter().find(|kind| kind.namespace == *namespace && kind.descriptor.plural == *plural).map(item)
-            };
-            Group { heading, items: names.iter().filter_map(of_name).collect() }
+            let items = names.iter().filter_map(|(namespace, path)| kinds.find(caller, namespace, path)).map(item);
+            Group { heading, items: items.collect() }
         })
         .collect();
-    let records = visible.iter().filter(|kind| !named(&kind.namespace, kind.descriptor.plural)).map(item).collect();
+    let records = kinds.visible_to(caller).filter(|kind| !named(kind)).map(item).collect();
     groups.insert(GROUPS.len() - 1, Group { heading: "Records", items: records });
     groups.retain(|group| !group.items.is_empty());
     groups
@@ -69,6 +67,6 @@ pub(super) fn of(caller: &Caller, kinds: &Kinds, here: &str) -> Vec<Group> {
 fn label(plural: &str) -> String {
     match plural {
         "sign_ins" => "Sign-ins".to_owned(),
-        other => crate::resources::label(other),
+        other => resources::label(other),
     }
 }

@@ -5,10 +5,10 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
-use url::form_urlencoded;
 
 use crate::callers::{Area, Caller, Scope};
 use crate::console::Console;
+use crate::console::addresses::with_query;
 use crate::console::cell::Cell;
 use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
@@ -164,7 +164,7 @@ pub(super) async fn show(
             .collect(),
         live: fingerprint(&found.deliveries),
         rows: found.deliveries.into_iter().map(|delivery| Row::of(&ui, delivery)).collect(),
-        older: found.meta.next.map(|next| with_query(&address, &[("status", status), ("event", &shown.event), ("after", &next)])),
+        older: found.meta.next.map(|next| with_query(&address, [("status", status), ("event", &shown.event), ("after", &next)])),
         filtered: status != "all" || !shown.event.is_empty(),
         since: (ui.now() - chrono::TimeDelta::days(1)).format("%Y-%m-%dT%H:%M").to_string(),
         webhook,
@@ -186,18 +186,13 @@ async fn find_deliveries<'a>(
     let list = async |status: &str| {
         let status = if status == "all" { "" } else { status };
         let query = [("webhook", webhook.id.as_str()), ("status", status), ("event", &shown.event), ("after", &shown.after)];
-        console.api.read::<Many>(caller, &with_query(DELIVERIES, &query)).await
+        console.api.read::<Many>(caller, &with_query(DELIVERIES, query)).await
     };
     if !shown.status.is_empty() {
         return Ok((&shown.status, list(&shown.status).await?));
     }
     let failed = list("failed").await?;
     if failed.deliveries.is_empty() { Ok(("all", list("all").await?)) } else { Ok(("failed", failed)) }
-}
-
-fn with_query(path: &str, parameters: &[(&str, &str)]) -> String {
-    let set = parameters.iter().filter(|(_, value)| !value.is_empty());
-    format!("{path}?{}", form_urlencoded::Serializer::new(String::new()).extend_pairs(set).finish())
 }
 
 impl Webhook {

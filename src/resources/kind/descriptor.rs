@@ -31,4 +31,9 @@ impl ResourceDescriptor {
             discriminator: None,
         }
     }
+
+    /// Whether lists can be filtered by the parameter `name`.
+    pub fn has_filter(&self, name: &str) -> bool {
+        self.filters.iter().any(|filter| filter.name == name)
+    }
 }

@@ -4,5 +4,6 @@ mod browser;
 mod hostile;
 mod records;
 mod roles;
+mod searching;
 mod sign_in;
 mod webhooks;

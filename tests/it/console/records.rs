@@ -109,16 +109,6 @@ async fn filters_and_pages_are_addresses() {
 }
 
 #[tokio::test]
-async fn an_id_leads_to_its_page() {
-    let world = World::new().await;
-    let order = world.order(json!({ "internal_id": "A-1" })).await;
-    let mut tab = world.signed_in(Role::Viewer).await;
-    let found = tab.open(&format!("/console/search?q=%20{}%20", id(&order))).await;
-    assert_eq!(found.address, format!("/console/records/fleet/orders/{}", id(&order)));
-    found.says("A-1").says("Events about it").says_nothing_of("Changes of it");
-}
-
-#[tokio::test]
 async fn the_console_speaks_german_to_those_who_want_it() {
     let world = World::new().await;
     let mut tab = world.signed_in(Role::Owner).await;
