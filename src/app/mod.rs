@@ -49,10 +49,10 @@ pub fn router(state: AppState, config: &Config) -> Router {
     if config.environment() == Environment::Development {
         router = router.merge(dev::mailbox::routes());
     }
-    let (operators, clock) = (state.operators.clone(), state.clock.clone());
+    let (operators, clock, lifecycle) = (state.operators.clone(), state.clock.clone(), state.lifecycle.clone());
     let api = router.with_state::<()>(state);
     let secure = config.environment() == Environment::Production;
-    let console = Console::new(Api::new(api.clone()), kinds, operators, clock, secure);
+    let console = Console::new(Api::new(api.clone()), kinds, operators, clock, lifecycle, secure);
     let router = api.merge(console::routes(console)).fallback(async || Problem::new(ProblemCode::RouteUnknown));
     let router = match cors(&config.http.cors_origins) {
         Some(cors) => router.layer(cors),

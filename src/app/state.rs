@@ -16,6 +16,7 @@ use crate::fleet::{Fleet, Positions};
 use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
 use crate::kernel::database;
+use crate::kernel::lifecycle::Lifecycle;
 use crate::operators::Operators;
 use crate::providers::mailbox::Mailbox;
 use crate::realtime::Realtime;
@@ -73,6 +74,8 @@ app_state! {
     pub streams: Streams,
     /// Receives texts and mails in development.
     pub mailbox: Mailbox,
+    /// What ends with the process.
+    pub lifecycle: Lifecycle,
 }
 
 /// All module states on one database. The router clones it several times per request, so cloning must be cheap.
@@ -123,6 +126,7 @@ impl AppState {
             settings: config.storefront.clone(),
         });
         Self(Arc::new(StateParts {
+            lifecycle: lifecycle.clone(),
             operators: Operators::new(
                 pool.clone(),
                 clock.clone(),

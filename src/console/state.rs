@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use axum::extract::FromRef;
+use tokio::sync::Semaphore;
 
 use crate::console::Api;
 use crate::console::kinds::Kinds;
 use crate::kernel::clock::Clock;
+use crate::kernel::lifecycle::Lifecycle;
 use crate::operators::Operators;
 use crate::resources::KindDoc;
 
@@ -19,12 +21,19 @@ pub struct Console {
     pub(super) clock: Clock,
     /// Whether cookies are sent over TLS alone.
     pub(super) secure: bool,
+    pub(super) lifecycle: Lifecycle,
+    /// Places for pages that are followed while they change.
+    pub(super) live_pages: Arc<Semaphore>,
 }
+
+/// The number of pages that may be followed at once. Each is made again every second.
+const LIVE_PAGES: usize = 256;
 
 impl Console {
     /// The console for the API `api` with these kinds of records. `secure` says whether browsers reach it over TLS.
-    pub fn new(api: Api, kinds: Vec<KindDoc>, operators: Operators, clock: Clock, secure: bool) -> Self {
-        Self { api, kinds: Arc::new(Kinds::new(kinds)), operators, clock, secure }
+    pub fn new(api: Api, kinds: Vec<KindDoc>, operators: Operators, clock: Clock, lifecycle: Lifecycle, secure: bool) -> Self {
+        let live_pages = Arc::new(Semaphore::new(LIVE_PAGES));
+        Self { api, kinds: Arc::new(Kinds::new(kinds)), operators, clock, secure, lifecycle, live_pages }
     }
 }
 

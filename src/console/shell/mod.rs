@@ -4,6 +4,7 @@ mod assets;
 mod headers;
 mod instant;
 mod language;
+mod live;
 mod navigation;
 mod page;
 mod preferences;
@@ -28,8 +29,9 @@ pub(super) fn routes() -> Router<Console> {
     Router::new().route("/console/assets/{name}", get(assets::serve)).route("/console/{*page}", get(page::unknown))
 }
 
-/// Adds the pages of failures, and the headers that protect pages.
+/// Adds the streams of live pages, the pages of failures, and the headers that protect pages.
 pub(super) fn layer(pages: Router<Console>, console: &Console) -> Router<Console> {
     let complete = middleware::from_fn_with_state(console.clone(), page::complete);
-    pages.layer(complete).layer(middleware::map_response(headers::protect))
+    let follow = middleware::from_fn_with_state(console.clone(), live::follow);
+    pages.layer(follow).layer(complete).layer(middleware::map_response(headers::protect))
 }

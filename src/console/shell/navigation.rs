@@ -23,6 +23,8 @@ pub struct Item {
     pub address: String,
     /// Whether the visitor is there.
     pub current: bool,
+    /// The key that leads there after `g`.
+    pub key: Option<char>,
 }
 
 /// The kinds of each heading, by namespace and path, in the order in which they are shown. Kinds that are not named here are records.
@@ -42,12 +44,25 @@ const GROUPS: [(&str, &[(&str, &str)]); 4] = [
     ),
 ];
 
+/// The keys that lead to a kind after `g`.
+const KEYS: [(&str, &str, char); 8] = [
+    ("developers", "events", 'e'),
+    ("developers", "webhooks", 'w'),
+    ("developers", "deliveries", 'd'),
+    ("storefront", "customers", 'c'),
+    ("storefront", "sign-ins", 's'),
+    ("storefront", "texts", 't'),
+    ("ledger", "payments", 'p'),
+    ("fleet", "orders", 'o'),
+];
+
 /// The pages that `caller` may open; `here` is the one that is open.
 pub(super) fn of(caller: &Caller, kinds: &Kinds, here: &str) -> Vec<Group> {
     let item = |kind: &KindDoc| {
         let address = list_address(kind);
         let current = here.strip_prefix(address.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
-        Item { label: label(kind.descriptor.plural), address, current }
+        let key = KEYS.iter().find(|(namespace, path, _)| kind.namespace == *namespace && kind.path() == *path).map(|(.., key)| *key);
+        Item { label: label(kind.descriptor.plural), address, current, key }
     };
     let named = |kind: &&KindDoc| GROUPS.iter().any(|(_, names)| names.contains(&(kind.namespace.as_str(), kind.path().as_str())));
     let mut groups: Vec<Group> = GROUPS

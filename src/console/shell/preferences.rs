@@ -7,6 +7,7 @@ use crate::console::shell::language::Language;
 
 const THEME: &str = "portico-theme";
 const LANGUAGE: &str = "portico-language";
+const KEYS: &str = "portico-keys";
 
 /// Light or dark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub struct Preferences {
     pub language: Language,
     /// The theme; `None` for that of the system.
     pub theme: Option<Theme>,
+    /// Whether single keys do something.
+    pub keys: bool,
 }
 
 impl Preferences {
@@ -52,6 +55,7 @@ impl Preferences {
         Self {
             language: cookies(headers, LANGUAGE).find_map(Language::read).or_else(asked_for).unwrap_or(Language::English),
             theme: cookies(headers, THEME).find_map(Theme::read),
+            keys: cookies(headers, KEYS).next() != Some("off"),
         }
     }
 }
@@ -61,6 +65,7 @@ pub fn chosen(name: &str, value: &str) -> Option<HeaderValue> {
     let cookie = match name {
         "theme" if Theme::read(value).is_some() || value == "system" => THEME,
         "language" if Language::read(value).is_some() => LANGUAGE,
+        "keys" if matches!(value, "on" | "off") => KEYS,
         _ => return None,
     };
     HeaderValue::from_str(&format!("{cookie}={value}; Path=/; SameSite=Lax; Max-Age=31536000")).ok()

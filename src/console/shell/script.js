@@ -1,75 +1,181 @@
 // What makes the console quicker for those who have scripts. Everything works without.
 'use strict';
 
-const rows = () => [...document.querySelectorAll('tbody tr')];
-const typing = (element) => element.closest('input, textarea, select, [contenteditable]') !== null;
+const words = document.body.dataset;
+const parsed = async (response) => new DOMParser().parseFromString(await response.text(), 'text/html');
+const busy = (region) => region.contains(document.activeElement) || !document.getSelection().isCollapsed;
 
-/** `/` searches, `j` and `k` go through the rows, Enter opens one. */
-document.addEventListener('keydown', (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
-  const all = rows();
-  const here = all.findIndex((row) => row.classList.contains('here'));
-  const go = (index) => {
-    all[here]?.classList.remove('here');
-    all[index]?.classList.add('here');
-    all[index]?.querySelector('a')?.focus();
-  };
-  switch (event.key) {
-    case '/':
-      document.getElementById('search')?.focus();
-      break;
-    case 'j':
-      go(Math.min(here + 1, all.length - 1));
-      break;
-    case 'k':
-      go(Math.max(here - 1, 0));
-      break;
-    default:
-      return;
+/** Adds to a part of the page what works with a script alone. */
+function enhance(part) {
+  for (const element of part.querySelectorAll('[data-copy]')) {
+    if (!navigator.clipboard) break;
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'link';
+    button.textContent = words.copy;
+    button.addEventListener('click', async () => {
+      await navigator.clipboard.writeText(element.textContent);
+      button.textContent = words.copied;
+    });
+    element.after(' ', button);
   }
+  // The key of a link stands behind its #, so that no log of requests contains it.
+  for (const field of part.querySelectorAll('[data-from-fragment]')) {
+    if (location.hash.length > 1) {
+      field.value = location.hash.slice(1);
+      history.replaceState(null, '', location.pathname);
+    }
+  }
+  // Filters are sent without what is empty, so that addresses stay short.
+  for (const form of part.querySelectorAll('form.filters[method="get"]')) {
+    form.addEventListener('submit', () => {
+      for (const field of form.elements) if (field.name && field.value === '') field.disabled = true;
+    });
+  }
+  // What is said once is not said again when the page is loaded again.
+  const address = new URL(location.href);
+  if (address.searchParams.has('done')) {
+    address.searchParams.delete('done');
+    history.replaceState(null, '', address);
+  }
+}
+
+/** Shows what has changed in the live region of the page; where that would move what somebody looks at, it waits behind a button. */
+const live = {
+  source: null,
+  open() {
+    live.source?.close();
+    live.source = null;
+    if (document.hidden || !document.querySelector('[data-live]')) return;
+    live.source = new EventSource(location.href);
+    live.source.addEventListener('message', (event) => live.offer(JSON.parse(event.data)));
+  },
+  offer(html) {
+    const region = document.querySelector('[data-live]');
+    const fresh = region.cloneNode(false);
+    fresh.replaceChildren(...new DOMParser().parseFromString(html, 'text/html').body.childNodes);
+    if (text(fresh) === text(region)) return;
+    document.querySelector('.news')?.remove();
+    if (region.getBoundingClientRect().top > 0 && !busy(region)) {
+      live.show(region, fresh);
+      return;
+    }
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'news';
+    button.textContent = words.news;
+    button.addEventListener('click', () => {
+      button.remove();
+      live.show(region, fresh);
+      fresh.scrollIntoView({ block: 'start' });
+    });
+    region.before(button);
+  },
+  show(region, fresh) {
+    const opened = [...region.querySelectorAll('details')].map((details) => details.open);
+    [...fresh.querySelectorAll('details')].slice(-opened.length).forEach((details, index) => { details.open ||= opened[index]; });
+    region.replaceWith(fresh);
+    enhance(fresh);
+  },
+};
+/** What a region says, without the ages of things. */
+const text = (region) => {
+  const copy = region.cloneNode(true);
+  for (const other of copy.querySelectorAll('time, button.link')) other.remove();
+  return copy.textContent.replace(/\s+/g, ' ').trim();
+};
+document.addEventListener('visibilitychange', live.open);
+
+/** Forms are answered in place. */
+document.addEventListener('submit', async (event) => {
+  const form = event.target;
+  const main = form.closest('main');
+  if (form.method !== 'post' || !main || !document.querySelector('.side')) return;
+  event.preventDefault();
+  if (main.ariaBusy === 'true') return;
+  main.ariaBusy = 'true';
+  try {
+    const response = await fetch(form.action, { method: 'POST', body: new URLSearchParams(new FormData(form, event.submitter)) });
+    if (!response.headers.get('content-type')?.startsWith('text/html')) {
+      await save(response);
+      return;
+    }
+    const page = await parsed(response);
+    if (response.redirected) history.pushState(null, '', response.url);
+    if (!page.querySelector('.side')) {
+      location.reload();
+      return;
+    }
+    document.title = page.title;
+    document.querySelector('.side').replaceWith(document.adoptNode(page.querySelector('.side')));
+    const fresh = document.adoptNode(page.querySelector('main'));
+    main.replaceWith(fresh);
+    begin(fresh);
+    const wrong = fresh.querySelector('.wrong input, .wrong select, .wrong textarea');
+    (wrong ?? fresh).focus();
+    wrong?.select?.();
+  } catch {
+    const failed = document.createElement('p');
+    failed.className = 'refusal';
+    failed.role = 'alert';
+    failed.textContent = words.failed;
+    main.prepend(failed);
+  } finally {
+    main.ariaBusy = 'false';
+  }
+});
+window.addEventListener('popstate', () => location.reload());
+
+/** A file as the answer to a form. */
+async function save(response) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(await response.blob());
+  link.download = response.headers.get('content-disposition')?.match(/filename="([^"]+)"/)?.[1] ?? '';
+  link.click();
+  URL.revokeObjectURL(link.href);
+}
+
+/** Keys: `/` searches, `j` and `k` go through the rows, and others are named by what they do, one after another: `g w`. */
+let before = '';
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape') {
+    for (const menu of document.querySelectorAll('details.menu[open]')) {
+      menu.open = false;
+      menu.querySelector('summary').focus();
+    }
+    return;
+  }
+  if (words.keys === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest('input, textarea, select, [contenteditable], dialog')) return;
+  const rows = [...document.querySelectorAll('tbody tr')];
+  const here = rows.findIndex((row) => row.classList.contains('here'));
+  const go = (index) => {
+    rows[here]?.classList.remove('here');
+    rows[index]?.classList.add('here');
+    rows[index]?.querySelector('a')?.focus();
+  };
+  const named = (key) => document.querySelector(`[data-key="${CSS.escape(key)}"]`);
+  const target = named(before ? `${before} ${event.key}` : event.key);
+  before = !before && event.key === 'g' ? 'g' : '';
+  if (target) target.click();
+  else if (event.key === '/') document.getElementById('search')?.focus();
+  else if (event.key === 'j') go(Math.min(here + 1, rows.length - 1));
+  else if (event.key === 'k') go(Math.max(here - 1, 0));
+  else return;
   event.preventDefault();
 });
 
-/** What is to be copied gets a button for it. */
-for (const element of document.querySelectorAll('[data-copy]')) {
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.className = 'link';
-  button.textContent = document.documentElement.lang === 'de' ? 'Kopieren' : 'Copy';
-  button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(element.textContent);
-    button.textContent = document.documentElement.lang === 'de' ? 'Kopiert' : 'Copied';
-  });
-  element.after(' ', button);
-}
+/** Buttons that open a dialog, and menus that close when somebody goes on elsewhere. */
+document.addEventListener('click', (event) => {
+  const opener = event.target.closest('[data-opens]');
+  if (opener) document.getElementById(opener.dataset.opens).showModal();
+  for (const menu of document.querySelectorAll('details.menu[open]')) if (!menu.contains(event.target)) menu.open = false;
+});
 
-/** The key of a link stands behind its #, so that no log of requests contains it. */
-for (const field of document.querySelectorAll('[data-from-fragment]')) {
-  if (location.hash.length > 1) {
-    field.value = location.hash.slice(1);
-    history.replaceState(null, '', location.pathname);
-  }
+/** What happens with a new page. */
+function begin(main) {
+  enhance(main);
+  for (const element of document.querySelectorAll('.script')) element.hidden = false;
+  live.open();
 }
-
-/** Filters are sent without what is empty, so that addresses stay short. */
-for (const form of document.querySelectorAll('form.filters')) {
-  form.addEventListener('submit', () => {
-    for (const field of form.elements) if (field.name && field.value === '') field.disabled = true;
-  });
-}
-
-/** What is live is drawn again every two seconds, unless somebody is busy in it. */
-for (const region of document.querySelectorAll('[data-live]')) {
-  let shown = region;
-  setInterval(async () => {
-    if (document.hidden || shown.contains(document.activeElement) || !document.getSelection().isCollapsed) return;
-    const response = await fetch(location.href).catch(() => null);
-    if (!response?.ok || response.redirected) return;
-    const fresh = new DOMParser().parseFromString(await response.text(), 'text/html').querySelector('[data-live]');
-    if (!fresh || fresh.dataset.live === shown.dataset.live) return;
-    const open = [...shown.querySelectorAll('details')].map((details) => details.open);
-    fresh.querySelectorAll('details').forEach((details, index) => { if (open.length > index) details.open = open[index]; });
-    shown.replaceWith(document.adoptNode(fresh));
-    shown = fresh;
-  }, 2000);
-}
+begin(document);

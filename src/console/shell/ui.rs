@@ -92,6 +92,11 @@ impl Ui {
         self.preferences.theme.map_or("", Theme::as_str)
     }
 
+    /// Whether single keys do something.
+    pub fn keys(&self) -> bool {
+        self.preferences.keys
+    }
+
     /// The address of a file of the console.
     pub fn asset(&self, name: &str) -> &'static str {
         assets::address(name)

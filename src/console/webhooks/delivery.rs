@@ -14,7 +14,7 @@ use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
 use crate::console::webhooks::advice::{Advice, advise};
 use crate::console::webhooks::command::curl;
-use crate::console::webhooks::{API, DELIVERIES, fingerprint};
+use crate::console::webhooks::{API, DELIVERIES};
 
 #[derive(Deserialize)]
 struct One {
@@ -62,8 +62,6 @@ struct DeliveryPage {
     operating: bool,
     payload: String,
     attempts: Vec<Shown>,
-    /// Changes whenever the delivery does.
-    live: String,
 }
 
 struct Shown {
@@ -93,7 +91,6 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     let attempts = delivery.attempts.iter().rev();
     let page = DeliveryPage {
         state: Cell::word(&delivery.status),
-        live: fingerprint(&delivery),
         created: ui.at(&delivery.created_at),
         next: delivery.next_attempt_at.map(|at| ui.at(&at)),
         closed: matches!(delivery.status.as_str(), "delivered" | "failed" | "cancelled"),

@@ -12,7 +12,7 @@ use crate::console::addresses::with_query;
 use crate::console::cell::Cell;
 use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
-use crate::console::webhooks::{API, DELIVERIES, fingerprint};
+use crate::console::webhooks::{API, DELIVERIES};
 
 #[derive(Deserialize)]
 struct One {
@@ -118,8 +118,6 @@ struct EndpointPage {
     event_types: Vec<String>,
     tabs: Vec<Tab>,
     rows: Vec<Row>,
-    /// Changes whenever the rows do.
-    live: String,
     older: Option<String>,
     filtered: bool,
     address: String,
@@ -162,7 +160,6 @@ pub(super) async fn show(
             .iter()
             .map(|(name, label)| Tab { label, address: format!("{address}?status={name}"), current: *name == status })
             .collect(),
-        live: fingerprint(&found.deliveries),
         rows: found.deliveries.into_iter().map(|delivery| Row::of(&ui, delivery)).collect(),
         older: found.meta.next.map(|next| with_query(&address, [("status", status), ("event", &shown.event), ("after", &next)])),
         filtered: status != "all" || !shown.event.is_empty(),

@@ -20,7 +20,6 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use crate::console::Console;
-use crate::kernel::crypto::sha256;
 
 /// The path of webhooks in the API.
 const API: &str = "/developers/int/v1/webhooks";
@@ -39,9 +38,4 @@ pub(super) fn routes() -> Router<Console> {
         .route("/console/deliveries/{id}", get(delivery::show))
         .route("/console/deliveries/{id}/replay", post(acts::replay_delivery))
         .route("/console/deliveries/{id}/cancel", post(acts::cancel))
-}
-
-/// A text that changes whenever `shown` does, by which the script knows whether a region is to be drawn again.
-fn fingerprint(shown: &impl std::fmt::Debug) -> String {
-    hex::encode(&sha256(format!("{shown:?}"))[..8])
 }

@@ -56,6 +56,7 @@ async fn an_operator_works_in_a_browser() {
         let shown =
             browser.run("return [document.documentElement.scrollWidth <= innerWidth, document.querySelectorAll('h1').length]").await;
         assert_eq!(shown, json!([true, 1]), "{page} scrolls sideways or has not one heading");
+        browser.is_accessible().await;
         browser.has_nothing_to_complain_of().await;
     }
 

@@ -2,8 +2,11 @@
 
 mod browser;
 mod hostile;
+mod live;
 mod records;
 mod roles;
+mod scripts;
 mod searching;
 mod sign_in;
+mod style;
 mod webhooks;

@@ -26,6 +26,9 @@ const ARGUMENTS: [&str; 9] = [
     "--disable-sync",
 ];
 
+/// The rules of accessibility.
+const AXE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/axe/node_modules/axe-core/axe.min.js");
+
 /// A browser window.
 pub struct Browser {
     pub client: Client,
@@ -50,6 +53,9 @@ impl WebDriverCompatibleCommand for Log {
 impl Browser {
     /// Opens a window; `None`, with words, where there is no browser.
     pub async fn open(world: &World) -> Option<Self> {
+        if !std::fs::exists(AXE).unwrap_or_default() {
+            portico::kernel::terminal::say("accessibility is not checked: npm ci in tests/it/support/axe installs axe-core");
+        }
         let started = Command::new("chromedriver").arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let Ok(mut driver) = started else {
             portico::kernel::terminal::say("skipped: chromedriver is not installed (Debian: apt-get install chromium chromium-driver)");
@@ -96,6 +102,21 @@ impl Browser {
     /// Runs a script in the page.
     pub async fn run(&self, script: &str) -> Value {
         self.client.execute(script, Vec::new()).await.unwrap()
+    }
+
+    /// Asserts that the page has nothing that keeps people with disabilities out: the rules of axe-core for WCAG 2.2 AA. Where axe-core
+    /// is not installed (`npm ci` in `tests/it/support/axe`), nothing is checked.
+    pub async fn is_accessible(&self) {
+        let Ok(rules) = std::fs::read_to_string(AXE) else { return };
+        let check = format!(
+            "{rules};\
+             const done = arguments[arguments.length - 1];\
+             axe.run({{ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }}).then(found => done(\
+               found.violations.map(rule => [rule.id, rule.impact, rule.nodes.map(node => [node.html, node.failureSummary])])\
+             ), failure => done(String(failure)))"
+        );
+        let found = self.client.execute_async(&check, Vec::new()).await.unwrap();
+        assert_eq!(found, json!([]), "{}", self.path().await);
     }
 
     /// Asserts that nothing was written to the console and nothing was asked of another host since the last time.

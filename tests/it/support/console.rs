@@ -10,6 +10,7 @@ use reqwest::Method;
 use reqwest::header::HeaderMap;
 
 use crate::support::World;
+use crate::support::waiting::in_time;
 
 /// The password of every operator of a story.
 pub const PASSWORD: &str = "correct horse battery";
@@ -46,6 +47,34 @@ impl Shown {
 
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}
+
+/// A page of which a tab is told what changes.
+pub struct Followed {
+    response: reqwest::Response,
+    text: String,
+}
+
+impl Followed {
+    /// The status of the answer.
+    pub fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    /// The live region when it has changed; `None` at the end of the stream.
+    pub async fn next(&mut self) -> Option<String> {
+        loop {
+            if let Some((event, rest)) = self.text.split_once("\n\n").map(|(event, rest)| (event.to_owned(), rest.to_owned())) {
+                self.text = rest;
+                match event.strip_prefix("data: ") {
+                    Some(data) => return serde_json::from_str(data).unwrap(),
+                    None => continue,
+                }
+            }
+            let chunk = in_time("the page changes", self.response.chunk()).await.unwrap()?;
+            self.text.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
     }
 }
 
@@ -177,6 +206,12 @@ impl Tab<'_> {
         self.send("/console/sign-in", &[("email", email), ("password", password)]).await
     }
 
+    /// Follows the live region of a page.
+    pub async fn follow(&mut self, path: &str) -> Followed {
+        let request = self.prepared(Method::GET, path).header("accept", "text/event-stream");
+        Followed { response: request.send().await.unwrap(), text: String::new() }
+    }
+
     async fn request(&mut self, method: Method, path: &str, fields: Option<&[(&str, &str)]>) -> Shown {
         let (mut method, mut path, mut fields) = (method, path.to_owned(), fields);
         for _ in 0..5 {
@@ -192,13 +227,16 @@ impl Tab<'_> {
         panic!("{path} leads from page to page");
     }
 
-    async fn once(&mut self, method: Method, path: &str, fields: Option<&[(&str, &str)]>) -> Shown {
+    /// A request with the cookies of the tab.
+    fn prepared(&self, method: Method, path: &str) -> reqwest::RequestBuilder {
         let url = format!("http://{}{path}", self.world.address);
         let cookies = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ");
-        let mut request = self.http.request(method, url).header("x-forwarded-for", &self.client).header("user-agent", self.user_agent);
-        if !cookies.is_empty() {
-            request = request.header("cookie", cookies);
-        }
+        let request = self.http.request(method, url).header("x-forwarded-for", &self.client).header("user-agent", self.user_agent);
+        if cookies.is_empty() { request } else { request.header("cookie", cookies) }
+    }
+
+    async fn once(&mut self, method: Method, path: &str, fields: Option<&[(&str, &str)]>) -> Shown {
+        let mut request = self.prepared(method, path);
         if let Some(fields) = fields {
             let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish();
             request = request.header("content-type", "application/x-www-form-urlencoded").header("sec-fetch-site", self.site).body(body);
