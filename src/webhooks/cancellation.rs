@@ -50,7 +50,7 @@ async fn close_batch(conn: &mut PgConnection, cancellation: Cancellation, now: D
 impl Webhooks {
     /// Cancels a delivery. A delivery in flight may still arrive, but is not retried.
     pub(super) async fn cancel(&self, caller: &Caller, id: DeliveryId) -> Result<Shown<Delivery>, Problem> {
-        caller.require(Delivery::AREA, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let subscription = transaction.show::<Delivery>(id).await?.record.fields.subscription_id;
         let now = transaction.now;
@@ -61,6 +61,25 @@ impl Webhooks {
         let shown = transaction.show::<Delivery>(id).await?;
         transaction.commit().await?;
         Ok(shown)
+    }
+
+    /// Cancels the deliveries that paused webhooks have held since before `made_before`. A pause that was forgotten ends no delivery
+    /// otherwise, and would keep everything for good.
+    pub(super) async fn cancel_held(&self, made_before: DateTime<Utc>) -> Result<(), sqlx::Error> {
+        let paused = cancel::list_paused(&mut *self.worker_pool.acquire().await?).await?;
+        for subscription in paused {
+            loop {
+                let mut transaction = self.worker_pool.begin().await?;
+                endpoints::lock(&mut transaction, subscription).await?;
+                let held = cancel::list_waiting(&mut transaction, subscription, made_before, BATCH).await?;
+                cancel::close(&mut transaction, &held, self.clock.now()).await?;
+                transaction.commit().await?;
+                if held.len() < BATCH {
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Closes the next batch of cancelled deliveries of each endpoint in turn, so no endpoint waits for the backlog of another.

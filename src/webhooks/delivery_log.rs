@@ -7,10 +7,13 @@ use crate::callers::Area;
 use crate::kernel::clock::timestamp;
 use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 use crate::members;
-use crate::resources::{Instant, Record, Reference, Resource};
+use crate::resources::{Instant, Owned, Record, Reference, Resource};
 use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_state::State;
 use crate::webhooks::engine::attempts::{self, LoggedAttempt};
+
+/// Deliveries and replays are of the owner of their webhook.
+pub(super) const OWNED_BY_WEBHOOK: Owned = Owned::By { view: "subscription_owners", key: "subscription_id" };
 
 crate::read_only! {
     /// A delivery in the log: one event for one webhook.
@@ -55,6 +58,7 @@ impl Resource for Delivery {
     const AREA: Area = Area::Traffic;
     const TABLE: &'static str = "delivery_log";
     const SEARCH_WITHIN: Option<&'static str> = Some("subscription_id");
+    const OWNED: Option<Owned> = Some(OWNED_BY_WEBHOOK);
 
     async fn details(_: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = attempts::find_body(conn, record.fields.event_id).await?;

@@ -20,19 +20,30 @@ impl PublishesEvents for Subscription {
     async fn follow_up(transaction: &mut RecordTransaction<Webhooks>, change: &Change<'_, Self>) -> Result<(), Problem> {
         let (id, now) = (change.record().id, transaction.now);
         match change {
-            Change::Created(_) => endpoints::insert(transaction.conn(), id).await?,
-            Change::Updated(before, after) if after.fields.status == Status::Enabled => {
-                if before.fields.status == Status::Disabled {
-                    endpoints::reset_health(transaction.conn(), id).await?;
+            Change::Created(created) => endpoints::insert(transaction.conn(), id, created.fields.status == Status::Paused).await?,
+            Change::Updated(before, after) if after.fields.status != Status::Disabled => {
+                if before.fields.status != after.fields.status {
+                    follow_status(transaction, id, after.fields.status).await?;
                 }
             }
             // A change to a webhook that is already disabled does not cancel its replays.
             Change::Updated(before, _) if before.fields.status == Status::Disabled => {}
             Change::Updated(..) | Change::Deleted(_) => {
+                endpoints::set_paused(transaction.conn(), id, false).await?;
                 replays::stop_replays(transaction.conn(), id, now).await?;
                 cancellation::cancel_all(transaction.conn(), id, now).await?;
             }
         }
         Ok(())
     }
+}
+
+/// An endpoint begins anew when its webhook is enabled or resumed: time in which nothing was sent does not count as failing.
+async fn follow_status(transaction: &mut RecordTransaction<Webhooks>, id: SubscriptionId, status: Status) -> Result<(), Problem> {
+    endpoints::set_paused(transaction.conn(), id, status == Status::Paused).await?;
+    if status == Status::Enabled {
+        endpoints::reset_health(transaction.conn(), id).await?;
+        endpoints::notify_resumed(transaction.conn()).await?;
+    }
+    Ok(())
 }

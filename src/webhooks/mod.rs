@@ -15,6 +15,7 @@
 //! replays                          makes new deliveries from closed ones, on request
 //! subscription                     the webhook as a resource: which events, which URL, enabled or not; rotating, testing
 //! cancellation  health             closes waiting deliveries as cancelled; shows how an endpoint is doing
+//! figures                          what was sent in a period, by step and by duration, for charts
 //! delivery_log                     deliveries and their attempts as a read-only resource
 //! engine                           the tables of deliveries, and every statement that moves a delivery between them
 //! state                            what the routes and the worker share, for one database
@@ -22,14 +23,14 @@
 //! sending  forwarding  permits     one signed POST; the headers of an event sent outside the hub; how many POSTs at a time
 //! endpoint                         how a subscription's endpoint is addressed: timeout, headers, secrets and signatures, cached
 //! targets  delivery_state          where webhooks may be sent; the states of a delivery, its lanes and the retry schedule
-//! settings                         the settings `[webhooks]`
+//! settings  latency                the settings `[webhooks]`; durations as a histogram
 //! ```
 //!
 //! The publisher is on another floor: [`crate::events`] writes an event, including its final bytes, in the transaction of the change
 //! it reports, and notes it in the outbox, from where `engine::fan_out` takes it.
 //!
 //! `endpoints` has one row per subscription: its health, the number of deliveries in flight, when its rate limit admits the next
-//! attempt, whether its circuit is open, and how far its deliveries are cancelled. A worker that moves deliveries of an endpoint
+//! attempt, whether its circuit is open, whether it is paused, and how far its deliveries are cancelled. A worker that moves deliveries of an endpoint
 //! locks this row first. These row locks are all the coordination between workers; there is no leader.
 //!
 //! # What is guaranteed
@@ -44,6 +45,8 @@
 //! - An endpoint that hangs or refuses does not affect the others. It has its own limit of deliveries in flight, and endpoints take
 //!   turns. Retries never take the last permits. After a number of consecutive failures the circuit opens, and its deliveries wait
 //!   without attempts.
+//! - While a subscription is paused, its deliveries are made and held: no attempt begins after the pausing commit, whether it is a
+//!   first one, a retry or a replay. Once it is resumed, they go out as they became due, within the limits of the endpoint.
 //! - A replay does not change the health of the endpoint, and the circuit does not hold up a replay. The in-flight limit and the
 //!   rate limit of the endpoint apply to replays too.
 //! - A subscription with `ordering: resource` gets the deliveries about one record one after another, in the order of the events'
@@ -67,9 +70,11 @@ mod endpoint;
 mod engine;
 mod explanation;
 mod failing;
+mod figures;
 mod follow_up;
 mod forwarding;
 mod health;
+mod latency;
 mod permits;
 mod replays;
 mod retention;
@@ -103,5 +108,9 @@ where
     Companies: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
-    subscription::extension::<S>().read_only::<Delivery>().merge(replays::extension()).merge(explanation::extension())
+    subscription::extension::<S>()
+        .read_only::<Delivery>()
+        .merge(replays::extension())
+        .merge(explanation::extension())
+        .merge(figures::extension())
 }

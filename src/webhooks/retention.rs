@@ -4,7 +4,8 @@
 //! over for longer than `webhooks.retention`, housekeeping drops its partitions, except for rows that are still needed: failed
 //! deliveries, which are kept for `webhooks.failed_retention`, and the attempts and events of deliveries that are still in the log.
 //! Every delivery in the log therefore has its event, and an event is deleted with the last of its deliveries. Finished replays are
-//! deleted when nothing is left that they could have replayed.
+//! deleted when nothing is left that they could have replayed. What a paused webhook holds is cancelled when it is as old as a failed
+//! delivery that is dropped; figures are kept for the longest period that can be asked for.
 
 use std::time::Duration;
 
@@ -12,7 +13,7 @@ use chrono::TimeDelta;
 
 use crate::events;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::webhooks::{Webhooks, engine, replays};
+use crate::webhooks::{Webhooks, engine, figures, replays};
 
 const HOUSEKEEPING_INTERVAL: Duration = Duration::from_secs(3600);
 
@@ -33,6 +34,8 @@ impl Webhooks {
         let mut conn = self.worker_pool.acquire().await?;
         let before = |retention| now - TimeDelta::from_std(retention).unwrap_or(TimeDelta::days(36_500));
         let (kept_since, failed_since) = (before(self.settings.retention), before(self.settings.failed_retention));
+        self.cancel_held(failed_since).await?;
+        figures::delete_expired(&mut conn, now).await?;
         engine::retention::delete_expired(&mut conn, kept_since, failed_since).await?;
         events::delete_expired(&mut conn, kept_since).await?;
         replays::delete_ended(&mut conn, failed_since).await?;

@@ -30,7 +30,7 @@ pub struct Settings {
     /// How long events, deliveries and attempts are kept.
     #[serde(deserialize_with = "settings::time")]
     pub retention: Duration,
-    /// How long failed deliveries are kept, with their events and attempts.
+    /// How long failed deliveries are kept, with their events and attempts, and how long a paused webhook holds a delivery.
     #[serde(deserialize_with = "settings::time")]
     pub failed_retention: Duration,
     /// The circuit breaker of an endpoint.

@@ -79,6 +79,30 @@ pub async fn cancel_in_flight(conn: &mut PgConnection, id: DeliveryId) -> Result
     Ok(marked.rows_affected() > 0)
 }
 
+/// The endpoints whose webhooks are paused.
+pub async fn list_paused(conn: &mut PgConnection) -> Result<Vec<SubscriptionId>, sqlx::Error> {
+    sqlx::query_scalar!(r#"select subscription_id as "subscription: SubscriptionId" from endpoints where paused order by subscription_id"#)
+        .fetch_all(conn)
+        .await
+}
+
+/// The oldest deliveries that wait for an endpoint, of those made before `made_before`. The endpoint must be locked.
+pub async fn list_waiting(
+    conn: &mut PgConnection,
+    subscription: SubscriptionId,
+    made_before: DateTime<Utc>,
+    limit: usize,
+) -> Result<Vec<DeliveryId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select id as "id: DeliveryId" from waiting where subscription_id = $1 and created_at < $2 order by created_at, id limit $3"#,
+        subscription.uuid(),
+        made_before,
+        limit as i64,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 /// Removes the mark, unless a delivery that it covers is still waiting or a newer mark has replaced it.
 pub async fn finish(conn: &mut PgConnection, cancellation: Cancellation) -> Result<(), sqlx::Error> {
     sqlx::query!(

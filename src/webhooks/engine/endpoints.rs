@@ -5,9 +5,26 @@ use sqlx::PgConnection;
 
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 
+/// The NOTIFY channel for endpoints that are no longer paused, for which deliveries may wait that became due long ago.
+pub const RESUMED: &str = "portico_resumed";
+
 /// Inserts the row of a new subscription's endpoint.
-pub async fn insert(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
-    sqlx::query!("insert into endpoints (subscription_id) values ($1)", subscription.uuid()).execute(conn).await?;
+pub async fn insert(conn: &mut PgConnection, subscription: SubscriptionId, paused: bool) -> Result<(), sqlx::Error> {
+    sqlx::query!("insert into endpoints (subscription_id, paused) values ($1, $2)", subscription.uuid(), paused).execute(conn).await?;
+    Ok(())
+}
+
+/// Holds the deliveries of the endpoint, or no longer. It waits for whoever moves them: what is not in flight by then stays.
+pub async fn set_paused(conn: &mut PgConnection, subscription: SubscriptionId, paused: bool) -> Result<(), sqlx::Error> {
+    sqlx::query!("update endpoints set paused = $2 where subscription_id = $1 and paused <> $2", subscription.uuid(), paused)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// Wakes the workers of all instances when the transaction commits.
+pub async fn notify_resumed(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("select pg_notify($1, '')", RESUMED).execute(conn).await?;
     Ok(())
 }
 

@@ -19,9 +19,9 @@
 //!
 //! | door | takes | when |
 //! |---|---|---|
-//! | 1 [`fan_out`] | events out of `outbox`, to `in_flight`, or to `waiting` what has to wait | The endpoint has capacity, no first attempt waits for it, its circuit is closed, and its subscription has neither ordering nor a rate limit. Most events take this short path. |
-//! | 2 [`claim`] | due deliveries of one lane out of `waiting` | The endpoint has capacity, its rate limit and circuit admit it, and its deliveries are not being cancelled. |
-//! | 3 [`record`], with [`refill`] | as many first attempts of the same endpoints as it has just taken out of flight | The endpoint has a backlog, no attempt of the batch failed, and nothing else waits for its permits. |
+//! | 1 [`fan_out`] | events out of `outbox`, to `in_flight`, or to `waiting` what has to wait | The endpoint has capacity and is not paused, no first attempt waits for it, its circuit is closed, and its subscription has neither ordering nor a rate limit. Most events take this short path. |
+//! | 2 [`claim`] | due deliveries of one lane out of `waiting` | The endpoint has capacity, its rate limit and circuit admit it, it is not paused, and its deliveries are not being cancelled. |
+//! | 3 [`record`], with [`refill`] | as many first attempts of the same endpoints as it has just taken out of flight | The endpoint has a backlog and is not paused, no attempt of the batch failed, and nothing else waits for its permits. |
 //! | 4 the triggers `joins_a_chain` and `leaves_a_chain` | the next delivery of a chain, from lane 2 of `waiting` into a lane that door 2 claims from | The one before has ended, in whatever way: none of its chain is in flight or in a lane. |
 //!
 //! The other ways: [`record`] closes a delivery or queues its retry; [`claim`] also takes deliveries back from workers that died;
@@ -38,6 +38,9 @@
 //! Deliveries of a chain have to be made in order. At most one of them is in a lane or in flight; the others wait behind it, outside
 //! the lanes. The triggers run at the end of a statement that queues, claims, records or cancels, where they see what other
 //! transactions did before this one had the lock.
+//!
+//! Two of the statements also keep the counts that charts are made of ([`figures`]): [`record`] those of an endpoint, whose row it has
+//! locked, and [`fan_out`] those of a company, of which there is one at a time. So these rows are never waited for.
 //!
 //! Three statements return the deliveries that they put into flight as a [`ClaimedRow`](claim::ClaimedRow), in one row each and with the
 //! summary of the statement in all rows, because each is one round trip on the connection that limits the throughput.

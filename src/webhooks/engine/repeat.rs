@@ -4,7 +4,8 @@ use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
+use crate::callers::{Caller, Owner};
+use crate::kernel::ids::{DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::delivery_state::Repeatable;
 
 /// Which deliveries are replayed.
@@ -118,12 +119,13 @@ pub async fn repeat_delivery(conn: &mut PgConnection, id: DeliveryId, again: Del
     Ok(made.rows_affected() > 0)
 }
 
-/// Creates a delivery of an event for each enabled subscription that wants it and has no open delivery of it. A test event is
+/// Creates a delivery of an event for each subscription that is not disabled, wants it and has no open delivery of it. A test event is
 /// replayed only to the subscription it was sent to. Where the event was not delivered before, the new delivery is an ordinary
-/// first one. With `count_only`, nothing is created. `None` if the company has no such event.
+/// first one. With `count_only`, nothing is created. `None` if the company has no such event. A caller who is restricted to one owner repeats
+/// events of that owner to webhooks of that owner.
 pub async fn repeat_event(
     conn: &mut PgConnection,
-    company: CompanyId,
+    caller: &Caller,
     event: EventId,
     count_only: bool,
     now: DateTime<Utc>,
@@ -131,15 +133,18 @@ pub async fn repeat_event(
     let time = &DeliveryId::new(now).uuid().to_string()[..15];
     sqlx::query_scalar!(
         r#"with event as (
-             select id, company_id, name, sequence, addressed_to from event_stream where id = $1 and company_id = $2
+             select id, company_id, name, sequence, addressed_to, owner from event_stream
+             where id = $1 and company_id = $2 and ($6::text is null or owner = $6)
          ), wanted as materialized (
              select event.*, wish.subscription_id,
                     (select id from deliveries where event_id = $1 and subscription_id = wish.subscription_id order by id desc limit 1)
                     as before
-             from event join subscription_wishes as wish on wish.company_id = event.company_id
+             from event
+             join subscription_wishes as wish on wish.company_id = event.company_id and wish.audience = any(array['', event.owner])
              where case when event.addressed_to is null
                         then wish.events = '{}' or wish.events && array['*', event.name, split_part(event.name, '.', 1) || '.*']
                         else event.addressed_to = wish.subscription_id end
+             and ($6::text is null or wish.owner = $6)
              and not exists (
                  select from waiting join endpoints using (subscription_id)
                  where event_id = $1 and subscription_id = wish.subscription_id and place >= coalesce(cancelled_before, 0)
@@ -154,10 +159,11 @@ pub async fn repeat_event(
          )
          select (select count(*) from wanted) as "count!" from event"#,
         event.uuid(),
-        company.uuid(),
+        caller.company.uuid(),
         count_only,
         now,
         time,
+        caller.grant.owner.as_ref().map(Owner::as_str),
     )
     .fetch_optional(conn)
     .await

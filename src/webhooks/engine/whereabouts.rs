@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use sqlx::PgConnection;
 
+use crate::callers::{Caller, Owner};
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 
 /// The delivery of an event to an endpoint: the first one, or the latest replay if there are any.
@@ -70,16 +71,21 @@ pub struct Published {
     pub published_at: DateTime<Utc>,
     /// The only subscription that the event is for, such as that of a test.
     pub addressed_to: Option<SubscriptionId>,
+    /// Who of the company's own customers the event is for.
+    pub owner: Option<Owner>,
 }
 
-/// Finds an event of a company.
-pub async fn find_event(conn: &mut PgConnection, company: CompanyId, event: EventId) -> Result<Option<Published>, sqlx::Error> {
+/// Finds an event that the caller may know of.
+pub async fn find_event(conn: &mut PgConnection, caller: &Caller, event: EventId) -> Result<Option<Published>, sqlx::Error> {
     sqlx::query_as!(
         Published,
-        r#"select event as "name!", created_at as "published_at!", addressed_to as "addressed_to: SubscriptionId"
-           from event_log join event_stream using (id, company_id) where id = $1 and company_id = $2"#,
+        r#"select event as "name!", created_at as "published_at!", addressed_to as "addressed_to: SubscriptionId",
+                  event_log.owner as "owner: Owner"
+           from event_log join event_stream using (id, company_id)
+           where id = $1 and company_id = $2 and ($3::text is null or event_log.owner = $3)"#,
         event.uuid(),
-        company.uuid(),
+        caller.company.uuid(),
+        caller.grant.owner.as_ref().map(Owner::as_str),
     )
     .fetch_optional(conn)
     .await

@@ -65,8 +65,8 @@ impl Verdict {
 }
 
 impl Gate {
-    pub(super) const NAMES: [&'static str; 9] =
-        ["published", "addressed", "registered", "wanted", "enabled", "delivery", "order", "circuit", "answered"];
+    pub(super) const NAMES: [&'static str; 11] =
+        ["published", "addressed", "owner", "registered", "wanted", "enabled", "delivery", "paused", "order", "circuit", "answered"];
 
     fn passed(name: &'static str, detail: impl Into<String>) -> Self {
         Self { name, passed: true, detail: detail.into() }
@@ -96,16 +96,23 @@ impl Facts {
         // Who has a delivery has passed these, whatever the webhook is like now.
         gates.push(Gate::passed("wanted", "The webhook wanted the event."));
         gates.push(Gate::passed("delivery", format!("The delivery is {}.", found.delivery)));
-        let verdict = follow(found, now, &mut gates);
+        let verdict = self.follow(found, now, &mut gates);
         Explanation { verdict, delivery: Some(found.delivery), gates }
     }
 
     /// Why there is no delivery.
     fn missing(&self, now: DateTime<Utc>) -> (Gate, Verdict) {
-        let Published { name, published_at, addressed_to } = &self.published;
+        let Published { name, published_at, addressed_to, owner } = &self.published;
         let stopped = |name, detail: String| (Gate::stopped(name, detail), Verdict::NotSent);
         if addressed_to.is_some_and(|only| only != self.webhook) {
             return stopped("addressed", "The event was for another webhook alone, such as a test.".to_owned());
+        }
+        match (&self.subscription.owner, owner) {
+            (Some(own), Some(of)) if own != of => return stopped("owner", format!("The event is for another owner: {of}.")),
+            (Some(_), None) => {
+                return stopped("owner", "The event is for no owner, so it is sent to webhooks without an owner alone.".to_owned());
+            }
+            (Some(_) | None, _) => {}
         }
         if self.registered_at > *published_at {
             return stopped("registered", format!("The webhook was registered later, at {}.", timestamp(self.registered_at)));
@@ -127,36 +134,43 @@ impl Facts {
                 .to_owned(),
         )
     }
-}
 
-/// What a delivery waits for, or how it ended.
-fn follow(found: &Whereabouts, now: DateTime<Utc>, gates: &mut Vec<Gate>) -> Verdict {
-    let answer = match (&found.error, found.status) {
-        (Some(error), _) => format!("the latest attempt ended with {error}"),
-        (None, Some(status)) => format!("the endpoint answered {status}"),
-        (None, None) => "no attempt has ended".to_owned(),
-    };
-    let (gate, verdict) = match found.state.as_str() {
-        "delivered" => (Gate::passed("answered", format!("Delivered at attempt {}: {answer}.", found.attempts)), Verdict::Delivered),
-        "failed" => (Gate::stopped("answered", format!("Given up after {} attempts: {answer}.", found.attempts)), Verdict::Failed),
-        "cancelled" => (Gate::stopped("answered", format!("Cancelled after {} attempts: {answer}.", found.attempts)), Verdict::Cancelled),
-        _ if found.behind.is_some() => {
-            let ahead = found.behind.map(|ahead| ahead.to_string()).unwrap_or_default();
-            (Gate::stopped("order", format!("It waits until the delivery before it has ended: {ahead}.")), Verdict::Waiting)
-        }
-        _ if !found.is_replay && found.due_at.is_some() && found.open_until.is_some_and(|until| until > now) => {
-            let until = found.open_until.map(timestamp).unwrap_or_default();
-            let detail = format!("The endpoint has failed too often, so attempts are held back until {until}; {answer}.");
-            (Gate::stopped("circuit", detail), Verdict::Waiting)
-        }
-        _ => match found.due_at {
-            Some(due) if due > now && found.attempts > 0 => {
-                (Gate::stopped("answered", format!("The next attempt is due at {}; {answer}.", timestamp(due))), Verdict::Waiting)
+    /// What a delivery waits for, or how it ended.
+    fn follow(&self, found: &Whereabouts, now: DateTime<Utc>, gates: &mut Vec<Gate>) -> Verdict {
+        let answer = match (&found.error, found.status) {
+            (Some(error), _) => format!("the latest attempt ended with {error}"),
+            (None, Some(status)) => format!("the endpoint answered {status}"),
+            (None, None) => "no attempt has ended".to_owned(),
+        };
+        let (gate, verdict) = match found.state.as_str() {
+            "delivered" => (Gate::passed("answered", format!("Delivered at attempt {}: {answer}.", found.attempts)), Verdict::Delivered),
+            "failed" => (Gate::stopped("answered", format!("Given up after {} attempts: {answer}.", found.attempts)), Verdict::Failed),
+            "cancelled" => {
+                (Gate::stopped("answered", format!("Cancelled after {} attempts: {answer}.", found.attempts)), Verdict::Cancelled)
             }
-            Some(_) => (Gate::stopped("answered", format!("It is due and waits for its turn; {answer}.")), Verdict::Waiting),
-            None => (Gate::stopped("answered", "It is being sent at this moment."), Verdict::Waiting),
-        },
-    };
-    gates.push(gate);
-    verdict
+            _ if self.subscription.status == Status::Paused && found.due_at.is_some() => {
+                let since = self.subscription.paused_at.map(|at| format!(" since {}", timestamp(at))).unwrap_or_default();
+                let detail = format!("The webhook is paused{since}, and the delivery is held until it is resumed; {answer}.");
+                (Gate::stopped("paused", detail), Verdict::Waiting)
+            }
+            _ if found.behind.is_some() => {
+                let ahead = found.behind.map(|ahead| ahead.to_string()).unwrap_or_default();
+                (Gate::stopped("order", format!("It waits until the delivery before it has ended: {ahead}.")), Verdict::Waiting)
+            }
+            _ if !found.is_replay && found.due_at.is_some() && found.open_until.is_some_and(|until| until > now) => {
+                let until = found.open_until.map(timestamp).unwrap_or_default();
+                let detail = format!("The endpoint has failed too often, so attempts are held back until {until}; {answer}.");
+                (Gate::stopped("circuit", detail), Verdict::Waiting)
+            }
+            _ => match found.due_at {
+                Some(due) if due > now && found.attempts > 0 => {
+                    (Gate::stopped("answered", format!("The next attempt is due at {}; {answer}.", timestamp(due))), Verdict::Waiting)
+                }
+                Some(_) => (Gate::stopped("answered", format!("It is due and waits for its turn; {answer}.")), Verdict::Waiting),
+                None => (Gate::stopped("answered", "It is being sent at this moment."), Verdict::Waiting),
+            },
+        };
+        gates.push(gate);
+        verdict
+    }
 }

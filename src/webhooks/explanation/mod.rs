@@ -18,10 +18,10 @@ pub(super) use routes::extension;
 impl Webhooks {
     /// Explains what became of an event on its way to a webhook.
     async fn explain(&self, caller: &Caller, event: EventId, webhook: SubscriptionId) -> Result<Explanation, Problem> {
-        caller.require(Delivery::AREA, Delivery::READING)?;
+        Delivery::require(caller, Delivery::READING)?;
         let subscription = operations::find::<Subscription>(self, caller, webhook).await?.record;
         let mut conn = self.pool().acquire().await?;
-        let published = whereabouts::find_event(&mut conn, caller.company, event).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let published = whereabouts::find_event(&mut conn, caller, event).await?.ok_or(ProblemCode::RecordNotFound)?;
         let whereabouts = whereabouts::find(&mut conn, caller.company, event, webhook).await?;
         let facts = Facts { webhook, registered_at: subscription.created_at, subscription: subscription.fields, published, whereabouts };
         Ok(facts.explain(self.clock.now()))

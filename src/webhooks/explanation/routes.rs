@@ -17,7 +17,7 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::explanation::gates::{Gate, Verdict};
 
-const PARAMETERS: QueryParameters = &[("webhook", "The webhook at which the event should have arrived. Required.")];
+const PARAMETERS: QueryParameters = &[("webhook", "The webhook at which the event should have arrived.")];
 
 pub fn extension<S>() -> Extension<S>
 where
@@ -43,6 +43,7 @@ fn doc() -> OperationDoc {
     ]);
     OperationDoc::new("Explain why an event arrived at a webhook, or why not.")
         .taking_query(PARAMETERS)
+        .needing_query(&["webhook"])
         .answering(StatusCode::OK, object([("explanation", explanation)]))
 }
 
@@ -58,7 +59,7 @@ async fn explain(
     asked: Result<Query<Asked>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     // Before the parameter is read, so that the missing scope is what the client learns first.
-    caller.require(Delivery::AREA, Delivery::READING)?;
+    Delivery::require(&caller, Delivery::READING)?;
     let Query(Asked { webhook }) = asked.map_err(|error| Problem::new(ProblemCode::ParameterInvalid).detail(error.body_text()))?;
     let explanation = webhooks.explain(&caller, event, webhook).await?;
     Ok(Json(json!({

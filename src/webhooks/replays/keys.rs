@@ -9,6 +9,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use crate::callers::Caller;
 use crate::kernel::crypto::sha256;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{Line, RecordTransaction};
@@ -25,8 +26,13 @@ pub(super) struct Key {
 }
 
 impl Key {
-    pub(super) fn new(text: Line<255>, request: &Value) -> Self {
-        Self { text: text.into(), digest: sha256(request.to_string().as_bytes()) }
+    /// A caller who is restricted to one owner has keys of its own, which meet neither those of other owners nor the company's.
+    pub(super) fn new(caller: &Caller, text: Line<255>, request: &Value) -> Self {
+        let text = match &caller.grant.owner {
+            None => text.into(),
+            Some(owner) => format!("{}:{}", hex::encode(sha256(owner.as_str())), String::from(text)),
+        };
+        Self { text, digest: sha256(request.to_string().as_bytes()) }
     }
 }
 

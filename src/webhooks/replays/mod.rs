@@ -39,7 +39,7 @@ use keys::{Key, Once};
 impl Webhooks {
     /// Counts the closed deliveries of a subscription that match `wanted`.
     async fn count_repeated(&self, caller: &Caller, id: SubscriptionId, wanted: Wanted) -> Result<i64, Problem> {
-        caller.require(Delivery::AREA, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         transaction.lock_shared::<Subscription>(id).await?.ok_or(ProblemCode::RecordNotFound)?;
         let now = transaction.now;
@@ -48,7 +48,7 @@ impl Webhooks {
 
     /// Creates a replay of these deliveries, which the worker carries out.
     async fn replay(&self, caller: &Caller, id: SubscriptionId, wanted: Wanted, key: Option<Key>) -> Result<Once<Shown<Replay>>, Problem> {
-        caller.require(Delivery::AREA, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let until = transaction.now;
         let replay = ReplayId::new(until);
@@ -65,7 +65,7 @@ impl Webhooks {
     /// Replays a closed delivery, unless its subscription is deleted. A delivery that was cancelled with an attempt in flight is open
     /// until this attempt has ended.
     async fn replay_delivery(&self, caller: &Caller, id: DeliveryId, key: Option<Key>) -> Result<Once<Shown<Delivery>>, Problem> {
-        caller.require(Delivery::AREA, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let now = transaction.now;
         let again = DeliveryId::new(now);
@@ -89,15 +89,14 @@ impl Webhooks {
     /// Creates a delivery of an event for every enabled subscription that wants it and has no open delivery of it. Returns the
     /// number of deliveries. With `count_only`, nothing is created.
     async fn replay_event(&self, caller: &Caller, id: EventId, count_only: bool, key: Option<Key>) -> Result<Once<i64>, Problem> {
-        caller.require(Delivery::AREA, Delivery::WRITING)?;
+        Delivery::require(caller, Delivery::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let now = transaction.now;
         let key = key.filter(|_| !count_only);
         if let Some(before) = keys::take(&mut transaction, key.as_ref(), id.uuid()).await? {
             return Ok(Once::repeated(before.count));
         }
-        let made =
-            repeat::repeat_event(transaction.conn(), caller.company, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let made = repeat::repeat_event(transaction.conn(), caller, id, count_only, now).await?.ok_or(ProblemCode::RecordNotFound)?;
         if let Some(key) = &key {
             queries::record_count(transaction.conn(), caller.company, key, made).await?;
         }

@@ -5,8 +5,9 @@ use uuid::Uuid;
 
 use crate::callers::Area;
 use crate::kernel::ids::{ReplayId, SubscriptionId};
-use crate::resources::{Instant, PublishesEvents, Reference, Resource};
+use crate::resources::{Instant, Owned, PublishesEvents, Reference, Resource};
 use crate::webhooks::Webhooks;
+use crate::webhooks::delivery_log::OWNED_BY_WEBHOOK;
 use crate::webhooks::delivery_state::Repeatable;
 use crate::webhooks::engine::repeat::Wanted;
 
@@ -52,6 +53,7 @@ impl Resource for Replay {
     const SINGULAR: &'static str = "replay";
     const PLURAL: &'static str = "replays";
     const AREA: Area = Area::Traffic;
+    const OWNED: Option<Owned> = Some(OWNED_BY_WEBHOOK);
 }
 
 /// Replays publish no events.

@@ -90,14 +90,14 @@ async fn replay(
     body: Result<JsonBody<Body>, Problem>,
 ) -> Result<Response, Problem> {
     // It repeats deliveries and changes nothing of the webhook.
-    caller.require(Delivery::AREA, Delivery::WRITING)?;
+    Delivery::require(&caller, Delivery::WRITING)?;
     let JsonBody(body) = body?;
     let wanted = Wanted { state: body.status, since: body.since.into() };
     if body.dry_run {
         let count = webhooks.count_repeated(&caller, id, wanted).await?;
         return Ok(Json(json!({ "replay": { "count": count, "dry_run": true } })).into_response());
     }
-    let key = body.idempotency_key.map(|key| Key::new(key, &json!([id, wanted.state, timestamp(wanted.since)])));
+    let key = body.idempotency_key.map(|key| Key::new(&caller, key, &json!([id, wanted.state, timestamp(wanted.since)])));
     let replay = webhooks.replay(&caller, id, wanted, key).await?;
     let status = replay.status(StatusCode::ACCEPTED);
     Ok(replay.made.answer(status))
@@ -113,7 +113,7 @@ async fn replay_delivery(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Delivery>,
     JsonBody(body): JsonBody<OfDelivery>,
 ) -> Result<Response, Problem> {
-    let key = body.idempotency_key.map(|key| Key::new(key, &json!([id])));
+    let key = body.idempotency_key.map(|key| Key::new(&caller, key, &json!([id])));
     let delivery = webhooks.replay_delivery(&caller, id, key).await?;
     let status = delivery.status(StatusCode::CREATED);
     Ok(delivery.made.answer(status))
@@ -142,9 +142,9 @@ async fn replay_event(
     PathId(id): PathId<EventId>,
     body: Result<JsonBody<EventReplayBody>, Problem>,
 ) -> Result<Response, Problem> {
-    caller.require(Delivery::AREA, Delivery::WRITING)?;
+    Delivery::require(&caller, Delivery::WRITING)?;
     let JsonBody(EventReplayBody { dry_run, idempotency_key }) = body?;
-    let key = idempotency_key.map(|key| Key::new(key, &json!([id])));
+    let key = idempotency_key.map(|key| Key::new(&caller, key, &json!([id])));
     let made = webhooks.replay_event(&caller, id, dry_run, key).await?;
     let status = if dry_run { StatusCode::OK } else { made.status(StatusCode::CREATED) };
     Ok((status, Json(json!({ "replay": { "event_id": id, "count": made.made, "dry_run": dry_run } }))).into_response())

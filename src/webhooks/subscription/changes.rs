@@ -1,4 +1,4 @@
-//! Enabling, disabling and rotating: changes beyond setting the fields of a body.
+//! Enabling, pausing, disabling and rotating: changes beyond setting the fields of a body.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
@@ -10,12 +10,29 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::resources::{RecordTransaction, Resource, Shown};
 use crate::webhooks::Webhooks;
 use crate::webhooks::endpoint::SigningSecret;
-use crate::webhooks::subscription::{DisabledReason, Subscription};
+use crate::webhooks::subscription::{DisabledReason, Status, Subscription};
 
 impl Webhooks {
-    /// Enables a subscription from now on.
+    /// Enables a subscription from now on. One that was paused is resumed.
     pub async fn enable(&self, caller: &Caller, id: SubscriptionId) -> Result<Shown<Subscription>, Problem> {
         self.change(caller, id, |subscription, _| subscription.enable()).await
+    }
+
+    /// Holds all deliveries of a subscription, those of coming events too, until it is resumed. A delivery in flight may still arrive.
+    pub async fn pause(&self, caller: &Caller, id: SubscriptionId) -> Result<Shown<Subscription>, Problem> {
+        self.change(caller, id, Subscription::pause).await
+    }
+
+    /// Sends what was held while a subscription was paused. Only enabling begins anew with one that is disabled.
+    pub async fn resume(&self, caller: &Caller, id: SubscriptionId) -> Result<Shown<Subscription>, Problem> {
+        self.change_if(caller, id, |subscription, _| match subscription.status {
+            Status::Disabled => Err(ProblemCode::WebhookDisabled.into()),
+            Status::Enabled | Status::Paused => {
+                subscription.enable();
+                Ok(())
+            }
+        })
+        .await
     }
 
     /// Disables a subscription on request and cancels its open deliveries. A delivery in flight may still arrive.
@@ -39,7 +56,7 @@ impl Webhooks {
     /// Returns a subscription with its secret, for a caller that has lost it and may do everything. While a rotation overlaps, this is
     /// the new secret.
     pub async fn reveal_secret(&self, caller: &Caller, id: SubscriptionId) -> Result<(Shown<Subscription>, SigningSecret), Problem> {
-        caller.require(Subscription::AREA, Scope::Admin)?;
+        Subscription::require(caller, Scope::Admin)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let shown = transaction.show::<Subscription>(id).await?;
         let secret = SigningSecret::open(&self.key, id, &shown.record.fields.sealed_secret).map_err(|error| {
@@ -58,11 +75,24 @@ impl Webhooks {
         id: SubscriptionId,
         change: impl FnOnce(&mut Subscription, DateTime<Utc>),
     ) -> Result<Shown<Subscription>, Problem> {
-        caller.require(Subscription::AREA, Subscription::WRITING)?;
+        self.change_if(caller, id, |subscription, now| {
+            change(subscription, now);
+            Ok(())
+        })
+        .await
+    }
+
+    async fn change_if(
+        &self,
+        caller: &Caller,
+        id: SubscriptionId,
+        change: impl FnOnce(&mut Subscription, DateTime<Utc>) -> Result<(), Problem>,
+    ) -> Result<Shown<Subscription>, Problem> {
+        Subscription::require(caller, Subscription::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let before = transaction.lock::<Subscription>(id).await?;
         let mut after = before.fields.clone();
-        change(&mut after, transaction.now);
+        change(&mut after, transaction.now)?;
         let shown = transaction.update(before, after).await?;
         transaction.commit().await?;
         Ok(shown)

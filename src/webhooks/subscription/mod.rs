@@ -1,11 +1,12 @@
 //! Subscriptions: the endpoint of a company and the events it wants (interface 2, Webhook subscription;
 //! `docs/specification/decisions.md`, section 7).
 //!
-//! The API calls a subscription a webhook. Besides the five conventional routes, it has routes to enable, disable and test it and
-//! to read and rotate its secret. When a subscription is disabled or deleted, in whatever way, its open deliveries are cancelled.
+//! The API calls a subscription a webhook. Besides the five conventional routes, it has routes to enable, pause, disable and test it
+//! and to read and rotate its secret. While it is paused, its deliveries are made and held. When a subscription is disabled or deleted, in whatever way, its open deliveries are cancelled.
 
 mod changes;
 mod event_filter;
+mod queries;
 mod rate_limit;
 mod resource;
 mod routes;
@@ -16,6 +17,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
 use sqlx::types::Json;
 
+use crate::callers::Owner;
 use crate::kernel::crypto::{ApplicationKey, CannotOpen};
 use crate::kernel::ids::SubscriptionId;
 use crate::resources::{EventData, FieldType, Instant, Line};
@@ -38,10 +40,14 @@ fields! {
         /// A description for the owner.
         #[sample = "The shop"] #[searched]
         description: Option<Line<255>>,
+        /// Who of your own customers the webhook is for: it gets the events of this owner alone. Null: it is your own and gets all. It cannot be
+        /// changed.
+        #[filtered]
+        owner: Option<Owner>,
         /// Event names, or groups such as order.*. An empty list or * means all events.
         #[sample = ["order.*"]]
         events: EventFilter,
-        /// Whether deliveries are made.
+        /// Whether deliveries are made, and whether they are held.
         #[filtered]
         status: Status,
         /// The version of the event envelope.
@@ -62,6 +68,8 @@ fields! {
         headers: ExtraHeaders = |webhook| webhook.headers.masked(),
     }
     read_only {
+        /// Since when the deliveries of a paused webhook are held.
+        paused_at: Option<Instant>,
         /// Why the webhook is disabled.
         disabled_reason: Option<DisabledReason>,
         /// When the webhook was disabled.
@@ -157,14 +165,22 @@ impl Subscription {
 
     fn enable(&mut self) {
         self.status = Status::Enabled;
-        (self.disabled_reason, self.disabled_at) = (None, None);
+        (self.paused_at, self.disabled_reason, self.disabled_at) = (None, None, None);
+    }
+
+    /// A subscription that is already paused keeps its time.
+    fn pause(&mut self, now: DateTime<Utc>) {
+        if self.status != Status::Paused {
+            self.status = Status::Paused;
+            (self.paused_at, self.disabled_reason, self.disabled_at) = (Some(now), None, None);
+        }
     }
 
     /// A subscription that is already disabled keeps its reason.
     pub(super) fn disable(&mut self, reason: DisabledReason, now: DateTime<Utc>) {
-        if self.status == Status::Enabled {
+        if self.status != Status::Disabled {
             self.status = Status::Disabled;
-            (self.disabled_reason, self.disabled_at) = (Some(reason), Some(now));
+            (self.paused_at, self.disabled_reason, self.disabled_at) = (None, Some(reason), Some(now));
         }
     }
 

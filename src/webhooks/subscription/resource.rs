@@ -5,14 +5,15 @@ use std::mem::take;
 use serde_json::{Map, Value};
 use sqlx::PgConnection;
 
-use crate::callers::Area;
+use crate::callers::{Area, Caller, Owner};
+use crate::companies;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::SubscriptionId;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::members;
-use crate::resources::{Editable, Fields, Member, New, Record, RecordTransaction, Resource};
+use crate::resources::{Editable, Fields, Member, New, Owned, Record, RecordTransaction, Resource};
 use crate::webhooks::endpoint::{ExtraHeaders, SigningSecret};
-use crate::webhooks::subscription::{DisabledReason, Status, Subscription, SubscriptionBody};
+use crate::webhooks::subscription::{DisabledReason, Status, Subscription, SubscriptionBody, queries};
 use crate::webhooks::{Webhooks, health};
 
 impl Resource for Subscription {
@@ -23,10 +24,15 @@ impl Resource for Subscription {
     const PLURAL: &'static str = "webhooks";
     const AREA: Area = Area::Integration;
     const TABLE: &'static str = "subscriptions";
+    const OWNED: Option<Owned> = Some(Owned::Itself);
     const REFUSALS: &'static [ProblemCode] = &[ProblemCode::EndpointForbidden];
 
+    fn owner(&self) -> Option<&Owner> {
+        self.owner.as_ref()
+    }
+
     async fn details(webhooks: &Webhooks, conn: &mut PgConnection, record: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
-        let health = health::member(conn, record.id, webhooks.clock.now()).await?;
+        let health = health::member(conn, record.company, record.id, webhooks.clock.now()).await?;
         Ok(members! { "health": health })
     }
 }
@@ -48,9 +54,34 @@ impl Subscription {
         }
         match std::mem::replace(&mut self.status, before) {
             Status::Enabled => self.enable(),
+            Status::Paused => self.pause(transaction.now),
             Status::Disabled => self.disable(DisabledReason::Requested, transaction.now),
         }
         Ok(())
+    }
+}
+
+/// How many webhooks of one owner there can be before a caller who is restricted to it creates no more. The company itself may.
+const MAX_OF_OWNER: i64 = 50;
+
+/// Refuses a caller who is restricted to one owner if the owner has enough webhooks. Waits for others who create one at the same time.
+async fn leave_room(transaction: &mut RecordTransaction<Webhooks>) -> Result<(), Problem> {
+    let company = transaction.caller.company;
+    let Some(owner) = transaction.caller.grant.owner.clone() else { return Ok(()) };
+    companies::lock(transaction.conn(), company).await?;
+    if queries::count_of_owner(transaction.conn(), company, &owner).await? < MAX_OF_OWNER {
+        return Ok(());
+    }
+    Err(FieldErrors::one("url", format!("There are {MAX_OF_OWNER} webhooks, and there can be no more. Delete one that is not needed.")))
+}
+
+/// The owner of a new webhook. A caller who is restricted to one owner creates webhooks of that owner alone.
+fn owner_of_new(caller: &Caller, named: Option<Owner>) -> Result<Option<Owner>, Problem> {
+    match (&caller.grant.owner, named) {
+        (None, named) => Ok(named),
+        (Some(own), None) => Ok(Some(own.clone())),
+        (Some(own), Some(named)) if *own == named => Ok(Some(named)),
+        (Some(_), Some(_)) => Err(FieldErrors::one("owner", "This portal link creates webhooks of its own owner alone.")),
     }
 }
 
@@ -74,6 +105,8 @@ impl Editable for Subscription {
     ) -> Result<New<Self>, Problem> {
         let headers = take(&mut body.headers);
         let mut fields = Self::created_by(body)?;
+        fields.owner = owner_of_new(&transaction.caller, fields.owner)?;
+        leave_room(transaction).await?;
         let secret = SigningSecret::generate();
         fields.sealed_secret = secret.seal(&transaction.state.key, id);
         fields.complete(Status::Enabled, headers, id, transaction)?;
@@ -87,6 +120,10 @@ impl Editable for Subscription {
     ) -> Result<Self, Problem> {
         let headers = take(&mut body.headers);
         let mut fields = before.fields.changed_by(body);
+        if fields.owner != before.fields.owner {
+            // Its deliveries are in the log, and would be shown to the new owner.
+            return Err(FieldErrors::one("owner", "The owner of a webhook cannot be changed. Create another webhook instead."));
+        }
         fields.complete(before.fields.status, headers, before.id, transaction)?;
         Ok(fields)
     }

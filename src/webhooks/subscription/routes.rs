@@ -28,10 +28,18 @@ where
     let rotation = closed_object(&[], [("overlap", GracePeriod::schema())]);
     let sample = closed_object(&[], [("event", json!({ "type": ["string", "null"], "default": "webhook.test" }))]);
     let testing = OperationDoc::new("Send a test event to a webhook.").showing(StatusCode::CREATED, Delivery::SINGULAR);
-    let testing = testing.taking_body(sample).refusing(&[ProblemCode::WebhookDisabled]);
+    let testing = testing.taking_body(sample).refusing(&[ProblemCode::WebhookDisabled, ProblemCode::WebhookPaused]);
+    let resuming = doc("Resume a webhook: what was held while it was paused is sent.").refusing(&[ProblemCode::WebhookDisabled]);
     Extension::new("developers")
         .editable::<Subscription>()
         .route(Method::POST, "/webhooks/{uuid}/enable", doc("Enable a webhook.").taking_body(EmptyBody::schema()), enable)
+        .route(
+            Method::POST,
+            "/webhooks/{uuid}/pause",
+            doc("Pause a webhook: its deliveries are held.").taking_body(EmptyBody::schema()),
+            pause,
+        )
+        .route(Method::POST, "/webhooks/{uuid}/resume", resuming.taking_body(EmptyBody::schema()), resume)
         .route(Method::POST, "/webhooks/{uuid}/disable", doc("Disable a webhook.").taking_body(EmptyBody::schema()), disable)
         .route(Method::GET, "/webhooks/{uuid}/secret", doc("Show the signing secret of a webhook."), secret)
         .route(
@@ -48,6 +56,22 @@ async fn enable(
     JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
 ) -> Result<Response, Problem> {
     let webhook = webhooks.enable(&caller, id).await?;
+    Ok(webhook.answer(StatusCode::OK))
+}
+
+async fn pause(
+    WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
+    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+) -> Result<Response, Problem> {
+    let webhook = webhooks.pause(&caller, id).await?;
+    Ok(webhook.answer(StatusCode::OK))
+}
+
+async fn resume(
+    WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
+    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+) -> Result<Response, Problem> {
+    let webhook = webhooks.resume(&caller, id).await?;
     Ok(webhook.answer(StatusCode::OK))
 }
 

@@ -1,10 +1,12 @@
-//! Whether a subscription is enabled, and why not.
+//! Whether a subscription is enabled or paused, and why it is disabled.
 
 crate::text_enum! {
     /// Whether deliveries are made.
     pub enum Status, default Enabled {
         /// Deliveries are made.
         Enabled = "enabled",
+        /// Deliveries are made and held: no attempt begins until the webhook is resumed.
+        Paused = "paused",
         /// No deliveries are made. Events that are published meanwhile are not delivered later.
         Disabled = "disabled",
     }

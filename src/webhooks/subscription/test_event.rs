@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::callers::Caller;
+use crate::callers::{Caller, Owner};
 use crate::events::{self, NewEvent};
 use crate::kernel::ids::{EventId, SubscriptionId};
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
@@ -17,14 +17,19 @@ impl Webhooks {
     /// Publishes an event to this subscription alone, whether it subscribes to such events or not: `webhook.test`, which is about
     /// the webhook itself, or the sample of the event type given by `event`. The event's `additionalData` marks it as a test.
     pub(super) async fn send_test(&self, caller: &Caller, id: SubscriptionId, event: Option<&str>) -> Result<Shown<Delivery>, Problem> {
-        caller.require(Subscription::AREA, Subscription::WRITING)?;
+        Subscription::require(caller, Subscription::WRITING)?;
         let mut transaction = RecordTransaction::begin(self, caller).await?;
         let subscription = transaction.lock::<Subscription>(id).await?;
-        if subscription.fields.status == Status::Disabled {
-            return Err(ProblemCode::WebhookDisabled.into());
+        match subscription.fields.status {
+            Status::Enabled => {}
+            // A test is made to see the answer now. Held, it would arrive amid real events, when nobody waits for it.
+            Status::Paused => return Err(ProblemCode::WebhookPaused.into()),
+            Status::Disabled => return Err(ProblemCode::WebhookDisabled.into()),
         }
         let event = match event {
-            Some(name) if name != subscription::TEST.as_str() => self.publish_sample(&mut transaction, name).await?,
+            Some(name) if name != subscription::TEST.as_str() => {
+                self.publish_sample(&mut transaction, name, subscription.fields.owner).await?
+            }
             _ => announce_itself(&mut transaction, subscription).await?,
         };
         let now = transaction.now;
@@ -35,12 +40,17 @@ impl Webhooks {
         Ok(shown)
     }
 
-    async fn publish_sample(&self, transaction: &mut RecordTransaction<Self>, name: &str) -> Result<EventId, Problem> {
+    async fn publish_sample(
+        &self,
+        transaction: &mut RecordTransaction<Self>,
+        name: &str,
+        owner: Option<Owner>,
+    ) -> Result<EventId, Problem> {
         let event_type = self.catalogue.named(name).map_err(|unknown| FieldErrors::one("event", unknown.to_string()))?;
         let mut data = event_type.sample.clone();
         data.entry("additionalData").or_insert_with(|| json!({}))["test"] = json!(true);
         // A test event is about no record, so it does not take part in the ordering of real events.
-        let event = NewEvent { company: transaction.caller.company, name: event_type.name.clone(), subject: None, data };
+        let event = NewEvent { company: transaction.caller.company, name: event_type.name.clone(), subject: None, owner, data };
         let now = transaction.now;
         Ok(events::publish(transaction.conn(), event, now).await?)
     }

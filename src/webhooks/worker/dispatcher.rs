@@ -52,6 +52,8 @@ pub struct Wake {
     ended: Mutex<HashSet<SubscriptionId>>,
     /// Some of these deliveries were ordered, so the next one of their chain can be claimed.
     ended_in_order: AtomicBool,
+    /// Endpoints are no longer paused, so anything may be due in any lane.
+    resumed: AtomicBool,
     /// The endpoints that the recorder refills.
     refillable: Mutex<HashSet<SubscriptionId>>,
     notify: Notify,
@@ -82,6 +84,12 @@ impl Wake {
     /// Signals that a delivery ended that others may have waited behind.
     pub fn ended_in_order(&self) {
         self.ended_in_order.store(true, Ordering::Release);
+        self.notify.notify_one();
+    }
+
+    /// Signals that endpoints were resumed.
+    pub fn resumed(&self) {
+        self.resumed.store(true, Ordering::Release);
         self.notify.notify_one();
     }
 
@@ -178,6 +186,9 @@ impl Dispatcher {
         self.lanes.iter_mut().for_each(|lane| lane.note_ended(&ended));
         if self.wake.ended_in_order.swap(false, Ordering::Acquire) {
             self.fresh().open();
+        }
+        if self.wake.resumed.swap(false, Ordering::Acquire) {
+            self.lanes.iter_mut().for_each(LaneState::open);
         }
         self.turn = (self.turn + 1) % Lane::ALL.len();
         for place in 0..Lane::ALL.len() {

@@ -1,7 +1,7 @@
 //! The state that the dispatcher keeps for each lane: whether a claim from it is worth a statement.
 //!
-//! A lane is *open* while deliveries may be waiting in it that can be claimed now. Three things open a lane: a fan-out that queues
-//! deliveries; the end of a delivery to an endpoint at its in-flight limit, or of one that others wait behind; and the instant at
+//! A lane is *open* while deliveries may be waiting in it that can be claimed now. Four things open a lane: a fan-out that queues
+//! deliveries; a webhook that is resumed; the end of a delivery to an endpoint at its in-flight limit, or of one that others wait behind; and the instant at
 //! which a held-back endpoint can go on. A claim that finds nothing left closes the lane. Every poll interval opens all lanes,
 //! because retries become due without a signal, and deliveries that end in other instances send none either.
 

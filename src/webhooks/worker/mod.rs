@@ -7,7 +7,7 @@
 //! by itself, and the results of attempts made meanwhile wait in memory to be recorded.
 //!
 //! The dispatcher is woken by events published in this instance ([`events::CommitNotifier`]), by a PostgreSQL notification
-//! ([`events::PUBLISHED`]), by the recorder, or by a timer. Notifications only speed up what polling would find.
+//! ([`events::PUBLISHED`], or [`RESUMED`] for a webhook that is no longer paused), by the recorder, or by a timer. Notifications only speed up what polling would find.
 
 mod dispatcher;
 mod lanes;
@@ -24,6 +24,7 @@ use tokio::time::sleep;
 use crate::events;
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
+use crate::webhooks::engine::endpoints::RESUMED;
 use crate::webhooks::engine::refill::Refill;
 use crate::webhooks::engine::vacuum;
 use crate::webhooks::permits::InFlight;
@@ -123,12 +124,18 @@ async fn listen(webhooks: Webhooks, lifecycle: Lifecycle, wake: Arc<Wake>) {
 
 async fn forward_notifications(webhooks: &Webhooks, wake: &Wake) -> Result<(), sqlx::Error> {
     let mut listener = PgListener::connect_with(&webhooks.worker_pool).await?;
-    listener.listen(events::PUBLISHED).await?;
+    listener.listen_all([events::PUBLISHED, RESUMED]).await?;
     loop {
         // Events can be published before `listen` takes effect or between two connections, so wake once before the first
         // notification.
         wake.notified();
-        // Skips notifications that this instance sent: the dispatcher already knows of these events.
-        while listener.try_recv().await?.is_some_and(|notification| webhooks.notifier.is_own(notification.payload())) {}
+        while let Some(notification) = listener.try_recv().await? {
+            // The dispatcher already knows of the events that this instance committed.
+            match notification.channel() {
+                RESUMED => wake.resumed(),
+                _ if webhooks.notifier.is_own(notification.payload()) => {}
+                _ => break,
+            }
+        }
     }
 }

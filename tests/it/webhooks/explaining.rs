@@ -59,6 +59,28 @@ async fn an_event_without_a_delivery_is_told_why() {
 }
 
 #[tokio::test]
+async fn an_event_that_is_held_is_told_since_when() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber_in_order("hooks.test").await;
+    let record = world.new_record();
+    receiver.will([Reply::status(500)]);
+    let failed = world.publish_about(record, "order.created").await;
+    world.deliver().await;
+    world.developers(Method::POST, &format!("webhooks/{}/pause", id(&webhook)), json!({})).await.ok(200);
+    world.pass(TimeDelta::hours(1));
+    let behind = world.publish_about(record, "order.updated").await;
+    world.deliver().await;
+    let since = "The webhook is paused since 2026-05-21T10:15:00.000+00:00, and the delivery is held until it is resumed";
+    world.explains(failed, &webhook, "waiting", "paused", since).await;
+    world.explains(failed, &webhook, "waiting", "paused", "the endpoint answered 500").await;
+    world.explains(behind, &webhook, "waiting", "paused", "no attempt has ended").await;
+    world.developers(Method::POST, &format!("webhooks/{}/resume", id(&webhook)), json!({})).await.ok(200);
+    world.explains(behind, &webhook, "waiting", "order", "").await;
+    world.deliver().await;
+    world.explains(behind, &webhook, "delivered", "answered", "").await;
+}
+
+#[tokio::test]
 async fn an_event_with_a_delivery_is_told_what_became_of_it() {
     let world = World::new().await;
     let (receiver, webhook) = world.subscriber("hooks.test").await;

@@ -69,7 +69,7 @@ async fn what_is_no_webhook_is_refused_and_nothing_is_stored() {
         ("events", json!([""])),
         ("events", json!("order.created")),
         ("events", json!(null)),
-        ("status", json!("paused")),
+        ("status", json!("asleep")),
         ("api_version", json!("2.0")),
         ("signature_format", json!("sha1")),
         ("headers", json!({ "Host": "elsewhere.test" })),

@@ -8,13 +8,24 @@ use std::process::{Command, Stdio};
 use chrono::TimeDelta;
 use portico::dev::temporary::TemporaryDirectory;
 use portico::kernel::clock::Clock;
+use portico::operators::Role;
 use reqwest::Method;
 use serde_json::json;
 
 use crate::support::World;
+use crate::support::page::unescaped;
 use crate::support::receiver::Received;
 
 const DOCUMENT: &str = include_str!("../../../docs/webhooks.md");
+
+/// The code that the document and the console show.
+const FILES: [(&str, &str); 5] = [
+    ("Rust", include_str!("../../../docs/examples/webhooks/verify.rs")),
+    ("Python", include_str!("../../../docs/examples/webhooks/verify.py")),
+    ("Node", include_str!("../../../docs/examples/webhooks/verify.mjs")),
+    ("Go", include_str!("../../../docs/examples/webhooks/verify.go")),
+    ("PHP", include_str!("../../../docs/examples/webhooks/verify.php")),
+];
 
 mod rust_verifier {
     include!("../../../docs/examples/webhooks/verify.rs");
@@ -142,6 +153,30 @@ class Main {
     }
 }
 "#;
+const GO: &str = r#"
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+)
+
+func main() {
+	cases, _ := os.ReadFile("cases")
+	for _, line := range strings.Split(strings.TrimSpace(string(cases)), "\n") {
+		c := strings.Split(line, "\t")
+		body, _ := os.ReadFile(c[4])
+		fmt.Println(Verify(c[0], c[1], c[2], c[3], body))
+	}
+}
+"#;
+const PHP: &str = r#"
+foreach (file('cases', FILE_IGNORE_NEW_LINES) as $line) {
+    [$secret, $id, $timestamp, $signatures, $body] = explode("\t", $line);
+    echo verify($secret, $id, $timestamp, $signatures, file_get_contents($body)) ? "true\n" : "false\n";
+}
+"#;
 const BASH: &str = r#"
 while IFS=$'\t' read -r secret id timestamp signatures body; do
   if verify "$secret" "$id" "$timestamp" "$signatures" "$body"; then echo true; else echo false; fi
@@ -161,8 +196,9 @@ async fn the_verifiers_of_the_document_take_what_is_genuine_and_refuse_the_rest(
     }
     fs::write(directory.join("cases"), lines).unwrap();
 
-    let rust = code_below("Rust");
-    assert_eq!(rust, include_str!("../../../docs/examples/webhooks/verify.rs").trim_end(), "the document shows the compiled code");
+    for (heading, file) in FILES {
+        assert_eq!(code_below(heading), file.trim_end(), "the document shows the file");
+    }
     let now = Clock::System.now().timestamp().unsigned_abs();
     for Case { about, secret, id, timestamp, signatures, body, genuine } in &cases {
         assert_eq!(rust_verifier::verify(secret, id, timestamp, signatures, body, now), *genuine, "rust: {about}");
@@ -176,6 +212,15 @@ async fn the_verifiers_of_the_document_take_what_is_genuine_and_refuse_the_rest(
         write("verify.mjs", "Node", NODE).unwrap();
         check(directory, "node", &["verify.mjs"], &cases);
     }
+    if is_there("go", &["version"]) {
+        fs::write(directory.join("verify.go"), code_below("Go").replace("package webhooks", "package main")).unwrap();
+        fs::write(directory.join("main.go"), GO).unwrap();
+        check(directory, "go", &["run", "main.go", "verify.go"], &cases);
+    }
+    if is_there("php", &["--version"]) {
+        write("verify.php", "PHP", PHP).unwrap();
+        check(directory, "php", &["verify.php"], &cases);
+    }
     if is_there("javac", &["-version"]) && is_there("java", &["-version"]) {
         write("Verify.java", "Java", JAVA).unwrap();
         assert!(is_there("javac", &["-d", directory.to_str().unwrap(), directory.join("Verify.java").to_str().unwrap()]));
@@ -185,6 +230,26 @@ async fn the_verifiers_of_the_document_take_what_is_genuine_and_refuse_the_rest(
         write("verify.sh", "bash and openssl", BASH).unwrap();
         check(directory, "bash", &["verify.sh"], &cases);
     }
+}
+
+#[tokio::test]
+async fn the_page_of_a_webhook_shows_this_code_and_never_the_secret() {
+    let world = World::new().await;
+    let (_receiver, webhook) = world.subscriber("shop.test").await;
+    let (id, secret) = (webhook["id"].as_str().unwrap(), webhook["secret"].as_str().unwrap());
+    let mut tab = world.signed_in(Role::Viewer).await;
+    let address = format!("/console/webhooks/{id}/verification");
+    tab.open(&format!("/console/webhooks/{id}")).await.says(&address);
+    for (language, (_, file)) in ["rust", "python", "javascript", "go", "php"].into_iter().zip(FILES) {
+        let shown = tab.open(&format!("{address}?language={language}")).await;
+        let code = shown.between("<pre class=\"whole\" tabindex=\"0\"><code data-copy>", "</code>");
+        assert_eq!(unescaped(&code).trim_end(), file.trim_end(), "{language}");
+        shown.says("bare").says_nothing_of(secret).says_nothing_of(secret.trim_start_matches("whsec_"));
+    }
+    assert_eq!(tab.open(&format!("{address}?language=cobol")).await.status, 200);
+    tab.open(&address).await.says_nothing_of("Two secrets sign");
+    world.developers(Method::POST, &format!("webhooks/{id}/rotate-secret"), json!({})).await.ok(200);
+    tab.open(&address).await.says("Two secrets sign");
 }
 
 #[tokio::test]

@@ -5,7 +5,8 @@
 //!
 //! Deliveries wait in lanes, so that deliveries in one lane are never in the way of another lane. Within a lane the endpoints take
 //! turns: endpoints with the fewest deliveries in flight come first, whatever waits for the others. A delivery that must wait for
-//! its predecessor enters a lane only after the predecessor has ended.
+//! its predecessor enters a lane only after the predecessor has ended. What waits for a paused endpoint stays in its lane, and is passed
+//! over as what is being cancelled is.
 
 mod queries;
 mod reclaim;

@@ -65,7 +65,7 @@ pub async fn claim_due(
                         as arrival_at,
                         case when $1 <> 3 and endpoints.open_until <= $7 + $6::interval then endpoints.open_until end as open_until
                  from endpoints join subscription_endpoints as settings on settings.subscription_id = endpoints.subscription_id
-                 where endpoints.subscription_id = visited.subscription_id and endpoints.cancelled_before is null
+                 where endpoints.subscription_id = visited.subscription_id and endpoints.cancelled_before is null and not endpoints.paused
                  for no key update of endpoints
              ) as found
          ), endpoint as materialized (

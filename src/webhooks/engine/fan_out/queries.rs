@@ -14,8 +14,9 @@ const FAN_OUT_LOCK: i64 = 0x0070_6f72_7469_636e;
 /// about a record is never fanned out before an earlier one. If another instance holds the advisory lock, nothing is done.
 ///
 /// Up to `limit` of the deliveries are taken into flight at once. This requires that the endpoint has capacity, no delivery waits
-/// for it, its circuit is closed, and its subscription has neither ordering nor a rate limit. All other deliveries wait to be
-/// claimed. Ordered deliveries wait behind their predecessor, if there is one; their endpoints are locked before any delivery is
+/// for it, its circuit is closed, it is not paused, and its subscription has neither ordering nor a rate limit. All other deliveries wait
+/// to be claimed. An event with an owner is for the webhooks of that owner and those without any, one without an owner for the latter
+/// alone. Ordered deliveries wait behind their predecessor, if there is one; their endpoints are locked before any delivery is
 /// queued. The first delivery of each event that is taken into flight carries the event's bytes.
 pub async fn fan_out(
     conn: &mut PgConnection,
@@ -32,13 +33,18 @@ pub async fn fan_out(
          ), drained as (
              delete from outbox
              where position = any(array(select position from outbox where (select alone from alone) order by position limit $1))
-             returning position, event_id, company_id, name, subject_id, sequence
+             returning position, event_id, company_id, name, subject_id, sequence, owner
+         ), counted_by_hour as (
+             insert into event_hours as hours (company_id, hour, events)
+             select company_id, date_trunc('hour', $2::timestamptz, 'UTC'), count(*) from drained group by company_id order by company_id
+             on conflict (company_id, hour) do update set events = hours.events + excluded.events
          ), wanted as materialized (
              select ($4 || substr(gen_random_uuid()::text, 16))::uuid as id, drained.*, wish.subscription_id, wish.version,
                     wish.rate_limit, in_order,
                     case when in_order then uuid_hash_extended(drained.subject_id, 0) end as chain
              from drained
-             join subscription_wishes as wish on wish.company_id = drained.company_id
+             cross join lateral unnest(array['', drained.owner]) as addressed (audience)
+             join subscription_wishes as wish on wish.company_id = drained.company_id and wish.audience = addressed.audience
              cross join lateral (select wish.ordering = 'resource' as in_order) as chained
              where wish.events = '{}' or wish.events && array['*', drained.name, split_part(drained.name, '.', 1) || '.*']
              -- who disables one waits, or is seen: no delivery is made that nobody cancels
@@ -47,7 +53,7 @@ pub async fn fan_out(
              select subscription_id, $6::integer - in_flight as room from endpoints
              where subscription_id = any(array(select subscription_id from wanted where in_order or $5 > 0 and rate_limit is null))
              and (subscription_id = any(array(select subscription_id from wanted where in_order))
-                  or open_until is null
+                  or open_until is null and not paused
                      and (select true from waiting where lane = 0 and waiting.subscription_id = endpoints.subscription_id limit 1) is null)
              order by subscription_id
              for no key update

@@ -12,6 +12,7 @@ use crate::webhooks::delivery_state::{self, Next, State, Verdict};
 use crate::webhooks::endpoint::as_json;
 use crate::webhooks::engine::record::queries::Limits;
 use crate::webhooks::engine::refill::Refill;
+use crate::webhooks::latency;
 use crate::webhooks::sending::Attempt;
 use crate::webhooks::sending::outcome::Fault;
 use crate::webhooks::targets::EndpointUrl;
@@ -84,6 +85,8 @@ pub struct Columns {
     pub response_bodies: Vec<Option<Vec<u8>>>,
     pub states: Vec<&'static str>,
     pub due_at: Vec<Option<DateTime<Utc>>>,
+    /// Where the durations are in the histogram.
+    pub buckets: Vec<i16>,
     /// The subscriptions of the attempts, without duplicates.
     pub subscriptions: Vec<Uuid>,
 }
@@ -102,6 +105,7 @@ impl Columns {
         self.started_at.push(attempt.started_at);
         self.ended_at.push(attempt.ended_at);
         self.durations_ms.push(attempt.took.as_millis().try_into().unwrap_or(i32::MAX));
+        self.buckets.push(latency::bucket_of(attempt.took));
         self.statuses.push(answer.map(|answer| answer.status.as_u16().cast_signed()));
         self.faults.push(attempt.outcome.fault.map(Fault::as_str));
         self.request_headers.push(attempt.request_headers.clone());

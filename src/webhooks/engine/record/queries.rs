@@ -23,7 +23,7 @@ pub struct Limits {
 /// cancelled in flight is not retried. The health of each endpoint is written once for all its attempts; replays do not affect it.
 ///
 /// For the endpoints of `refill`, as many first attempts are claimed as deliveries have ended, with the time from which each of
-/// them was due. An endpoint that has a rate limit, or at which an attempt failed, is left to ordinary claims.
+/// them was due. An endpoint that has a rate limit or is paused, or at which an attempt failed, is left to ordinary claims.
 pub async fn record_attempts(
     conn: &mut PgConnection,
     columns: &Columns,
@@ -34,11 +34,11 @@ pub async fn record_attempts(
     let rows = sqlx::query!(
         r#"with results as (
              select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::integer[], $7::smallint[],
-                                  $8::text[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::timestamptz[])
+                                  $8::text[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::timestamptz[], $21::smallint[])
              as results (attempt_id, delivery_id, number, started_at, ended_at, duration_ms, status, error,
-                         request_headers, response_headers, response_body, state, due_at)
+                         request_headers, response_headers, response_body, state, due_at, bucket)
          ), endpoint as materialized (
-             select subscription_id, in_flight, open_until, cancelled_before from endpoints
+             select subscription_id, in_flight, open_until, cancelled_before, paused from endpoints
              where subscription_id = any($14) order by subscription_id for no key update
          ), landed as (
              delete from in_flight using results
@@ -61,6 +61,13 @@ pub async fn record_attempts(
              select id, company_id, subscription_id, event_id, event, sequence, replay_of,
                     case when next = 'failed' and cancelled then 'cancelled' else next end, attempts, created_at, $15
              from landed where next <> 'retrying'
+         ), counted_by_hour as (
+             insert into attempt_hours as hours (subscription_id, hour, bucket, company_id, succeeded, failed)
+             select subscription_id, date_trunc('hour', ended_at, 'UTC') as hour, bucket, company_id,
+                    count(*) filter (where state = 'delivered'), count(*) filter (where state <> 'delivered')
+             from landed where replay_of is null group by 1, 2, 3, 4 order by 1, 2, 3
+             on conflict (subscription_id, hour, bucket) do update
+             set succeeded = hours.succeeded + excluded.succeeded, failed = hours.failed + excluded.failed
          ), of_each as (
              select subscription_id, count(*)::integer as deliveries,
                     max(ended_at) filter (where state = 'delivered' and replay_of is null) as succeeded_at,
@@ -78,7 +85,7 @@ pub async fn record_attempts(
              join of_each using (subscription_id)
              join endpoint using (subscription_id)
              join subscription_endpoints as settings using (subscription_id)
-             where failed_at is null and open_until is null and cancelled_before is null and rate_limit is null
+             where failed_at is null and open_until is null and cancelled_before is null and not paused and rate_limit is null
          ), taken as (
              delete from waiting where id = any(array(
                  select due.id from refill
@@ -138,6 +145,7 @@ pub async fn record_attempts(
         limits.in_flight,
         &refill.subscriptions,
         &refill.due_from,
+        &columns.buckets,
     )
     .fetch_all(conn)
     .await?;
