@@ -3,7 +3,7 @@
 use uuid::Uuid;
 
 use crate::callers::{Area, Grant, Scope};
-use crate::kernel::ids::{CompanyId, KeyId, OperatorId};
+use crate::kernel::ids::{CompanyId, KeyId, OperatorId, PortalLinkId};
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
 
@@ -27,6 +27,8 @@ pub enum Who {
     ApiKey(KeyId),
     /// A person in the console.
     Operator(OperatorId),
+    /// One of the company's own customers in the portal, by the link that let them in.
+    PortalLink(PortalLinkId),
     /// Somebody with access to the machine or its database.
     CommandLine,
     /// The service itself: a worker, or a guard that pauses or disables something.
@@ -35,39 +37,43 @@ pub enum Who {
 
 impl Who {
     /// The words that the audit trail stores for the kinds of callers.
-    pub const KINDS: &'static [&'static str] = &["api_key", "operator", "command_line", "service"];
+    pub const KINDS: &'static [&'static str] = &["api_key", "operator", "portal_link", "command_line", "service"];
 
     /// One of [`Self::KINDS`].
     pub fn kind(self) -> &'static str {
         match self {
             Self::ApiKey(_) => "api_key",
             Self::Operator(_) => "operator",
+            Self::PortalLink(_) => "portal_link",
             Self::CommandLine => "command_line",
             Self::Service => "service",
         }
     }
 
-    /// The id of the API key or operator; `None` for the command line and the service.
+    /// The id of the API key, operator or portal link; `None` for the command line and the service.
     pub fn id(self) -> Option<Uuid> {
         match self {
             Self::ApiKey(id) => Some(id.uuid()),
             Self::Operator(id) => Some(id.uuid()),
+            Self::PortalLink(id) => Some(id.uuid()),
             Self::CommandLine | Self::Service => None,
         }
     }
 
-    /// The id of the API key or operator, as responses show it.
+    /// The id of the API key, operator or portal link, as responses show it.
     pub fn shown_id(self) -> Option<String> {
         match self {
             Self::ApiKey(id) => Some(id.to_string()),
             Self::Operator(id) => Some(id.to_string()),
+            Self::PortalLink(id) => Some(id.to_string()),
             Self::CommandLine | Self::Service => None,
         }
     }
 
     /// The caller of a stored change; `None` if this version does not know the kind.
     pub fn read(kind: &str, id: Option<Uuid>) -> Option<Self> {
-        let identified = id.map(|id| [Self::ApiKey(id.into()), Self::Operator(id.into())]).into_iter().flatten();
+        let identified =
+            id.map(|id| [Self::ApiKey(id.into()), Self::Operator(id.into()), Self::PortalLink(id.into())]).into_iter().flatten();
         identified.chain([Self::CommandLine, Self::Service]).find(|who| who.kind() == kind)
     }
 }
@@ -83,12 +89,23 @@ impl Caller {
         Self { company, grant: Grant::everything(), who: Who::Service, request: None }
     }
 
-    /// Returns the error `scope_missing` unless the grant contains `scope` in `area`.
+    /// Returns the error `scope_missing` unless the grant contains `scope` in `area`, and reaches all records of the company.
     pub fn require(&self, area: Area, scope: Scope) -> Result<(), Problem> {
+        self.require_within_owner(area, scope)?;
+        match self.grant.owner {
+            None => Ok(()),
+            Some(_) => Err(Problem::new(ProblemCode::ScopeMissing).detail("A portal link reaches the webhooks of its owner alone.")),
+        }
+    }
+
+    /// Returns the error `scope_missing` unless the grant contains `scope` in `area`. This is for what can be done by a caller who is
+    /// restricted to one owner as well: every statement behind it keeps to the records of [`Grant::owner`].
+    pub fn require_within_owner(&self, area: Area, scope: Scope) -> Result<(), Problem> {
         if self.grant.allows(area, scope) {
             return Ok(());
         }
         let reason = match self.who {
+            Who::PortalLink(_) => "A portal link does not allow this.".to_owned(),
             Who::Operator(_) => format!("Your role does not allow this: it needs the permission {scope} for {}.", area.name()),
             Who::ApiKey(_) | Who::CommandLine | Who::Service => format!("This API key does not have the scope {scope}."),
         };
@@ -104,7 +121,7 @@ mod tests {
     #[test]
     fn a_caller_is_read_as_it_is_stored() {
         let id = Uuid::from_u128(7);
-        for who in [Who::ApiKey(id.into()), Who::Operator(id.into()), Who::CommandLine, Who::Service] {
+        for who in [Who::ApiKey(id.into()), Who::Operator(id.into()), Who::PortalLink(id.into()), Who::CommandLine, Who::Service] {
             assert_eq!(Who::read(who.kind(), who.id()), Some(who));
             assert!(Who::KINDS.contains(&who.kind()));
         }
@@ -122,5 +139,16 @@ mod tests {
         let support = Caller { grant: Scopes::new([Scope::Read]).into(), who, ..Caller::service(company) };
         assert!(support.require(Area::Customers, Scope::Read).is_ok());
         assert_eq!(support.require(Area::Customers, Scope::Write).unwrap_err().code(), ProblemCode::ScopeMissing);
+    }
+
+    #[test]
+    fn who_is_restricted_to_one_owner_reaches_only_what_keeps_to_it() {
+        let owner = Some("7".to_owned().try_into().unwrap());
+        let company = CompanyId::from(Uuid::from_u128(1));
+        let visitor = Caller { grant: Grant { owner, ..Grant::everything() }, ..Caller::service(company) };
+        for (area, scope) in Area::ALL.into_iter().zip(Scope::ALL) {
+            assert_eq!(visitor.require(area, scope).unwrap_err().code(), ProblemCode::ScopeMissing);
+            assert!(visitor.require_within_owner(area, scope).is_ok());
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::callers::{AllowedNetworks, Area, Reach, Scope, Scopes};
+use crate::callers::{AllowedNetworks, Area, Owner, Reach, Scope, Scopes};
 
 /// Everything that can make one caller more powerful than another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub struct Grant {
     pub reach: Reach,
     /// The networks that an API key may be used from.
     pub networks: AllowedNetworks,
+    /// The one of the company's own customers whose records alone are reached; `None` for all records.
+    pub owner: Option<Owner>,
     /// When the API key ends, because it expires or was rotated; `None` for never.
     pub until: Option<DateTime<Utc>>,
 }
@@ -26,6 +28,9 @@ pub enum Escalation {
     /// It reaches what the other does not.
     #[error("A key with the scope {0} reaches {name}, which this operator does not.", name = .1.name())]
     Reach(Scope, Area),
+    /// It reaches records of others than the one owner that the other is restricted to.
+    #[error("Who is restricted to one owner gives nobody access to more.")]
+    Owner,
     /// It can be used from networks that the other cannot.
     #[error("An API key that is restricted to networks cannot create a key that can be used from other networks.")]
     Networks,
@@ -55,6 +60,7 @@ impl Grant {
         }
         match everywhere.find(|(scope, area)| beyond(scope, area)) {
             Some((scope, area)) => Some(Escalation::Reach(scope, area)),
+            None if other.owner.is_some() && self.owner != other.owner => Some(Escalation::Owner),
             None if !self.networks.are_within(&other.networks) => Some(Escalation::Networks),
             None if outlives => Some(Escalation::Lifetime),
             None => None,
@@ -65,7 +71,7 @@ impl Grant {
 /// These scopes, without restriction of areas, networks or time.
 impl From<Scopes> for Grant {
     fn from(scopes: Scopes) -> Self {
-        Self { scopes, reach: Reach::FULL, networks: AllowedNetworks::default(), until: None }
+        Self { scopes, reach: Reach::FULL, networks: AllowedNetworks::default(), owner: None, until: None }
     }
 }
 
@@ -93,6 +99,16 @@ mod tests {
         assert_eq!(office.escalation_over(&anything), None);
         assert_eq!(anything.escalation_over(&anything), None);
     }
+
+    #[test]
+    fn who_is_restricted_to_one_owner_gives_no_access_to_others() {
+        let of = |owner: &str| Grant { owner: Some(owner.to_owned().try_into().unwrap()), ..Grant::everything() };
+        assert_eq!(Grant::everything().escalation_over(&of("7")), Some(Escalation::Owner));
+        assert_eq!(of("8").escalation_over(&of("7")), Some(Escalation::Owner));
+        assert_eq!(of("7").escalation_over(&of("7")), None);
+        assert_eq!(of("7").escalation_over(&Grant::everything()), None);
+    }
+
     #[test]
     fn who_does_not_reach_an_area_gives_no_key_that_does() {
         let key = |scope| Grant::from(Scopes::new([scope]));

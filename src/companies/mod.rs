@@ -28,7 +28,7 @@ use crate::kernel::ids::CompanyId;
 
 pub use access::bearer;
 pub use api_key::ApiKey;
-pub use queries::{list_companies, lock};
+pub use queries::{company_name, list_companies, lock};
 pub use state::Companies;
 
 /// Returns the id of the new company, which has no API key yet.

@@ -16,6 +16,11 @@ pub async fn list_companies(conn: &mut PgConnection) -> Result<Vec<(CompanyId, S
     Ok(rows.into_iter().map(|row| (row.id, row.name)).collect())
 }
 
+/// The name of a company.
+pub async fn company_name(conn: &mut PgConnection, id: CompanyId) -> Result<String, sqlx::Error> {
+    sqlx::query_scalar!("select name from companies where id = $1", id.uuid()).fetch_one(conn).await
+}
+
 pub(super) async fn company_exists(conn: &mut PgConnection, id: CompanyId) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(r#"select exists(select from companies where id = $1) as "exists!""#, id.uuid()).fetch_one(conn).await
 }

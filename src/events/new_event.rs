@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
+use crate::callers::Owner;
 use crate::events::{API_VERSION, Envelope, EventName};
 use crate::kernel::ids::{CompanyId, EventId};
 
@@ -16,6 +17,8 @@ pub struct NewEvent {
     pub name: EventName,
     /// The record that the event is about, if any.
     pub subject: Option<Uuid>,
+    /// Who of the company's own customers it is for, beside the company's own webhooks. It is no part of what they receive.
+    pub owner: Option<Owner>,
     /// The `data` of the envelope.
     pub data: Map<String, Value>,
 }

@@ -121,6 +121,8 @@ typed_ids! {
     OperatorId, "operator";
     /// A browser in which an operator is signed in.
     OperatorSessionId, "console";
+    /// A link into the portal, for one of a company's own customers.
+    PortalLinkId, "portal";
     /// An entry of the audit trail.
     ChangeId, "change";
     /// An end customer of one store.

@@ -29,7 +29,8 @@
 //!
 //! # What is guaranteed
 //!
-//! * Records of another company and deleted records are never found: every statement contains the condition.
+//! * Records of another company and deleted records are never found: every statement contains the condition. For a caller who is
+//!   restricted to one owner, neither are those of another owner ([`Resource::OWNED`]).
 //! * A change, its consequences, the events about it and its entry in the audit trail are one transaction, a [`RecordTransaction`].
 //! * Records are changed under a row lock. A request with `If-Match` only changes the version that the client has read.
 //! * A referenced record exists and belongs to the same company when the change that references it is committed ([`Link`]).
@@ -91,8 +92,8 @@ pub use fields::{chosen, count_chosen};
 pub use kind::list_parameters::ListParameters;
 pub use kind::queries::export_of;
 pub use kind::{
-    Change, Editable, EventData, EventDoc, Link, New, Presented, PublishesEvents, Record, RecordTransaction, Referable, ReferencedBy,
-    Resource, ResourceDescriptor, ResourceState, Shown, Unique, Validated,
+    Change, Editable, EventData, EventDoc, Link, New, Owned, Presented, PublishesEvents, Record, RecordTransaction, Referable,
+    ReferencedBy, Resource, ResourceDescriptor, ResourceState, Shown, Unique, Validated,
 };
 pub use operation::Operation;
 pub use path_id::PathId;

@@ -26,11 +26,11 @@ pub async fn company_of<R: Resource>(state: &R::State, id: R::Id) -> Result<Opti
 
 /// One page of the records that match `parameters`.
 pub async fn list<R: Resource>(state: &R::State, caller: &Caller, parameters: &ListParameters) -> Result<Page<R>, Problem> {
-    caller.require(R::AREA, R::READING)?;
+    R::require(caller, R::READING)?;
     let descriptor = R::descriptor(state);
     let mut conn = state.pool().acquire().await?;
-    let horizon = queries::find_horizon::<R>(&mut conn, &descriptor, caller.company, parameters).await?;
-    let mut records = queries::list::<R>(&mut conn, &descriptor, caller.company, parameters, horizon).await?;
+    let horizon = queries::find_horizon::<R>(&mut conn, &descriptor, caller.into(), parameters).await?;
+    let mut records = queries::list::<R>(&mut conn, &descriptor, caller.into(), parameters, horizon).await?;
     let more = records.len() > usize::from(parameters.limit);
     records.truncate(parameters.limit.into());
     let last = records.last().filter(|_| more);
@@ -40,10 +40,10 @@ pub async fn list<R: Resource>(state: &R::State, caller: &Caller, parameters: &L
 
 /// One record, with its [`Resource::details`].
 pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> Result<Shown<R>, Problem> {
-    caller.require(R::AREA, R::READING)?;
+    R::require(caller, R::READING)?;
     let descriptor = R::descriptor(state);
     let mut conn = state.pool().acquire().await?;
-    let record = queries::find::<R>(&mut conn, &descriptor, caller.company, id).await?.ok_or(ProblemCode::RecordNotFound)?;
+    let record = queries::find::<R>(&mut conn, &descriptor, caller.into(), id).await?.ok_or(ProblemCode::RecordNotFound)?;
     let details = R::details(state, &mut conn, &record).await?;
     let mut shown = Shown::one(&mut conn, &descriptor, record).await?;
     shown.members.extend(details);
@@ -52,7 +52,7 @@ pub async fn find<R: Resource>(state: &R::State, caller: &Caller, id: R::Id) -> 
 
 /// Creates a record. The fields that are [`shown_once`](crate::resources::New) are among those shown.
 pub async fn create<R: Editable>(state: &R::State, caller: &Caller, body: R::Body) -> Result<Shown<R>, Problem> {
-    caller.require(R::AREA, R::WRITING)?;
+    R::require(caller, R::WRITING)?;
     R::before_transaction(state, &body).await?;
     let mut transaction = RecordTransaction::begin(state, caller).await?;
     let id = R::Id::new(transaction.now);
@@ -71,7 +71,7 @@ pub async fn update<R: Editable>(
     version: &IfMatch,
     body: R::Body,
 ) -> Result<Shown<R>, Problem> {
-    caller.require(R::AREA, R::WRITING)?;
+    R::require(caller, R::WRITING)?;
     R::before_transaction(state, &body).await?;
     let mut transaction = RecordTransaction::begin(state, caller).await?;
     let before = transaction.lock::<R>(id).await?;
@@ -84,7 +84,7 @@ pub async fn update<R: Editable>(
 
 /// Deletes a record, if its version is the one that the caller has read.
 pub async fn delete<R: Editable>(state: &R::State, caller: &Caller, id: R::Id, version: &IfMatch) -> Result<Shown<R>, Problem> {
-    caller.require(R::AREA, R::WRITING)?;
+    R::require(caller, R::WRITING)?;
     let mut transaction = RecordTransaction::begin(state, caller).await?;
     let record = transaction.lock::<R>(id).await?;
     version.check(record.version)?;

@@ -56,7 +56,7 @@ fn paths(plural: &str) -> (String, String) {
 
 async fn list<R: Resource>(State(state): State<R::State>, caller: Caller, RawQuery(query): RawQuery) -> Result<Response, Problem> {
     // Before the parameters are read, so that the missing scope is what the client learns first. The same goes for bodies.
-    caller.require(R::AREA, R::READING)?;
+    R::require(&caller, R::READING)?;
     let descriptor = R::descriptor(&state);
     let parameters = ListParameters::parse::<R>(&descriptor, query.as_deref().unwrap_or_default())?;
     let Page { records, next } = operations::list::<R>(&state, &caller, &parameters).await?;
@@ -74,7 +74,7 @@ async fn create<R: Editable>(
     caller: Caller,
     JsonBody(body): JsonBody<Box<RawValue>>,
 ) -> Result<Response, Problem> {
-    caller.require(R::AREA, R::WRITING)?;
+    R::require(&caller, R::WRITING)?;
     let body = body::read::<R>(R::descriptor(&state).singular, &body)?;
     Ok(operations::create::<R>(&state, &caller, body).await?.answer(StatusCode::CREATED))
 }

@@ -30,7 +30,7 @@ where
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Problem> {
         let caller = Caller::from_request_parts(parts, state).await?;
-        caller.require(R::AREA, R::WRITING)?;
+        R::require(&caller, R::WRITING)?;
         let PathId(id) = PathId::from_request_parts(parts, state).await?;
         Ok(Self { state: R::State::from_ref(state), caller, id })
     }

@@ -21,6 +21,8 @@ pub struct OperationDoc {
     security: Option<Value>,
     parameters: Vec<Value>,
     query: QueryParameters,
+    /// The query parameters that must be there.
+    needed_query: &'static [&'static str],
     body: Option<Body>,
     answers: Vec<(StatusCode, Answer)>,
     refused: Vec<ProblemCode>,
@@ -51,6 +53,7 @@ impl OperationDoc {
             security: None,
             parameters: Vec::new(),
             query: &[],
+            needed_query: &[],
             body: None,
             answers: Vec::new(),
             refused: Vec::new(),
@@ -83,6 +86,11 @@ impl OperationDoc {
     /// Sets the query parameters, which are all texts.
     pub fn taking_query(self, query: QueryParameters) -> Self {
         Self { query, ..self }
+    }
+
+    /// Requires these of the query parameters.
+    pub fn needing_query(self, names: &'static [&'static str]) -> Self {
+        Self { needed_query: names, ..self }
     }
 
     /// The query parameters of [`OperationDoc::taking_query`].
@@ -166,7 +174,13 @@ impl OperationDoc {
             (status.as_str().to_owned(), response)
         }));
         let mut parameters = self.parameters;
-        parameters.extend(self.query.iter().map(|(name, sentence)| parameter(name, sentence, json!({ "type": "string" }))));
+        parameters.extend(self.query.iter().map(|(name, sentence)| {
+            let mut parameter = parameter(name, sentence, json!({ "type": "string" }));
+            if self.needed_query.contains(name) {
+                parameter["required"] = true.into();
+            }
+            parameter
+        }));
         let mut operation = json!({ "tags": [tag], "summary": self.summary, "parameters": parameters, "responses": responses });
         let further = [
             ("operationId", self.id.map(Value::from)),

@@ -63,6 +63,8 @@ problem_codes! {
     IdentityNotVerified, 401, "identity_not_verified", "Identity not verified", "The sign-in with this provider could not be verified. Please try again.";
     ProviderNotConfigured, 404, "provider_not_configured", "Provider not configured", "This shop does not offer this sign-in.";
     ProviderUnavailable, 503, "provider_unavailable", "Provider unavailable", "This sign-in is not available at the moment. Please try again or use another one.";
+    AccountBanned, 403, "account_banned", "Account banned", "This account is banned. Please contact the shop.";
+    AccountClosed, 409, "account_closed", "Account closed", "This account is closed.";
     ContactMissing, 422, "contact_missing", "Contact missing", "This account has no verified phone number or email address to send a code to.";
     CustomerNotFound, 422, "customer_not_found", "Customer not found", "There is no account with this number or address.";
     // texts and mails
@@ -100,6 +102,7 @@ problem_codes! {
     EndpointForbidden, 422, "endpoint_forbidden", "Endpoint forbidden", "Webhooks are sent to public addresses only, and none was found for this endpoint.";
     DeliveryOpen, 409, "delivery_open", "Delivery open", "This delivery has not ended yet. Failed attempts are retried automatically.";
     DeliveryClosed, 409, "delivery_closed", "Delivery closed", "This delivery has ended and cannot be cancelled.";
+    WebhookPaused, 422, "webhook_paused", "Webhook paused", "This webhook is paused. Resume it first.";
     WebhookDisabled, 422, "webhook_disabled", "Webhook disabled", "This webhook is disabled. Enable it first.";
 }
 

@@ -16,7 +16,7 @@ use crate::kernel::problem::{Problem, ProblemCode};
 pub use failures::FailureLimiter;
 pub use local::LocalRateLimiter;
 pub(crate) use shared::count_hit;
-pub use shared::{hit, refund, sweep};
+pub use shared::{clear, hit, refund, refused_until, sweep};
 
 /// At most `limit` hits in any `window`.
 #[derive(Clone, Copy, Debug)]

@@ -54,6 +54,33 @@ pub async fn refund(conn: &mut PgConnection, bucket: &str, at: DateTime<Utc>) ->
     Ok(())
 }
 
+/// Until when the first of these buckets that is used up refuses hits; `None` if all of them take another one.
+pub async fn refused_until(
+    conn: &mut PgConnection,
+    buckets: &[String],
+    rule: Rule,
+    now: DateTime<Utc>,
+) -> Result<Option<DateTime<Utc>>, sqlx::Error> {
+    let window = sqlx::postgres::types::PgInterval::try_from(rule.window).expect("windows are whole microseconds");
+    sqlx::query_scalar!(
+        "select max(recent.oldest + $3) from rate_limits,
+             lateral (select count(*) as hits, min(hit) as oldest from unnest(rate_limits.hits) as hit where hit > $4::timestamptz - $3::interval) as recent
+         where bucket = any($1) and recent.hits >= $2",
+        buckets,
+        i64::from(rule.limit),
+        window,
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Forgets all hits on these buckets.
+pub async fn clear(conn: &mut PgConnection, buckets: &[String]) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from rate_limits where bucket = any($1)", buckets).execute(conn).await?;
+    Ok(())
+}
+
 /// Deletes the buckets whose windows have ended.
 pub async fn sweep(conn: &mut PgConnection, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from rate_limits where expires_at < $1", now).execute(conn).await?;

@@ -10,7 +10,10 @@ use crate::kernel::openapi::{OperationDoc, parameter, reference};
 use crate::kernel::problem::ProblemCode;
 use crate::resources::extension::base_path;
 use crate::resources::operation::plural_path;
-use crate::resources::{FieldDoc, Operation, Referable, Resource, ResourceDescriptor};
+use crate::resources::{FieldDoc, Filter, Operation, Referable, Resource, ResourceDescriptor};
+
+/// The field that says who of the company's own customers a record is for.
+const OWNER: &str = "owner";
 
 /// A kind of record, for documentation and for programs that draw lists and forms of it.
 #[derive(Clone, Debug)]
@@ -31,6 +34,10 @@ pub struct KindDoc {
     pub members: Vec<FieldDoc>,
     /// What can be done beside listing and finding.
     pub operations: Vec<Operation>,
+    /// Whether it is told as to a caller who is restricted to one owner: [`KindDoc::within_owner`].
+    pub is_within_owner: bool,
+    /// Whether such a caller reaches its records.
+    has_owners: bool,
     id: Value,
     refusals: &'static [ProblemCode],
 }
@@ -51,9 +58,25 @@ impl KindDoc {
             writing: R::WRITING,
             members,
             operations: operations.to_vec(),
+            is_within_owner: false,
+            has_owners: R::OWNED.is_some(),
             id: R::Id::json_schema(),
             refusals: R::REFUSALS,
         }
+    }
+
+    /// The kind as a caller who is restricted to one owner knows it: without the field that says so. `None` if it is out of their reach.
+    pub fn within_owner(&self) -> Option<Self> {
+        let mut kind = self.clone();
+        kind.members.retain(|member| member.name != OWNER);
+        kind.is_within_owner = true;
+        self.has_owners.then_some(kind)
+    }
+
+    /// The query parameters that a list can be filtered by.
+    pub fn filters(&self) -> impl Iterator<Item = &'static Filter> {
+        let hides_owner = self.is_within_owner;
+        self.descriptor.filters.iter().filter(move |filter| !(hides_owner && filter.name == OWNER))
     }
 
     /// The path of the list, below the namespace's routes: `tracking-numbers`.

@@ -212,8 +212,11 @@ macro_rules! described_columns {
                 const ABOUT: &'static str = concat!($($crate::mark!(text $($about)+)),*).trim_ascii();
 
                 const FILTERED: &'static [$crate::resources::Filter] = {
-                    const ALL: &[($crate::resources::Filter, bool)] =
-                        &[$($($crate::mark!(filter ($Type, stringify!($column), $name) $($mark)+),)*)*];
+                    const ALL: &[($crate::resources::Filter, bool)] = &[
+                        $($($crate::mark!(filter ($Type, stringify!($column), $name) $($mark)+),)*)*
+                        // A field that is no column is filtered by a column of the same name.
+                        $($($crate::mark!(filter ($Beside, $beside, $beside) $($beside_mark)+),)*)*
+                    ];
                     const CHOSEN: [$crate::resources::Filter; $crate::resources::count_chosen(ALL)] = $crate::resources::chosen(ALL);
                     &CHOSEN
                 };

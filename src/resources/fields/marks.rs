@@ -3,7 +3,7 @@
 //! | mark | meaning |
 //! |---|---|
 //! | `#[sample = …]` | the value in the samples of events, as JSON; without it that of the type ([`FieldType::sample`]) |
-//! | `#[filtered]` | a list can be filtered by the field; `#[filtered as "…"]` by another name than the field's |
+//! | `#[filtered]` | a list can be filtered by the field; `#[filtered as "…"]` by another name than the field's, `#[filtered on "…"]` by another column |
 //! | `#[searched]` | the `query` of a list searches the field; a computed field has a column of the same name for it |
 //! | `#[detail]` | only the response to `GET …/{uuid}` shows the field |
 //! | `#[write_only]` | no response shows the field |
@@ -29,6 +29,9 @@ macro_rules! mark {
     (filter ($Type:ty, $column:expr, $name:expr) filtered as $other:literal) => {
         $crate::mark!(filter ($Type, $column, $other) filtered)
     };
+    (filter ($Type:ty, $column:expr, $name:expr) filtered on $other:literal) => {
+        ($crate::resources::Filter::of::<$Type>($name).on($other), true)
+    };
     (filter ($Type:ty, $column:expr, $name:expr) $($other:tt)+) => { ($crate::resources::Filter::text($column), false) };
     // The name of a hidden column, if the mark tells one.
     (known known as $name:literal) => { Some($name) };
@@ -42,6 +45,7 @@ macro_rules! mark {
     (describe ($doc:expr) [write_only] $($rest:tt)*) => { $crate::mark!(describe ($doc.write_only()) $($rest)*) };
     (describe ($doc:expr) [accepted] $($rest:tt)*) => { $crate::mark!(describe ($doc.accepted()) $($rest)*) };
     (describe ($doc:expr) [filtered $(as $name:literal)?] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
+    (describe ($doc:expr) [filtered on $column:literal] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
     (describe ($doc:expr) [searched] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
     (describe ($doc:expr) [doc = $sentence:literal] $($rest:tt)*) => { $crate::mark!(describe ($doc) $($rest)*) };
 }

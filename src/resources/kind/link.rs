@@ -46,7 +46,7 @@ impl<R: Resource> FieldType for Link<R> {
     }
 
     async fn find_missing(column: &R::Id, conn: &mut PgConnection, company: CompanyId) -> Result<Option<&'static str>, sqlx::Error> {
-        let found = queries::lock_shared::<R>(conn, &ResourceDescriptor::of::<R>(), company, *column).await?;
+        let found = queries::lock_shared::<R>(conn, &ResourceDescriptor::of::<R>(), company.into(), *column).await?;
         Ok(found.is_none().then_some(R::SINGULAR))
     }
 }

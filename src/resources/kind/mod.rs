@@ -24,5 +24,5 @@ pub use record::{Record, Shown};
 pub use record_transaction::RecordTransaction;
 pub use referable::Referable;
 pub use referenced_by::ReferencedBy;
-pub use resource::{Change, Editable, New, Presented, PublishesEvents, Resource, ResourceState, Validated};
+pub use resource::{Change, Editable, New, Owned, Presented, PublishesEvents, Resource, ResourceState, Validated};
 pub use unique::Unique;

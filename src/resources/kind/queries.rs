@@ -6,22 +6,57 @@ use serde_json::Value;
 use sqlx::{PgConnection, Postgres, QueryBuilder};
 use uuid::Uuid;
 
+use crate::callers::{Caller, Owner};
 use crate::kernel::ids::{CompanyId, CustomerId};
 use crate::resources::cursor::Cursor;
 use crate::resources::kind::list_parameters::ListParameters;
-use crate::resources::{Record, Referable, Resource, ResourceDescriptor};
+use crate::resources::{Owned, Record, Referable, Resource, ResourceDescriptor};
 
 fn columns<R: Resource>() -> String {
     format!("id, company_id, version, created_at, updated_at, {}", R::COLUMNS.join(", "))
 }
 
-/// Selects the live records of `company`; further conditions may be appended.
-fn select<R: Resource>(descriptor: &ResourceDescriptor, company: CompanyId) -> QueryBuilder<Postgres> {
-    live(&columns::<R>(), R::TABLE, descriptor.discriminator, company)
+/// Whose records a statement reaches: those of a company, or of one of its owners alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Whose<'a> {
+    company: CompanyId,
+    owner: Option<&'a Owner>,
 }
 
-fn select_one<R: Resource>(descriptor: &ResourceDescriptor, company: CompanyId, id: R::Id) -> QueryBuilder<Postgres> {
-    let mut sql = select::<R>(descriptor, company);
+impl From<CompanyId> for Whose<'_> {
+    fn from(company: CompanyId) -> Self {
+        Self { company, owner: None }
+    }
+}
+
+impl<'a> From<&'a Caller> for Whose<'a> {
+    fn from(caller: &'a Caller) -> Self {
+        Self { company: caller.company, owner: caller.grant.owner.as_ref() }
+    }
+}
+
+/// Selects those live records; further conditions may be appended.
+fn select<R: Resource>(descriptor: &ResourceDescriptor, whose: Whose<'_>) -> QueryBuilder<Postgres> {
+    live_of::<R>(&columns::<R>(), descriptor, whose)
+}
+
+fn live_of<R: Resource>(columns: &str, descriptor: &ResourceDescriptor, whose: Whose<'_>) -> QueryBuilder<Postgres> {
+    let mut sql = live(columns, R::TABLE, descriptor.discriminator, whose.company);
+    match (whose.owner, R::OWNED) {
+        (None, _) => {}
+        (Some(owner), Some(Owned::Itself)) => drop(sql.push(" and owner = ").push_bind(owner.as_str())),
+        (Some(owner), Some(Owned::By { view, key })) => {
+            sql.push(format!(" and {key} = any(array(select {key} from {view} where company_id = "));
+            sql.push_bind(whose.company.uuid()).push(" and owner = ").push_bind(owner.as_str()).push("))");
+        }
+        // Callers have been refused before. Should one not have been, there is nothing for them.
+        (Some(_), None) => drop(sql.push(" and false")),
+    }
+    sql
+}
+
+fn select_one<R: Resource>(descriptor: &ResourceDescriptor, whose: Whose<'_>, id: R::Id) -> QueryBuilder<Postgres> {
+    let mut sql = select::<R>(descriptor, whose);
     sql.push(" and id = ").push_bind::<Uuid>(id.into());
     sql
 }
@@ -46,10 +81,10 @@ pub async fn company_of<R: Resource>(conn: &mut PgConnection, id: R::Id) -> Resu
 pub async fn find<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
-    company: CompanyId,
+    whose: Whose<'_>,
     id: R::Id,
 ) -> Result<Option<Record<R>>, sqlx::Error> {
-    select_one::<R>(descriptor, company, id).build_query_as().fetch_optional(conn).await
+    select_one::<R>(descriptor, whose, id).build_query_as().fetch_optional(conn).await
 }
 
 /// Returns the record with a shared row lock: other transactions can read it and share the lock, but neither change nor delete it
@@ -57,10 +92,10 @@ pub async fn find<R: Resource>(
 pub async fn lock_shared<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
-    company: CompanyId,
+    whose: Whose<'_>,
     id: R::Id,
 ) -> Result<Option<Record<R>>, sqlx::Error> {
-    select_one::<R>(descriptor, company, id).push(" for share").build_query_as().fetch_optional(conn).await
+    select_one::<R>(descriptor, whose, id).push(" for share").build_query_as().fetch_optional(conn).await
 }
 
 /// Whether the record exists. Takes a shared row lock if records of its kind can be deleted.
@@ -79,11 +114,11 @@ pub async fn lock_referable(conn: &mut PgConnection, kind: &Referable, company: 
 pub async fn lock_all<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
-    company: CompanyId,
+    whose: Whose<'_>,
     ids: &[R::Id],
 ) -> Result<Vec<Record<R>>, sqlx::Error> {
     let ids: Vec<Uuid> = ids.iter().map(|id| (*id).into()).collect();
-    let mut sql = select::<R>(descriptor, company);
+    let mut sql = select::<R>(descriptor, whose);
     sql.push(" and id = any(").push_bind(ids).push(") order by id for no key update");
     sql.build_query_as().fetch_all(conn).await
 }
@@ -92,10 +127,10 @@ pub async fn lock_all<R: Resource>(
 pub async fn lock<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
-    company: CompanyId,
+    whose: Whose<'_>,
     id: R::Id,
 ) -> Result<Option<Record<R>>, sqlx::Error> {
-    select_one::<R>(descriptor, company, id).push(" for no key update").build_query_as().fetch_optional(conn).await
+    select_one::<R>(descriptor, whose, id).push(" for no key update").build_query_as().fetch_optional(conn).await
 }
 
 /// Inserts the first version of a record.
@@ -163,13 +198,13 @@ fn push_key(sql: &mut QueryBuilder<Postgres>, comparison: &str, key: Cursor) {
 pub async fn find_horizon<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
-    company: CompanyId,
+    whose: Whose<'_>,
     parameters: &ListParameters,
 ) -> Result<Option<Cursor>, sqlx::Error> {
     if parameters.query.is_none() || R::SEARCH_WITHIN.is_none() {
         return Ok(None);
     }
-    let mut sql = narrowed(live("created_at, id", R::TABLE, descriptor.discriminator, company), parameters);
+    let mut sql = narrowed(live_of::<R>("created_at, id", descriptor, whose), parameters);
     let order = parameters.direction.order();
     sql.push(format!(" order by created_at {order}, id {order} limit 1 offset ")).push_bind(MAX_SCANNED_RECORDS - 1);
     let row: Option<(DateTime<Utc>, Uuid)> = sql.build_query_as().fetch_optional(conn).await?;
@@ -180,11 +215,11 @@ pub async fn find_horizon<R: Resource>(
 pub async fn list<R: Resource>(
     conn: &mut PgConnection,
     descriptor: &ResourceDescriptor,
-    company: CompanyId,
+    whose: Whose<'_>,
     parameters: &ListParameters,
     horizon: Option<Cursor>,
 ) -> Result<Vec<Record<R>>, sqlx::Error> {
-    let mut sql = narrowed(select::<R>(descriptor, company), parameters);
+    let mut sql = narrowed(select::<R>(descriptor, whose), parameters);
     if let Some(horizon) = horizon {
         push_key(&mut sql, parameters.direction.comparison_until(), horizon);
     }
@@ -230,13 +265,16 @@ mod tests {
     fn statements_hold_the_names_of_the_program_and_no_values() {
         let (descriptor, company) = (ResourceDescriptor::of::<Shelf>(), CompanyId::from(Uuid::from_u128(7)));
         assert_eq!(
-            select::<Shelf>(&descriptor, company).into_string(),
+            select::<Shelf>(&descriptor, company.into()).into_string(),
             "select id, company_id, version, created_at, updated_at, label, full, vehicle_id from book_shelves \
              where deleted_at is null and company_id = $1"
         );
-        let mut sql = select::<Shelf>(&descriptor, company);
+        let mut sql = select::<Shelf>(&descriptor, company.into());
         push_search(&descriptor, &mut sql, "'; drop table book_shelves --");
         assert!(sql.into_string().ends_with("company_id = $1 and (label ilike $2)"));
+        // A kind without owners has nothing for whoever is restricted to one.
+        let owner = "7".to_owned().try_into().unwrap();
+        assert!(select::<Shelf>(&descriptor, Whose { company, owner: Some(&owner) }).into_string().ends_with(" and false"));
     }
 
     #[test]

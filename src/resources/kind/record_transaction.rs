@@ -38,12 +38,12 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     /// Returns the record as it is now, without a lock.
     pub async fn find<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
-        queries::find(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, id).await
+        queries::find(&mut self.transaction, &R::descriptor(&self.state), (&self.caller).into(), id).await
     }
 
     /// Returns the record with a shared lock: it does not change until this transaction ends, so that dependent changes can rely on it.
     pub async fn lock_shared<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Option<Record<R>>, sqlx::Error> {
-        queries::lock_shared(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, id).await
+        queries::lock_shared(&mut self.transaction, &R::descriptor(&self.state), (&self.caller).into(), id).await
     }
 
     /// Returns the record as a response shows it, or the error `record_not_found`.
@@ -64,13 +64,13 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     /// Returns the record, locked against other changes until this transaction ends, or the error `record_not_found`.
     pub async fn lock<R: Resource<State = S>>(&mut self, id: R::Id) -> Result<Record<R>, Problem> {
-        let record = queries::lock(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, id).await?;
+        let record = queries::lock(&mut self.transaction, &R::descriptor(&self.state), (&self.caller).into(), id).await?;
         record.ok_or_else(|| ProblemCode::RecordNotFound.into())
     }
 
     /// Locks and returns those of the records that exist.
     pub async fn lock_all<R: Resource<State = S>>(&mut self, ids: &[R::Id]) -> Result<Vec<Record<R>>, sqlx::Error> {
-        queries::lock_all(&mut self.transaction, &R::descriptor(&self.state), self.caller.company, ids).await
+        queries::lock_all(&mut self.transaction, &R::descriptor(&self.state), (&self.caller).into(), ids).await
     }
 
     /// Creates a record and publishes its events. A violated [`PublishesEvents::UNIQUE`] becomes a validation error.
@@ -142,7 +142,8 @@ impl<S: ResourceState> RecordTransaction<S> {
 
     fn event<R: Resource>(&self, about: &Shown<R>, name: EventName, additional: Map<String, Value>) -> NewEvent {
         let subject = Some(about.record.id.into());
-        NewEvent { company: self.caller.company, name, subject, data: about.event_data(additional) }
+        let owner = about.record.fields.owner().cloned();
+        NewEvent { company: self.caller.company, name, subject, owner, data: about.event_data(additional) }
     }
 
     /// Publishes the events in one statement, in their order.

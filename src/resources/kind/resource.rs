@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use sqlx::{PgConnection, PgPool};
 
 use crate::audit_trail::ChangedRecord;
-use crate::callers::{Area, Scope};
+use crate::callers::{Area, Caller, Owner, Scope};
 use crate::events::{EventName, Publisher};
 use crate::kernel::clock::Clock;
 use crate::kernel::ids::TypedId;
@@ -53,8 +53,24 @@ pub trait Resource: Columns {
     /// The scope that an API key needs to create, change and delete records.
     const WRITING: Scope = Scope::Write;
 
+    /// How a statement knows the records of one owner; `None` for a kind that a caller who is restricted to one owner does not reach.
+    const OWNED: Option<Owned> = None;
+
     /// The refusals of creating and changing beside those of every kind, for the documentation.
     const REFUSALS: &'static [ProblemCode] = &[];
+
+    /// Who of the company's own customers the record is for, and with it the events about it.
+    fn owner(&self) -> Option<&Owner> {
+        None
+    }
+
+    /// Returns the error `scope_missing` unless the caller may do what `scope` allows with records of the kind.
+    fn require(caller: &Caller, scope: Scope) -> Result<(), Problem> {
+        match Self::OWNED {
+            Some(_) => caller.require_within_owner(Self::AREA, scope),
+            None => caller.require(Self::AREA, scope),
+        }
+    }
 
     /// The names of the kind. A type that serves a single kind derives them from the constants above.
     fn descriptor(_: &Self::State) -> ResourceDescriptor {
@@ -83,6 +99,20 @@ pub trait Resource: Columns {
     ) -> impl Future<Output = Result<Map<String, Value>, sqlx::Error>> + Send {
         ready(Ok(record.fields.detail_members()))
     }
+}
+
+/// Where the owner of a record is found.
+#[derive(Clone, Copy, Debug)]
+pub enum Owned {
+    /// In the record's column `owner`.
+    Itself,
+    /// In the column `owner` of a view, in the row whose `key` the record has in its column of the same name.
+    By {
+        /// The view.
+        view: &'static str,
+        /// The column.
+        key: &'static str,
+    },
 }
 
 /// A change of a record.

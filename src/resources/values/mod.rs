@@ -6,6 +6,7 @@ mod grace_periods;
 mod instants;
 mod metas;
 mod numbers;
+mod owners;
 mod references;
 mod text_enums;
 mod texts;

@@ -25,11 +25,11 @@ const WITHOUT: &[(&str, &str, &[&str])] = &[
     ("ledger", "callbacks", &["type"]),
     ("ledger", "payments", &["kind", "currency"]),
     // Written with every event, kept for some weeks, and narrowed by time.
-    ("developers", "events", &["event", "subject"]),
+    ("developers", "events", &["event"]),
     ("developers", "deliveries", &["webhook", "subscription", "event_id", "event", "status"]),
     // A few values; changes are narrowed by record, by caller and by time.
     ("developers", "changes", &["action", "kind", "caller"]),
-    // Stored by store, and listed by company through a view.
+    // Their tables have other names; `tests/it/storefront/timeline.rs` looks at the plans. What is common is narrowed by time.
     ("storefront", "customers", &["store", "email", "phone"]),
     ("storefront", "tokens", &["store", "customer"]),
     ("storefront", "texts", &["store", "number", "number_range", "country", "status", "refusal", "rule"]),
@@ -45,19 +45,26 @@ const ONE_CONNECTION: &[(&str, &str)] = &[("database.max_connections", "1")];
 /// Multiplies each record of the table, with new ids and new values in all uniquely indexed columns.
 async fn multiply(pool: &PgPool, table: &str) {
     let columns = "select attname, atttypid::regtype::text from pg_attribute
-                   where attrelid = $1::regclass and attnum > 0 and attname <> 'company_id' and atttypid in ('uuid'::regtype, 'text'::regtype)
+                   where attrelid = $1::regclass and attnum > 0 and attname <> 'company_id' and atttypid in ('uuid'::regtype, 'text'::regtype, 'bytea'::regtype)
                    and (atttypid = 'uuid'::regtype or exists (select from pg_index where indrelid = attrelid and attnum = any(indkey)))
                    and not exists (select from pg_constraint where conrelid = attrelid and contype = 'c' and conkey = array[attnum])";
     let columns: Vec<(String, String)> = sqlx::query_as(columns).bind(table).fetch_all(pool).await.unwrap();
     let changed = columns.iter().filter(|(name, _)| name != "kind" || table != "declared_records").map(|(name, kind)| {
-        let value = if kind == "uuid" { "gen_random_uuid()" } else { "'Text ' || n" };
+        let value = match kind.as_str() {
+            "uuid" => "gen_random_uuid()",
+            "bytea" => "uuid_send(gen_random_uuid())",
+            _ => "'Text ' || n",
+        };
         format!("'{name}', {value}")
     });
     let changed = changed.collect::<Vec<_>>().join(", ");
+    let written = "select string_agg(quote_ident(attname), ', ') from pg_attribute
+                   where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''";
+    let written: String = sqlx::query_scalar(written).bind(table).fetch_one(pool).await.unwrap();
     let insert = format!(
         "set session_replication_role = replica;
-         insert into {table} select (jsonb_populate_record(record, jsonb_build_object({changed}))).*
-         from {table} record, generate_series(1, {RECORDS}) n;
+         insert into {table} ({written}) select {written}
+         from (select (jsonb_populate_record(record, jsonb_build_object({changed}))).* from {table} record, generate_series(1, {RECORDS}) n) copy;
          set session_replication_role = origin;
          analyze {table}; set plan_cache_mode = force_custom_plan"
     );
@@ -93,7 +100,11 @@ async fn every_filter_has_an_index(resource: &Resource<'_>) {
     }
     let record = resource.record().await;
     let is_declared = ["inventory", "support"].contains(&resource.namespace);
-    let table = if is_declared { "declared_records".to_owned() } else { resource.plural.replace('-', "_") };
+    let table = match resource.plural {
+        _ if is_declared => "declared_records".to_owned(),
+        "webhooks" => "subscriptions".to_owned(),
+        plural => plural.replace('-', "_"),
+    };
     multiply(pool, &table).await;
     for filter in indexed {
         let (name, value) = (filter["name"].as_str().unwrap(), rare(filter, &record));

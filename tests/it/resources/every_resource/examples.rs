@@ -25,6 +25,8 @@ impl Resource<'_> {
             }
             ("storefront", "stores") => json!({ "name": "Outlet" }),
             ("developers", "api-keys") => json!({ "name": "Reports", "scopes": ["read"] }),
+            ("developers", "operators") => json!({ "email": "eve@acme.example", "role": "viewer" }),
+            ("developers", "portal-links") => json!({ "owner": "tenant-7" }),
             ("ledger", "gateways") => json!({ "name": "Cash", "driver": "manual" }),
             ("ledger", "callbacks" | "payments") => {
                 let gateway = world.card().await;

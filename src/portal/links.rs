@@ -1,0 +1,98 @@
+//! Portal links, as a resource of `developers/int/v1` that requires the scope `admin`: whoever has one reaches the webhooks of its owner.
+
+use std::mem::take;
+
+use chrono::TimeDelta;
+
+use crate::audit_trail::ChangedRecord;
+use crate::callers::{Area, Owner, Scope};
+use crate::kernel::ids::PortalLinkId;
+use crate::kernel::problem::{FieldErrors, Problem};
+use crate::members;
+use crate::portal::secrets::LinkKey;
+use crate::portal::{Accent, ColorScheme, Portal, Radius};
+use crate::resources::{Editable, Fields, Instant, IntegerIn, Line, Member, New, PublishesEvents, Record, RecordTransaction, Resource};
+
+/// How long a link can be opened unless its creation says otherwise, in seconds.
+const DEFAULT_LIFETIME: i32 = 60 * 60;
+
+/// How long a link can be opened, in seconds: a minute to a day.
+pub type Lifetime = IntegerIn<60, 86_400>;
+
+crate::fields! {
+    /// A link that lets one of your own customers into the portal, to the webhooks with the same owner.
+    pub struct PortalLink, body PortalLinkBody {
+        /// Whose webhooks are shown. It cannot be changed.
+        #[sample = "tenant-7"] #[filtered]
+        owner: Owner,
+        /// The theme: what stands above the pages. Null: the name in the settings.
+        name: Option<Line<60>>,
+        /// The theme: the colour of what can be clicked, dark enough to be read on white. Null: the colour in the settings.
+        accent: Option<Accent>,
+        /// The theme: how round corners are, in pixels. Null: as in the settings.
+        radius: Option<Radius>,
+        /// The theme: light, dark, or as the visitor's system. Null: as in the settings.
+        color_scheme: Option<ColorScheme>,
+    }
+    by_hand {
+        /// The number of seconds from now on for which the link can be opened; an hour by default. A session that it has begun may last longer.
+        #[write_only]
+        lifetime: Option<Lifetime>,
+    }
+    read_only {
+        /// Until when the link can be opened.
+        expires_at: Instant,
+        /// When it was last opened.
+        last_opened_at: Option<Instant>,
+    }
+    hidden {
+        /// The SHA-256 digest of the key.
+        digest: Vec<u8>,
+    }
+}
+
+impl Resource for PortalLink {
+    type Id = PortalLinkId;
+    type State = Portal;
+
+    const SINGULAR: &'static str = "portal_link";
+    const PLURAL: &'static str = "portal_links";
+    const AREA: Area = Area::Integration;
+    const READING: Scope = Scope::Admin;
+    const WRITING: Scope = Scope::Admin;
+}
+
+/// Links publish no events: subscribers do not need to know about access.
+impl PublishesEvents for PortalLink {
+    const AUDITED_AS: Option<fn(PortalLinkId) -> ChangedRecord> = Some(ChangedRecord::PortalLink);
+}
+
+impl Editable for PortalLink {
+    type Body = PortalLinkBody;
+
+    async fn create(transaction: &mut RecordTransaction<Portal>, _: PortalLinkId, mut body: PortalLinkBody) -> Result<New<Self>, Problem> {
+        let lifetime = match take(&mut body.lifetime) {
+            Member::Sent(Some(lifetime)) => lifetime.into(),
+            Member::Sent(None) | Member::Missing => DEFAULT_LIFETIME,
+        };
+        let mut fields = Self::created_by(body)?;
+        let key = LinkKey::generate();
+        fields.digest = key.digest().to_vec();
+        fields.expires_at = transaction.now + TimeDelta::seconds(lifetime.into());
+        let path = format!("/portal/open#{}", key.reveal());
+        Ok(New { fields, shown_once: members! { "key": key.reveal(), "path": path } })
+    }
+
+    async fn change(transaction: &mut RecordTransaction<Portal>, before: &Record<Self>, mut body: PortalLinkBody) -> Result<Self, Problem> {
+        let lifetime = take(&mut body.lifetime);
+        let mut fields = before.fields.changed_by(body);
+        if fields.owner != before.fields.owner {
+            // Whoever has the link would see what they should not.
+            return Err(FieldErrors::one("owner", "The owner of a portal link cannot be changed. Create another link instead."));
+        }
+        if let Member::Sent(Some(lifetime)) = lifetime {
+            fields.expires_at = transaction.now + TimeDelta::seconds(i32::from(lifetime).into());
+        }
+        Ok(fields)
+    }
+}

@@ -1,0 +1,97 @@
+//! The SQL of sessions.
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::callers::Owner;
+use crate::kernel::ids::{CompanyId, PortalLinkId};
+use crate::portal::{Accent, ColorScheme};
+
+/// How many sessions of one link there are at most; the oldest end first.
+const SESSIONS_PER_LINK: i64 = 100;
+
+/// A session with its link.
+pub(super) struct Session {
+    pub(super) link: PortalLinkId,
+    pub(super) company: CompanyId,
+    pub(super) owner: Owner,
+    pub(super) name: Option<String>,
+    pub(super) accent: Option<Accent>,
+    pub(super) radius: Option<i32>,
+    pub(super) color_scheme: Option<ColorScheme>,
+    pub(super) created_at: DateTime<Utc>,
+    pub(super) last_used_at: DateTime<Utc>,
+}
+
+/// Begins a session with the link that has this digest, if it can be opened. That it was opened does not count as a change of the link.
+pub(super) async fn open(
+    conn: &mut PgConnection,
+    digest: &[u8; 32],
+    token_digest: &[u8; 32],
+    now: DateTime<Utc>,
+) -> Result<Option<PortalLinkId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"with opened as (
+             update portal_links set last_opened_at = $3 where digest = $1 and deleted_at is null and expires_at > $3 returning id
+         ), older as (
+             delete from portal_sessions where token_digest in (
+                 select token_digest from portal_sessions where link_id = (select id from opened)
+                 order by created_at desc offset $4
+             )
+         )
+         insert into portal_sessions (token_digest, link_id, created_at, last_used_at) select $2, id, $3, $3 from opened
+         returning link_id as "link_id: PortalLinkId""#,
+        digest,
+        token_digest,
+        now,
+        SESSIONS_PER_LINK - 1,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// The session, unless its link was revoked.
+pub(super) async fn find_session(conn: &mut PgConnection, token_digest: &[u8; 32]) -> Result<Option<Session>, sqlx::Error> {
+    sqlx::query_as!(
+        Session,
+        r#"select link.id as "link: PortalLinkId", link.company_id as "company: CompanyId", link.owner as "owner: Owner", link.name,
+                  link.accent as "accent: Accent", link.radius, link.color_scheme as "color_scheme: ColorScheme",
+                  session.created_at, session.last_used_at
+           from portal_sessions as session join portal_links as link on link.id = session.link_id
+           where session.token_digest = $1 and link.deleted_at is null"#,
+        token_digest,
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+pub(super) async fn touch_session(conn: &mut PgConnection, token_digest: &[u8; 32], now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!("update portal_sessions set last_used_at = $2 where token_digest = $1 and last_used_at < $2", token_digest, now)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+pub(super) async fn delete_session(conn: &mut PgConnection, token_digest: &[u8; 32]) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from portal_sessions where token_digest = $1", token_digest).execute(conn).await?;
+    Ok(())
+}
+
+/// Deletes the sessions that were not used since `idle_since` or began before `began`, and the links that could be opened until `links`
+/// at most.
+pub(super) async fn delete_ended(
+    conn: &mut PgConnection,
+    idle_since: DateTime<Utc>,
+    began: DateTime<Utc>,
+    links: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    let ended = sqlx::query!(
+        "with ended as (delete from portal_sessions where last_used_at <= $1 or created_at <= $2)
+         delete from portal_links where expires_at <= $3",
+        idle_since,
+        began,
+        links,
+    );
+    ended.execute(conn).await?;
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! Sessions: browsers in which a link is open.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use crate::callers::{Caller, Grant, Owner, Reach, Scope, Scopes, Who};
+use crate::kernel::client_address::ClientAddress;
+use crate::kernel::ids::{CompanyId, PortalLinkId};
+use crate::kernel::rate_limit::RateLimitStatus;
+use crate::kernel::request_id::RequestId;
+use crate::portal::secrets::{LinkKey, SessionToken};
+use crate::portal::{Portal, Theme, queries};
+
+/// How often the last use of a session is recorded.
+const LAST_USED_INTERVAL: TimeDelta = TimeDelta::minutes(1);
+/// How long a link is listed after it has ended.
+const KEPT: TimeDelta = TimeDelta::days(30);
+
+/// A session that is in use.
+#[derive(Clone, Debug)]
+pub struct LiveSession {
+    /// The link that has begun it.
+    pub link: PortalLinkId,
+    /// The company of the link.
+    pub company: CompanyId,
+    /// Whose webhooks are shown.
+    pub owner: Owner,
+    /// What the portal looks like.
+    pub theme: Theme,
+    /// When it ends at the latest.
+    pub ends_at: DateTime<Utc>,
+}
+
+/// The reason why a link is not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenRefusal {
+    /// No link has this key, or it was revoked or has expired.
+    #[error("the link has ended")]
+    Ended,
+    /// The client has tried too many keys of no link.
+    #[error("too many keys were tried")]
+    TooMany(RateLimitStatus),
+    /// A database error.
+    #[error("the link could not be looked up")]
+    Database(#[from] sqlx::Error),
+}
+
+impl Portal {
+    /// Begins a session with the key of a link. A link can be opened again until it expires: a page that is reloaded opens its frame anew.
+    pub async fn open(&self, key: &LinkKey, client: ClientAddress) -> Result<SessionToken, OpenRefusal> {
+        let (now, token) = (self.clock.now(), SessionToken::generate());
+        let opening = async { queries::open(&mut *self.pool.acquire().await?, &key.digest(), &token.digest(), now).await };
+        let (opened, _) = self.unknown_keys.look_up(client.network(), opening).await.map_err(OpenRefusal::TooMany)?;
+        opened?.map(|_: PortalLinkId| token).ok_or(OpenRefusal::Ended)
+    }
+
+    /// The session of this token, unless it has ended or its link was revoked.
+    pub async fn find_session(&self, token: &SessionToken) -> Result<Option<LiveSession>, sqlx::Error> {
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let Some(found) = queries::find_session(&mut conn, &token.digest()).await? else { return Ok(None) };
+        let ends_at = found.created_at + self.settings.session_lifetime;
+        if found.last_used_at + self.settings.idle_timeout <= now || ends_at <= now {
+            return Ok(None);
+        }
+        if found.last_used_at + LAST_USED_INTERVAL <= now {
+            queries::touch_session(&mut conn, &token.digest(), now).await?;
+        }
+        let queries::Session { link, company, owner, name, accent, radius, color_scheme, .. } = found;
+        let of_all = self.theme();
+        let theme = Theme {
+            name: name.and_then(|name| name.try_into().ok()).unwrap_or_else(|| of_all.name.clone()),
+            accent: accent.unwrap_or_else(|| of_all.accent.clone()),
+            radius: radius.and_then(|radius| i64::from(radius).try_into().ok()).unwrap_or(of_all.radius),
+            color_scheme: color_scheme.unwrap_or(of_all.color_scheme),
+        };
+        Ok(Some(LiveSession { link, company, owner, theme, ends_at }))
+    }
+
+    /// Ends the session of this token, if there is one.
+    pub async fn end_session(&self, token: &SessionToken) -> Result<(), sqlx::Error> {
+        queries::delete_session(&mut *self.pool.acquire().await?, &token.digest()).await
+    }
+
+    /// Deletes sessions that have ended, and links that ended long ago. A periodic task calls it about once a minute.
+    pub async fn sweep(&self) -> Result<(), sqlx::Error> {
+        self.unknown_keys.sweep();
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let (idle_since, began) = (now - self.settings.idle_timeout, now - self.settings.session_lifetime);
+        queries::delete_ended(&mut conn, idle_since, began, (now - KEPT).min(began)).await
+    }
+}
+
+impl LiveSession {
+    /// The visitor as the caller of use cases: what a subscriber does with webhooks, within the owner of the link.
+    pub fn caller(&self, request: Option<RequestId>) -> Caller {
+        let reach = Reach { customers: None, business: None, administration: None, ..Reach::up_to(Scope::Write) };
+        let grant = Grant {
+            reach,
+            owner: Some(self.owner.clone()),
+            until: Some(self.ends_at),
+            ..Grant::from(Scopes::new([Scope::Read, Scope::Write]))
+        };
+        Caller { company: self.company, grant, who: Who::PortalLink(self.link), request }
+    }
+}

@@ -1,0 +1,13 @@
+//! Who of the company's own customers a record is for.
+
+use serde_json::json;
+
+use crate::callers::{MAX_OWNER, Owner};
+use crate::resources::FilterForm;
+
+crate::field_type!(
+    Owner => Self,
+    json!({ "type": "string", "minLength": 1, "maxLength": MAX_OWNER }),
+    in events json!({ "type": "string" }),
+    filtered by FilterForm::TEXT
+);
