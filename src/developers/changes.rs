@@ -34,13 +34,14 @@ crate::read_only! {
         record_id as "record": AnyId,
         /// The names of the fields that an update changed. Their values are not kept.
         fields: Vec<String>,
-        /// Who made the change: an API key, an operator, somebody on the command line, or the service itself.
+        /// Who made the change: an API key, an operator, somebody with a portal link, somebody on the command line, or the service itself.
         #[filtered]
         caller: Word<Who>,
-        /// The id of the API key or operator.
+        /// The id of the API key, operator or portal link.
         #[filtered]
         caller_id: Option<AnyId>,
         /// The `X-Request-Id` of the request that made the change.
+        #[filtered]
         request_id: Option<String>,
     }
 }

@@ -48,7 +48,8 @@ pub(super) async fn list(
     caller: Caller,
     parameters: Result<Query<ListQuery>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    caller.require(Area::Traffic, Scope::Read)?;
+    // The types are those of the deployment, and the same for everybody.
+    caller.require_within_owner(Area::Traffic, Scope::Read)?;
     let Query(query) = parameters.map_err(|error| parameter_invalid(error.body_text()))?;
     let wanted = query.choose(&developers.catalogue)?;
     let page = &wanted[..query.limit.unwrap_or(wanted.len()).min(wanted.len())];
@@ -96,7 +97,8 @@ pub(super) fn find_doc() -> OperationDoc {
 
 /// `GET event-types/{name}`
 pub(super) async fn find(State(developers): State<Developers>, caller: Caller, Path(name): Path<String>) -> Result<Json<Value>, Problem> {
-    caller.require(Area::Traffic, Scope::Read)?;
+    // The types are those of the deployment, and the same for everybody.
+    caller.require_within_owner(Area::Traffic, Scope::Read)?;
     let event_type = developers.catalogue.find(&name).ok_or(ProblemCode::RecordNotFound)?;
     Ok(Json(json!({ "event_type": present(event_type) })))
 }

@@ -3,10 +3,10 @@
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use crate::callers::Area;
+use crate::callers::{Area, Owner};
 use crate::developers::state::Developers;
 use crate::kernel::ids::EventId;
-use crate::resources::{Columns, Resource};
+use crate::resources::{Columns, Owned, Resource};
 
 crate::read_only! {
     /// A published event.
@@ -19,6 +19,9 @@ crate::read_only! {
         subject_id as "subject": Option<Uuid>,
         /// The sequence number among the events about that record.
         sequence: Option<i64>,
+        /// Who of the company's own customers the event is for. Subscribers do not receive it.
+        #[filtered]
+        owner: Option<Owner>,
     }
     computed {
         /// The version of the API that produced the event.
@@ -40,6 +43,7 @@ impl Resource for LoggedEvent {
     const PLURAL: &'static str = "events";
     const AREA: Area = Area::Traffic;
     const TABLE: &'static str = "event_log";
+    const OWNED: Option<Owned> = Some(Owned::Itself);
 
     /// The fields of the envelope come first, in its order.
     fn shown(&self) -> Map<String, Value> {

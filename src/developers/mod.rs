@@ -1,7 +1,7 @@
 //! The developer API: a company's API keys, its event log and its event types (`docs/specification/decisions.md`, section 9).
 //!
 //! [`api_keys`] writes the table of that name, which [`crate::companies`] reads to authenticate requests. [`stream`] sends events to
-//! clients as they are committed. [`publishing`] accepts events from clients and writes `publishing_keys`. [`changes`] lists the audit
+//! clients as they are committed. [`operators`] declares the records of [`crate::operators`]. [`publishing`] accepts events from clients and writes `publishing_keys`. [`changes`] lists the audit
 //! trail. Webhooks and their deliveries have the same base path but belong to [`crate::webhooks`].
 //!
 //! # Rooms
@@ -9,7 +9,7 @@
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
-//! api_keys  changes  events  event_types  publishing  stream   what the routes do
+//! api_keys  changes  events  event_types  operators  publishing  stream   what the routes do
 //! parameters                                                   refuses query parameters
 //! state                                                        the pool, the clock and the event types
 //! ```
@@ -18,6 +18,7 @@ mod api_keys;
 mod changes;
 mod event_types;
 mod events;
+mod operators;
 mod parameters;
 mod publishing;
 mod state;
@@ -28,9 +29,11 @@ use axum::handler::Handler;
 use axum::http::Method;
 
 use crate::companies::Companies;
+use crate::operators::Operators;
 use crate::resources::Extension;
 
 pub use api_keys::{ApiKeyBody, ApiKeyRecord, InvalidScopes, SomeScopes, revoke_api_key, roll_api_key};
+pub use operators::{OperatorBody, OperatorRecord};
 pub use publishing::Publishing;
 pub use state::Developers;
 pub use stream::{Settings as StreamsSettings, Streams};
@@ -42,10 +45,12 @@ where
     Publishing: FromRef<S>,
     Streams: FromRef<S>,
     Companies: FromRef<S>,
+    Operators: FromRef<S>,
     S: Clone + Send + Sync + 'static,
 {
     let publish = publishing::publish.layer(DefaultBodyLimit::max(publishing::BODY_LIMIT));
     api_keys::extension()
+        .merge(operators::extension())
         .read_only::<changes::LoggedChange>()
         .read_only::<events::LoggedEvent>()
         .route(Method::POST, "/events", publishing::doc(), publish)

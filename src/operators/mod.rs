@@ -1,32 +1,51 @@
 //! Operators: the people who run a company's part of the service. They are mailed when a webhook fails, and sign in to the console.
 //!
-//! Writes `operators`, `operator_sessions` and `operator_links`. An operator belongs to one company and has one [`Role`], which yields
-//! the grant of a [`Caller`]. Operators are created and removed by administrators.
+//! Writes `operators`, `operator_sessions`, `operator_links`, `operator_mails` and `operator_recovery_codes`. An operator belongs to one
+//! company and has one [`Role`], which yields the grant of a [`Caller`]. Operators are created, changed and deleted by administrators:
+//! [`crate::developers`] declares them as records of the API, and the command line creates the first. All else they do themselves.
+//!
+//! # What is guaranteed
+//!
+//! * A company never loses its last owner who can sign in ([`has_owner`]).
+//! * Whoever is disabled or deleted is signed out by that, and so is everybody who had a password that was replaced.
+//! * A password, a link, a code and the secret behind codes are never stored in plain text; a link, a code and a recovery code work once.
+//! * Nobody can keep an operator out of a browser they know by guessing (`guesses`).
 //!
 //! # Rooms
 //!
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
-//! sign_in                      proves who somebody is, and starts a session
-//! sessions       one_time_link  browsers in which somebody is signed in, and links that sign in once
-//! queries                      the SQL
-//! session                      a session and its token
-//! operator       password      an operator, and the passwords they may choose
-//! state          role          what signing in needs, and what an operator may do
-//! known_browser                how a browser proves that an operator has used it before
+//! choosing_password  provider_sign_in   by a link in a mail, or with the company's identity provider
+//! sign_in                                proves who somebody is, and starts a session
+//! sessions  mails                        browsers in which somebody is signed in; invitations and resets
+//! totp  one_time_link                    the second factor; links and steps that work once
+//! queries                                the SQL
+//! guesses                                limits of wrong passwords and codes
+//! state                                  what signing in needs
+//! session  purpose                       a session and its token; what a link is good for
+//! operator  password  mail_language      an operator, the passwords they may choose, the languages of mails
+//! role                                   what an operator may do
+//! known_browser                          how a browser proves that an operator has used it before
 //! ```
 
+mod choosing_password;
+mod guesses;
 mod known_browser;
+mod mail_language;
+mod mails;
 mod one_time_link;
 mod operator;
 mod password;
+mod provider_sign_in;
+mod purpose;
 mod queries;
 mod role;
 mod session;
 mod sessions;
 mod sign_in;
 mod state;
+mod totp;
 
 use chrono::{DateTime, Utc};
 use sqlx::{Connection, PgConnection};
@@ -39,14 +58,20 @@ use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::kernel::password_hashing::{HashingBusy, PasswordHashing};
 use crate::kernel::problem::Problem;
 
+pub use choosing_password::AskRefusal;
+pub use guesses::Browser;
+pub use mail_language::{InvalidMailLanguage, MailLanguage};
+pub use mails::queue as queue_mail;
 pub use one_time_link::OneTimeLink;
 pub use operator::Operator;
 pub use password::{BadOperatorPassword, OperatorPassword};
+pub use provider_sign_in::{ProviderRefusal, RETURN_PAGE, Returned};
 pub use queries::find_by_email;
 pub use role::{InvalidRole, Role};
-pub use session::{LiveSession, OperatorSession, SessionToken};
-pub use sign_in::{Browser, SignInRefusal, SignedIn};
-pub use state::{Operators, Settings};
+pub use session::{LiveSession, Method, OperatorSession, SessionToken};
+pub use sign_in::{Progress, SignInRefusal, SignedIn};
+pub use state::{Operators, Parts, Settings, TotpPolicy};
+pub use totp::{CodeRefusal, Enrolment, QrPath, RecoveryCode};
 
 /// The reason why an operator could not be created.
 #[derive(Debug, thiserror::Error)]
@@ -74,8 +99,28 @@ pub enum RemoveOperatorError {
     /// The caller is no administrator.
     #[error(transparent)]
     NotAllowed(Problem),
+    /// Nobody could let others in any more.
+    #[error("{NO_OWNER_LEFT}")]
+    LastOwner,
     /// A database error.
     #[error("the operator could not be removed")]
+    Database(#[from] sqlx::Error),
+}
+
+/// Why the last owner of a company stays one.
+pub const NO_OWNER_LEFT: &str = "This is the last owner of the company who can sign in. Make somebody else an owner first.";
+
+/// The reason why an operator's access could not be reset.
+#[derive(Debug, thiserror::Error)]
+pub enum ResetOperatorError {
+    /// The caller is no administrator.
+    #[error(transparent)]
+    NotAllowed(Problem),
+    /// The password could not be hashed at this time.
+    #[error(transparent)]
+    Hashing(#[from] HashingBusy),
+    /// A database error.
+    #[error("the operator could not be reset")]
     Database(#[from] sqlx::Error),
 }
 
@@ -127,10 +172,55 @@ pub async fn remove_operator(
 ) -> Result<Option<OperatorId>, RemoveOperatorError> {
     caller.require(Area::Administration, Scope::Admin).map_err(RemoveOperatorError::NotAllowed)?;
     let mut transaction = conn.begin().await?;
-    let removed = queries::delete_operator(&mut transaction, caller.company, &email.key()).await?;
-    if let Some(id) = removed {
+    let removed = queries::delete_operator(&mut transaction, caller.company, &email.key(), now).await?;
+    if let Some((id, was_owner)) = removed {
+        if was_owner && !has_owner(&mut transaction, caller.company).await? {
+            return Err(RemoveOperatorError::LastOwner);
+        }
+        end_for_good(&mut transaction, id).await?;
         audit_trail::record(&mut transaction, caller, Action::Deleted, ChangedRecord::Operator(id), now).await?;
     }
     transaction.commit().await?;
-    Ok(removed)
+    Ok(removed.map(|(id, _)| id))
+}
+
+/// Gives the operator with this address another password, ends their sessions and forgets their second factor; `None` when the caller's
+/// company has none. For whoever has access to the machine: everybody else asks for a link.
+pub async fn reset_operator(
+    conn: &mut PgConnection,
+    hashing: &PasswordHashing,
+    caller: &Caller,
+    email: &EmailAddress,
+    password: OperatorPassword,
+    now: DateTime<Utc>,
+) -> Result<Option<OperatorId>, ResetOperatorError> {
+    caller.require(Area::Administration, Scope::Admin).map_err(ResetOperatorError::NotAllowed)?;
+    let hash = hashing.reserve()?.hash(password.into_secret()).await;
+    let mut transaction = conn.begin().await?;
+    let found = queries::find_by_email(&mut transaction, email).await?.filter(|operator| operator.company == caller.company);
+    let Some(Operator { id, .. }) = found else { return Ok(None) };
+    queries::set_password(&mut transaction, id, hash.expose(), now).await?;
+    end_access(&mut transaction, id).await?;
+    totp::forget(&mut transaction, id).await?;
+    let fields = Action::Updated(&["password", "totp_enabled_at"]);
+    audit_trail::record(&mut transaction, caller, fields, ChangedRecord::Operator(id), now).await?;
+    transaction.commit().await?;
+    Ok(Some(id))
+}
+
+/// Whether the company still has an owner who can sign in, as this transaction leaves it. Others who change owners wait until it ends.
+pub async fn has_owner(conn: &mut PgConnection, company: CompanyId) -> Result<bool, sqlx::Error> {
+    queries::has_owner(conn, company).await
+}
+
+/// Signs an operator out everywhere, and makes their links and unsent mails worthless.
+pub async fn end_access(conn: &mut PgConnection, operator: OperatorId) -> Result<(), sqlx::Error> {
+    queries::end_everything(conn, operator).await.map(drop)
+}
+
+/// The same for an operator who is deleted, whose password and second factor nobody needs any more.
+pub async fn end_for_good(conn: &mut PgConnection, operator: OperatorId) -> Result<(), sqlx::Error> {
+    end_access(conn, operator).await?;
+    queries::forget_credentials(conn, operator).await?;
+    totp::forget(conn, operator).await.map(drop)
 }

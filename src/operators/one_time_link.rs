@@ -1,24 +1,35 @@
-//! Links that sign an operator in once: the greeting of development.
+//! Secrets that an operator can use once, in time: links that sign in (the greeting of development), links to choose a password, and the
+//! step between the password and the second factor.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
 use crate::kernel::crypto::{random_base62, sha256};
 use crate::kernel::ids::OperatorId;
+use crate::operators::purpose::Purpose;
 use crate::operators::queries;
-
-/// How long a link can be used.
-const LIFETIME: TimeDelta = TimeDelta::hours(1);
+use crate::operators::session::Method;
 
 /// The secret of a link in plain text; stored as a digest.
 #[derive(Clone)]
 pub struct OneTimeLink(String);
 
 impl OneTimeLink {
-    /// Stores a link for the operator.
+    /// Stores a link that signs the operator in once, within an hour.
     pub async fn create(conn: &mut PgConnection, operator: OperatorId, now: DateTime<Utc>) -> Result<Self, sqlx::Error> {
+        Self::store(conn, operator, Purpose::SignIn, None, now + TimeDelta::hours(1)).await
+    }
+
+    /// Stores a link for `purpose`. A second step keeps how the first factor was proven.
+    pub(super) async fn store(
+        conn: &mut PgConnection,
+        operator: OperatorId,
+        purpose: Purpose,
+        method: Option<Method>,
+        expires_at: DateTime<Utc>,
+    ) -> Result<Self, sqlx::Error> {
         let link = Self(random_base62(40));
-        queries::insert_link(conn, &link.digest(), operator, now + LIFETIME).await?;
+        queries::insert_link(conn, &link.digest(), operator, purpose, method, expires_at).await?;
         Ok(link)
     }
 

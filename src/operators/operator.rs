@@ -1,4 +1,4 @@
-//! The operator, as lists show it.
+//! The operator, as whoever signs in is known.
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::kernel::ids::{CompanyId, OperatorId};
 use crate::operators::role::Role;
 
-/// An operator, without the password.
+/// An operator who is neither deleted nor disabled, without the password.
 #[derive(Clone, Debug, Serialize)]
 pub struct Operator {
     /// The operator's id.
@@ -20,4 +20,6 @@ pub struct Operator {
     pub role: Role,
     /// When the operator was created.
     pub created_at: DateTime<Utc>,
+    /// Since when an authenticator app is asked for.
+    pub totp_enabled_at: Option<DateTime<Utc>>,
 }

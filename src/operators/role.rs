@@ -2,13 +2,13 @@
 
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::callers::{Grant, Reach, Scope};
 
 /// The role of an operator in the console. Decisions, section 9.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, sqlx::Type)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, sqlx::Type)]
+#[serde(try_from = "String", rename_all(serialize = "snake_case"))]
 #[sqlx(type_name = "text", rename_all = "snake_case")]
 pub enum Role {
     /// Everything.
@@ -22,8 +22,10 @@ pub enum Role {
 }
 
 impl Role {
-    /// All roles, the most powerful first.
+    /// All roles.
     pub const ALL: [Self; 4] = [Self::Owner, Self::Developer, Self::Support, Self::Viewer];
+    /// Their names, in the same order.
+    pub const NAMES: &'static [&'static str] = &["owner", "developer", "support", "viewer"];
 
     /// The name.
     pub fn as_str(self) -> &'static str {
@@ -50,7 +52,7 @@ impl Role {
 
 /// The text names no role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the role must be owner, developer, support or viewer")]
+#[error("This must be owner, developer, support or viewer.")]
 pub struct InvalidRole;
 
 impl FromStr for Role {
@@ -61,10 +63,25 @@ impl FromStr for Role {
     }
 }
 
+impl TryFrom<String> for Role {
+    type Error = InvalidRole;
+
+    fn try_from(text: String) -> Result<Self, InvalidRole> {
+        text.parse()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::callers::Area;
+
+    #[test]
+    fn a_role_is_read_by_its_name() {
+        assert_eq!(Role::ALL.map(Role::as_str), Role::NAMES);
+        assert_eq!(Role::ALL.map(|role| role.as_str().parse()), Role::ALL.map(Ok));
+        assert_eq!("admin".parse::<Role>(), Err(InvalidRole));
+    }
 
     #[test]
     fn a_role_allows_what_it_says() {

@@ -33,15 +33,39 @@ impl SessionToken {
     }
 }
 
+/// The proof by which a session began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::Type)]
+#[sqlx(type_name = "text", rename_all = "snake_case")]
+pub enum Method {
+    /// A password.
+    Password,
+    /// A link that signs in once.
+    Link,
+    /// The company's identity provider.
+    Oidc,
+}
+
+impl Method {
+    /// The name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Password => "password",
+            Self::Link => "link",
+            Self::Oidc => "oidc",
+        }
+    }
+}
+
 /// A session that begins.
 pub(super) struct NewSession {
     pub(super) id: OperatorSessionId,
     pub(super) operator: OperatorId,
     pub(super) address: String,
     pub(super) user_agent: String,
+    pub(super) method: Method,
 }
 
-/// A session, as the list of an operator's own shows it.
+/// A session, as lists show it.
 #[derive(Clone, Debug)]
 pub struct OperatorSession {
     /// The id.
@@ -50,6 +74,8 @@ pub struct OperatorSession {
     pub address: String,
     /// What the browser said it is.
     pub user_agent: String,
+    /// The proof by which it began.
+    pub method: Method,
     /// When the operator signed in.
     pub created_at: DateTime<Utc>,
     /// When it was last used, accurate to a minute.
@@ -63,6 +89,7 @@ pub struct LiveSession {
     pub id: OperatorSessionId,
     /// Who is signed in.
     pub operator: Operator,
+    pub(super) method: Method,
     pub(super) created_at: DateTime<Utc>,
     pub(super) last_used_at: DateTime<Utc>,
 }

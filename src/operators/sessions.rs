@@ -1,11 +1,12 @@
-//! Finding, listing and ending sessions.
+//! Finding, listing and ending sessions, one's own and those of others.
 
 use chrono::TimeDelta;
 use sqlx::Connection;
 
 use crate::audit_trail::{self, Action, ChangedRecord};
-use crate::callers::{Caller, Who};
+use crate::callers::{Area, Caller, Scope, Who};
 use crate::kernel::ids::{OperatorId, OperatorSessionId};
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::operators::queries;
 use crate::operators::session::{LiveSession, OperatorSession, SessionToken};
 use crate::operators::state::Operators;
@@ -45,6 +46,27 @@ impl Operators {
         }
         transaction.commit().await?;
         Ok(ended)
+    }
+
+    /// The live sessions of an operator of the caller's company.
+    pub async fn list_sessions_of(&self, caller: &Caller, operator: OperatorId) -> Result<Vec<OperatorSession>, Problem> {
+        caller.require(Area::Administration, Scope::Admin)?;
+        let exists = queries::find_operator(&mut *self.pool.acquire().await?, caller.company, operator).await?.is_some();
+        if exists { Ok(self.list_sessions(operator).await?) } else { Err(ProblemCode::RecordNotFound.into()) }
+    }
+
+    /// Ends a session of an operator of the caller's company, or all. Returns how many there were.
+    pub async fn end_sessions_of(&self, caller: &Caller, operator: OperatorId, one: Option<OperatorSessionId>) -> Result<usize, Problem> {
+        caller.require(Area::Administration, Scope::Admin)?;
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let mut transaction = conn.begin().await?;
+        queries::find_operator(&mut transaction, caller.company, operator).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let ended = queries::delete_sessions(&mut transaction, operator, one).await?;
+        for id in &ended {
+            audit_trail::record(&mut transaction, caller, Action::Deleted, ChangedRecord::OperatorSession(*id), now).await?;
+        }
+        transaction.commit().await?;
+        Ok(ended.len())
     }
 
     /// Deletes sessions and links that have ended. A periodic task calls it about once a minute.

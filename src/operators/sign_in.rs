@@ -1,4 +1,5 @@
-//! How an operator signs in with a password, or once with a link.
+//! How an operator signs in: with a password, with a link, or with the company's identity provider; and with a second factor after the
+//! first two.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use secrecy::SecretString;
@@ -7,40 +8,21 @@ use sqlx::{Connection, PgConnection};
 use crate::audit_trail::{self, Action, ChangedRecord};
 use crate::callers::{Caller, Who};
 use crate::contact::EmailAddress;
-use crate::kernel::client_address::ClientAddress;
-use crate::kernel::crypto::sha256;
 use crate::kernel::ids::OperatorSessionId;
 use crate::kernel::password_hashing::{Comparison, HashingBusy};
-use crate::kernel::rate_limit::{self, RateLimitStatus, Rule};
-use crate::kernel::request_id::RequestId;
+use crate::kernel::rate_limit::RateLimitStatus;
+use crate::operators::guesses::{Browser, Guess};
 use crate::operators::known_browser::KnownBrowser;
 use crate::operators::one_time_link::OneTimeLink;
 use crate::operators::operator::Operator;
+use crate::operators::purpose::Purpose;
 use crate::operators::queries;
-use crate::operators::session::{NewSession, SessionToken};
+use crate::operators::session::{Method, NewSession, SessionToken};
 use crate::operators::state::Operators;
+use crate::operators::totp::CodeRefusal;
 
-/// Wrong passwords from one network, over all operators.
-const BY_NETWORK: Rule = Rule { limit: 50, window: TimeDelta::minutes(15) };
-/// Wrong passwords of one operator from one network, or in one browser that is known.
-const BY_OPERATOR_HERE: Rule = Rule { limit: 10, window: TimeDelta::minutes(15) };
-/// Wrong passwords of one operator in browsers that are not known, wherever they are.
-const BY_OPERATOR: Rule = Rule { limit: 100, window: TimeDelta::hours(24) };
-
-/// The browser in which somebody wants to sign in.
-#[derive(Clone, Debug)]
-pub struct Browser {
-    /// The address of the client.
-    pub address: ClientAddress,
-    /// What the browser says it is.
-    pub user_agent: String,
-    /// The proof that an operator has signed in with it before.
-    pub known: Option<SecretString>,
-    /// The session that the browser has at the moment; it ends with the new one.
-    pub session: Option<SessionToken>,
-    /// The request, for the audit trail.
-    pub request: Option<RequestId>,
-}
+/// How long a second factor can be proven after the first.
+const SECOND_STEP: TimeDelta = TimeDelta::minutes(10);
 
 /// An operator has signed in.
 #[derive(Debug)]
@@ -51,16 +33,25 @@ pub struct SignedIn {
     pub browser: KnownBrowser,
 }
 
+/// An operator has proven the first factor.
+#[derive(Debug)]
+pub enum Progress {
+    /// It was enough.
+    SignedIn(SignedIn),
+    /// The second factor is asked for. The browser keeps the secret of the step in a cookie, so no other browser can go on.
+    SecondStep(OneTimeLink),
+}
+
 /// The reason why somebody is not signed in.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInRefusal {
-    /// There is no such operator, or the password is another one.
-    #[error("the address or the password is wrong")]
+    /// There is no such operator, or the password or the code is another one.
+    #[error("the proof is wrong")]
     Wrong,
-    /// There is no such link, or it was used or has expired.
+    /// There is no such link or step, or it was used or has expired.
     #[error("the link is not valid any more")]
     LinkEnded,
-    /// Too many passwords were wrong.
+    /// Too many proofs were wrong.
     #[error("too many attempts")]
     TooMany(RateLimitStatus),
     /// The password could not be compared at this time.
@@ -71,71 +62,106 @@ pub enum SignInRefusal {
     Database(#[from] sqlx::Error),
 }
 
+impl From<CodeRefusal> for SignInRefusal {
+    fn from(refusal: CodeRefusal) -> Self {
+        match refusal {
+            CodeRefusal::Wrong | CodeRefusal::Required => Self::Wrong,
+            CodeRefusal::TooMany(status) => Self::TooMany(status),
+            CodeRefusal::Database(error) => Self::Database(error),
+        }
+    }
+}
+
 impl Operators {
     /// Signs the operator with this address and password in. It takes as long if there is none.
-    pub async fn sign_in(&self, email: &str, password: SecretString, browser: &Browser) -> Result<SignedIn, SignInRefusal> {
+    pub async fn sign_in(&self, email: &str, password: SecretString, browser: &Browser) -> Result<Progress, SignInRefusal> {
         let place = self.hashing.reserve()?;
         let (now, email) = (self.clock.now(), EmailAddress::parse(email).map(|email| email.key()).unwrap_or_default());
         let mut conn = self.pool.acquire().await?;
         let (operator, hash) = queries::find_credentials(&mut conn, &email).await?.unzip();
-        let limits = self.limits(&email, operator.as_ref(), browser);
-        for (bucket, rule) in &limits {
-            let status = rate_limit::hit(&mut conn, bucket, *rule, now).await?;
-            if !status.allowed {
-                return Err(SignInRefusal::TooMany(status));
-            }
-        }
+        let guess = Guess::password(&self.key, &email, operator.as_ref(), browser);
+        guess.count(&mut conn, now).await?.map_err(SignInRefusal::TooMany)?;
         drop(conn);
-        let compared = place.compare(password, hash).await;
+        let compared = place.compare(password, hash.flatten()).await;
         let Some(operator) = operator.filter(|_| compared != Comparison::Wrong) else {
             tracing::warn!(address = %browser.address.ip(), "an operator's sign-in failed");
             return Err(SignInRefusal::Wrong);
         };
         let mut conn = self.pool.acquire().await?;
-        for (bucket, _) in &limits {
-            rate_limit::refund(&mut conn, bucket, now).await?;
-        }
-        Ok(self.start_session(&mut conn, &operator, browser, now).await?)
+        guess.take_back(&mut conn, now).await?;
+        self.go_on(&mut conn, &operator, Method::Password, browser, now).await
     }
 
     /// Signs the operator of a link in. The link is used up by that.
-    pub async fn sign_in_by_link(&self, link: &OneTimeLink, browser: &Browser) -> Result<SignedIn, SignInRefusal> {
+    pub async fn sign_in_by_link(&self, link: &OneTimeLink, browser: &Browser) -> Result<Progress, SignInRefusal> {
         let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
         let mut transaction = conn.begin().await?;
-        let operator = queries::use_link(&mut transaction, &link.digest(), now).await?.ok_or(SignInRefusal::LinkEnded)?;
-        let signed_in = self.start_session(&mut transaction, &operator, browser, now).await?;
+        let used = queries::use_link(&mut transaction, &link.digest(), Purpose::SignIn, now).await?;
+        let (operator, _) = used.ok_or(SignInRefusal::LinkEnded)?;
+        let progress = self.go_on(&mut transaction, &operator, Method::Link, browser, now).await?;
+        transaction.commit().await?;
+        Ok(progress)
+    }
+
+    /// Signs in an operator whose browser has proven the first factor, with a code of the app or a recovery code.
+    pub async fn sign_in_by_code(&self, step: &OneTimeLink, code: &str, browser: &Browser) -> Result<SignedIn, SignInRefusal> {
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let digest = step.digest();
+        let found = queries::find_link(&mut conn, &digest, Purpose::SecondStep, now).await?;
+        drop(conn);
+        let (operator, _) = found.ok_or(SignInRefusal::LinkEnded)?;
+        self.prove_code(&operator, code, browser).await?;
+        let mut conn = self.pool.acquire().await?;
+        let mut transaction = conn.begin().await?;
+        // Whoever has disabled the operator in between has ended the step.
+        let used = queries::use_link(&mut transaction, &digest, Purpose::SecondStep, now).await?;
+        let (operator, method) = used.ok_or(SignInRefusal::LinkEnded)?;
+        let signed_in = self.start_session(&mut transaction, &operator, method.unwrap_or(Method::Password), browser, now).await?;
         transaction.commit().await?;
         Ok(signed_in)
     }
 
-    /// The limits that a wrong password counts against, and their buckets.
-    fn limits(&self, email: &str, operator: Option<&Operator>, browser: &Browser) -> Vec<(String, Rule)> {
-        let (network, address) = (browser.address.network(), hex::encode(sha256(email)));
-        let known = operator.and_then(|operator| KnownBrowser::number(&self.key, operator.id, browser.known.as_ref()?));
-        let everywhere = (format!("operator_sign_in:network:{network}"), BY_NETWORK);
-        match known {
-            Some(number) => vec![everywhere, (format!("operator_sign_in:browser:{number}"), BY_OPERATOR_HERE)],
-            None => vec![
-                everywhere,
-                (format!("operator_sign_in:operator:{address}:{network}"), BY_OPERATOR_HERE),
-                (format!("operator_sign_in:operator:{address}"), BY_OPERATOR),
-            ],
-        }
+    /// Whether the step still waits for the second factor.
+    pub async fn is_waiting(&self, step: &OneTimeLink) -> Result<bool, sqlx::Error> {
+        let mut conn = self.pool.acquire().await?;
+        Ok(queries::find_link(&mut conn, &step.digest(), Purpose::SecondStep, self.clock.now()).await?.is_some())
     }
 
-    async fn start_session(
+    /// Goes on after the first factor was proven.
+    pub(super) async fn go_on(
         &self,
         conn: &mut PgConnection,
         operator: &Operator,
+        method: Method,
         browser: &Browser,
         now: DateTime<Utc>,
-    ) -> Result<SignedIn, sqlx::Error> {
+    ) -> Result<Progress, SignInRefusal> {
+        if operator.totp_enabled_at.is_some() {
+            let step = OneTimeLink::store(conn, operator.id, Purpose::SecondStep, Some(method), now + SECOND_STEP).await?;
+            return Ok(Progress::SecondStep(step));
+        }
+        Ok(Progress::SignedIn(self.start_session(conn, operator, method, browser, now).await?))
+    }
+
+    /// Starts a session. It is a new one whatever the browser had before, and ends that.
+    pub(super) async fn start_session(
+        &self,
+        conn: &mut PgConnection,
+        operator: &Operator,
+        method: Method,
+        browser: &Browser,
+        now: DateTime<Utc>,
+    ) -> Result<SignedIn, SignInRefusal> {
         let (id, token) = (OperatorSessionId::new(now), SessionToken::generate());
         let who = Who::Operator(operator.id);
         let caller = Caller { company: operator.company, grant: operator.role.grant(), who, request: browser.request };
         let user_agent = browser.user_agent.chars().take(200).collect();
-        let session = NewSession { id, operator: operator.id, address: browser.address.ip().to_string(), user_agent };
+        let session = NewSession { id, operator: operator.id, address: browser.address.ip().to_string(), user_agent, method };
         let mut transaction = conn.begin().await?;
+        // Holds the row, so that whoever disables or deletes the operator at this moment ends the session too.
+        if !queries::record_sign_in(&mut transaction, operator.id, now).await? {
+            return Err(SignInRefusal::Wrong);
+        }
         if let Some(before) = &browser.session {
             queries::delete_session_by_token(&mut transaction, operator.id, &before.digest()).await?;
         }

@@ -1,13 +1,17 @@
-//! What operators need to sign in: the database, the keys and the limits.
+//! What operators need to sign in: the database, the keys, the limits, and how they are mailed.
 
 use std::time::Duration;
 
 use sqlx::PgPool;
+use url::Url;
 
 use crate::kernel::clock::Clock;
 use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::kernel::settings;
+use crate::operators::role::Role;
+use crate::providers::identity::CodeFlow;
+use crate::providers::mail::Mail;
 
 /// `[operators]`
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -19,21 +23,98 @@ pub struct Settings {
     /// How long an operator stays signed in at most.
     #[serde(deserialize_with = "settings::seconds")]
     pub session_lifetime: Duration,
+    /// Who must have a second factor.
+    pub totp: TotpPolicy,
+    /// Where operators open the console; links in mails lead there. Development has a default.
+    #[serde(deserialize_with = "settings::optional")]
+    pub console_url: Option<Url>,
+    /// The entry of `[[providers.oidc]]` that operators can sign in with.
+    #[serde(deserialize_with = "settings::optional")]
+    pub oidc: Option<String>,
+}
+
+/// Who must have a second factor. Everybody may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TotpPolicy {
+    /// Nobody.
+    Optional,
+    /// Owners, who can let others in.
+    Owners,
+    /// Every operator.
+    Everybody,
+}
+
+impl TotpPolicy {
+    pub(super) fn requires(self, role: Role) -> bool {
+        match self {
+            Self::Optional => false,
+            Self::Owners => role == Role::Owner,
+            Self::Everybody => true,
+        }
+    }
+}
+
+/// What the state is built of.
+#[derive(Clone, Debug)]
+pub struct Parts {
+    /// The database.
+    pub pool: PgPool,
+    /// The time.
+    pub clock: Clock,
+    /// Seals secrets and proves browsers.
+    pub key: ApplicationKey,
+    /// The threads that hash passwords.
+    pub hashing: PasswordHashing,
+    /// Sends invitations and resets.
+    pub mail: Mail,
+    /// The provider that operators can sign in with.
+    pub oidc: Option<CodeFlow>,
+    /// Where the console is, as browsers reach it.
+    pub console: Option<Url>,
+    /// `[operators]`
+    pub settings: Settings,
 }
 
 /// The operators of one database.
 #[derive(Clone, Debug)]
 pub struct Operators {
-    pub(super) pool: PgPool,
-    pub(super) clock: Clock,
+    /// The database.
+    pub pool: PgPool,
+    /// The time.
+    pub clock: Clock,
     pub(super) key: ApplicationKey,
     pub(super) hashing: PasswordHashing,
+    pub(super) mail: Mail,
+    pub(super) oidc: Option<CodeFlow>,
+    console: Option<Url>,
     pub(super) settings: Settings,
 }
 
 impl Operators {
     /// Builds the state.
-    pub fn new(pool: PgPool, clock: Clock, key: ApplicationKey, hashing: PasswordHashing, settings: Settings) -> Self {
-        Self { pool, clock, key, hashing, settings }
+    pub fn new(parts: Parts) -> Self {
+        let Parts { pool, clock, key, hashing, mail, oidc, console, settings } = parts;
+        Self { pool, clock, key, hashing, mail, oidc, console, settings }
+    }
+
+    /// The address of a page of the console, if the deployment says where the console is.
+    pub(super) fn address_of(&self, page: &str) -> Option<String> {
+        Some(format!("{}{page}", self.console.as_ref()?.origin().ascii_serialization()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_policy_requires_a_second_factor_of_some_roles() {
+        for (policy, required) in
+            [(TotpPolicy::Optional, &[][..]), (TotpPolicy::Owners, &[Role::Owner]), (TotpPolicy::Everybody, &Role::ALL)]
+        {
+            let roles: Vec<_> = Role::ALL.iter().copied().filter(|role| policy.requires(*role)).collect();
+            assert_eq!(roles, required, "{policy:?}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use crate::contact::EmailAddress;
 use crate::kernel::settings;
-use crate::providers::mailbox::{CapturedMessage, Channel, Mailbox};
+use crate::providers::mailbox::{Captured, Channel, Mailbox};
 
 const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(3);
 
@@ -156,7 +156,7 @@ impl Mail {
 
     fn capture(&self, letter: &Letter<'_>) {
         if let Some(mailbox) = &self.mailbox {
-            mailbox.capture(CapturedMessage {
+            mailbox.capture(Captured {
                 channel: Channel::Email,
                 to: letter.to.to_string(),
                 subject: Some(letter.subject.to_owned()),

@@ -25,6 +25,8 @@ pub enum Channel {
 /// A message as it was sent.
 #[derive(Clone, Serialize)]
 pub struct CapturedMessage {
+    /// Counts the messages of this process, from 1.
+    pub number: u64,
     /// How the message was sent.
     pub channel: Channel,
     /// The phone number or email address of the recipient.
@@ -46,6 +48,17 @@ pub struct CapturedMessage {
 #[derive(Clone, Default)]
 pub struct Mailbox(Arc<Mutex<VecDeque<CapturedMessage>>>);
 
+/// A message that is about to be stored.
+pub(super) struct Captured {
+    pub(super) channel: Channel,
+    pub(super) to: String,
+    pub(super) subject: Option<String>,
+    pub(super) text: String,
+    pub(super) html: Option<String>,
+    pub(super) code: Option<String>,
+    pub(super) sent_at: DateTime<Utc>,
+}
+
 /// The output omits the messages, because they contain codes.
 impl std::fmt::Debug for Mailbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -54,9 +67,11 @@ impl std::fmt::Debug for Mailbox {
 }
 
 impl Mailbox {
-    pub(super) fn capture(&self, message: CapturedMessage) {
+    pub(super) fn capture(&self, message: Captured) {
+        let Captured { channel, to, subject, text, html, code, sent_at } = message;
         let mut messages = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        messages.push_front(message);
+        let number = messages.front().map_or(1, |last| last.number + 1);
+        messages.push_front(CapturedMessage { number, channel, to, subject, text, html, code, sent_at });
         messages.truncate(CAPACITY);
     }
 

@@ -21,6 +21,18 @@ pub struct Settings {
 /// The sections of `[providers]` that are no entries of the list.
 pub const OWN_SECTIONS: [&str; 2] = ["idp_c", "card"];
 
+impl Settings {
+    /// The providers of customers, and the entry of the list with this name, under its word: what operators sign in with is none of the
+    /// ways in which customers do.
+    pub fn divided(&self, operators: Option<&str>) -> Result<(Self, Option<(String, identity::OidcSettings)>), identity::SettingsError> {
+        let (mut customers, Some(name)) = (self.clone(), operators) else { return Ok((self.clone(), None)) };
+        let word = customers.oidc.iter().find(|(_, entry)| entry.name.to_string() == name).map(|(word, _)| word.clone());
+        let unknown = || identity::SettingsError::new("operators.oidc", "names no entry of [[providers.oidc]]");
+        let entry = word.and_then(|word| customers.oidc.remove_entry(&word)).ok_or_else(unknown)?;
+        Ok((customers, Some(entry)))
+    }
+}
+
 /// Every section but [`OWN_SECTIONS`] is an entry of the list, under the word for it. The configuration brings the list into this
 /// form, so that each key has the name by which the environment overrides it.
 impl<'de> Deserialize<'de> for Settings {

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use crate::callers::Owner;
 use crate::events::{Catalogue, EventName, NewEvent, Publisher};
 use crate::kernel::crypto::sha256;
 use crate::kernel::ids::{AnyId, CompanyId};
@@ -42,15 +43,23 @@ struct Body {
     data: Map<String, Value>,
     /// The record that the event is about: its events are numbered, and delivered in order to subscriptions that request it.
     subject: Option<AnyId>,
+    /// Who of the company's own customers it is for.
+    owner: Option<Owner>,
     idempotency_key: Option<Line<255>>,
 }
 
 impl Batch {
     pub(super) fn schema() -> Value {
+        let mut owner = Option::<Owner>::schema();
+        owner["description"] = json!(
+            "Who of your own customers the event is for. It reaches the webhooks with this owner and those without any; an event \
+             without an owner reaches only those without any."
+        );
         let event = [
             ("event", json!({ "type": "string", "description": "The event name. The event type must be published by clients." })),
             ("data", json!({ "type": "object", "description": "Data that fits the schema of the event type." })),
             ("subject", json!({ "type": ["string", "null"], "description": "The id of the record that the event is about." })),
+            ("owner", owner),
             ("idempotency_key", Option::<Line<255>>::schema()),
         ];
         let event = closed_object(&["event", "data"], event);
@@ -69,8 +78,8 @@ impl Batch {
         let (mut events, mut keys) = (Vec::with_capacity(bodies.len()), Vec::with_capacity(bodies.len()));
         for (name, body) in bodies {
             keys.push(body.key());
-            let Body { data, subject, .. } = body;
-            events.push(NewEvent { company, name, subject: subject.map(AnyId::uuid), data });
+            let Body { data, subject, owner, .. } = body;
+            events.push(NewEvent { company, name, subject: subject.map(AnyId::uuid), owner, data });
         }
         let batch = Self { events, keys, is_single };
         batch.refuse_repeated_keys()?;
@@ -128,7 +137,10 @@ fn read_one(body: &RawValue, catalogue: &Catalogue) -> Result<(EventName, Body),
 impl Body {
     fn key(&self) -> Option<Key> {
         let text = String::from(self.idempotency_key.clone()?);
-        let published = json!([self.event, self.subject.map(AnyId::uuid), self.data]);
+        let mut published = vec![json!(self.event), json!(self.subject.map(AnyId::uuid)), json!(self.data)];
+        // Left out where there is none, so that the digests of earlier versions stay as they are.
+        published.extend(self.owner.as_ref().map(|owner| json!(owner)));
+        let published = Value::from(published);
         Some(Key { text, digest: sha256(published.to_string().as_bytes()) })
     }
 }

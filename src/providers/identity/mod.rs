@@ -36,7 +36,7 @@ use crate::providers::{RouteName, Settings};
 pub use c::{IdpC, IdpCProof, IdpCSettings, Verification};
 pub use flaw::Flaw;
 pub use member::user_id_member;
-pub use oidc::{Field, Form, Listed, Oidc, OidcProof, OidcSettings};
+pub use oidc::{CodeAttempt, CodeFlow, Field, Form, Listed, Oidc, OidcProof, OidcSettings};
 pub use outgoing::NoAnswer;
 pub use provider::Provider;
 pub use settings::SettingsError;

@@ -18,7 +18,7 @@ pub struct SettingsError {
 }
 
 impl SettingsError {
-    pub(super) fn new(setting: &str, reason: impl Into<String>) -> Self {
+    pub(in crate::providers) fn new(setting: &str, reason: impl Into<String>) -> Self {
         Self { setting: setting.to_owned(), reason: reason.into() }
     }
 }

@@ -27,7 +27,7 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::contact::PhoneNumber;
-use crate::providers::mailbox::{CapturedMessage, Channel, Mailbox};
+use crate::providers::mailbox::{Captured, Channel, Mailbox};
 use provider::Provider;
 
 pub use failure::{ProviderAnswer, SendTextErrorKind, TextNotSent};
@@ -103,7 +103,7 @@ impl Sms {
 
     fn capture(&self, text: &Text<'_>) {
         if let Some(mailbox) = &self.mailbox {
-            mailbox.capture(CapturedMessage {
+            mailbox.capture(Captured {
                 channel: Channel::Sms,
                 to: text.to.to_string(),
                 subject: None,

@@ -40,6 +40,8 @@ impl World {
             assert_eq!((&change["caller"], &change["caller_id"]), (&json!("api_key"), &json!(KeyId::from(own))));
             assert_eq!(change["request_id"], answer.header("x-request-id").unwrap());
         }
+        let of_request = self.changes(&format!("&request_id={}", answer.header("x-request-id").unwrap())).await;
+        assert_eq!(of_request.len(), new.len(), "found by the id of the request");
         answer.body
     }
 }

@@ -41,6 +41,9 @@ async fn every_command_leaves_its_entry() {
     leaves(&world, &["key", "revoke", &key], "", &[("updated", "api_key", &["revoked_at"])]).await;
     let create = ["operator", "create", "ada@example.com", "--company", &company];
     leaves(&world, &create, "correct horse battery\n", &[("created", "operator", &[])]).await;
+    // The last owner stays.
+    let create = ["operator", "create", "grace@example.com", "--company", &company];
+    leaves(&world, &create, "correct horse battery\n", &[("created", "operator", &[])]).await;
     leaves(&world, &["operator", "remove", "ada@example.com"], "", &[("deleted", "operator", &[])]).await;
     let create = ["gateway", "create", "--company", &company, "--driver", "card"];
     let gateway = leaves(&world, &create, "sk_live_1234567890\n", &[("created", "gateway", &[])]).await;

@@ -5,5 +5,6 @@ mod changes;
 mod changes_by_commands;
 mod event_types;
 mod managing_api_keys;
+mod operators;
 mod publishing;
 mod streaming;

@@ -1,7 +1,8 @@
 //! Mocks of the identity providers: signing keys for tokens, and the URLs that a deployment requests.
 
-use std::sync::OnceLock;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,8 +10,9 @@ use jsonwebtoken::jwk::Jwk;
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, crypto};
 use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_RSA_SHA256, RsaKeySize, SigningKey as _};
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use wiremock::matchers::{method, path};
-use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use crate::support::World;
 
@@ -164,6 +166,112 @@ impl IdentityProvider {
         let settings = self.settings();
         let settings: Vec<_> = settings.iter().map(|(key, value)| (*key, value.as_str())).chain(changes.iter().copied()).collect();
         World::with(&settings).await
+    }
+}
+
+/// A provider that browsers sign in with, as OpenID Connect Core (3.1), RFC 6749 and RFC 7636 say: its token endpoint knows the client,
+/// exchanges a code once, for the address that the code was sent to and whoever has the verifier.
+pub struct BrowserProvider {
+    pub provider: IdentityProvider,
+    codes: Arc<Mutex<HashMap<String, Asked>>>,
+}
+
+/// The client of the browser provider.
+pub const CLIENT: (&str, &str) = ("console", "console secret");
+
+/// What a code was asked for with.
+struct Asked {
+    back: String,
+    challenge: String,
+    token: String,
+}
+
+struct TokenEndpoint(Arc<Mutex<HashMap<String, Asked>>>);
+
+impl Respond for TokenEndpoint {
+    fn respond(&self, request: &Request) -> ResponseTemplate {
+        let form: HashMap<String, String> = url::form_urlencoded::parse(&request.body).into_owned().collect();
+        let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
+        let refused = |status: u16, error: &str| ResponseTemplate::new(status).set_body_json(json!({ "error": error }));
+        if (field("client_id"), field("client_secret")) != CLIENT {
+            return refused(401, "invalid_client");
+        }
+        if field("grant_type") != "authorization_code" {
+            return refused(400, "unsupported_grant_type");
+        }
+        let Some(asked) = self.0.lock().unwrap().remove(field("code")) else { return refused(400, "invalid_grant") };
+        let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(field("code_verifier")));
+        if field("redirect_uri") != asked.back || challenge != asked.challenge {
+            return refused(400, "invalid_grant");
+        }
+        let answer = json!({ "id_token": asked.token, "access_token": "opaque", "token_type": "Bearer", "expires_in": 300 });
+        ResponseTemplate::new(200).set_body_json(answer)
+    }
+}
+
+impl BrowserProvider {
+    /// Starts the provider, with a discovery document.
+    pub async fn start() -> Self {
+        let (provider, codes) = (IdentityProvider::start().await, Arc::<Mutex<HashMap<String, Asked>>>::default());
+        let this = Self { provider, codes: codes.clone() };
+        this.discovered_as(&this.issuer()).await;
+        Mock::given(method("POST"))
+            .and(path("/staff/token"))
+            .respond_with(TokenEndpoint(codes))
+            .with_priority(u8::MAX)
+            .mount(&this.provider.server)
+            .await;
+        this
+    }
+
+    /// Replaces the issuer that the discovery document names.
+    pub async fn discovered_as(&self, issuer: &str) {
+        let document = json!({
+            "issuer": issuer,
+            "authorization_endpoint": self.provider.url("/staff/authorize"),
+            "token_endpoint": self.provider.url("/staff/token"),
+            "jwks_uri": self.provider.url("/keys"),
+        });
+        self.provider.answer("GET", "/staff/.well-known/openid-configuration", ResponseTemplate::new(200).set_body_json(document)).await;
+    }
+
+    pub fn issuer(&self) -> String {
+        self.provider.url("/staff")
+    }
+
+    /// A world in which operators can sign in with the provider.
+    pub async fn world(&self, changes: &[(&str, &str)]) -> World {
+        let (client, secret) = CLIENT;
+        let file = format!(
+            "[[providers.oidc]]\nname = \"staff\"\nissuers = [\"{}\"]\naudiences = [\"{client}\"]\njwks_url = \"{}\"\n\
+             client_id = \"{client}\"\nclient_secret = \"{secret}\"\n",
+            self.issuer(),
+            self.provider.url("/keys"),
+        );
+        World::with_file(&file, &[&[("operators.oidc", "staff")], changes].concat()).await
+    }
+
+    /// Somebody signs in on the page that the browser was sent to. Returns the parameters with which they are sent back. `changes` are of
+    /// the claims of their token.
+    pub fn sign_in(&self, world: &World, page: &str, changes: Value) -> String {
+        let page: url::Url = page.parse().unwrap();
+        assert_eq!(page.path(), "/staff/authorize");
+        let asked: HashMap<String, String> = page.query_pairs().into_owned().collect();
+        assert_eq!((asked["response_type"].as_str(), asked["client_id"].as_str()), ("code", CLIENT.0));
+        assert!(asked["scope"].split(' ').any(|scope| scope == "openid") && asked["code_challenge_method"] == "S256");
+        let now = world.clock.now().timestamp();
+        let claims = json!({
+            "iss": self.issuer(), "aud": CLIENT.0, "sub": "7", "iat": now, "exp": now + 300, "nonce": asked["nonce"],
+            "email": "ada@acme.example", "email_verified": true,
+        });
+        let token = rsa().sign(&another(&with(&claims, changes)));
+        let code = format!("code-{}", asked["state"]);
+        let (back, challenge) = (asked["redirect_uri"].clone(), asked["code_challenge"].clone());
+        self.codes.lock().unwrap().insert(code.clone(), Asked { back, challenge, token });
+        let query = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs([("code", code.as_str()), ("state", &asked["state"]), ("iss", &self.issuer())])
+            .finish();
+        format!("/console/sign-in/provider/return?{query}")
     }
 }
 

@@ -44,19 +44,28 @@ enum OAuthError {
     Other,
 }
 
+/// What proves to the provider that the code is used by whoever asked for it.
+pub(super) struct Confirmation<'a> {
+    /// The address that the code was sent to.
+    pub(super) back: &'a str,
+    /// The secret whose digest the request for the code had (PKCE).
+    pub(super) verifier: &'a str,
+}
+
 impl CodeExchange {
     pub(super) fn new(provider: Provider, client: Client, settings: ExchangeSettings) -> Self {
         Self { provider, client, settings }
     }
 
-    /// Exchanges the code for an identity token.
-    pub(super) async fn exchange(&self, code: &SecretString) -> Result<SecretString, VerifyError> {
-        let form = [
+    /// Exchanges the code for an identity token. A code that an app has brought needs no confirmation.
+    pub(super) async fn exchange(&self, code: &SecretString, confirmed: Option<Confirmation<'_>>) -> Result<SecretString, VerifyError> {
+        let mut form = vec![
             ("grant_type", "authorization_code"),
             ("code", code.expose_secret()),
             ("client_id", &self.settings.client_id),
             ("client_secret", self.settings.client_secret.expose_secret()),
         ];
+        form.extend(confirmed.iter().flat_map(|sent| [("redirect_uri", sent.back), ("code_verifier", sent.verifier)]));
         match self.post(&form).await {
             Ok(Ok(tokens)) => Ok(tokens.id_token),
             Ok(Err(OAuthError::InvalidGrant)) => Err(Flaw::NotConfirmed.into()),

@@ -5,6 +5,7 @@
 
 mod claims;
 mod code_exchange;
+mod code_flow;
 mod form;
 mod jwks;
 mod keys;
@@ -21,6 +22,7 @@ use crate::providers::identity::oidc::code_exchange::CodeExchange;
 use crate::providers::identity::oidc::tokens::IdentityTokens;
 use crate::providers::identity::{Flaw, Named, NoAnswer, Provider, SettingsError, VerifiedIdentity, VerifyError};
 
+pub use code_flow::{CodeAttempt, CodeFlow};
 pub use form::{Field, Form};
 pub use settings::OidcSettings;
 
@@ -100,7 +102,7 @@ impl Oidc {
         }
         if let Some(exchange) = &self.exchange {
             // The code must not be optional: an attacker with a stolen token would omit it.
-            let second = exchange.exchange(proof.code.ok_or(Flaw::Incomplete)?).await?;
+            let second = exchange.exchange(proof.code.ok_or(Flaw::Incomplete)?, None).await?;
             if self.tokens.verify(&second).await?.sub != claims.sub {
                 return Err(Flaw::Subject.into());
             }

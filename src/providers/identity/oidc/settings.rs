@@ -8,6 +8,7 @@ use url::Url;
 
 use crate::kernel::settings;
 use crate::providers::RouteName;
+use crate::providers::address::{NOT_SECURE, is_secure};
 use crate::providers::identity::oidc::form::{Field, Form, FurtherField, TokenField};
 use crate::providers::identity::settings::{address, all_or_none, required};
 use crate::providers::identity::{Provider, SettingsError};
@@ -76,6 +77,13 @@ pub(super) struct TokenRules {
     pub(super) exchange: Option<ExchangeSettings>,
 }
 
+/// What the settings of a provider that browsers sign in with say.
+pub(super) struct FlowRules {
+    pub(super) tokens: TokenRules,
+    pub(super) issuer: String,
+    pub(super) client_id: String,
+}
+
 /// Where and as whom authorization codes are exchanged.
 #[derive(Clone, Debug)]
 pub(super) struct ExchangeSettings {
@@ -92,6 +100,33 @@ impl OidcSettings {
 
     /// Checks the settings. Returns `None` if the provider is not offered: nothing says where its tokens come from.
     pub(super) fn rules(&self, provider: &Provider) -> Result<Option<TokenRules>, SettingsError> {
+        match self.token_rules(provider)? {
+            Some(rules) => Ok(Some(TokenRules { exchange: self.exchange(provider)?, ..rules })),
+            None => Ok(None),
+        }
+    }
+
+    /// Checks the settings of a provider that browsers sign in with. The token endpoint is discovered.
+    pub(super) fn flow_rules(&self, provider: &Provider) -> Result<FlowRules, SettingsError> {
+        let setting = |key: &str| provider.setting(key);
+        let Some(tokens) = self.token_rules(provider)? else { return Err(SettingsError::new(&setting("issuers"), "is not set")) };
+        let client_id = required(&setting("client_id"), self.client_id.clone())?;
+        if !tokens.apps.contains(&client_id) {
+            return Err(SettingsError::new(&setting("client_id"), "is not among the apps of the provider"));
+        }
+        if self.client_secret.expose_secret().is_empty() {
+            return Err(SettingsError::new(&setting("client_secret"), "is not set"));
+        }
+        let [issuer] = tokens.issuers.as_slice() else {
+            return Err(SettingsError::new(&setting("issuers"), "must be one, whose discovery document says where its pages are"));
+        };
+        match issuer.parse().ok().filter(is_secure) {
+            Some(_) => Ok(FlowRules { issuer: issuer.clone(), client_id, tokens }),
+            None => Err(SettingsError::new(&setting("issuers"), NOT_SECURE)),
+        }
+    }
+
+    fn token_rules(&self, provider: &Provider) -> Result<Option<TokenRules>, SettingsError> {
         let setting = |key: &str| provider.setting(key);
         let (apps_key, apps) = match (&self.audiences, &self.client_ids) {
             (Some(apps), None) => (setting("audiences"), apps),
@@ -115,7 +150,7 @@ impl OidcSettings {
             return Ok(None);
         }
         let jwks_url = address(&setting("jwks_url"), self.jwks_url.as_ref())?;
-        Ok(Some(TokenRules { issuers: self.issuers.clone(), apps: apps.clone(), jwks_url, exchange: self.exchange(provider)? }))
+        Ok(Some(TokenRules { issuers: self.issuers.clone(), apps: apps.clone(), jwks_url, exchange: None }))
     }
 
     fn exchange(&self, provider: &Provider) -> Result<Option<ExchangeSettings>, SettingsError> {

@@ -1,0 +1,106 @@
+//! What the mails say.
+
+use askama::Template;
+
+use crate::operators::mail_language::MailLanguage;
+
+/// A mail, as text and as HTML.
+#[derive(Debug)]
+pub(super) struct Written {
+    pub(super) subject: String,
+    pub(super) text: String,
+    pub(super) html: String,
+}
+
+/// The company that invites.
+#[derive(Clone, Copy)]
+pub(super) struct Invitation<'a> {
+    pub(super) company: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "mails/letter.html")]
+struct Html<'a> {
+    language: &'static str,
+    subject: &'a str,
+    greeting: &'a str,
+    paragraphs: [&'a str; 2],
+    button: &'static str,
+    link: &'a str,
+    without_button: &'static str,
+}
+
+pub(super) fn write(language: MailLanguage, name: Option<&str>, invitation: Option<Invitation<'_>>, link: &str) -> Written {
+    let hello = |word: &str| name.map_or_else(|| format!("{word},"), |name| format!("{word} {name},"));
+    let (subject, greeting, paragraphs, button, without_button) = match (language, invitation) {
+        (MailLanguage::En, Some(Invitation { company })) => (
+            format!("Your access to the console of {company}"),
+            hello("Hello"),
+            [
+                format!("You are invited to the Portico console of {company}. Choose a password to get in."),
+                "The link works once, within three days. If you do not expect this invitation, you need not do anything.".to_owned(),
+            ],
+            "Choose a password",
+            "If the button does not work, open this address:",
+        ),
+        (MailLanguage::En, None) => (
+            "Choose a new password".to_owned(),
+            hello("Hello"),
+            [
+                "Somebody has asked for a new password for your access to the Portico console.".to_owned(),
+                "The link works once, within an hour, and ends all sessions. If it was not you, you need not do anything: your password stays \
+                 as it is."
+                    .to_owned(),
+            ],
+            "Choose a new password",
+            "If the button does not work, open this address:",
+        ),
+        (MailLanguage::De, Some(Invitation { company })) => (
+            format!("Ihr Zugang zur Konsole von {company}"),
+            hello("Guten Tag"),
+            [
+                format!("Sie sind in die Portico-Konsole von {company} eingeladen. Wählen Sie ein Passwort, um hineinzukommen."),
+                "Der Link gilt einmal, drei Tage lang. Wenn Sie diese Einladung nicht erwarten, müssen Sie nichts tun.".to_owned(),
+            ],
+            "Passwort wählen",
+            "Wenn die Schaltfläche nicht geht, öffnen Sie diese Adresse:",
+        ),
+        (MailLanguage::De, None) => (
+            "Neues Passwort wählen".to_owned(),
+            hello("Guten Tag"),
+            [
+                "Jemand hat ein neues Passwort für Ihren Zugang zur Portico-Konsole angefordert.".to_owned(),
+                "Der Link gilt einmal, eine Stunde lang, und beendet alle Sitzungen. Wenn Sie das nicht waren, müssen Sie nichts tun: Ihr \
+                 Passwort bleibt, wie es ist."
+                    .to_owned(),
+            ],
+            "Neues Passwort wählen",
+            "Wenn die Schaltfläche nicht geht, öffnen Sie diese Adresse:",
+        ),
+    };
+    let [first, second] = &paragraphs;
+    let text = format!("{greeting}\n\n{first}\n\n{link}\n\n{second}\n");
+    let paragraphs = [first.as_str(), second.as_str()];
+    let html = Html { language: language.as_str(), subject: &subject, greeting: &greeting, paragraphs, button, link, without_button };
+    let html = html.render().expect("a text can always be written");
+    Written { subject, text, html }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mail_has_its_link_in_both_forms_and_escapes_names() {
+        for language in [MailLanguage::En, MailLanguage::De] {
+            for invitation in [None, Some(Invitation { company: "<b>Acme</b>" })] {
+                let written = write(language, Some("<i>Ada</i>"), invitation, "https://hub.example/console/password#key");
+                assert!(written.text.contains("\n\nhttps://hub.example/console/password#key\n\n"), "{}", written.text);
+                assert!(written.html.contains(r#"href="https://hub.example/console/password#key""#), "{}", written.html);
+                assert!(!written.html.contains("<i>") && !written.html.contains("<b>"), "{}", written.html);
+                assert_eq!(written.text.contains("<b>Acme</b>"), invitation.is_some());
+                assert!(written.html.contains(&format!(r#"lang="{}""#, language.as_str())));
+            }
+        }
+    }
+}

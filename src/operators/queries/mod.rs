@@ -1,0 +1,188 @@
+//! The SQL of operators, and in [`sessions`] and [`links`] that of how they get in. That of second factors and mails is in their rooms.
+
+mod links;
+mod sessions;
+
+use chrono::{DateTime, Utc};
+use sqlx::PgConnection;
+
+use crate::contact::EmailAddress;
+use crate::kernel::ids::{CompanyId, OperatorId, OperatorSessionId};
+use crate::kernel::password_hashing::HashedPassword;
+use crate::operators::operator::Operator;
+use crate::operators::role::Role;
+
+pub(super) use links::{delete_links, find_link, insert_link, use_link};
+pub(super) use sessions::{
+    delete_ended, delete_session, delete_session_by_token, delete_sessions, find_session, insert_session, list_sessions, touch_session,
+};
+
+/// The first key of the advisory lock of those who judge whether a company has an owner; the second is the company.
+const OWNERS: i32 = 0x6f77_6e73;
+
+pub(super) async fn insert_operator(
+    conn: &mut PgConnection,
+    id: OperatorId,
+    company: CompanyId,
+    email: &str,
+    password_hash: &str,
+    role: Role,
+    now: DateTime<Utc>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "insert into operators (id, company_id, email, password_hash, role, created_at, updated_at, accepted_at)
+         values ($1, $2, $3, $4, $5, $6, $6, $6)",
+        id.uuid(),
+        company.uuid(),
+        email,
+        password_hash,
+        role as Role,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub(super) async fn list_operators(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<Operator>, sqlx::Error> {
+    sqlx::query_as!(
+        Operator,
+        r#"select id as "id: OperatorId", company_id as "company: CompanyId", email, role as "role: Role", created_at, totp_enabled_at
+           from operators where company_id = $1 and deleted_at is null order by created_at, id"#,
+        company.uuid(),
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Deletes the operator with this address. The row stays, for the audit trail. Returns also whether this was an owner who could sign in.
+pub(super) async fn delete_operator(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    email: &str,
+    now: DateTime<Utc>,
+) -> Result<Option<(OperatorId, bool)>, sqlx::Error> {
+    let deleted = sqlx::query!(
+        r#"update operators set deleted_at = $3, updated_at = $3, version = version + 1
+           where email = $1 and company_id = $2 and deleted_at is null
+           returning id as "id: OperatorId", role = 'owner' and disabled_at is null and accepted_at is not null as "was_owner!""#,
+        email,
+        company.uuid(),
+        now,
+    );
+    Ok(deleted.fetch_optional(conn).await?.map(|row| (row.id, row.was_owner)))
+}
+
+/// Whether an operator can sign in who may let others in. Those who judge this in different transactions wait for each other, so that
+/// two owners cannot remove each other.
+pub(super) async fn has_owner(conn: &mut PgConnection, company: CompanyId) -> Result<bool, sqlx::Error> {
+    sqlx::query!("select pg_advisory_xact_lock($1, hashtext($2))", OWNERS, company.to_string()).execute(&mut *conn).await?;
+    sqlx::query_scalar!(
+        r#"select exists(select from operators where company_id = $1 and role = 'owner' and deleted_at is null
+           and disabled_at is null and accepted_at is not null) as "has_owner!""#,
+        company.uuid(),
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// What nobody needs of an operator who is deleted.
+pub(super) async fn forget_credentials(conn: &mut PgConnection, operator: OperatorId) -> Result<(), sqlx::Error> {
+    sqlx::query!("update operators set password_hash = null where id = $1", operator.uuid()).execute(conn).await?;
+    Ok(())
+}
+
+/// Sets the password. The operator has accepted the invitation by that.
+pub(super) async fn set_password(conn: &mut PgConnection, operator: OperatorId, hash: &str, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update operators set password_hash = $2, accepted_at = coalesce(accepted_at, $3) where id = $1",
+        operator.uuid(),
+        hash,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Records that a session begins, unless the operator may not sign in any more.
+pub(super) async fn record_sign_in(conn: &mut PgConnection, operator: OperatorId, now: DateTime<Utc>) -> Result<bool, sqlx::Error> {
+    let recorded = sqlx::query!(
+        "update operators set last_signed_in_at = $2, accepted_at = coalesce(accepted_at, $2)
+         where id = $1 and deleted_at is null and disabled_at is null",
+        operator.uuid(),
+        now,
+    );
+    Ok(recorded.execute(conn).await?.rows_affected() > 0)
+}
+
+/// Ends the operator's sessions, links and unsent mails. Returns the sessions.
+pub(super) async fn end_everything(conn: &mut PgConnection, operator: OperatorId) -> Result<Vec<OperatorSessionId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"with links as (delete from operator_links where operator_id = $1), mails as (delete from operator_mails where operator_id = $1)
+           delete from operator_sessions where operator_id = $1 returning id as "id: OperatorSessionId""#,
+        operator.uuid(),
+    )
+    .fetch_all(conn)
+    .await
+}
+
+pub(super) async fn list_addresses(conn: &mut PgConnection, company: CompanyId) -> Result<Vec<EmailAddress>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select email as "email: EmailAddress" from operators where company_id = $1
+           and deleted_at is null and disabled_at is null and accepted_at is not null order by created_at"#,
+        company.uuid()
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// The operator with this address.
+pub async fn find_by_email(conn: &mut PgConnection, email: &EmailAddress) -> Result<Option<Operator>, sqlx::Error> {
+    sqlx::query_as!(
+        Operator,
+        r#"select id as "id: OperatorId", company_id as "company: CompanyId", email, role as "role: Role", created_at, totp_enabled_at
+           from operators where email = $1 and deleted_at is null"#,
+        email.key(),
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// The operator of a company with this id.
+pub(super) async fn find_operator(conn: &mut PgConnection, company: CompanyId, id: OperatorId) -> Result<Option<Operator>, sqlx::Error> {
+    sqlx::query_as!(
+        Operator,
+        r#"select id as "id: OperatorId", company_id as "company: CompanyId", email, role as "role: Role", created_at, totp_enabled_at
+           from operators where id = $1 and company_id = $2 and deleted_at is null"#,
+        id.uuid(),
+        company.uuid(),
+    )
+    .fetch_optional(conn)
+    .await
+}
+
+/// The operator with this address, unless they are disabled, and the hash of the password they have chosen.
+pub(super) async fn find_credentials(
+    conn: &mut PgConnection,
+    email: &str,
+) -> Result<Option<(Operator, Option<HashedPassword>)>, sqlx::Error> {
+    let found = sqlx::query!(
+        r#"select id as "id: OperatorId", company_id as "company: CompanyId", email, role as "role: Role", created_at,
+                  totp_enabled_at, password_hash as "password_hash: HashedPassword"
+           from operators where email = $1 and deleted_at is null and disabled_at is null"#,
+        email,
+    );
+    let found = found.fetch_optional(conn).await?;
+    Ok(found.map(|row| {
+        let operator = Operator {
+            id: row.id,
+            company: row.company,
+            email: row.email,
+            role: row.role,
+            created_at: row.created_at,
+            totp_enabled_at: row.totp_enabled_at,
+        };
+        (operator, row.password_hash)
+    }))
+}

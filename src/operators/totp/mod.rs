@@ -1,0 +1,199 @@
+//! The second factor: an authenticator app (TOTP, RFC 6238), and recovery codes for the day on which it is lost.
+//!
+//! An operator gets a secret, and proves with a code that their app has it; from then on, a sign-in with a password or a link asks for a
+//! code. A code works once, also for requests that arrive at the same moment: the step of the last accepted one is stored by the statement
+//! that compares it. Guesses are limited as passwords are, and only somebody who knows the password can guess at all.
+
+mod qr_code;
+mod queries;
+mod recovery_code;
+mod secret;
+
+use secrecy::{ExposeSecret, SecretString};
+use sqlx::{Connection, PgConnection};
+
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::{Area, Caller, Scope};
+use crate::kernel::crypto::CannotOpen;
+use crate::kernel::ids::OperatorId;
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::rate_limit::RateLimitStatus;
+use crate::operators::guesses::{Browser, Guess};
+use crate::operators::operator::Operator;
+use crate::operators::queries as operators;
+use crate::operators::session::{LiveSession, Method};
+use crate::operators::state::Operators;
+use crate::operators::totp::secret::TotpSecret;
+
+pub use qr_code::QrPath;
+pub use recovery_code::RecoveryCode;
+
+/// What an operator needs to add the account to an app.
+#[derive(Clone)]
+pub struct Enrolment {
+    /// The QR code that the app reads.
+    pub qr: QrPath,
+    /// The secret, for an app that reads none.
+    pub secret: SecretString,
+}
+
+/// The reason why a code is refused.
+#[derive(Debug, thiserror::Error)]
+pub enum CodeRefusal {
+    /// It is another one, or it was used before.
+    #[error("the code is wrong")]
+    Wrong,
+    /// Too many codes were wrong.
+    #[error("too many attempts")]
+    TooMany(RateLimitStatus),
+    /// The deployment requires a second factor of this operator.
+    #[error("the second factor is required")]
+    Required,
+    /// A database error.
+    #[error("the code could not be checked")]
+    Database(#[from] sqlx::Error),
+}
+
+/// The application key has changed since the secret was stored.
+impl From<CannotOpen> for CodeRefusal {
+    fn from(error: CannotOpen) -> Self {
+        Self::Database(sqlx::Error::Decode(error.into()))
+    }
+}
+
+impl Operators {
+    /// Whether the deployment requires a second factor of operators with this role.
+    pub fn requires_totp(&self, operator: &Operator) -> bool {
+        self.settings.totp.requires(operator.role)
+    }
+
+    /// Whether the operator must set up a second factor before anything else. Whoever signed in with the provider has proven there what
+    /// the company asks for.
+    pub fn must_enrol(&self, session: &LiveSession) -> bool {
+        session.method != Method::Oidc && session.operator.totp_enabled_at.is_none() && self.requires_totp(&session.operator)
+    }
+
+    /// The secret that waits for its first code. It stays the same until then.
+    pub async fn enrolment(&self, operator: &Operator) -> Result<Enrolment, CodeRefusal> {
+        let mut conn = self.pool.acquire().await?;
+        let fresh = TotpSecret::generate().seal(&self.key, operator.id);
+        let sealed = queries::offer_secret(&mut conn, operator.id, &fresh).await?.ok_or(CodeRefusal::Wrong)?;
+        let secret = TotpSecret::open(&self.key, operator.id, &sealed)?;
+        let address = secret.address(&operator.email);
+        Ok(Enrolment { qr: QrPath::of(address.expose_secret()), secret: secret.text() })
+    }
+
+    /// Asks for codes from now on, once `code` has proven that the app has the secret. Returns the recovery codes.
+    pub async fn enable_totp(&self, caller: &Caller, operator: &Operator, code: &str) -> Result<Vec<RecoveryCode>, CodeRefusal> {
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let sealed = queries::find_offered_secret(&mut conn, operator.id).await?.ok_or(CodeRefusal::Wrong)?;
+        let secret = TotpSecret::open(&self.key, operator.id, &sealed)?;
+        let step = secret.step_of(&digits(code), now).ok_or(CodeRefusal::Wrong)?;
+        let mut transaction = conn.begin().await?;
+        if !queries::enable(&mut transaction, operator.id, &sealed, step, now).await? {
+            return Err(CodeRefusal::Wrong);
+        }
+        let codes = self.replace_recovery_codes(&mut transaction, operator.id).await?;
+        let entry = Action::Updated(&["totp_enabled_at"]);
+        audit_trail::record(&mut transaction, caller, entry, ChangedRecord::Operator(operator.id), now).await?;
+        transaction.commit().await?;
+        Ok(codes)
+    }
+
+    /// Asks for no codes any more. The operator proves the second factor for the last time.
+    pub async fn disable_totp(&self, caller: &Caller, operator: &Operator, code: &str, browser: &Browser) -> Result<(), CodeRefusal> {
+        if self.requires_totp(operator) {
+            return Err(CodeRefusal::Required);
+        }
+        self.prove_code(operator, code, browser).await?;
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let mut transaction = conn.begin().await?;
+        forget(&mut transaction, operator.id).await?;
+        let entry = Action::Updated(&["totp_enabled_at"]);
+        audit_trail::record(&mut transaction, caller, entry, ChangedRecord::Operator(operator.id), now).await?;
+        Ok(transaction.commit().await?)
+    }
+
+    /// Replaces the recovery codes. The operator proves the second factor again.
+    pub async fn renew_recovery_codes(
+        &self,
+        caller: &Caller,
+        operator: &Operator,
+        code: &str,
+        browser: &Browser,
+    ) -> Result<Vec<RecoveryCode>, CodeRefusal> {
+        self.prove_code(operator, code, browser).await?;
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let mut transaction = conn.begin().await?;
+        let codes = self.replace_recovery_codes(&mut transaction, operator.id).await?;
+        let entry = Action::Updated(&["recovery_codes"]);
+        audit_trail::record(&mut transaction, caller, entry, ChangedRecord::Operator(operator.id), now).await?;
+        transaction.commit().await?;
+        Ok(codes)
+    }
+
+    /// Removes the second factor of another operator of the caller's company, who has lost it, and signs them out. They sign in with their
+    /// password, and are led to another enrolment if one is required. Returns whether there was one.
+    pub async fn reset_totp(&self, caller: &Caller, operator: OperatorId) -> Result<bool, Problem> {
+        caller.require(Area::Administration, Scope::Admin)?;
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let mut transaction = conn.begin().await?;
+        operators::find_operator(&mut transaction, caller.company, operator).await?.ok_or(ProblemCode::RecordNotFound)?;
+        let had_one = forget(&mut transaction, operator).await?;
+        if had_one {
+            operators::end_everything(&mut transaction, operator).await?;
+            let entry = Action::Updated(&["totp_enabled_at"]);
+            audit_trail::record(&mut transaction, caller, entry, ChangedRecord::Operator(operator), now).await?;
+        }
+        transaction.commit().await?;
+        Ok(had_one)
+    }
+
+    /// How many recovery codes the operator has left.
+    pub async fn count_recovery_codes(&self, operator: OperatorId) -> Result<i64, sqlx::Error> {
+        queries::count_recovery_codes(&mut *self.pool.acquire().await?, operator).await
+    }
+
+    /// Uses up a code of the app or a recovery code. A wrong one counts against the limits.
+    pub(super) async fn prove_code(&self, operator: &Operator, code: &str, browser: &Browser) -> Result<(), CodeRefusal> {
+        let (now, mut conn) = (self.clock.now(), self.pool.acquire().await?);
+        let guess = Guess::code(&self.key, operator, browser);
+        guess.count(&mut conn, now).await?.map_err(CodeRefusal::TooMany)?;
+        if !self.use_code(&mut conn, operator.id, code).await? {
+            tracing::warn!(address = %browser.address.ip(), "an operator's second factor was wrong");
+            return Err(CodeRefusal::Wrong);
+        }
+        Ok(guess.take_back(&mut conn, now).await?)
+    }
+
+    async fn use_code(&self, conn: &mut PgConnection, operator: OperatorId, code: &str) -> Result<bool, CodeRefusal> {
+        if let Some(recovery) = RecoveryCode::read(code) {
+            return Ok(queries::use_recovery_code(conn, operator, &recovery.digest(&self.key, operator)).await?);
+        }
+        let Some(sealed) = queries::find_secret(conn, operator).await? else { return Ok(false) };
+        let secret = TotpSecret::open(&self.key, operator, &sealed)?;
+        match secret.step_of(&digits(code), self.clock.now()) {
+            Some(step) => Ok(queries::use_step(conn, operator, step).await?),
+            None => Ok(false),
+        }
+    }
+
+    async fn replace_recovery_codes(&self, conn: &mut PgConnection, operator: OperatorId) -> Result<Vec<RecoveryCode>, sqlx::Error> {
+        let codes: Vec<_> = (0..recovery_code::COUNT).map(|_| RecoveryCode::generate()).collect();
+        let digests: Vec<_> = codes.iter().map(|code| code.digest(&self.key, operator)).collect();
+        queries::delete_recovery_codes(conn, operator).await?;
+        queries::insert_recovery_codes(conn, operator, &digests).await?;
+        Ok(codes)
+    }
+}
+
+/// Removes the second factor of an operator, and their recovery codes. Returns whether there was one.
+pub async fn forget(conn: &mut PgConnection, operator: OperatorId) -> Result<bool, sqlx::Error> {
+    queries::delete_recovery_codes(conn, operator).await?;
+    queries::forget_secret(conn, operator).await
+}
+
+/// A code as it is typed: some apps show it in two groups.
+fn digits(code: &str) -> String {
+    code.chars().filter(|character| !character.is_whitespace()).collect()
+}
