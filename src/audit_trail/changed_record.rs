@@ -4,7 +4,7 @@ use std::fmt;
 
 use uuid::Uuid;
 
-use crate::kernel::ids::{GatewayId, KeyId, OperatorId, OperatorSessionId, StoreId, SubscriptionId};
+use crate::kernel::ids::{CustomerId, GatewayId, KeyId, OperatorId, OperatorSessionId, PortalLinkId, StoreId, SubscriptionId};
 
 /// What was done to a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,15 +53,20 @@ pub enum ChangedRecord {
     Webhook(SubscriptionId),
     /// A company's account at a payment gateway.
     Gateway(GatewayId),
+    /// A customer: what an operator did to the account, never what the customer did.
+    Customer(CustomerId),
     /// Somebody who signs in to the console.
     Operator(OperatorId),
     /// A browser in which an operator is signed in.
     OperatorSession(OperatorSessionId),
+    /// A link into the portal.
+    PortalLink(PortalLinkId),
 }
 
 impl ChangedRecord {
     /// The words that entries store for the kinds.
-    pub const KINDS: &'static [&'static str] = &["api_key", "store", "store_key", "webhook", "gateway", "operator", "operator_session"];
+    pub const KINDS: &'static [&'static str] =
+        &["api_key", "store", "store_key", "webhook", "gateway", "customer", "operator", "operator_session", "portal_link"];
 
     /// One of [`Self::KINDS`].
     pub fn kind(self) -> &'static str {
@@ -71,8 +76,10 @@ impl ChangedRecord {
             Self::StoreKey(_) => "store_key",
             Self::Webhook(_) => "webhook",
             Self::Gateway(_) => "gateway",
+            Self::Customer(_) => "customer",
             Self::Operator(_) => "operator",
             Self::OperatorSession(_) => "operator_session",
+            Self::PortalLink(_) => "portal_link",
         }
     }
 
@@ -82,8 +89,10 @@ impl ChangedRecord {
             Self::Store(id) => id.uuid(),
             Self::Webhook(id) => id.uuid(),
             Self::Gateway(id) => id.uuid(),
+            Self::Customer(id) => id.uuid(),
             Self::Operator(id) => id.uuid(),
             Self::OperatorSession(id) => id.uuid(),
+            Self::PortalLink(id) => id.uuid(),
         }
     }
 
@@ -95,8 +104,10 @@ impl ChangedRecord {
             Self::StoreKey(id.into()),
             Self::Webhook(id.into()),
             Self::Gateway(id.into()),
+            Self::Customer(id.into()),
             Self::Operator(id.into()),
             Self::OperatorSession(id.into()),
+            Self::PortalLink(id.into()),
         ];
         kinds.into_iter().find(|record| record.kind() == kind)
     }
@@ -110,8 +121,10 @@ impl fmt::Display for ChangedRecord {
             Self::Store(id) => id.fmt(f),
             Self::Webhook(id) => id.fmt(f),
             Self::Gateway(id) => id.fmt(f),
+            Self::Customer(id) => id.fmt(f),
             Self::Operator(id) => id.fmt(f),
             Self::OperatorSession(id) => id.fmt(f),
+            Self::PortalLink(id) => id.fmt(f),
         }
     }
 }

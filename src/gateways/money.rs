@@ -84,6 +84,15 @@ impl fmt::Display for Currency {
     }
 }
 
+/// An amount in minor units, as people read it: `12.50 USD`.
+pub fn shown(minor: i64, currency: &str) -> String {
+    let decimals = currency.parse::<Currency>().map_or(0, |currency| currency.decimals());
+    let digits = format!("{:0>width$}", minor.unsigned_abs(), width = decimals + 1);
+    let (whole, fraction) = digits.split_at(digits.len() - decimals);
+    let (sign, point) = (if minor < 0 { "-" } else { "" }, if decimals > 0 { "." } else { "" });
+    format!("{sign}{whole}{point}{fraction} {currency}")
+}
+
 /// Converts an amount, given as a number or a text, to minor units. The conversion is decimal; no amount is represented as a float.
 pub fn minor_units(value: &Value, currency: &Currency, unit: Unit) -> Result<i64, InvalidAmount> {
     let text = match value {
@@ -135,6 +144,19 @@ mod tests {
         assert_eq!(minor_units(&json!(12.5), &usd, Unit::Minor), Err(InvalidAmount::Decimals));
         for bad in ["", "US", "USDT", "U$D", "ÜSD"] {
             assert_eq!(bad.parse::<Currency>(), Err(InvalidCurrency), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_amount_is_shown_with_the_decimals_of_its_currency() {
+        for (minor, currency, text) in [
+            (1250, "USD", "12.50 USD"),
+            (5, "EUR", "0.05 EUR"),
+            (-70, "EUR", "-0.70 EUR"),
+            (500, "JPY", "500 JPY"),
+            (1, "BHD", "0.001 BHD"),
+        ] {
+            assert_eq!(shown(minor, currency), text);
         }
     }
 }

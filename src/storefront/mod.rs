@@ -8,7 +8,8 @@
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
-//! accounts  resources       the flows behind the routes of customers; the API for operators
+//! resources                 the API for operators
+//! accounts                  the flows behind the routes of customers
 //! card                      secrets for the card provider's SDK, and the customer's record at the provider
 //! routes                    how a route is mounted and described
 //! codes                     verification codes: issued, judged, consumed
@@ -78,7 +79,7 @@ use sending::sms_guard;
 
 impl Storefront {
     /// Deletes expired data: windows of limits that have passed, codes and tallies of wrong codes older than a day, sessions that
-    /// ended more than 90 days ago, and sign-ins and texts older than 90 days. Blanks the personal data of accounts that were
+    /// ended more than 90 days ago, and sign-ins and texts older than 90 days. Counts what came in for the figures. Blanks the personal data of accounts that were
     /// closed longer than `storefront.erase_after` ago. A periodic task calls it about once a minute.
     pub async fn sweep(&self) -> Result<(), sqlx::Error> {
         self.throttle.sweep();
@@ -98,7 +99,11 @@ impl Storefront {
         }
         audit::forget_sign_ins(&mut conn, now - audit::RETENTION).await?;
         tokens::forget_ended(&mut conn, now - audit::RETENTION).await?;
-        sms_guard::forget_texts(&mut conn, now - audit::RETENTION).await
+        sms_guard::forget_texts(&mut conn, now - audit::RETENTION).await?;
+        audit::count_hours(&mut conn, now - audit::COUNTED_AFTER).await?;
+        sms_guard::count_hours(&mut conn, now - audit::COUNTED_AFTER).await?;
+        audit::forget_hours(&mut conn, now - audit::RETENTION).await?;
+        sms_guard::forget_hours(&mut conn, now - audit::RETENTION).await
     }
 }
 

@@ -29,7 +29,7 @@ impl From<KnownDriver> for String {
     }
 }
 
-crate::field_type!(KnownDriver => String, json!({ "enum": drivers::names() }));
+crate::field_type!(KnownDriver => String, json!({ "enum": drivers::names(), "examples": [drivers::EXAMPLE] }));
 
 /// A credential of a request. No response shows it.
 impl<K: Purpose + Send + Sync + 'static> FieldType for Credential<K> {

@@ -24,6 +24,7 @@
 mod documentation;
 mod receive;
 mod record;
+mod redaction;
 mod refusal;
 mod resolve;
 mod retry;

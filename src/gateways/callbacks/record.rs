@@ -4,6 +4,7 @@ use serde_json::{Map, Value};
 use sqlx::PgConnection;
 
 use crate::callers::Area;
+use crate::gateways::callbacks::redaction::redacted;
 use crate::gateways::ledger::{self, Status};
 use crate::gateways::state::Gateways;
 use crate::kernel::ids::{CallbackId, GatewayId};
@@ -38,7 +39,7 @@ crate::read_only! {
         due_at as "next_attempt_at": Option<Instant>,
     }
     computed {
-        /// The body of the callback. Only in the response for a single callback.
+        /// The body of the callback, without secrets and the data of cards. Only in the response for a single callback.
         #[detail]
         body: String,
         /// The payments that the callback is about. Only in the response for a single callback.
@@ -54,10 +55,10 @@ impl Resource for CallbackRecord {
     const SINGULAR: &'static str = "callback";
     const PLURAL: &'static str = "callbacks";
     const AREA: Area = Area::Traffic;
-    /// The body as it arrived, of a refused callback only its beginning; and the payments that the callback reported on.
+    /// The body without what nobody may see, of a refused callback only its beginning; and the payments that the callback reported on.
     async fn details(_: &Gateways, conn: &mut PgConnection, callback: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
         let body = ledger::find_body(conn, callback.id).await?;
         let payments = ledger::list_payments(conn, callback.id).await?;
-        Ok(members! { "body": String::from_utf8_lossy(&body), "payments": payments })
+        Ok(members! { "body": redacted(&String::from_utf8_lossy(&body)), "payments": payments })
     }
 }

@@ -28,6 +28,9 @@ pub fn named(name: &str) -> Result<&'static dyn GatewayDriver, UnknownDriver> {
     DRIVERS.iter().copied().find(|driver| driver.name() == name).ok_or_else(|| UnknownDriver { name: name.to_owned() })
 }
 
+/// The driver that needs no further field, which an example of a gateway is of.
+pub const EXAMPLE: &str = "manual";
+
 /// What the field `driver` of a gateway may contain.
 pub fn names() -> Vec<&'static str> {
     DRIVERS.iter().map(|driver| driver.name()).collect()

@@ -73,7 +73,8 @@ impl<'a> Entry<'a> {
                 let now_due = (due(&known), reported_refunds(&known));
                 let mut publish = |normalised: Normalised, amount| {
                     let data = data(report, payment, normalised, amount, fact, &State::of(&known));
-                    events.push(NewEvent { company: report.company, name: normalised.event(), subject: Some(payment.uuid()), data });
+                    let (company, subject) = (report.company, Some(payment.uuid()));
+                    events.push(NewEvent { company, name: normalised.event(), subject, owner: None, data });
                 };
                 for (normalised, _) in now_due.0.difference(&published.0) {
                     publish(*normalised, fact.amount);

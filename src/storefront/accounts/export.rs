@@ -20,8 +20,12 @@ pub struct Exported {
 
 /// Returns the customer's record, sessions, devices, provider links, card provider records, the sign-in audit including refused attempts
 /// with a proven identity of the customer, and the texts to the proven number, or `None` if the customer does not exist. The export
-/// contains no secret that can be used to sign in.
-pub async fn export_customer(conn: &mut PgConnection, key: &ApplicationKey, id: CustomerId) -> Result<Option<Exported>, sqlx::Error> {
+/// contains no secret that can be used to sign in. With the key it also contains what the push services know the devices by.
+pub async fn export_customer(
+    conn: &mut PgConnection,
+    key: Option<&ApplicationKey>,
+    id: CustomerId,
+) -> Result<Option<Exported>, sqlx::Error> {
     // All parts are of the same moment.
     let mut tx = conn.begin_with("begin isolation level repeatable read, read only").await?;
     let Some((company, record)) = customers::export_record(&mut tx, id).await? else { return Ok(None) };

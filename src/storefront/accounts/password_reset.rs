@@ -7,10 +7,13 @@
 
 use axum::Json;
 use axum::extract::State;
+use chrono::{DateTime, Utc};
 use futures::FutureExt;
 use secrecy::SecretString;
 use serde_json::Value;
+use sqlx::PgConnection;
 
+use crate::kernel::ids::CustomerId;
 use crate::kernel::json::JsonBody;
 use crate::kernel::problem::{FieldErrors, Problem, ProblemCode};
 use crate::storefront::access::CallingStore;
@@ -30,7 +33,7 @@ pub fn routes() -> Routes<Storefront> {
         routes::login(),
     );
     let doc = doc.taking_body(ResetRequest::schema()).restricting("password", passwords::length());
-    let doc = doc.refusing(codes::CODE_REFUSALS).refusing(&[ProblemCode::Overloaded]);
+    let doc = doc.refusing(codes::CODE_REFUSALS).refusing(&[ProblemCode::AccountBanned, ProblemCode::Overloaded]);
     Routes::none().post("/customers/reset-password", doc, reset)
 }
 
@@ -82,4 +85,13 @@ async fn set_password(storefront: &Storefront, attempt: &SignInAttempt<'_>, requ
     tx.commit().await?;
     storefront.caches.invalidate_customer(id);
     Ok(signed_in)
+}
+
+/// Makes the password of an account useless, with all that was opened by it, so that the customer has to choose a new one with a code. For
+/// an operator who cannot choose one. The caller has locked the account.
+pub async fn withdraw_password(conn: &mut PgConnection, id: CustomerId, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    customers::remove_password(conn, id).await?;
+    revoke_all_tokens(conn, id, now).await?;
+    social::forget_links(conn, id).await?;
+    codes::forget_open_codes(conn, id).await
 }

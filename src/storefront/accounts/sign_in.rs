@@ -20,7 +20,7 @@ use crate::storefront::customers::{self, Customer};
 use crate::storefront::messages::AcceptedLanguages;
 use crate::storefront::passwords;
 use crate::storefront::purpose::Purpose;
-use crate::storefront::routes::{self, Routes, body, describe};
+use crate::storefront::routes::{self, Body, Routes, body, describe};
 use crate::storefront::sending::sms_guard::{self, Recipient};
 use crate::storefront::sending::{Channel, send_limit};
 use crate::storefront::state::Storefront;
@@ -33,9 +33,13 @@ const MAX_COMPARISONS: usize = 2;
 pub fn routes() -> Routes<Storefront> {
     let asking = describe("Send a verification code to sign in with.", routes::sent())
         .refusing(&[ProblemCode::CustomerNotFound])
-        .refusing(codes::TEXT_REFUSALS);
+        .refusing(codes::TEXT_REFUSALS)
+        .taking_body(SmsLoginRequest::schema())
+        .needing_one_of(&["phone", "identity"]);
     let by_code = describe("Sign in with a verification code.", routes::login()).refusing(codes::CODE_REFUSALS);
-    let wrong_password = [ProblemCode::CredentialsInvalid, ProblemCode::PasswordAttemptsExceeded, ProblemCode::Overloaded];
+    let by_code = by_code.refusing(&[ProblemCode::AccountBanned]);
+    let wrong_password =
+        [ProblemCode::CredentialsInvalid, ProblemCode::PasswordAttemptsExceeded, ProblemCode::AccountBanned, ProblemCode::Overloaded];
     let by_password = describe("Sign in with identity and password.", routes::login()).refusing(&wrong_password);
     Routes::none().post("/customers/login-with-sms", asking, login_with_sms).post("/customers/verify-code", by_code, verify_code).post(
         "/customers/login",

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use sqlx::PgConnection;
 
 use crate::kernel::error_chain::chain;
-use crate::kernel::problem::Problem;
+use crate::kernel::problem::{Problem, ProblemCode};
 use crate::storefront::audit::{self, SignInAttempt};
 use crate::storefront::customers::Customer;
 use crate::storefront::state::{Settings, Storefront};
@@ -32,31 +32,38 @@ impl SignedIn {
 }
 
 impl Storefront {
-    /// Signs `customer` in after a successful `attempt` and records the sign-in in the audit.
+    /// Signs `customer` in after a successful `attempt` and records the sign-in in the audit. A banned customer is told so here and
+    /// not before: only who has proven to be the customer learns of the ban.
     pub(in crate::storefront) async fn sign_in(
         &self,
         conn: &mut PgConnection,
         attempt: &SignInAttempt<'_>,
         customer: Customer,
         now: DateTime<Utc>,
-    ) -> Result<SignedIn, sqlx::Error> {
+    ) -> Result<SignedIn, Problem> {
+        refuse_banned(&customer)?;
         let token = tokens::issue(conn, attempt, customer.id, self.settings.token_expires_at(now), now).await?;
         Ok(SignedIn { token, customer })
     }
 
     /// The same after a right password. Returns `None` and issues no token if the password hash has been replaced since (even by an
-    /// upgrade of the same password) or the account is closed.
+    /// upgrade of the same password) or the account is closed or banned.
     pub(in crate::storefront) async fn sign_in_unless_password_replaced(
         &self,
         conn: &mut PgConnection,
         attempt: &SignInAttempt<'_>,
         customer: Customer,
         now: DateTime<Utc>,
-    ) -> Result<Option<SignedIn>, sqlx::Error> {
+    ) -> Result<Option<SignedIn>, Problem> {
+        refuse_banned(&customer)?;
         let expires_at = self.settings.token_expires_at(now);
         let token = tokens::issue_unless_password_replaced(conn, attempt, &customer, expires_at, now).await?;
         Ok(token.map(|token| SignedIn { token, customer }))
     }
+}
+
+fn refuse_banned(customer: &Customer) -> Result<(), Problem> {
+    if customer.banned_at.is_some() { Err(ProblemCode::AccountBanned.into()) } else { Ok(()) }
 }
 
 /// Runs a sign-in and records a refusal. A success is recorded together with its token ([`Storefront::sign_in`]).

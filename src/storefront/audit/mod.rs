@@ -1,5 +1,6 @@
 //! The sign-in audit: every attempt with its method, its origin and its outcome. It never contains a code, a token or a password.
 
+mod figures;
 mod queries;
 
 use std::convert::Infallible;
@@ -15,9 +16,14 @@ use crate::providers::identity::Provider;
 use crate::storefront::passwords;
 use crate::storefront::stores::Store;
 
-pub use queries::{export_sign_ins, forget_leavers, forget_sign_ins, insert_refusal};
+pub use figures::{count_hours, forget_hours, list_figures};
+pub use queries::{LoggedSignIn, export_sign_ins, forget_leavers, forget_sign_ins, insert_refusal, list_sign_ins};
 
 pub const RETENTION: TimeDelta = TimeDelta::days(90);
+
+/// Entries are counted for the figures when they are this old: by then every transaction that writes one has ended, and a text that no
+/// provider takes has been given back.
+pub const COUNTED_AFTER: TimeDelta = TimeDelta::minutes(5);
 
 /// The method of a sign-in attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,8 +16,8 @@ pub async fn insert_refusal(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "insert into sign_ins (id, store_id, method, identity, outcome, address, user_agent, created_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "insert into sign_ins (id, store_id, method, identity, outcome, address, user_agent, created_at, company_id)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         SignInId::new(now).uuid(),
         attempt.store.id.uuid(),
         attempt.method.as_str(),
@@ -26,6 +26,7 @@ pub async fn insert_refusal(
         attempt.client.address.ip().to_string(),
         attempt.client.user_agent,
         now,
+        attempt.store.company_id.uuid(),
     )
     .execute(conn)
     .await?;
@@ -61,10 +62,63 @@ pub async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc
     Ok(())
 }
 
+/// An attempt to sign in, of a customer or with an identity of theirs. A successful one has the session that it began, as long as the
+/// service knows it.
+#[derive(Debug)]
+pub struct LoggedSignIn {
+    pub id: SignInId,
+    pub method: String,
+    pub identity: Option<String>,
+    pub outcome: String,
+    pub address: String,
+    pub user_agent: Option<String>,
+    pub created_at: DateTime<Utc>,
+    pub last_used_at: Option<DateTime<Utc>>,
+    pub expires_at: Option<DateTime<Utc>>,
+    pub revoked_at: Option<DateTime<Utc>>,
+}
+
+/// Returns the latest entries of a customer before an instant: their own, and refused attempts with an identity since they proved it.
+pub async fn list_sign_ins(
+    conn: &mut PgConnection,
+    customer: CustomerId,
+    before: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<LoggedSignIn>, sqlx::Error> {
+    // Each by its own index, which has the order, so that no more are read than are returned.
+    sqlx::query_as!(
+        LoggedSignIn,
+        r#"select entry.id as "id!: SignInId", entry.method as "method!", entry.identity, entry.outcome as "outcome!",
+                  entry.address as "address!", entry.user_agent, entry.created_at as "created_at!",
+                  session.last_used_at as "last_used_at?", session.expires_at as "expires_at?", session.revoked_at as "revoked_at?"
+           from (
+               (select * from sign_ins where customer_id = $1 and created_at < $2 order by created_at desc, id desc limit $3)
+               union all
+               (select sign_ins.* from customer_identities as account
+                    join sign_ins on sign_ins.store_id = account.store_id and sign_ins.identity = account.email_key
+                where account.id = $1 and sign_ins.customer_id is null and sign_ins.created_at < $2
+                      and sign_ins.created_at >= account.email_verified_at
+                order by sign_ins.created_at desc, sign_ins.id desc limit $3)
+               union all
+               (select sign_ins.* from customer_identities as account
+                    join sign_ins on sign_ins.store_id = account.store_id and sign_ins.identity = account.phone
+                where account.id = $1 and sign_ins.customer_id is null and sign_ins.created_at < $2
+                      and sign_ins.created_at >= account.phone_verified_at
+                order by sign_ins.created_at desc, sign_ins.id desc limit $3)
+           ) as entry left join session_records as session on session.id = entry.id
+           order by entry.created_at desc, entry.id desc limit $3"#,
+        customer.uuid(),
+        before,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 /// Returns the entries of a customer for the export, oldest first: their own, and refused attempts with an identity since they proved it.
 pub async fn export_sign_ins(conn: &mut PgConnection, customer: CustomerId) -> Result<Value, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"select coalesce(jsonb_agg(to_jsonb(sign_ins) order by sign_ins.created_at), '[]') as "sign_ins!"
+        r#"select coalesce(jsonb_agg(to_jsonb(sign_ins) - 'company_id' order by sign_ins.created_at), '[]') as "sign_ins!"
          from sign_ins join customer_identities as account on account.id = $1
          where sign_ins.customer_id = account.id or sign_ins.customer_id is null and sign_ins.store_id = account.store_id
                and (sign_ins.identity = account.email_key and sign_ins.created_at >= account.email_verified_at

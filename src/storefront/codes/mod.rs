@@ -20,7 +20,8 @@ use crate::kernel::ids::CustomerId;
 
 pub use check::{CODE_REFUSALS, check};
 pub use issue::{IssueRequest, MAIL_REFUSALS, TEXT_REFUSALS, channels_for, issue};
-pub use queries::{forget_codes, forget_open_codes, sweep_codes};
+pub use queries::{SentCode, find_lockout, forget_codes, forget_open_codes, forget_wrong_codes, list_sent, sweep_codes};
+pub use rules::MAX_GUESSES;
 
 /// Which code a guess is compared with.
 #[derive(Clone, Debug)]

@@ -235,6 +235,59 @@ pub async fn sweep_codes(conn: &mut PgConnection, before: DateTime<Utc>) -> Resu
     Ok(())
 }
 
+/// Until when one of these identities is locked out; `None` if none is.
+pub async fn find_lockout(
+    conn: &mut PgConnection,
+    store: StoreId,
+    identities: &[String],
+    now: DateTime<Utc>,
+) -> Result<Option<DateTime<Utc>>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "select max(locked_out_until) from wrong_codes where store_id = $1 and identity = any($2) and locked_out_until > $3",
+        store.uuid(),
+        identities,
+        now,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Forgets the wrong codes for these identities, and so ends their lock-outs.
+pub async fn forget_wrong_codes(conn: &mut PgConnection, store: StoreId, identities: &[String]) -> Result<(), sqlx::Error> {
+    sqlx::query!("delete from wrong_codes where store_id = $1 and identity = any($2)", store.uuid(), identities).execute(conn).await?;
+    Ok(())
+}
+
+/// A code that was sent for a customer, without its digits.
+#[derive(Debug)]
+pub struct SentCode {
+    pub purpose: String,
+    pub channel: String,
+    pub sent_to: String,
+    pub issued_at: DateTime<Utc>,
+    pub guesses: i32,
+    pub used_at: Option<DateTime<Utc>>,
+}
+
+/// Returns the codes that were sent for a customer before an instant, newest first. Only the latest of each purpose and identity is there.
+pub async fn list_sent(
+    conn: &mut PgConnection,
+    customer: CustomerId,
+    before: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<SentCode>, sqlx::Error> {
+    sqlx::query_as!(
+        SentCode,
+        "select purpose, channel, sent_to, issued_at, guesses, used_at from verification_codes
+         where (requested_by = $1 or customer_id = $1) and issued_at < $2 order by issued_at desc limit $3",
+        customer.uuid(),
+        before,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 /// Resets the tally of an identity after a right code.
 pub(super) async fn reset_lockout(conn: &mut PgConnection, store: StoreId, identity: &str) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from wrong_codes where store_id = $1 and identity = $2", store.uuid(), identity).execute(conn).await?;

@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 /// A second request within this time sends no message.
 pub(super) const RESEND_AFTER: TimeDelta = TimeDelta::minutes(1);
 /// Guesses per code.
-pub(super) const MAX_GUESSES: i32 = 5;
+pub const MAX_GUESSES: i32 = 5;
 /// Wrong codes per identity, across all codes and client addresses, before the identity is locked out.
 pub(super) const MAX_WRONG_CODES: i32 = 10;
 pub(super) const LOCKOUT: TimeDelta = TimeDelta::minutes(15);

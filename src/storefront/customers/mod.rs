@@ -19,7 +19,8 @@ use crate::members;
 pub use claims::{LostClaims, settle_claims};
 pub use queries::{
     close_customer, company_of_customer, count_password_guess, erase_closed, export_record, find_by_identity, find_customer, find_proven,
-    lock_claimants, lock_customer, lock_customer_shared, reset_password, set_password_hash, set_proven, update_profile,
+    lock_claimants, lock_customer, lock_customer_shared, remove_password, reset_password, set_ban, set_password_hash, set_proven,
+    update_profile,
 };
 
 /// An open account.
@@ -37,6 +38,8 @@ pub struct Customer {
     pub password_hash: Option<HashedPassword>,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
+    /// Since when the customer may not sign in.
+    pub banned_at: Option<DateTime<Utc>>,
 }
 
 /// Builds a [`Customer`] from a row with more columns: `customer!(row)`, or `customer!(row, ?)` if the columns may all be null.
@@ -55,6 +58,7 @@ macro_rules! customer {
             password_hash: $row.password_hash,
             created_at: $row.created_at $($or_none)?,
             updated_at: $row.updated_at $($or_none)?,
+            banned_at: $row.banned_at,
         }
     };
 }
@@ -134,7 +138,8 @@ pub async fn publish(
     customer: &Customer,
     now: DateTime<Utc>,
 ) -> Result<EventId, sqlx::Error> {
-    events::publish(conn, NewEvent { company, name, subject: Some(customer.id.uuid()), data: customer.event_data() }, now).await
+    let (subject, data) = (Some(customer.id.uuid()), customer.event_data());
+    events::publish(conn, NewEvent { company, name, subject, owner: None, data }, now).await
 }
 
 #[derive(Debug)]
@@ -178,7 +183,7 @@ pub async fn open_account(
     now: DateTime<Utc>,
 ) -> Result<(Customer, LostClaims), sqlx::Error> {
     lock_claims(conn, newcomer).await?;
-    let customer = queries::insert_customer(conn, newcomer, now).await?;
+    let customer = queries::insert_customer(conn, company, newcomer, now).await?;
     let mut lost = Vec::new();
     for identity in newcomer.proven() {
         lost.push(settle_claims(conn, (company, newcomer.store), customer.id, &identity, now).await?);

@@ -2,6 +2,7 @@
 //! texts.
 
 mod customers;
+mod figures;
 mod sessions;
 mod sign_ins;
 mod stores;
@@ -38,11 +39,12 @@ where
 {
     Extension::new("storefront")
         .editable::<StoreRecord>()
-        .read_only::<customers::CustomerRecord>()
+        .merge(customers::extension())
         .route(Method::POST, "/customers/{uuid}/revoke-tokens", sessions::revoke_all_doc(), sessions::revoke_all)
         .read_only::<sessions::SessionRecord>()
         .route(Method::DELETE, "/tokens/{uuid}", sessions::revoke_doc(), sessions::revoke)
         .read_only::<texts::TextRecord>()
         .route(Method::GET, "/texts/conversion", texts::conversion_doc(), texts::conversion)
         .read_only::<sign_ins::SignInRecord>()
+        .route(Method::GET, "/figures", figures::doc(), figures::show)
 }

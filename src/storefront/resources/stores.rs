@@ -42,6 +42,7 @@ crate::fields! {
     }
     by_hand {
         /// Whether texts are paused.
+        #[filtered]
         texts_paused: bool = |store| store.texts_paused_at.is_some(),
         /// Why texts are paused.
         texts_paused_reason: Option<Line<255>> = |store| store.texts_paused_reason.clone(),

@@ -13,7 +13,7 @@ use crate::callers::{Area, Caller, Scope};
 use crate::kernel::ids::{KeyId, StoreId};
 use crate::kernel::problem::Problem;
 
-pub use queries::{Store, company_of_store_key, find_pause, find_store, list_stores, lock_text_limits, pause_texts};
+pub use queries::{Store, company_of_store_key, find_pause, find_store, list_stores, list_text_budgets, lock_text_limits, pause_texts};
 pub use store_key::StoreKey;
 pub use text_limits::{Pause, TextLimits};
 

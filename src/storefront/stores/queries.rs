@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
+use uuid::Uuid;
 
 use crate::kernel::ids::{CompanyId, KeyId, StoreId};
 use crate::storefront::stores::text_limits::{Pause, TextLimits};
@@ -92,6 +93,25 @@ pub(super) async fn revoke_store_key(
 pub async fn find_pause(conn: &mut PgConnection, store: StoreId) -> Result<Option<Pause>, sqlx::Error> {
     let row = sqlx::query!("select texts_paused_at, texts_paused_reason from stores where id = $1", store.uuid()).fetch_one(conn).await?;
     Ok(pause_of(row.texts_paused_at, row.texts_paused_reason))
+}
+
+/// The budget of a store's texts.
+#[derive(Debug)]
+pub struct TextBudget {
+    pub store: StoreId,
+    pub name: String,
+    pub per_day: i32,
+}
+
+/// The budgets of those of these stores that are open.
+pub async fn list_text_budgets(conn: &mut PgConnection, ids: &[Uuid]) -> Result<Vec<TextBudget>, sqlx::Error> {
+    sqlx::query_as!(
+        TextBudget,
+        r#"select id as "store: StoreId", name, texts_per_day as per_day from stores where id = any($1) and deleted_at is null"#,
+        ids,
+    )
+    .fetch_all(conn)
+    .await
 }
 
 fn pause_of(since: Option<DateTime<Utc>>, reason: Option<String>) -> Option<Pause> {

@@ -15,8 +15,8 @@ use crate::storefront::customers::Customer;
 use crate::storefront::tokens::queries::{NewToken, insert_token};
 
 pub use queries::{
-    Session, company_of_session, export_sessions, find_session, forget_ended, is_signed_in, list_tokens, note_use, revoke_all_tokens,
-    revoke_customer, revoke_session, revoke_token,
+    EndedSession, Session, company_of_session, export_sessions, find_session, forget_ended, is_signed_in, list_ended, list_tokens,
+    note_use, revoke_all_tokens, revoke_customer, revoke_session, revoke_token,
 };
 
 /// The number of a token, which identifies a session.

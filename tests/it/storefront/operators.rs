@@ -362,7 +362,7 @@ async fn an_export_is_complete_and_contains_no_credentials() {
         world.storefront("customers/login").json(&body).send().await.refused(401, "credentials_invalid");
     }
     let id: CustomerId = login["customer"]["id"].as_str().unwrap().parse().unwrap();
-    let export = async |id| export_customer(&mut world.pool.acquire().await.unwrap(), &world.application_key, id).await.unwrap();
+    let export = async |id| export_customer(&mut world.pool.acquire().await.unwrap(), Some(&world.application_key), id).await.unwrap();
     let exported = export(id).await.unwrap().document;
     assert_eq!((&exported["customer"]["email"], &exported["customer"]["has_password"]), (&json!(EMAIL), &json!(true)));
     assert_eq!((&exported["devices"][0]["token"], &exported["sign_ins"][0]["method"]), (&json!("apns"), &json!("registration")));

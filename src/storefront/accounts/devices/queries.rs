@@ -62,8 +62,36 @@ pub async fn forget_devices(conn: &mut PgConnection, customer: CustomerId) -> Re
     Ok(())
 }
 
-/// Returns every device of a customer with its token in plain text, for the export.
-pub async fn list_devices(conn: &mut PgConnection, key: &ApplicationKey, customer: CustomerId) -> Result<Vec<Value>, sqlx::Error> {
+/// A device, without what the push service knows it by.
+#[derive(Debug)]
+pub struct KnownDevice {
+    pub id: DeviceId,
+    pub platform: String,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+}
+
+/// Returns the devices of a customer that were registered last before an instant.
+pub async fn list_known(
+    conn: &mut PgConnection,
+    customer: CustomerId,
+    before: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<KnownDevice>, sqlx::Error> {
+    sqlx::query_as!(
+        KnownDevice,
+        r#"select id as "id: DeviceId", platform, created_at, updated_at from devices
+           where customer_id = $1 and updated_at < $2 order by updated_at desc limit $3"#,
+        customer.uuid(),
+        before,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Returns every device of a customer for the export, with its token in plain text if the key is given.
+pub async fn list_devices(conn: &mut PgConnection, key: Option<&ApplicationKey>, customer: CustomerId) -> Result<Vec<Value>, sqlx::Error> {
     let rows = sqlx::query!(
         "select id, platform, token_digest, sealed_token, created_at, updated_at from devices where customer_id = $1 order by created_at",
         customer.uuid(),
@@ -71,9 +99,13 @@ pub async fn list_devices(conn: &mut PgConnection, key: &ApplicationKey, custome
     .fetch_all(conn)
     .await?;
     let devices = rows.into_iter().map(|row| -> Result<Value, sqlx::Error> {
-        let token = push_token::open(key, &row.token_digest, &row.sealed_token).map_err(|error| sqlx::Error::Decode(error.into()))?;
         let (created_at, updated_at) = (timestamp(row.created_at), timestamp(row.updated_at));
-        Ok(json!({ "id": row.id, "platform": row.platform, "token": token, "created_at": created_at, "updated_at": updated_at }))
+        let mut device = json!({ "id": row.id, "platform": row.platform, "created_at": created_at, "updated_at": updated_at });
+        if let Some(key) = key {
+            let token = push_token::open(key, &row.token_digest, &row.sealed_token);
+            device["token"] = token.map_err(|error| sqlx::Error::Decode(error.into()))?.into();
+        }
+        Ok(device)
     });
     devices.collect()
 }

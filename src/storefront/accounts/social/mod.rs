@@ -53,7 +53,7 @@ fn description(body: Value) -> OperationDoc {
     describe("Sign in with an identity provider. The first sign-in creates an account.", routes::login())
         .taking_body(body)
         .refusing(&[ProblemCode::ProviderNotConfigured, ProblemCode::IdentityNotVerified])
-        .refusing(&[ProblemCode::ProviderUnavailable, ProblemCode::Overloaded])
+        .refusing(&[ProblemCode::AccountBanned, ProblemCode::ProviderUnavailable, ProblemCode::Overloaded])
 }
 
 fn path(name: &str) -> String {

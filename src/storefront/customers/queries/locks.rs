@@ -30,7 +30,7 @@ pub async fn lock_customer(conn: &mut PgConnection, id: CustomerId) -> Result<Op
     sqlx::query_as!(
         Customer,
         r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at
+             password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at
          from customers where id = $1 and closed_at is null for no key update"#,
         id.uuid(),
     )
@@ -43,7 +43,7 @@ pub async fn lock_customer_shared(conn: &mut PgConnection, id: CustomerId) -> Re
     sqlx::query_as!(
         Customer,
         r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at
+             password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at
          from customers where id = $1 and closed_at is null for share"#,
         id.uuid(),
     )

@@ -15,13 +15,19 @@ use crate::storefront::customers::{Customer, NewCustomer};
 pub use locks::{lock_claimants, lock_customer, lock_customer_shared};
 pub use password_guess::count_password_guess;
 
-pub async fn insert_customer(conn: &mut PgConnection, customer: &NewCustomer, now: DateTime<Utc>) -> Result<Customer, sqlx::Error> {
+pub async fn insert_customer(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    customer: &NewCustomer,
+    now: DateTime<Utc>,
+) -> Result<Customer, sqlx::Error> {
     sqlx::query_as!(
         Customer,
-        r#"insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at)
-         values ($1, $2, $3, $4, case when $5 then $9::timestamptz end, $6, case when $7 then $9::timestamptz end, $8, $9, $9)
+        r#"insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at,
+             company_id)
+         values ($1, $2, $3, $4, case when $5 then $9::timestamptz end, $6, case when $7 then $9::timestamptz end, $8, $9, $9, $10)
          returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at"#,
         customer.id.uuid(),
         customer.store.uuid(),
         customer.name,
@@ -31,6 +37,7 @@ pub async fn insert_customer(conn: &mut PgConnection, customer: &NewCustomer, no
         customer.phone_is_proven,
         customer.password_hash.as_ref().map(HashedPassword::expose),
         now,
+        company.uuid(),
     )
     .fetch_one(conn)
     .await
@@ -41,7 +48,7 @@ pub async fn find_customer(conn: &mut PgConnection, store: StoreId, id: Customer
     sqlx::query_as!(
         Customer,
         r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at
+             password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at
          from customers where store_id = $1 and id = $2 and closed_at is null"#,
         store.uuid(),
         id.uuid(),
@@ -84,7 +91,7 @@ async fn list_by_identity(conn: &mut PgConnection, store: StoreId, identity: &Id
     sqlx::query_as!(
         Customer,
         r#"select id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at
+             password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at
          from customers
          where store_id = $1 and closed_at is null and (email_key = $2 or phone = $3)
          order by coalesce(case when $2::text is null then phone_verified_at else email_verified_at end, 'infinity')
@@ -114,7 +121,7 @@ pub(super) async fn remove_unproven_claims(
          where store_id = $1 and id <> $2 and closed_at is null
            and (email_key = $3 and email_verified_at is null or phone = $4 and phone_verified_at is null)
          returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at"#,
         store.uuid(),
         owner.uuid(),
         email,
@@ -164,7 +171,7 @@ pub async fn update_profile(conn: &mut PgConnection, customer: &Customer, now: D
         Customer,
         r#"update customers set name = $2, title = $3, photo_url = $4, meta = $5, updated_at = $6 where id = $1 and closed_at is null
          returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at"#,
         customer.id.uuid(),
         customer.name,
         customer.title,
@@ -192,7 +199,7 @@ pub async fn set_proven(
              updated_at = $4
          where id = $1 and closed_at is null
          returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at"#,
         id.uuid(),
         email,
         phone,
@@ -202,13 +209,33 @@ pub async fn set_proven(
     .await
 }
 
+/// Removes the password: nobody signs in with it any more.
+pub async fn remove_password(conn: &mut PgConnection, id: CustomerId) -> Result<(), sqlx::Error> {
+    sqlx::query!("update customers set password_hash = null where id = $1", id.uuid()).execute(conn).await?;
+    Ok(())
+}
+
+/// Bans an account, or with `None` lifts the ban. A ban that lasts keeps its beginning and gets the new reason.
+pub async fn set_ban(conn: &mut PgConnection, id: CustomerId, reason: Option<&str>, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "update customers set banned_at = case when $2::text is not null then coalesce(banned_at, $3) end, banned_reason = $2, updated_at = $3
+         where id = $1",
+        id.uuid(),
+        reason,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// Marks an account as closed. Returns `None` if it is closed already.
 pub async fn close_customer(conn: &mut PgConnection, id: CustomerId, now: DateTime<Utc>) -> Result<Option<Customer>, sqlx::Error> {
     sqlx::query_as!(
         Customer,
         r#"update customers set closed_at = $2, updated_at = $2 where id = $1 and closed_at is null
          returning id, name, email, email_verified_at, phone, phone_verified_at, title, photo_url, meta,
-             password_hash as "password_hash: HashedPassword", created_at, updated_at"#,
+             password_hash as "password_hash: HashedPassword", created_at, updated_at, banned_at"#,
         id.uuid(),
         now,
     )
@@ -220,7 +247,7 @@ pub async fn close_customer(conn: &mut PgConnection, id: CustomerId, now: DateTi
 pub async fn erase_closed(conn: &mut PgConnection, closed_before: DateTime<Utc>, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "update customers set name = '', email = null, email_verified_at = null, phone = null, phone_verified_at = null, title = null,
-             photo_url = null, meta = '{}', password_hash = null, erased_at = $2
+             photo_url = null, meta = '{}', password_hash = null, banned_at = null, banned_reason = null, erased_at = $2
          where closed_at <= $1 and erased_at is null",
         closed_before,
         now,
@@ -239,9 +266,9 @@ pub async fn company_of_customer(conn: &mut PgConnection, id: CustomerId) -> Res
 /// Returns the record of a customer, open or closed, for the export, and the customer's company. The hash of the password is left out.
 pub async fn export_record(conn: &mut PgConnection, id: CustomerId) -> Result<Option<(CompanyId, Value)>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"select company_id as "company_id!",
-                to_jsonb(customers) - 'password_hash' - 'email_key' || jsonb_build_object('has_password', password_hash is not null) as "record!"
-         from customers join customer_records on customer_records.id = customers.id where customers.id = $1"#,
+        r#"select customers.company_id,
+                to_jsonb(customers) - 'password_hash' - 'email_key' - 'company_id' || jsonb_build_object('has_password', password_hash is not null) as "record!"
+         from customers where id = $1"#,
         id.uuid(),
     )
     .fetch_optional(conn)

@@ -27,6 +27,7 @@ pub async fn count_password_guess(
         r#"select counted.hits as "hits!", counted.oldest as "oldest!", counted.refused as "refused!", c.id as "id?", c.name as "name?", c.email,
                 c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url, c.meta as "meta?",
                 c.password_hash as "password_hash: HashedPassword", c.created_at as "created_at?", c.updated_at as "updated_at?",
+                c.banned_at,
                 set_config('synchronous_commit', 'off', true) as commit_waits
          from counted left join customers c on c.store_id = $5 and c.closed_at is null and (c.email_key = $6 or c.phone = $7)
          order by coalesce(case when $6::text is null then c.phone_verified_at else c.email_verified_at end, 'infinity')

@@ -7,6 +7,7 @@
 //! and inserts a row, all in the transaction that issues the code. Parallel requests therefore cannot pass the limits together,
 //! not even on several instances.
 
+mod figures;
 mod queries;
 mod refusal;
 mod rules;
@@ -24,7 +25,8 @@ use crate::kernel::rate_limit::{self, Rule};
 use crate::storefront::state::Storefront;
 use crate::storefront::stores;
 
-pub use queries::{export_texts, forget_leavers, forget_texts, list_conversion, note_code_used, take_back};
+pub use figures::{count_hours, count_sent, forget_hours, list_figures};
+pub use queries::{LoggedText, export_texts, forget_leavers, forget_texts, list_conversion, list_texts, note_code_used, take_back};
 pub use refusal::{RULES, TextRefusal};
 pub use rules::Recipient;
 

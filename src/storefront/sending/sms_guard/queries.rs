@@ -55,8 +55,8 @@ pub(super) async fn insert_sent(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "insert into texts (id, store_id, code_id, number, number_range, country, status, created_at)
-         values ($1, $2, $3, $4, $5, $6, 'sent', $7)",
+        "insert into texts (id, store_id, code_id, number, number_range, country, status, created_at, company_id)
+         values ($1, $2, $3, $4, $5, $6, 'sent', $7, (select company_id from store_companies where store_companies.id = $2))",
         TextId::new(now).uuid(),
         store.uuid(),
         code,
@@ -78,8 +78,9 @@ pub(super) async fn insert_refused(
     now: DateTime<Utc>,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "insert into texts (id, store_id, number, number_range, country, status, refusal, rule, reason, details, created_at)
-         values ($1, $2, $3, $4, $5, 'refused', $6, $7, $8, $9, $10)",
+        "insert into texts (id, store_id, number, number_range, country, status, refusal, rule, reason, details, created_at, company_id)
+         values ($1, $2, $3, $4, $5, 'refused', $6, $7, $8, $9, $10,
+                 (select company_id from store_companies where store_companies.id = $2))",
         TextId::new(now).uuid(),
         store.uuid(),
         number.map(PhoneNumber::as_str),
@@ -162,6 +163,39 @@ pub async fn forget_leavers(conn: &mut PgConnection, closed_before: DateTime<Utc
 pub async fn forget_texts(conn: &mut PgConnection, before: DateTime<Utc>) -> Result<(), sqlx::Error> {
     sqlx::query!("delete from texts where created_at < $1", before).execute(conn).await?;
     Ok(())
+}
+
+/// A text to the number of a customer.
+#[derive(Debug)]
+pub struct LoggedText {
+    pub id: TextId,
+    pub number: String,
+    pub status: String,
+    pub rule: Option<String>,
+    pub reason: Option<String>,
+    pub created_at: DateTime<Utc>,
+    pub used_at: Option<DateTime<Utc>>,
+}
+
+/// Returns the latest texts to the proven number of a customer before an instant, refused ones included.
+pub async fn list_texts(
+    conn: &mut PgConnection,
+    customer: CustomerId,
+    before: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<LoggedText>, sqlx::Error> {
+    sqlx::query_as!(
+        LoggedText,
+        r#"select texts.id as "id: TextId", texts.number as "number!", texts.status, texts.rule, texts.reason, texts.created_at, texts.used_at
+           from customer_identities as account join texts on texts.store_id = account.store_id and texts.number = account.phone
+           where account.id = $1 and account.phone_verified_at is not null and texts.created_at < $2
+           order by texts.created_at desc, texts.id desc limit $3"#,
+        customer.uuid(),
+        before,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Returns the texts to the proven number of a customer for the export, oldest first.

@@ -13,7 +13,7 @@ use crate::kernel::password_hashing::HashedPassword;
 use crate::storefront::customers::{Customer, customer};
 use crate::storefront::tokens::TokenId;
 
-/// A live session of an open account.
+/// A live session of an open account that is not banned.
 #[derive(Debug)]
 pub struct Session {
     pub store: StoreId,
@@ -24,13 +24,13 @@ pub struct Session {
     pub shown: Bytes,
 }
 
-/// Returns the live session with this number and its customer, if the account is open.
+/// Returns the live session with this number and its customer, if the account is open and not banned.
 pub async fn find_session(conn: &mut PgConnection, id: TokenId, now: DateTime<Utc>) -> Result<Option<Session>, sqlx::Error> {
     let row = sqlx::query!(
         r#"select t.digest, t.last_used_at, c.store_id, c.id, c.name, c.email, c.email_verified_at, c.phone, c.phone_verified_at, c.title, c.photo_url,
-                c.meta, c.password_hash as "password_hash: HashedPassword", c.created_at, c.updated_at
+                c.meta, c.password_hash as "password_hash: HashedPassword", c.created_at, c.updated_at, c.banned_at
          from customer_tokens t join customers c on c.id = t.customer_id
-         where t.id = $1 and t.revoked_at is null and t.expires_at > $2 and c.closed_at is null"#,
+         where t.id = $1 and t.revoked_at is null and t.expires_at > $2 and c.closed_at is null and c.banned_at is null"#,
         id.0,
         now,
     )

@@ -23,7 +23,7 @@ pub struct NewToken<'a> {
 /// it is one statement and one round trip.
 ///
 /// Returns `None` and changes nothing if the token is issued for a password that is no longer the customer's, or if the account
-/// is closed. The row lock serializes the statement with changes of either: the change sees the token, or the statement sees the
+/// is closed or banned. The row lock serializes the statement with changes of either: the change sees the token, or the statement sees the
 /// change.
 pub async fn insert_token(
     conn: &mut PgConnection,
@@ -33,17 +33,17 @@ pub async fn insert_token(
 ) -> Result<Option<TokenId>, sqlx::Error> {
     let id = sqlx::query_scalar!(
         "with still_theirs as (
-             select from customers where id = $2 and closed_at is null and password_hash = $12 for share
+             select from customers where id = $2 and closed_at is null and banned_at is null and password_hash = $12 for share
          ), admitted as (
              select where $12::text is null or exists (select from still_theirs)
          ), entry as (
-             insert into sign_ins (id, store_id, customer_id, method, identity, outcome, address, user_agent, created_at)
-             select $1, $6, $2, $7, $8, 'signed_in', $9, $10, $4 from admitted
+             insert into sign_ins (id, store_id, customer_id, method, identity, outcome, address, user_agent, created_at, company_id)
+             select $1, $6, $2, $7, $8, 'signed_in', $9, $10, $4, $13 from admitted
          ), forgiven as (
              delete from rate_limits where bucket = $11 and exists (select from admitted)
          )
-         insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at)
-         select $1, $2, $3, $4, $4, $5 from admitted returning id",
+         insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at, company_id)
+         select $1, $2, $3, $4, $4, $5, $13 from admitted returning id",
         SessionId::new(now).uuid(),
         token.customer.uuid(),
         token.digest.as_ref(),
@@ -56,6 +56,7 @@ pub async fn insert_token(
         attempt.client.user_agent,
         attempt.forgives(),
         token.password_hash.map(HashedPassword::expose),
+        attempt.store.company_id.uuid(),
     )
     .fetch_optional(conn)
     .await?;

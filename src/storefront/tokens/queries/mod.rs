@@ -153,6 +153,33 @@ pub async fn revoke_customer(
     .await
 }
 
+/// A session that was ended before it expired.
+#[derive(Debug)]
+pub struct EndedSession {
+    pub id: SessionId,
+    pub created_at: DateTime<Utc>,
+    pub revoked_at: DateTime<Utc>,
+}
+
+/// Returns the sessions of a customer that were ended before an instant, the last one first.
+pub async fn list_ended(
+    conn: &mut PgConnection,
+    customer: CustomerId,
+    before: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<EndedSession>, sqlx::Error> {
+    sqlx::query_as!(
+        EndedSession,
+        r#"select uuid as "id: SessionId", created_at, revoked_at as "revoked_at!" from customer_tokens
+           where customer_id = $1 and revoked_at < $2 order by revoked_at desc limit $3"#,
+        customer.uuid(),
+        before,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 /// The company whose customer the session belongs to.
 pub async fn company_of_session(conn: &mut PgConnection, id: SessionId) -> Result<Option<CompanyId>, sqlx::Error> {
     let found = sqlx::query_scalar!(r#"select company_id as "company_id!" from session_records where id = $1"#, id.uuid());

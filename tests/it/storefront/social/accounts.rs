@@ -164,7 +164,7 @@ async fn the_audit_and_the_export_contain_providers() {
     outcomes.sort_unstable();
     assert_eq!(outcomes, ["identity_not_verified", "signed_in"]);
     let (mut conn, ada) = (world.pool.acquire().await.unwrap(), ada.as_str().unwrap().parse().unwrap());
-    let exported = export_customer(&mut conn, &world.application_key, ada).await.unwrap().unwrap().document;
+    let exported = export_customer(&mut conn, Some(&world.application_key), ada).await.unwrap().unwrap().document;
     let link = &exported["provider_links"][0];
     assert_eq!((&link["provider"], &link["subject"]), (&json!("idp_b"), &json!("7")));
 }

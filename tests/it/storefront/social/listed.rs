@@ -79,7 +79,7 @@ async fn a_link_outlives_the_entry_of_its_provider() {
     let without = world.reconfigured("", &[]);
     login(&without, "acme", body(&world)).await.refused(405, "method_not_allowed");
     let mut conn = world.pool.acquire().await.unwrap();
-    let exported = export_customer(&mut conn, &world.application_key, ada.as_str().unwrap().parse().unwrap()).await.unwrap().unwrap();
+    let exported = export_customer(&mut conn, Some(&world.application_key), ada.as_str().unwrap().parse().unwrap()).await.unwrap().unwrap();
     assert_eq!(exported.document["provider_links"][0]["provider"], "acme");
     let entries = without.api(Method::GET, "/storefront/int/v1/sign-ins?method=acme").send().await.ok(200);
     assert_eq!(entries["sign_ins"][0]["method"], "acme");

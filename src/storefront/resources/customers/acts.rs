@@ -1,0 +1,199 @@
+//! What operators do to the account of a customer. Each act is in the audit trail; none shows a code, a token or a password.
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::Response;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::audit_trail::{self, Action, ChangedRecord};
+use crate::callers::Caller;
+use crate::kernel::ids::CustomerId;
+use crate::kernel::json::JsonBody;
+use crate::kernel::openapi::{OperationDoc, closed_object};
+use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::rate_limit;
+use crate::resources::{EmptyBody, Line, PathId, Record, RecordTransaction, Resource, Shown, WriteRequest};
+use crate::storefront::accounts::{closure, export, password_reset};
+use crate::storefront::resources::customers::CustomerRecord;
+use crate::storefront::state::Storefront;
+use crate::storefront::{codes, customers, passwords, tokens};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ban {
+    /// Why, for other operators. The customer is not told.
+    reason: Line<255>,
+}
+
+fn doc(summary: &'static str) -> OperationDoc {
+    OperationDoc::new(summary)
+        .taking_body(EmptyBody::schema())
+        .showing(StatusCode::OK, CustomerRecord::SINGULAR)
+        .refusing(&[ProblemCode::AccountClosed])
+}
+
+pub fn ban_doc() -> OperationDoc {
+    let reason =
+        json!({ "type": "string", "minLength": 1, "maxLength": 255, "description": "Why, for other operators. The customer is not told." });
+    OperationDoc::new("Ban a customer: end all sessions and refuse every sign-in until the ban is lifted.")
+        .taking_body(closed_object(&["reason"], [("reason", reason)]))
+        .showing(StatusCode::OK, CustomerRecord::SINGULAR)
+        .refusing(&[ProblemCode::AccountClosed])
+}
+
+/// `POST customers/{uuid}/ban`
+pub async fn ban(
+    WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
+    JsonBody(Ban { reason }): JsonBody<Ban>,
+) -> Result<Response, Problem> {
+    Ok(state.ban(&caller, id, reason).await?.answer(StatusCode::OK))
+}
+
+pub fn unban_doc() -> OperationDoc {
+    doc("Lift the ban of a customer, who can sign in again.")
+}
+
+/// `POST customers/{uuid}/unban`
+pub async fn unban(
+    WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
+    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+) -> Result<Response, Problem> {
+    Ok(state.unban(&caller, id).await?.answer(StatusCode::OK))
+}
+
+pub fn unlock_doc() -> OperationDoc {
+    doc("Forget the wrong codes and wrong passwords of a customer, who can try again at once.")
+}
+
+/// `POST customers/{uuid}/unlock`
+pub async fn unlock(
+    WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
+    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+) -> Result<Response, Problem> {
+    Ok(state.unlock(&caller, id).await?.answer(StatusCode::OK))
+}
+
+pub fn reset_password_doc() -> OperationDoc {
+    doc("Make the password of a customer useless: end all sessions, delete the links to identity providers, and have the customer choose a new password with a code.")
+        .refusing(&[ProblemCode::ContactMissing])
+}
+
+/// `POST customers/{uuid}/reset-password`
+pub async fn reset_password(
+    WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
+    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+) -> Result<Response, Problem> {
+    Ok(state.withdraw_password(&caller, id).await?.answer(StatusCode::OK))
+}
+
+pub fn close_doc() -> OperationDoc {
+    doc("Close the account of a customer for good, as the customer could.")
+}
+
+/// `POST customers/{uuid}/close`
+pub async fn close(
+    WriteRequest { state, caller, id }: WriteRequest<CustomerRecord>,
+    JsonBody(EmptyBody {}): JsonBody<EmptyBody>,
+) -> Result<Response, Problem> {
+    Ok(state.close_account(&caller, id).await?.answer(StatusCode::OK))
+}
+
+pub fn export_doc() -> OperationDoc {
+    OperationDoc::new("Show what the storefront stores about a customer, without anything that could sign somebody in.")
+        .explained("Orders and payments of the customer are lists of their own: `fleet/int/v1/orders?customer=`, `ledger/int/v1/payments?customer=`.".to_owned())
+        .answering(StatusCode::OK, json!({ "type": "object", "description": "The stored data by kind." }))
+}
+
+/// `GET customers/{uuid}/export`
+pub async fn export(State(storefront): State<Storefront>, caller: Caller, PathId(id): PathId<CustomerId>) -> Result<Json<Value>, Problem> {
+    Ok(Json(storefront.export(&caller, id).await?))
+}
+
+/// An account that is locked for an act.
+struct Locked {
+    transaction: RecordTransaction<Storefront>,
+    customer: Record<CustomerRecord>,
+}
+
+impl Storefront {
+    async fn ban(&self, caller: &Caller, id: CustomerId, reason: Line<255>) -> Result<Shown<CustomerRecord>, Problem> {
+        let mut locked = self.lock_account(caller, id).await?;
+        let now = locked.transaction.now;
+        customers::set_ban(locked.transaction.conn(), id, Some(&String::from(reason)), now).await?;
+        tokens::revoke_all_tokens(locked.transaction.conn(), id, now).await?;
+        codes::forget_open_codes(locked.transaction.conn(), id).await?;
+        self.finish(locked, &["banned_at", "banned_reason"]).await
+    }
+
+    async fn unban(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
+        let mut locked = self.lock_account(caller, id).await?;
+        let now = locked.transaction.now;
+        customers::set_ban(locked.transaction.conn(), id, None, now).await?;
+        self.finish(locked, &["banned_at", "banned_reason"]).await
+    }
+
+    async fn unlock(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
+        let mut locked = self.lock_account(caller, id).await?;
+        let (store, names) = (locked.customer.fields.store_id, locked.customer.names());
+        let buckets: Vec<_> = names.iter().map(|name| passwords::bucket(store, name)).collect();
+        let conn = locked.transaction.conn();
+        codes::forget_open_codes(conn, id).await?;
+        codes::forget_wrong_codes(conn, store, &names).await?;
+        rate_limit::clear(conn, &buckets).await?;
+        self.finish(locked, &["locked_out_until"]).await
+    }
+
+    async fn withdraw_password(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
+        let mut locked = self.lock_account(caller, id).await?;
+        // Nobody could ever sign in again to whom no code can be sent.
+        let fields = &locked.customer.fields;
+        if fields.email_verified_at.is_none() && fields.phone_verified_at.is_none() {
+            return Err(ProblemCode::ContactMissing.into());
+        }
+        let now = locked.transaction.now;
+        password_reset::withdraw_password(locked.transaction.conn(), id, now).await?;
+        self.finish(locked, &["password"]).await
+    }
+
+    async fn close_account(&self, caller: &Caller, id: CustomerId) -> Result<Shown<CustomerRecord>, Problem> {
+        let mut locked = self.lock_account(caller, id).await?;
+        let now = locked.transaction.now;
+        closure::close_account(locked.transaction.conn(), caller.company, id, now).await?;
+        self.finish(locked, &["closed_at"]).await
+    }
+
+    /// Exporting is reading, but of all there is at once: the audit trail tells who did.
+    async fn export(&self, caller: &Caller, id: CustomerId) -> Result<Value, Problem> {
+        caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
+        let mut conn = self.pool.acquire().await?;
+        let exported = export::export_customer(&mut conn, None, id).await?;
+        let exported = exported.filter(|exported| exported.company == caller.company).ok_or(ProblemCode::RecordNotFound)?;
+        audit_trail::record(&mut conn, caller, Action::Shown, ChangedRecord::Customer(id), self.clock.now()).await?;
+        Ok(exported.document)
+    }
+
+    /// Locks an open account of the caller's company.
+    async fn lock_account(&self, caller: &Caller, id: CustomerId) -> Result<Locked, Problem> {
+        caller.require(CustomerRecord::AREA, CustomerRecord::WRITING)?;
+        let mut transaction = RecordTransaction::begin(self, caller).await?;
+        let customer = transaction.lock::<CustomerRecord>(id).await?;
+        match customer.fields.closed_at {
+            None => Ok(Locked { transaction, customer }),
+            Some(_) => Err(ProblemCode::AccountClosed.into()),
+        }
+    }
+
+    /// Records the act, commits, and makes it take effect at once on this instance.
+    async fn finish(&self, locked: Locked, changed: &[&str]) -> Result<Shown<CustomerRecord>, Problem> {
+        let Locked { mut transaction, customer } = locked;
+        let (caller, now) = (transaction.caller.clone(), transaction.now);
+        let record = ChangedRecord::Customer(customer.id);
+        audit_trail::record(transaction.conn(), &caller, Action::Updated(changed), record, now).await?;
+        let shown = transaction.show(customer.id).await?;
+        transaction.commit().await?;
+        self.caches.invalidate_customer(customer.id);
+        Ok(shown)
+    }
+}

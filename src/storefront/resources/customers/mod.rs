@@ -1,0 +1,143 @@
+//! Customers in the API for operators: the record, what is done to an account ([`acts`]) and what happened to it ([`timeline`]).
+
+mod acts;
+mod timeline;
+
+use axum::extract::FromRef;
+use axum::http::Method;
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use sqlx::PgConnection;
+
+use crate::callers::Area;
+use crate::companies::Companies;
+use crate::contact::PhoneNumber;
+use crate::kernel::clock::timestamp;
+use crate::kernel::ids::{CustomerId, StoreId};
+use crate::kernel::rate_limit;
+use crate::members;
+use crate::resources::{Extension, FilterForm, Instant, Meta, Operand, Record, Reference, Resource};
+use crate::storefront::state::Storefront;
+use crate::storefront::{codes, passwords};
+
+crate::read_only! {
+    /// A customer in the API for operators.
+    pub struct CustomerRecord {
+        /// The store of the customer.
+        #[filtered]
+        store_id as "store": Reference<StoreId>,
+        /// The name.
+        #[searched]
+        name: String,
+        /// The email address.
+        #[filtered on "email_key"] #[searched]
+        email: Option<ListedAddress>,
+        /// The phone number.
+        #[filtered] #[searched]
+        phone: Option<ListedNumber>,
+        /// The form of address.
+        title: Option<String>,
+        /// The URL of the photo.
+        photo_url: Option<String>,
+        /// Free-form data of the shop.
+        meta: Meta,
+        /// Since when the customer may not sign in.
+        banned_at: Option<Instant>,
+        /// Why the customer may not sign in.
+        banned_reason: Option<String>,
+        /// When the account was closed.
+        closed_at: Option<Instant>,
+    }
+    computed {
+        /// Whether the customer has verified the email address.
+        email_verified: bool = |customer| customer.email_verified_at.is_some(),
+        /// Whether the customer has verified the phone number.
+        phone_verified: bool = |customer| customer.phone_verified_at.is_some(),
+        /// Until when wrong codes or passwords keep the customer from signing in. Only in the response for a single customer.
+        #[detail]
+        locked_out_until: Option<Instant>,
+    }
+    hidden {
+        /// When the customer verified the email address.
+        email_verified_at: Option<DateTime<Utc>>,
+        /// When the customer verified the phone number.
+        phone_verified_at: Option<DateTime<Utc>>,
+    }
+}
+
+/// An email address of an account. Lists find it in whatever case it was typed.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct ListedAddress(String);
+
+/// A phone number of an account. Lists find it in whatever form it was typed, if it has its country code.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct ListedNumber(String);
+
+impl From<ListedAddress> for String {
+    fn from(address: ListedAddress) -> Self {
+        address.0
+    }
+}
+
+impl From<ListedNumber> for String {
+    fn from(number: ListedNumber) -> Self {
+        number.0
+    }
+}
+
+const ADDRESS: FilterForm = FilterForm::Understood("text", |text| Some(Operand::Text(text.trim().to_ascii_lowercase())));
+const NUMBER: FilterForm = FilterForm::Understood("text", |text| {
+    let parsed = PhoneNumber::parse(text).ok();
+    Some(Operand::Text(parsed.map_or_else(|| text.trim().to_owned(), |number| number.as_str().to_owned())))
+});
+
+crate::field_type!(@column ListedAddress => String, [], json!({ "type": "string" }), filtered by ADDRESS);
+crate::field_type!(@column ListedNumber => String, [], json!({ "type": "string" }), filtered by NUMBER);
+
+impl Resource for CustomerRecord {
+    type Id = CustomerId;
+    type State = Storefront;
+
+    const SINGULAR: &'static str = "customer";
+    const PLURAL: &'static str = "customers";
+    const AREA: Area = Area::Customers;
+    const TABLE: &'static str = "customer_records";
+
+    async fn details(storefront: &Storefront, conn: &mut PgConnection, customer: &Record<Self>) -> Result<Map<String, Value>, sqlx::Error> {
+        let (store, now) = (customer.fields.store_id, storefront.clock.now());
+        let names = customer.names();
+        let by_codes = codes::find_lockout(conn, store, &names, now).await?;
+        let buckets: Vec<_> = names.iter().map(|name| passwords::bucket(store, name)).collect();
+        let by_passwords = rate_limit::refused_until(conn, &buckets, passwords::WRONG_PASSWORDS, now).await?;
+        Ok(members! { "locked_out_until": by_codes.max(by_passwords).map(timestamp) })
+    }
+}
+
+impl Record<CustomerRecord> {
+    /// What wrong codes and wrong passwords of the account are counted under: its identities, and the account itself when it is signed in.
+    fn names(&self) -> Vec<String> {
+        let email = self.fields.email.as_ref().map(|email| email.to_ascii_lowercase());
+        email.into_iter().chain(self.fields.phone.clone()).chain([self.id.to_string()]).collect()
+    }
+}
+
+/// The two `GET` routes of customers, and those of this folder.
+pub(super) fn extension<S>() -> Extension<S>
+where
+    Storefront: FromRef<S>,
+    Companies: FromRef<S>,
+    S: Clone + Send + Sync + 'static,
+{
+    Extension::new("storefront")
+        .read_only::<CustomerRecord>()
+        .route(Method::GET, "/customers/{uuid}/timeline", timeline::doc(), timeline::show)
+        .route(Method::GET, "/customers/{uuid}/export", acts::export_doc(), acts::export)
+        .route(Method::POST, "/customers/{uuid}/ban", acts::ban_doc(), acts::ban)
+        .route(Method::POST, "/customers/{uuid}/unban", acts::unban_doc(), acts::unban)
+        .route(Method::POST, "/customers/{uuid}/unlock", acts::unlock_doc(), acts::unlock)
+        .route(Method::POST, "/customers/{uuid}/reset-password", acts::reset_password_doc(), acts::reset_password)
+        .route(Method::POST, "/customers/{uuid}/close", acts::close_doc(), acts::close)
+}
