@@ -28,7 +28,7 @@ impl CustomerCommand {
         database
             .with_migrated(config, async |pool| {
                 let mut conn = pool.acquire().await?;
-                let exported = storefront::export_customer(&mut conn, &key, customer).await?;
+                let exported = storefront::export_customer(&mut conn, Some(&key), customer).await?;
                 let storefront::Exported { company, mut document } = exported.ok_or_else(|| format!("there is no customer {customer}"))?;
                 document["orders"] = resources::export_of::<Order>(&mut conn, company, customer).await?;
                 document["payments"] = resources::export_of::<Payment>(&mut conn, company, customer).await?;

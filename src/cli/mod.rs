@@ -2,6 +2,7 @@
 
 mod company;
 mod customer;
+mod docs;
 mod doctor;
 mod gateway;
 mod healthcheck;
@@ -56,6 +57,8 @@ enum Command {
     },
     /// Check database, migrations, clock, certificates, providers and declared extensions, and explain problems
     Doctor,
+    /// Write the documentation of this deployment for other programs
+    Docs(docs::Arguments),
     /// Fail unless the service on this machine is alive (for container platforms)
     Healthcheck,
     /// Receive deliveries over HTTPS, verify their signatures and print them
@@ -116,6 +119,7 @@ async fn command(command: Command, config: Config) -> Result<ExitCode, Failure> 
         Command::Migrate => migrate(&config).await?,
         Command::Demo { json, shell } => demo(&config, json, shell).await?,
         Command::Doctor => return doctor::run(&config).await,
+        Command::Docs(arguments) => docs::run(&config, &arguments)?,
         Command::Healthcheck => healthcheck::run(&config).await?,
         Command::Receive(arguments) => {
             let authority = dev::authority::Authority::open(&config.data_dir())?;

@@ -1,4 +1,4 @@
-//! `portico operator create`, `operator list` and `operator remove`: the people who are mailed when a webhook fails, and who sign in to the
+//! `portico operator create`, `operator list`, `operator reset` and `operator remove`: the people who are mailed when a webhook fails, and who sign in to the
 //! console.
 
 use clap::Subcommand;
@@ -40,6 +40,14 @@ pub(super) enum OperatorCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Give an operator another password, read from standard input; ends their sessions and removes their second factor
+    Reset {
+        /// The operator's email address
+        email: EmailAddress,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Remove an operator
     Remove {
         /// The operator's email address
@@ -67,6 +75,17 @@ impl OperatorCommand {
                 record::print_list(config, json, "operators", async |pool| {
                     let operators = operators::list_operators(&mut *pool.acquire().await?, company).await?;
                     Ok(operators.iter().map(|operator| json!(operator)).collect())
+                })
+                .await
+            }
+            Self::Reset { email, json } => {
+                let password = OperatorPassword::parse(read_secret("The operator's new password")?)?;
+                record::print_one(config, json, async |pool| {
+                    let (conn, unknown) = (&mut *pool.acquire().await?, || format!("there is no operator {email}"));
+                    let company = operators::find_by_email(conn, &email).await?.ok_or_else(unknown)?.company;
+                    let (caller, now) = (Caller::command_line(company), Clock::System.now());
+                    let reset = operators::reset_operator(conn, &PasswordHashing::start(), &caller, &email, password, now).await?;
+                    Ok(json!({ "operator": { "id": reset.ok_or_else(unknown)?, "email": email.to_string(), "reset": true } }))
                 })
                 .await
             }

@@ -12,7 +12,7 @@ use crate::kernel::clock::Clock;
 use crate::kernel::error_chain::chain;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::providers::card::Card;
-use crate::providers::identity::{IdentityProviders, NoAnswer, Provider, Verification};
+use crate::providers::identity::{CodeFlow, IdentityProviders, NoAnswer, Provider, Verification};
 use crate::providers::mail::Mail;
 use crate::providers::reach;
 use crate::providers::sms::Sms;
@@ -63,11 +63,19 @@ pub(super) async fn mail(config: &Config) -> Finding {
 
 /// One finding per provider.
 pub(super) async fn identity_providers(config: &Config) -> Vec<(Cow<'static, str>, Finding)> {
-    let IdentityProviders { listed, idp_c } = match IdentityProviders::new(&config.providers, &Clock::System, &Lifecycle::default()) {
+    let (clock, lifecycle) = (Clock::System, Lifecycle::default());
+    let built = config.providers.divided(config.operators.oidc.as_deref()).and_then(|(customers, operators)| {
+        let flow = operators.map(|(word, settings)| CodeFlow::new(&word, &settings, &clock, &lifecycle)).transpose()?;
+        Ok((IdentityProviders::new(&customers, &clock, &lifecycle)?, flow))
+    });
+    let (IdentityProviders { listed, idp_c }, operators) = match built {
         Err(error) => return vec![("sign-in".into(), Bad(chain(&error)))],
         Ok(providers) => providers,
     };
     let mut findings = Vec::new();
+    if let Some(flow) = operators {
+        findings.push((format!("sign-in of operators by {}", flow.name()).into(), keys(flow.count_keys().await)));
+    }
     for listed in listed {
         let finding = match listed.oidc.offered() {
             Ok(provider) => keys(provider.count_keys().await),

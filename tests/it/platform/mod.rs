@@ -2,6 +2,7 @@
 
 mod commands;
 mod database_away;
+mod documentation;
 mod editions;
 mod grants;
 mod instances;

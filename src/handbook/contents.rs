@@ -1,0 +1,344 @@
+//! What is in the OpenAPI document, in the order in which people read it.
+
+use serde_json::Value;
+
+use crate::handbook::fields::Field;
+use crate::handbook::sample::{Extent, sample};
+use crate::kernel::problem::ProblemCode;
+use crate::resources::label;
+
+/// Everything in the document.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Contents {
+    /// The operations.
+    pub sections: Vec<Section>,
+    /// The events, by the part of their names before the dot.
+    pub events: Vec<EventGroup>,
+}
+
+/// A part of the API.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Section {
+    /// Its name in addresses.
+    pub name: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+    /// Its chapters.
+    pub chapters: Vec<Chapter>,
+}
+
+/// The operations on one kind of thing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chapter {
+    /// Its name in addresses, below its section: `fleet/orders`.
+    pub name: String,
+    /// Its name for people.
+    pub title: String,
+    /// Namespace and path of the kind of record, if it is one.
+    pub kind: Option<(String, String)>,
+    /// The operations.
+    pub operations: Vec<Operation>,
+}
+
+/// A route.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operation {
+    /// Its name within the documentation.
+    pub id: String,
+    /// `POST`
+    pub method: String,
+    /// The path, with `{uuid}` and the like.
+    pub path: String,
+    /// What it does, in a sentence.
+    pub summary: String,
+    /// What else there is to know.
+    pub description: String,
+    /// What it needs of whoever asks.
+    pub credentials: Vec<Credential>,
+    /// What stands in the path, the query and the headers.
+    pub parameters: Vec<Parameter>,
+    /// The body of the request.
+    pub body: Option<Body>,
+    /// The answers of success.
+    pub answers: Vec<Answer>,
+    /// The problems.
+    pub refusals: Vec<Refusal>,
+}
+
+/// A way to say who asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Credential {
+    /// The API key of a company.
+    ApiKey,
+    /// The key of a store.
+    StoreKey,
+    /// The token of a signed-in customer.
+    CustomerToken,
+    /// The signature of the socket server.
+    SocketSignature,
+}
+
+/// Where a parameter stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// In the path.
+    Path,
+    /// Behind the question mark.
+    Query,
+    /// In a header.
+    Header,
+}
+
+/// A parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parameter {
+    /// Where it stands.
+    pub place: Place,
+    /// What it is.
+    pub field: Field,
+    /// A value.
+    pub sample: String,
+}
+
+/// The body of a request.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Body {
+    /// What it is.
+    pub sentence: String,
+    /// Its members.
+    pub fields: Vec<Field>,
+    /// A body that is accepted.
+    pub sample: Value,
+}
+
+/// An answer of success.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The status: `201`.
+    pub status: String,
+    /// What it means.
+    pub sentence: String,
+    /// The members of its body.
+    pub fields: Vec<Field>,
+    /// Its body, if it has one that is JSON.
+    pub sample: Option<Value>,
+}
+
+/// A problem that an operation may answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// Which.
+    pub code: ProblemCode,
+}
+
+/// The events of one group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventGroup {
+    /// `order`
+    pub name: String,
+    /// The events.
+    pub events: Vec<EventEntry>,
+}
+
+/// An event type.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventEntry {
+    /// `order.created`
+    pub name: String,
+    /// What happened.
+    pub meaning: String,
+    /// The members of `data`.
+    pub fields: Vec<Field>,
+    /// A whole body.
+    pub sample: Value,
+}
+
+const SECTIONS: [(&str, &str, &str); 4] = [
+    ("storefront", "Storefront", "What a store's apps call: sign-in, the customer's own account, cards, sockets. With a store key."),
+    ("resources", "Resources", "Orders, drivers, stores and every other kind of record, declared ones included. With an API key."),
+    ("hub", "Hub", "Webhooks, deliveries, events and API keys: what subscribers and publishers call. With an API key."),
+    ("gateways", "Gateways", "Payment gateways, their callbacks, and the payments that follow from them."),
+];
+
+/// Where a path is told: the section, the name and the title of the chapter, and the kind of record.
+type Shelf = (&'static str, String, String, Option<(String, String)>);
+
+fn shelf(path: &str) -> Shelf {
+    let parts: Vec<_> = path.split('/').skip(1).collect();
+    match parts[..] {
+        ["storefront", "v1", kind, ..] => ("storefront", kind.to_owned(), label(kind), None),
+        ["socket", ..] => ("storefront", "socket-server".to_owned(), "Socket server".to_owned(), None),
+        ["webhooks", ..] => ("gateways", "receiving".to_owned(), "Receiving callbacks".to_owned(), None),
+        [namespace, "int", "v1", plural, ..] => {
+            let (section, name) = match namespace {
+                "developers" => ("hub", plural.to_owned()),
+                "ledger" => ("gateways", plural.to_owned()),
+                _ => ("resources", format!("{namespace}/{plural}")),
+            };
+            (section, name, label(&plural.replace('-', "_")), Some((namespace.to_owned(), plural.to_owned())))
+        }
+        _ => ("hub", "more".to_owned(), "More".to_owned(), None),
+    }
+}
+
+impl Contents {
+    pub(super) fn read(document: &Value) -> Self {
+        let mut sections: Vec<_> =
+            SECTIONS.iter().map(|(name, title, about)| Section { name, title, about, chapters: Vec::new() }).collect();
+        for (path, item) in document["paths"].as_object().into_iter().flatten() {
+            let (section, name, title, kind) = shelf(path);
+            let section = sections.iter_mut().find(|known| known.name == section).expect("every shelf is in a section");
+            let chapters = &mut section.chapters;
+            let index = chapters.iter().position(|chapter| chapter.name == name).unwrap_or_else(|| {
+                chapters.push(Chapter { name, title, kind, operations: Vec::new() });
+                chapters.len() - 1
+            });
+            let operations = item.as_object().into_iter().flatten();
+            chapters[index].operations.extend(operations.map(|(method, operation)| Operation::read(document, method, path, operation)));
+        }
+        let mut events: Vec<EventGroup> = Vec::new();
+        for (name, item) in document["webhooks"].as_object().into_iter().flatten() {
+            let group = name.split('.').next().unwrap_or_default();
+            let entry = EventEntry::read(document, name, &item["post"]);
+            match events.iter_mut().find(|known| known.name == group) {
+                Some(known) => known.events.push(entry),
+                None => events.push(EventGroup { name: group.to_owned(), events: vec![entry] }),
+            }
+        }
+        Self { sections, events }
+    }
+
+    /// The chapter `name` of the section with this name.
+    pub fn find(&self, section: &str, name: &str) -> Option<(&Section, &Chapter)> {
+        let section = self.sections.iter().find(|known| known.name == section)?;
+        Some((section, section.chapters.iter().find(|chapter| chapter.name == name)?))
+    }
+
+    /// Every operation with its section and chapter.
+    pub fn operations(&self) -> impl Iterator<Item = (&Section, &Chapter, &Operation)> {
+        let chapters = self.sections.iter().flat_map(|section| section.chapters.iter().map(move |chapter| (section, chapter)));
+        chapters.flat_map(|(section, chapter)| chapter.operations.iter().map(move |operation| (section, chapter, operation)))
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+impl Operation {
+    fn read(document: &Value, method: &str, path: &str, operation: &Value) -> Self {
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let mut parameters: Vec<_> = parameters.map(|parameter| Parameter::read(document, parameter)).collect();
+        parameters.sort_by_key(|parameter| parameter.place as u8);
+        let (mut answers, mut refusals) = (Vec::new(), Vec::new());
+        for (status, response) in operation["responses"].as_object().into_iter().flatten() {
+            match status.starts_with(['4', '5']) {
+                true => refusals.extend(codes(&response["description"])),
+                false => answers.push(Answer::read(document, status, response)),
+            }
+        }
+        refusals.sort_by_key(|refusal| refusal.code.status());
+        Self {
+            id: operation["operationId"].as_str().map_or_else(|| derived_id(method, path), str::to_owned),
+            method: method.to_uppercase(),
+            path: path.to_owned(),
+            summary: text(&operation["summary"]),
+            description: text(&operation["description"]),
+            credentials: Credential::read(&operation["security"]),
+            parameters,
+            body: Some(&operation["requestBody"]).filter(|body| body.is_object()).map(|body| Body::read(document, body)),
+            answers,
+            refusals,
+        }
+    }
+
+    /// The heading: the summary without its dot.
+    pub fn heading(&self) -> &str {
+        self.summary.trim_end_matches('.')
+    }
+}
+
+/// The name of an operation that has none of its own: `post_developers_webhooks_enable`.
+fn derived_id(method: &str, path: &str) -> String {
+    let words = path.split('/').filter(|part| !part.is_empty() && !matches!(*part, "int" | "v1"));
+    let words = words.map(|part| part.trim_matches(['{', '}']).replace('-', "_"));
+    [method.to_owned()].into_iter().chain(words).collect::<Vec<_>>().join("_")
+}
+
+/// The problems that the description of a response names: `` `code`: sentence ``.
+fn codes(description: &Value) -> impl Iterator<Item = Refusal> {
+    let sentences = text(description);
+    let is_named = move |code: &&ProblemCode| sentences.contains(&format!("`{}`: ", code.as_str()));
+    ProblemCode::ALL.iter().filter(is_named).map(|code| Refusal { code: *code })
+}
+
+impl Credential {
+    fn read(security: &Value) -> Vec<Self> {
+        let Some(schemes) = security.as_array() else { return vec![Self::ApiKey] };
+        let names = schemes.first().and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.as_str());
+        let known = |name| match name {
+            "api_key" => Some(Self::ApiKey),
+            "store_key" => Some(Self::StoreKey),
+            "customer_token" => Some(Self::CustomerToken),
+            "socket_signature" => Some(Self::SocketSignature),
+            _ => None,
+        };
+        names.filter_map(known).collect()
+    }
+}
+
+impl Parameter {
+    fn read(document: &Value, parameter: &Value) -> Self {
+        let (name, schema) = (text(&parameter["name"]), &parameter["schema"]);
+        let mut field = Field::one(document, &name, schema, parameter["required"] == true);
+        field.sentence = text(&parameter["description"]);
+        let place = match parameter["in"].as_str() {
+            Some("path") => Place::Path,
+            Some("header") => Place::Header,
+            _ => Place::Query,
+        };
+        let sample = sample(document, schema, &name, Extent::Request);
+        let sample = match (place, name.as_str()) {
+            (Place::Path, "name") => "order.created".to_owned(),
+            (Place::Path, _) => "01890a5d-ac96-774b-bcce-b302099a8057".to_owned(),
+            _ => sample.as_str().map_or_else(|| sample.to_string(), str::to_owned),
+        };
+        Self { place, field, sample }
+    }
+}
+
+impl Body {
+    fn read(document: &Value, body: &Value) -> Self {
+        let content = &body["content"]["application/json"];
+        let fields = Field::members_of(document, &content["schema"]);
+        let sample = sample(document, &content["schema"], "", Extent::Request);
+        Self { sentence: text(&body["description"]), fields, sample }
+    }
+}
+
+impl Answer {
+    fn read(document: &Value, status: &str, response: &Value) -> Self {
+        let schema = &response["content"]["application/json"]["schema"];
+        Self {
+            status: status.to_owned(),
+            sentence: text(&response["description"]),
+            fields: Field::members_of(document, schema),
+            sample: schema.is_object().then(|| sample(document, schema, "", Extent::Answer)),
+        }
+    }
+}
+
+impl EventEntry {
+    fn read(document: &Value, name: &str, delivery: &Value) -> Self {
+        let content = &delivery["requestBody"]["content"]["application/json"];
+        let data = &content["schema"]["properties"]["data"];
+        Self {
+            name: name.to_owned(),
+            meaning: text(&delivery["summary"]),
+            fields: Field::members_of(document, data),
+            sample: content["example"].clone(),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! The documentation: its pages, the programs on them, and the collection for Bruno.
+
+mod bruno;
+mod pages;
+mod programs;
+mod webhooks;
