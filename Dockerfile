@@ -15,6 +15,9 @@ RUN sed --in-place '/^\[\[/,/^$/d' Cargo.toml \
 # The metadata of the queries is in .sqlx, so the build needs no database.
 COPY .sqlx .sqlx
 COPY config config
+# The guides are part of the program.
+COPY README.md README.md
+COPY docs docs
 COPY migrations migrations
 COPY src src
 # The copied files keep the modification times of the checkout, so cargo would consider the empty crate's build up to date.

@@ -11,11 +11,13 @@
 //!      dev
 //!      config
 //!  7   console                                                     what operators look at
-//!  6   realtime                                                    socket tokens, channel authorization
-//!  5   storefront   fleet   developers   declared                  the public APIs
+//!  6   handbook                                                    what the documentation says, read from the OpenAPI document
+//!      realtime                                                    socket tokens, channel authorization
+//!  5   storefront   fleet   developers   declared   portal         the public APIs
 //!  4   webhooks     gateways                                       the delivery hub, payment gateways and their ledger
 //!  3   resources                                                   the five-route convention
-//!  2   events     companies     operators    providers             shared business logic, external providers
+//!  2   operators                                                   who signs in to the console
+//!      events     companies     providers                          shared business logic, external providers
 //!      audit_trail                                                 who changed what
 //!  1   callers      contact                                        who asks and what they may do; phone, email, identity
 //!  0   kernel                                                      clock, ids, problems, crypto, database, lifecycle
@@ -42,8 +44,10 @@ pub mod developers;
 pub mod events;
 pub mod fleet;
 pub mod gateways;
+pub mod handbook;
 pub mod kernel;
 pub mod operators;
+pub mod portal;
 pub mod providers;
 pub mod realtime;
 pub mod resources;

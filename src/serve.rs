@@ -118,6 +118,7 @@ async fn serve(config: &Config, arguments: &Arguments, database: &Database, deve
     if !arguments.no_worker {
         state.webhooks.start_worker(&lifecycle);
         state.gateways.start_worker(&lifecycle);
+        state.operators.start_worker(&lifecycle);
     }
     if development {
         let demo = Demo::open(&database.pool, config, &Clock::System, Some(address)).await?;

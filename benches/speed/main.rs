@@ -13,6 +13,7 @@
 mod backlog;
 mod callbacks;
 mod codes;
+mod console;
 mod drain;
 mod fan_out;
 mod figures;
@@ -57,6 +58,7 @@ enum Bench {
     Memory,
     Locations,
     OrderList,
+    Console,
 }
 
 impl Bench {
@@ -79,6 +81,7 @@ impl Bench {
             Self::Memory => memory::measure(figures),
             Self::Locations => locations::measure(figures),
             Self::OrderList => order_list::measure(figures),
+            Self::Console => console::measure(figures),
         }
     }
 }

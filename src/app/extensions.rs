@@ -6,10 +6,11 @@ use crate::app::AppState;
 use crate::declared::{self, BuiltIn, Declaration, InvalidDeclaration};
 use crate::events::{self, Catalogue};
 use crate::resources::{Extension, Referable};
-use crate::{developers, fleet, gateways, storefront, webhooks};
+use crate::{developers, fleet, gateways, portal, storefront, webhooks};
 
 fn built_in() -> Vec<Extension<AppState>> {
-    vec![fleet::extension(), webhooks::extension().merge(developers::extension()), storefront::operator_extension(), gateways::extension()]
+    let developers = webhooks::extension().merge(developers::extension()).merge(portal::extension());
+    vec![fleet::extension(), developers, storefront::operator_extension(), gateways::extension()]
 }
 
 /// What the extensions written in Rust contain.

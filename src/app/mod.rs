@@ -12,13 +12,16 @@ use axum::http::{HeaderName, Method, header};
 use axum::routing::get;
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
-use crate::config::{Config, CorsOrigin, Environment};
+use crate::config::{Config, Environment};
 use crate::console::{self, Api, Console};
 use crate::dev;
 use crate::gateways;
+use crate::handbook::Handbook;
 use crate::kernel::client_address::TrustedProxies;
 use crate::kernel::middleware;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::web_origin::WebOrigin;
+use crate::resources::KindDoc;
 use crate::{realtime, storefront};
 
 pub use extensions::{catalogue, declarations};
@@ -27,19 +30,9 @@ pub use state::AppState;
 
 /// The routes of all modules; in development, those of the mailbox too. An unknown path gets `route_unknown`.
 pub fn router(state: AppState, config: &Config) -> Router {
-    let storefront = storefront::routes(&state.storefront, realtime::storefront_routes());
-    let mut description = storefront.description();
-    let mut router = Router::new().nest(storefront::PATH, storefront.into_router());
-    let mut kinds = Vec::new();
-    for extension in extensions::all(&state) {
-        description.merge(extension.description());
-        kinds.extend_from_slice(extension.kinds());
-        router = router.nest(&extension.path(), extension.into_router());
-    }
-    description.merge(gateways::callback_description());
-    description.merge(realtime::description());
+    let Described { mut router, kinds, handbook } = described(&state);
     router = router
-        .merge(openapi::routes(description))
+        .merge(openapi::routes(handbook.clone()))
         .merge(gateways::callback_routes())
         .merge(realtime::routes())
         .route("/problems", get(problems::list))
@@ -49,10 +42,12 @@ pub fn router(state: AppState, config: &Config) -> Router {
     if config.environment() == Environment::Development {
         router = router.merge(dev::mailbox::routes());
     }
-    let (operators, clock, lifecycle) = (state.operators.clone(), state.clock.clone(), state.lifecycle.clone());
+    let (operators, portal) = (state.operators.clone(), state.portal.clone());
+    let (clock, lifecycle) = (state.clock.clone(), state.lifecycle.clone());
     let api = router.with_state::<()>(state);
-    let secure = config.environment() == Environment::Production;
-    let console = Console::new(Api::new(api.clone()), kinds, operators, clock, lifecycle, secure);
+    let production = config.environment() == Environment::Production;
+    let api_in_process = Api::new(api.clone());
+    let console = Console::new(console::Parts { api: api_in_process, kinds, handbook, operators, portal, clock, lifecycle, production });
     let router = api.merge(console::routes(console)).fallback(async || Problem::new(ProblemCode::RouteUnknown));
     let router = match cors(&config.http.cors_origins) {
         Some(cors) => router.layer(cors),
@@ -61,13 +56,41 @@ pub fn router(state: AppState, config: &Config) -> Router {
     middleware::layer(router, TrustedProxies::new(&config.http.trusted_proxies))
 }
 
+/// What the documentation of a service with this state says.
+pub fn handbook(state: &AppState) -> Handbook {
+    described(state).handbook
+}
+
+/// The routes that describe themselves, and what they say.
+struct Described {
+    router: Router<AppState>,
+    kinds: Vec<KindDoc>,
+    handbook: Handbook,
+}
+
+fn described(state: &AppState) -> Described {
+    let storefront = storefront::routes(&state.storefront, realtime::storefront_routes());
+    let mut description = storefront.description();
+    let mut router = Router::new().nest(storefront::PATH, storefront.into_router());
+    let mut kinds = Vec::new();
+    for extension in extensions::all(state) {
+        description.merge(extension.description());
+        kinds.extend_from_slice(extension.kinds());
+        router = router.nest(&extension.path(), extension.into_router());
+    }
+    description.merge(gateways::callback_description());
+    description.merge(realtime::description());
+    let catalogue = state.developers.catalogue.clone();
+    Described { router, kinds, handbook: Handbook::new(move || openapi::document(description, &catalogue)) }
+}
+
 /// Allows the listed origins. If none are listed, no CORS header is sent, and browsers block cross-origin calls.
-fn cors(origins: &[CorsOrigin]) -> Option<CorsLayer> {
+fn cors(origins: &[WebOrigin]) -> Option<CorsLayer> {
     if origins.is_empty() {
         return None;
     }
     let layer = CorsLayer::new()
-        .allow_origin(AllowOrigin::list(origins.iter().map(|CorsOrigin(origin)| origin.clone())))
+        .allow_origin(AllowOrigin::list(origins.iter().map(|WebOrigin(origin)| origin.clone())))
         .allow_methods([Method::GET, Method::POST, Method::PUT, Method::DELETE])
         .allow_headers([header::AUTHORIZATION, header::CONTENT_TYPE, header::IF_MATCH, HeaderName::from_static("customer-token")])
         .expose_headers([header::ETAG, header::RETRY_AFTER, HeaderName::from_static("x-request-id")]);

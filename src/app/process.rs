@@ -12,7 +12,7 @@ use crate::kernel::crypto::ApplicationKey;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::password_hashing::PasswordHashing;
 use crate::providers::card::{self, Card};
-use crate::providers::identity::{self, IdentityProviders};
+use crate::providers::identity::{self, CodeFlow, IdentityProviders};
 use crate::providers::mail::{self, Mail};
 use crate::providers::mailbox::Mailbox;
 use crate::providers::sms::{self, Sms};
@@ -52,6 +52,8 @@ pub struct Process {
     pub(super) sms: Sms,
     pub(super) messages: Messages,
     pub(super) identity_providers: IdentityProviders,
+    /// The provider that operators can sign in with.
+    pub(super) operators_provider: Option<CodeFlow>,
     pub(super) card: Card,
     pub(super) socket_key: Option<SocketKey>,
     /// The client that delivers webhooks, and the permits for deliveries in flight.
@@ -64,6 +66,8 @@ impl Process {
         let Dependencies { clock, application_key, resolver, hashing, lifecycle, mailbox } = dependencies;
         let built_in = Contents::built_in();
         let declarations = built_in.declarations(&config.extensions)?;
+        let (customers, operators) = config.providers.divided(config.operators.oidc.as_deref())?;
+        let operators = operators.map(|(word, settings)| CodeFlow::new(&word, &settings, &clock, &lifecycle)).transpose()?;
         let declared = declarations.iter().flat_map(|declaration| declaration.event_types.clone());
         Ok(Self {
             catalogue: built_in.catalogue.with(declared.collect())?,
@@ -71,7 +75,8 @@ impl Process {
             mail: Mail::new(&config.mail, mailbox.clone())?,
             sms: Sms::new(&config.sms, mailbox.clone())?,
             messages: Messages::load(&config.messages)?,
-            identity_providers: IdentityProviders::new(&config.providers, &clock, &lifecycle)?,
+            identity_providers: IdentityProviders::new(&customers, &clock, &lifecycle)?,
+            operators_provider: operators,
             card: Card::new(&config.providers.card)?,
             socket_key: SocketKey::parse(&config.socket.key)?,
             delivering: Delivering::new(&config.webhooks, resolver, clock.clone())?,
@@ -97,7 +102,7 @@ pub enum SetupError {
     /// `[messages]`
     #[error("the settings of [messages] are invalid")]
     Messages(#[from] MessagesError),
-    /// `[[providers.oidc]]`, `[providers.idp_c]`
+    /// `[[providers.oidc]]`, `[providers.idp_c]`, `operators.oidc`
     #[error("the settings of [providers] are invalid")]
     IdentityProviders(#[from] identity::SettingsError),
     /// `[providers.card]`

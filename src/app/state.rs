@@ -17,7 +17,8 @@ use crate::gateways::Gateways;
 use crate::kernel::clock::Clock;
 use crate::kernel::database;
 use crate::kernel::lifecycle::Lifecycle;
-use crate::operators::Operators;
+use crate::operators::{self, Operators};
+use crate::portal::Portal;
 use crate::providers::mailbox::Mailbox;
 use crate::realtime::Realtime;
 use crate::storefront::{self, Storefront, Stores};
@@ -72,6 +73,8 @@ app_state! {
     pub publishing: Publishing,
     /// The event streams.
     pub streams: Streams,
+    /// The portal.
+    pub portal: Portal,
     /// Receives texts and mails in development.
     pub mailbox: Mailbox,
     /// What ends with the process.
@@ -102,6 +105,7 @@ impl AppState {
             .and(self.publishing.sweep().await)
             .and(self.audit_trail.sweep().await)
             .and(self.operators.sweep().await)
+            .and(self.portal.sweep().await)
     }
 
     /// Builds the state of every module on the database of `pool`, and starts to notify its other instances of events.
@@ -127,13 +131,16 @@ impl AppState {
         });
         Self(Arc::new(StateParts {
             lifecycle: lifecycle.clone(),
-            operators: Operators::new(
-                pool.clone(),
-                clock.clone(),
-                application_key.clone(),
-                process.hashing.clone(),
-                config.operators.clone(),
-            ),
+            operators: Operators::new(operators::Parts {
+                pool: pool.clone(),
+                clock: clock.clone(),
+                key: application_key.clone(),
+                hashing: process.hashing.clone(),
+                mail: process.mail.clone(),
+                oidc: process.operators_provider.clone(),
+                console: config.console_url(),
+                settings: config.operators.clone(),
+            }),
             audit_trail: AuditTrail::new(pool.clone(), clock.clone(), config.audit_trail.clone()),
             stores: Stores::of(&storefront),
             storefront,
@@ -155,6 +162,7 @@ impl AppState {
             publishing: Publishing::new(developers.clone(), notifier, lifecycle),
             streams: Streams::new(developers.clone(), config.streams, lifecycle.clone()),
             developers,
+            portal: Portal::new(pool.clone(), clock.clone(), config.portal.clone()),
             companies,
             mailbox: process.mailbox.clone().unwrap_or_default(),
             clock: clock.clone(),

@@ -15,7 +15,6 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use axum::http::HeaderValue;
 use config::{ConfigError, Environment as Variables, File, FileFormat, Source};
 use ipnet::IpNet;
 use nix::unistd::geteuid;
@@ -23,9 +22,10 @@ use secrecy::{ExposeSecret, SecretString};
 use url::Url;
 
 use crate::config::layer::{Layer, refuse_unlisted};
+use crate::kernel::web_origin::WebOrigin;
 use crate::kernel::{database, http_server, logging, settings};
 use crate::providers::{self, mail, sms};
-use crate::{audit_trail, declared, developers, gateways, operators, realtime, storefront, webhooks};
+use crate::{audit_trail, declared, developers, gateways, operators, portal, realtime, storefront, webhooks};
 
 const DEFAULTS: &str = include_str!("../../config/default.toml");
 
@@ -60,6 +60,8 @@ pub struct Config {
     pub webhooks: webhooks::Settings,
     /// `[streams]`
     pub streams: developers::StreamsSettings,
+    /// `[portal]`
+    pub portal: portal::Settings,
     /// `[extensions]`
     pub extensions: declared::Settings,
     /// `[gateways]`
@@ -105,31 +107,15 @@ pub struct Http {
     /// Networks of proxies whose `X-Forwarded-For` is trusted.
     #[serde(deserialize_with = "settings::list")]
     pub trusted_proxies: Vec<IpNet>,
-    /// Origins of web pages that may call the service (CORS).
+    /// Origins of web pages that may call the service (CORS). An unlisted page must not get a customer's token.
     #[serde(deserialize_with = "settings::list")]
-    pub cors_origins: Vec<CorsOrigin>,
+    pub cors_origins: Vec<WebOrigin>,
 }
 
 impl Http {
     /// `header_timeout` and `max_connections`, as the server takes them.
     pub fn limits(&self) -> http_server::Limits {
         http_server::Limits { header_timeout: self.header_timeout, connections: self.max_connections }
-    }
-}
-
-/// The origin of a web page: only scheme, host and port. `*` is not allowed, because an unlisted page must not get a customer's token.
-#[derive(Clone, Debug)]
-pub struct CorsOrigin(pub HeaderValue);
-
-impl std::str::FromStr for CorsOrigin {
-    type Err = &'static str;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let url = Url::parse(text).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
-        match url.map(|url| url.origin().ascii_serialization()) {
-            Some(origin) if origin == text => HeaderValue::from_str(text).map(Self).map_err(|_| "is not an origin"),
-            _ => Err("is not an origin such as https://shop.example"),
-        }
     }
 }
 
@@ -190,6 +176,12 @@ impl Config {
     /// `dev.data_dir`, or [`default_data_dir`] if it is unset.
     pub fn data_dir(&self) -> PathBuf {
         self.dev.data_dir.clone().unwrap_or_else(default_data_dir)
+    }
+
+    /// Where operators open the console: `operators.console_url`; in development, where the service listens.
+    pub fn console_url(&self) -> Option<Url> {
+        let here = || Url::parse(&format!("http://{}", self.http.listen)).ok().filter(|_| self.environment() == Environment::Development);
+        self.operators.console_url.clone().or_else(here)
     }
 
     /// `None` if the setting is empty.
@@ -297,6 +289,8 @@ mod tests {
             ("database.max_connections", "0"),
             ("database.acquire_timeout", "0s"),
             ("audit_trail.retention", "0s"),
+            ("portal.idle_timeout", "0s"),
+            ("portal.session_lifetime", "0s"),
             ("storefront.token_lifetime", "0s"),
             ("storefront.requests_per_minute", "0"),
             ("storefront.daily_mails_per_mailbox", "0"),

@@ -7,16 +7,26 @@ use crate::resources::KindDoc;
 /// The first page. Every other is below it.
 pub const HOME: &str = "/console";
 
+/// The first page of the portal. Every other is below it.
+pub const PORTAL: &str = "/portal";
+
+/// The first page of those that show a kind. The portal has kinds of its own.
+fn home_of(kind: &KindDoc) -> &'static str {
+    if kind.is_within_owner { PORTAL } else { HOME }
+}
+
 /// Where the list of a kind is shown.
 pub fn list_address(kind: &KindDoc) -> String {
-    format!("{}/records/{}/{}", HOME, kind.namespace, kind.path())
+    format!("{}/records/{}/{}", home_of(kind), kind.namespace, kind.path())
 }
 
 /// Where the record `id` of a kind is shown.
 pub fn record_address(kind: &KindDoc, id: &str) -> String {
     match (kind.namespace.as_str(), kind.descriptor.plural) {
         // Pages with a shape of their own.
-        ("developers", "webhooks" | "deliveries" | "events") => format!("{}/{}/{id}", HOME, kind.descriptor.plural),
+        ("developers", "webhooks" | "deliveries" | "events" | "operators")
+        | ("storefront", "customers")
+        | ("ledger", "payments" | "callbacks") => format!("{}/{}/{id}", home_of(kind), kind.descriptor.plural),
         _ => record_form_address(kind, id),
     }
 }

@@ -4,10 +4,13 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use crate::console::addresses::record_address;
+use crate::console::addresses::{record_address, with_query};
 use crate::console::kinds::Kinds;
 use crate::console::shell::{Moment, Ui};
 use crate::resources::{FieldDoc, Input};
+
+/// The list of changes.
+const CHANGES: &str = "/console/records/developers/changes";
 
 /// A value, as people read it.
 #[derive(Template)]
@@ -49,6 +52,10 @@ impl Cell {
         match value {
             Value::String(text) if field.input == Input::Instant => Self::instant(ui, text),
             Value::String(text) if matches!(field.input, Input::Choice(_)) => Self::word(text),
+            // To all that the same request changed.
+            Value::String(text) if field.name == "request_id" => {
+                Self::Link { address: with_query(CHANGES, [("request_id", text.as_str())]), text: text.clone() }
+            }
             other => Self::plain(ui, kinds, other),
         }
     }
@@ -91,8 +98,9 @@ impl Cell {
     /// One of the words of a state.
     pub fn word(word: &str) -> Self {
         let tone = match word {
-            "delivered" | "enabled" | "active" | "succeeded" | "sent" | "completed" | "resolved" | "processed" => "good",
-            "failed" | "failing" | "refused" | "banned" | "rejected" | "wrong" => "bad",
+            "delivered" | "enabled" | "active" | "succeeded" | "sent" | "completed" | "resolved" | "processed" | "signed in" | "proven"
+            | "used" => "good",
+            "failed" | "failing" | "refused" | "banned" | "rejected" | "wrong" | "locked" | "disputed" => "bad",
             "pending" | "retrying" | "sending" | "waiting" | "paused" | "started" | "dispatched" | "open" => "waiting",
             _ => "off",
         };

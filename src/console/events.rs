@@ -105,8 +105,9 @@ struct Row {
     attempts: u32,
 }
 
+/// The pages, below the first page of the console or the portal.
 pub(super) fn routes() -> Router<Console> {
-    Router::new().route("/console/events/{id}", get(show))
+    Router::new().route("/events/{id}", get(show))
 }
 
 async fn show(

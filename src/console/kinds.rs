@@ -21,6 +21,11 @@ impl Kinds {
         Self { all, by_prefix }
     }
 
+    /// Those of the portal: the kinds that have owners, without the field that names them.
+    pub(super) fn within_owner(&self) -> Self {
+        Self::new(self.all.iter().filter_map(KindDoc::within_owner).collect())
+    }
+
     /// The kinds that `caller` may look at.
     pub fn visible_to<'a>(&'a self, caller: &'a Caller) -> impl Iterator<Item = &'a KindDoc> {
         self.all.iter().filter(|kind| may_read(caller, kind))

@@ -11,6 +11,7 @@ mod developers;
 mod fleet;
 mod gateways;
 mod platform;
+mod portal;
 mod realtime;
 mod resources;
 mod storefront;

@@ -19,12 +19,14 @@ pub fn phone(number: usize) -> String {
 pub fn insert(service: &Service, count: usize, password_hash: Option<&str>) {
     let hash = password_hash.map_or("null".to_owned(), |hash| format!("'{hash}'"));
     Database::of(service).execute(&format!(
-        "insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at)
+        "insert into customers (id, store_id, name, email, email_verified_at, phone, phone_verified_at, password_hash, created_at, updated_at,
+                                company_id)
          select gen_random_uuid(), '{store}', 'Ada Lovelace', format('customer%s@example.com', n), now(),
-                '+49151' || lpad((n % 10000)::text, 4, '0') || lpad((1000 + n / 10000)::text, 4, '0'), now(), {hash}, now(), now()
+                '+49151' || lpad((n % 10000)::text, 4, '0') || lpad((1000 + n / 10000)::text, 4, '0'), now(), {hash}, now(), now(), '{company}'
          from generate_series(0, {count} - 1) as n;
          analyze customers",
         store = service.demo.store.uuid(),
+        company = service.demo.company.uuid(),
     ));
 }
 
@@ -32,8 +34,8 @@ pub fn insert(service: &Service, count: usize, password_hash: Option<&str>) {
 pub fn sign_in(service: &Service) -> Vec<String> {
     let mut database = Database::of(service);
     let ids: Vec<i64> = database.column(&format!(
-        "insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at)
-         select gen_random_uuid(), id, sha256('{SECRET}'), now(), now(), now() + interval '1 day' from customers returning id"
+        "insert into customer_tokens (uuid, customer_id, digest, created_at, last_used_at, expires_at, company_id)
+         select gen_random_uuid(), id, sha256('{SECRET}'), now(), now(), now() + interval '1 day', company_id from customers returning id"
     ));
     database.execute("analyze customer_tokens");
     ids.iter().map(|id| format!("{id}|{SECRET}")).collect()

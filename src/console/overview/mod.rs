@@ -1,30 +1,38 @@
-//! The first page: what needs a person now, and what happened last.
+//! The first page: what was sent, what needs a person now, and what happened last.
+
+mod traffic;
 
 use askama::Template;
 use axum::Router;
-use axum::extract::State;
+use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::addresses::{list_address, record_address, with_query};
 use crate::console::cell::Cell;
+use crate::console::charts::Period;
+use crate::console::overview::traffic::Traffic;
 use crate::console::records::title_of;
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
+use crate::console::texts::Figures;
 use crate::resources::label;
 
 /// The number of entries in each card.
 const ENTRIES: usize = 5;
 
 /// The lists in which something may need a person: the namespace and path, what narrows it, and the heading.
-const TROUBLE: [(&str, &str, (&str, &str), &str); 5] = [
+const TROUBLE: [(&str, &str, (&str, &str), &str); 7] = [
     ("developers", "webhooks", ("status", "disabled"), "Disabled webhooks"),
+    ("developers", "webhooks", ("status", "paused"), "Paused webhooks"),
     ("developers", "deliveries", ("status", "failed"), "Failed deliveries"),
     ("developers", "deliveries", ("status", "retrying"), "Deliveries that failed so far and are tried again"),
     ("ledger", "callbacks", ("status", "failed"), "Callbacks that could not be processed"),
+    ("storefront", "stores", ("texts_paused", "true"), "Stores whose texts are paused"),
     ("fleet", "issues", ("status", "open"), "Open issues"),
 ];
 
@@ -35,10 +43,13 @@ const LATEST: [(&str, &str); 3] = [("developers", "events"), ("storefront", "cus
 #[template(path = "overview/overview.html")]
 struct Overview {
     ui: Ui,
+    traffic: Option<Traffic>,
     trouble: Vec<Card>,
     latest: Vec<Card>,
     /// Whether the company has no webhook yet, and the visitor may create one.
     first_webhook: bool,
+    /// Sign-ins and texts in numbers, for who may see customers.
+    figures: Option<Figures>,
 }
 
 struct Card {
@@ -53,13 +64,20 @@ struct Entry {
     created: Cell,
 }
 
+#[derive(Default, Deserialize)]
+struct Shown {
+    #[serde(default)]
+    period: String,
+}
+
 pub(super) fn routes() -> Router<Console> {
     Router::new().route("/console", get(show))
 }
 
-async fn show(State(console): State<Console>, visitor: Visitor) -> Result<Response, PageError> {
+async fn show(State(console): State<Console>, visitor: Visitor, Query(shown): Query<Shown>) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
-    let mut trouble = Vec::new();
+    let traffic = Traffic::find(&console, &ui, &caller, Period::read(&shown.period)).await?;
+    let mut trouble: Vec<_> = failing(&console, &ui, &caller).await?.into_iter().collect();
     for (namespace, path, filter, heading) in TROUBLE {
         trouble.extend(card(&console, &ui, &caller, (namespace, path), Some(filter), heading.to_owned()).await?);
     }
@@ -70,7 +88,8 @@ async fn show(State(console): State<Console>, visitor: Visitor) -> Result<Respon
     }
     let webhooks = card(&console, &ui, &caller, ("developers", "webhooks"), None, String::new()).await?;
     let first_webhook = webhooks.is_some_and(|webhooks| webhooks.entries.is_empty());
-    Ok(Page(Overview { ui, trouble, latest, first_webhook }).into_response())
+    let figures = Figures::read(&console, &caller, &ui).await?;
+    Ok(Page(Overview { ui, traffic, trouble, latest, first_webhook, figures }).into_response())
 }
 
 /// The latest records of a list; `None` if the caller may not see them.
@@ -92,4 +111,31 @@ async fn card(
     };
     let entries = answer.body[kind.descriptor.plural].as_array().into_iter().flatten().map(entry).collect();
     Ok(Some(Card { heading, address: with_query(&list_address(kind), filter), entries }))
+}
+
+#[derive(Deserialize)]
+struct FailingWebhooks {
+    figures: Vec<FailingWebhook>,
+}
+
+#[derive(Deserialize)]
+struct FailingWebhook {
+    webhook_id: String,
+    url: String,
+    failing_since: Value,
+}
+
+/// The webhooks that have been failing for longest; `None` if there are none, or the caller may not see them.
+async fn failing(console: &Console, ui: &Ui, caller: &Caller) -> Result<Option<Card>, PageError> {
+    let Some(kind) = console.kinds.find(caller, "developers", "webhooks") else { return Ok(None) };
+    let path = format!("{}/figures", kind.list_path());
+    let FailingWebhooks { figures } = console.api.read(caller, &path).await?;
+    let entry = |webhook: FailingWebhook| Entry {
+        address: record_address(kind, &webhook.webhook_id),
+        title: webhook.url,
+        created: Cell::plain(ui, &console.kinds, &webhook.failing_since),
+    };
+    let entries: Vec<_> = figures.into_iter().take(ENTRIES).map(entry).collect();
+    let heading = "Failing webhooks".to_owned();
+    Ok((!entries.is_empty()).then(|| Card { heading, address: list_address(kind), entries }))
 }

@@ -6,9 +6,9 @@ use axum::response::{IntoResponse, Redirect, Response};
 use serde_json::Value;
 
 use crate::console::Console;
-use crate::console::addresses::{list_address, record_address, record_form_address};
+use crate::console::addresses::{HOME, list_address, record_address, record_form_address};
 use crate::console::cell::Cell;
-use crate::console::records::{find_kind, may, title_of};
+use crate::console::records::{find_kind, may, member, title_of};
 use crate::console::session::{PostedForm, RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::{Operation, label};
@@ -54,10 +54,6 @@ pub(super) async fn show(
     let answer = console.api.get(&caller, &kind.record_path(&id)).await?;
     let record = &answer.body[kind.descriptor.singular];
     let shown = record["id"].as_str().unwrap_or(&id).to_owned();
-    let cell = |name: &str, value: &Value| match kind.members.iter().find(|member| member.name == name) {
-        Some(field) => Cell::of(&ui, &console.kinds, field, value),
-        None => Cell::plain(&ui, &console.kinds, value),
-    };
     let members = record.as_object().into_iter().flatten().filter(|(name, _)| !matches!(name.as_str(), "id" | "uuid"));
     let see = |namespace: &str, plural: &str, filter: &str| {
         let visible = console.kinds.find(&caller, namespace, plural)?;
@@ -65,7 +61,17 @@ pub(super) async fn show(
     };
     let uuid = record["uuid"].as_str().unwrap_or_default();
     let events = see("developers", "events", "subject").map(|address| address.replace(&shown, uuid));
-    let related = [("Events about it", events), ("Changes of it", see("developers", "changes", "record"))];
+    let is_store = (kind.namespace.as_str(), kind.descriptor.singular) == ("storefront", "store");
+    let sign_in = (is_store && console.has_mailbox).then(|| format!("{HOME}/stores/{shown}/try"));
+    // Reading a sample takes the permission that changing the gateway takes.
+    let trial = (kind.namespace == "ledger" && kind.descriptor.plural == "gateways" && may(&caller, kind, Operation::Change))
+        .then(|| format!("{HOME}/gateways/{shown}/try"));
+    let related = [
+        ("Sign a customer in", sign_in),
+        ("Try a sample", trial),
+        ("Events about it", events),
+        ("Changes of it", see("developers", "changes", "record")),
+    ];
     let page = DetailPage {
         kind: label(kind.descriptor.plural),
         list: list_address(kind),
@@ -73,7 +79,7 @@ pub(super) async fn show(
         address: record_form_address(kind, &shown),
         changeable: may(&caller, kind, Operation::Change),
         deletable: may(&caller, kind, Operation::Delete),
-        fields: members.map(|(name, value)| (label(name), cell(name, value))).collect(),
+        fields: members.map(|(name, _)| (label(name), member(&ui, &console.kinds, kind, record, name))).collect(),
         related: related.into_iter().filter_map(|(name, address)| Some((name, address?))).collect(),
         id: shown.clone(),
         ui,

@@ -243,7 +243,8 @@ async fn page(console: &Console, visitor: Visitor, kind: &KindDoc, id: Option<&s
 fn created(kind: &KindDoc, ui: Ui, record: &Value) -> Response {
     let id = record["id"].as_str().unwrap_or_default();
     let address = record_address(kind, id);
-    let secrets: Vec<_> = ["key", "secret"].iter().filter_map(|name| Some((label(name), record[*name].as_str()?.to_owned()))).collect();
+    let secrets: Vec<_> =
+        ["key", "path", "secret"].iter().filter_map(|name| Some((label(name), record[*name].as_str()?.to_owned()))).collect();
     if secrets.is_empty() {
         return Redirect::to(&format!("{address}?done=created")).into_response();
     }

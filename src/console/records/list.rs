@@ -9,7 +9,7 @@ use crate::console::Console;
 use crate::console::addresses::{list_address, record_address, with_query};
 use crate::console::cell::Cell;
 use crate::console::kinds::Kinds;
-use crate::console::records::{find_kind, may, title_of};
+use crate::console::records::{find_kind, may, member, title_of};
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::{FieldDoc, Filter, Input, KindDoc, Operation, ShownIn, label};
@@ -71,7 +71,7 @@ pub(super) async fn show(
     let Visitor { caller, ui, .. } = visitor;
     let kind = find_kind(&console.kinds, &caller, &namespace, &plural)?;
     let given = |name: &str| parameters.iter().find(|(found, _)| found == name).map_or("", |(_, value)| value.trim());
-    let known = |name: &str| COMMON.contains(&name) || kind.descriptor.has_filter(name);
+    let known = |name: &str| COMMON.contains(&name) || kind.filters().any(|filter| filter.name == name);
     let wanted: Vec<(&str, &str)> = parameters
         .iter()
         .map(|(name, value)| (name.as_str(), value.trim()))
@@ -91,7 +91,7 @@ pub(super) async fn show(
     let columns = columns(kind);
     let address = list_address(kind);
     let control = |filter: &Filter| FilterControl::of(filter.name, &filter.schema(), given(filter.name));
-    let mut filters: Vec<_> = kind.descriptor.filters.iter().map(control).collect();
+    let mut filters: Vec<_> = kind.filters().map(control).collect();
     let next = body["meta"]["next"].as_str();
     let page = ListPage {
         title: label(kind.descriptor.plural),
@@ -133,7 +133,7 @@ impl Row {
         Self {
             address: record_address(kind, id),
             title: title_of(record),
-            cells: columns.iter().map(|field| Cell::of(ui, kinds, field, &record[field.name.as_ref()])).collect(),
+            cells: columns.iter().map(|field| member(ui, kinds, kind, record, &field.name)).collect(),
             created: Cell::plain(ui, kinds, &record["created_at"]),
         }
     }

@@ -22,17 +22,19 @@ use serde_json::Value;
 
 use crate::callers::Caller;
 use crate::console::Console;
+use crate::console::cell::Cell;
 use crate::console::kinds::Kinds;
-use crate::console::shell::PageError;
+use crate::console::shell::{PageError, Ui};
 use crate::resources::{KindDoc, Operation};
 
+/// The pages, below the first page of the console or the portal.
 pub(super) fn routes() -> Router<Console> {
     Router::new()
-        .route("/console/records/{namespace}/{plural}", get(list::show))
-        .route("/console/records/{namespace}/{plural}/new", get(edit::ask_new).post(edit::create))
-        .route("/console/records/{namespace}/{plural}/{id}", get(detail::show))
-        .route("/console/records/{namespace}/{plural}/{id}/edit", get(edit::ask_change).post(edit::change))
-        .route("/console/records/{namespace}/{plural}/{id}/delete", get(detail::ask_delete).post(detail::delete))
+        .route("/records/{namespace}/{plural}", get(list::show))
+        .route("/records/{namespace}/{plural}/new", get(edit::ask_new).post(edit::create))
+        .route("/records/{namespace}/{plural}/{id}", get(detail::show))
+        .route("/records/{namespace}/{plural}/{id}/edit", get(edit::ask_change).post(edit::change))
+        .route("/records/{namespace}/{plural}/{id}/delete", get(detail::ask_delete).post(detail::delete))
 }
 
 /// The kind of these names, if the caller may look at its records.
@@ -45,9 +47,22 @@ fn may(caller: &Caller, kind: &KindDoc, operation: Operation) -> bool {
     kind.operations.contains(&operation) && caller.grant.allows(kind.area, kind.writing)
 }
 
+/// A member of a record, as people read it.
+fn member(ui: &Ui, kinds: &Kinds, kind: &KindDoc, record: &Value, name: &str) -> Cell {
+    let value = &record[name];
+    // The ids of store keys look like those of API keys, but they have no page.
+    if name == "record" && record["kind"] == "store_key" {
+        return Cell::Text(value.as_str().unwrap_or_default().to_owned());
+    }
+    match kind.members.iter().find(|member| member.name == name) {
+        Some(field) => Cell::of(ui, kinds, field, value),
+        None => Cell::plain(ui, kinds, value),
+    }
+}
+
 /// What people call a record: its name or the like, otherwise its id.
 pub(super) fn title_of(record: &Value) -> String {
-    let named = ["name", "internal_id", "title", "url", "email", "event", "tracking_number"];
+    let named = ["name", "internal_id", "title", "url", "email", "event", "tracking_number", "owner"];
     let text = |member: &str| record[member].as_str().filter(|text| !text.is_empty());
     named.into_iter().find_map(text).or_else(|| text("id")).unwrap_or_default().to_owned()
 }

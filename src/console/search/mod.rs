@@ -15,7 +15,7 @@ use crate::resources::label;
 
 /// The filters that find a record by something that people write down: the namespace and path of the list, and the parameter. In the
 /// order of the answer.
-const FINDABLE: [(&str, &str, &str); 12] = [
+const FINDABLE: [(&str, &str, &str); 13] = [
     ("storefront", "customers", "email"),
     ("storefront", "customers", "phone"),
     ("fleet", "orders", "internal_id"),
@@ -28,6 +28,7 @@ const FINDABLE: [(&str, &str, &str); 12] = [
     ("ledger", "payments", "gateway_transaction_id"),
     ("developers", "events", "event"),
     ("developers", "webhooks", "url"),
+    ("developers", "changes", "request_id"),
 ];
 
 #[derive(Template)]
@@ -64,14 +65,17 @@ async fn show(State(console): State<Console>, visitor: Visitor, Query(Wanted { q
     for (namespace, path, filter) in FINDABLE.into_iter().filter(|_| !wanted.is_empty()) {
         let Some(kind) = console.kinds.find(&caller, namespace, path) else { continue };
         // A text that cannot be a value of this filter finds nothing.
-        let Ok(answer) = console.api.get(&caller, &with_query(&kind.list_path(), [(filter, wanted), ("limit", "1")])).await else {
+        let Ok(answer) = console.api.get(&caller, &with_query(&kind.list_path(), [(filter, wanted), ("limit", "2")])).await else {
             continue;
         };
         let plural = kind.descriptor.plural;
-        if answer.body[plural].as_array().is_some_and(|records| !records.is_empty()) {
-            let address = with_query(&list_address(kind), [(filter, wanted)]);
-            found.push(Found { kind: label(plural), by: label(filter), address });
-        }
+        let address = match answer.body[plural].as_array().map(Vec::as_slice) {
+            None | Some([]) => continue,
+            // Whoever has a customer on the phone wants the page, not a list of one.
+            Some([only]) if plural == "customers" => record_address(kind, only["id"].as_str().unwrap_or_default()),
+            Some(_) => with_query(&list_address(kind), [(filter, wanted)]),
+        };
+        found.push(Found { kind: label(plural), by: label(filter), address });
     }
     if let [only] = found.as_slice() {
         return Ok(Redirect::to(&only.address).into_response());

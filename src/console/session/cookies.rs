@@ -2,10 +2,13 @@
 
 use axum::http::{HeaderMap, HeaderValue};
 
+use crate::console::Console;
 use crate::console::shell::cookies;
 
 /// How long a browser remembers that it is known, in seconds: a year.
 const A_YEAR: u32 = 365 * 24 * 60 * 60;
+/// How long a browser remembers a sign-in that goes on in another step. The server judges whether the step is still good.
+const TEN_MINUTES: u32 = 10 * 60;
 
 /// A cookie of the console. Over TLS its name has the prefix `__Host-`, so that no other host of the domain can set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,13 +17,30 @@ pub enum Cookie {
     Session,
     /// The proof that an operator has signed in with this browser before.
     KnownBrowser,
+    /// The step between the first and the second factor.
+    SecondStep,
+    /// A sign-in that was begun with the provider, sealed.
+    AtProvider,
+    /// The token of a session of the portal.
+    Portal {
+        /// Whether pages of other sites may show the portal in a frame. The browser then keeps a cookie for each such site.
+        framed: bool,
+    },
 }
 
 impl Cookie {
+    /// That of the portal.
+    pub fn of_portal(console: &Console) -> Self {
+        Self::Portal { framed: !console.portal.frame_ancestors().is_empty() }
+    }
+
     fn name(self, secure: bool) -> String {
         let name = match self {
             Self::Session => "portico-session",
             Self::KnownBrowser => "portico-browser",
+            Self::SecondStep => "portico-step",
+            Self::AtProvider => "portico-provider",
+            Self::Portal { .. } => "portico-portal",
         };
         if secure { format!("__Host-{name}") } else { name.to_owned() }
     }
@@ -38,8 +58,9 @@ impl Cookie {
     /// The header that sets the cookie.
     pub fn set(self, value: &str, secure: bool) -> HeaderValue {
         let lifetime = match self {
-            Self::Session => String::new(),
+            Self::Session | Self::Portal { .. } => String::new(),
             Self::KnownBrowser => format!("; Max-Age={A_YEAR}"),
+            Self::SecondStep | Self::AtProvider => format!("; Max-Age={TEN_MINUTES}"),
         };
         self.header(value, &lifetime, secure)
     }
@@ -51,8 +72,13 @@ impl Cookie {
 
     fn header(self, value: &str, lifetime: &str, secure: bool) -> HeaderValue {
         let name = self.name(secure);
-        let secure = if secure { "; Secure" } else { "" };
-        let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax{secure}{lifetime}");
+        let sent = match self {
+            // Browsers send it in a frame of another site only like this.
+            Self::Portal { framed: true } => "SameSite=None; Secure; Partitioned",
+            _ if secure => "SameSite=Lax; Secure",
+            _ => "SameSite=Lax",
+        };
+        let text = format!("{name}={value}; Path=/; HttpOnly; {sent}{lifetime}");
         HeaderValue::from_str(&text).expect("tokens have letters and digits only")
     }
 }
@@ -79,6 +105,10 @@ mod tests {
     fn over_tls_a_cookie_belongs_to_the_host_alone() {
         let cookie = Cookie::Session.set("t", true);
         assert_eq!(cookie, "__Host-portico-session=t; Path=/; HttpOnly; SameSite=Lax; Secure");
+        let framed = Cookie::Portal { framed: true }.set("t", true);
+        assert_eq!(framed, "__Host-portico-portal=t; Path=/; HttpOnly; SameSite=None; Secure; Partitioned");
+        let alone = Cookie::Portal { framed: false }.set("t", true);
+        assert_eq!(alone, "__Host-portico-portal=t; Path=/; HttpOnly; SameSite=Lax; Secure");
         assert_eq!(Cookie::KnownBrowser.remove(false), "portico-browser=; Path=/; HttpOnly; SameSite=Lax; Max-Age=0");
     }
 }

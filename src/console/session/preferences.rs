@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::console::addresses::HOME;
 use crate::console::session::PostedForm;
-use crate::console::session::sign_in::own_page;
+use crate::console::session::entering::own_page;
 use crate::console::shell::chosen;
 
 /// `POST /console/preferences`, from the page that is shown again afterwards.

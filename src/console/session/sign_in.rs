@@ -1,34 +1,50 @@
-//! Signing in and out.
+//! Signing in with a password or a link, and out.
 
 use askama::Template;
 use axum::Form;
 use axum::extract::{Query, State};
+use axum::http::header;
 use axum::http::request::Parts;
-use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use secrecy::SecretString;
 use serde::Deserialize;
 
 use crate::console::Console;
-use crate::console::addresses::HOME;
+use crate::console::addresses::{HOME, with_query};
 use crate::console::session::PostedForm;
 use crate::console::session::cookies::Cookie;
+use crate::console::session::entering::{browser, explain, go_on, own_page};
 use crate::console::session::forms::require_own_page;
 use crate::console::shell::{Page, PageError, Ui};
 use crate::kernel::client_address::ClientAddress;
-use crate::kernel::request_id::RequestId;
-use crate::operators::{Browser, OneTimeLink, SessionToken, SignInRefusal, SignedIn};
+use crate::operators::{OneTimeLink, SignInRefusal};
 
 #[derive(Template)]
 #[template(path = "session/sign_in.html")]
-struct SignInPage {
-    ui: Ui,
+pub(super) struct SignInPage {
+    pub(super) ui: Ui,
     /// The page to show afterwards.
-    then: String,
+    pub(super) then: String,
     /// What was entered.
-    email: String,
+    pub(super) email: String,
     /// Why nobody is signed in yet.
-    refusal: Option<String>,
+    pub(super) refusal: Option<String>,
+    /// The provider that operators can sign in with.
+    pub(super) provider: Option<ProviderLink>,
+}
+
+/// A link to the company's identity provider.
+pub(super) struct ProviderLink {
+    name: String,
+    address: String,
+}
+
+impl ProviderLink {
+    /// `None` if operators cannot sign in with one.
+    pub(super) fn of(console: &Console, then: &str) -> Option<Self> {
+        let address = with_query("/console/sign-in/provider", [("then", then)]);
+        console.operators.provider_name().map(|name| Self { name, address })
+    }
 }
 
 #[derive(Template)]
@@ -40,7 +56,7 @@ struct SignInOncePage {
 #[derive(Default, Deserialize)]
 pub(super) struct Destination {
     #[serde(default)]
-    then: String,
+    pub(super) then: String,
 }
 
 #[derive(Deserialize)]
@@ -57,7 +73,8 @@ pub(super) struct Link {
 }
 
 pub(super) async fn show(State(console): State<Console>, Query(destination): Query<Destination>, parts: Parts) -> Response {
-    let page = SignInPage { ui: Ui::of(&parts, &console), then: destination.then, email: String::new(), refusal: None };
+    let provider = ProviderLink::of(&console, &destination.then);
+    let page = SignInPage { ui: Ui::of(&parts, &console), then: destination.then, email: String::new(), refusal: None, provider };
     Page(page).into_response()
 }
 
@@ -70,8 +87,8 @@ pub(super) async fn submit(
     require_own_page(&parts.headers)?;
     let Credentials { email, password, then } = credentials;
     match console.operators.sign_in(&email, password, &browser(&console, &parts, client)).await {
-        Ok(signed_in) => Ok(enter(&console, &signed_in, own_page(&then))),
-        Err(refusal) => refuse(Ui::of(&parts, &console), refusal, then, email),
+        Ok(progress) => Ok(go_on(&console, &progress, own_page(&then))),
+        Err(refusal) => refuse(&console, Ui::of(&parts, &console), refusal, then, email),
     }
 }
 
@@ -88,71 +105,24 @@ pub(super) async fn submit_link(
 ) -> Result<Response, PageError> {
     require_own_page(&parts.headers)?;
     match console.operators.sign_in_by_link(&OneTimeLink::claimed(link.key), &browser(&console, &parts, client)).await {
-        Ok(signed_in) => Ok(enter(&console, &signed_in, HOME)),
-        Err(refusal) => refuse(Ui::of(&parts, &console), refusal, String::new(), String::new()),
+        Ok(progress) => Ok(go_on(&console, &progress, HOME)),
+        Err(refusal) => refuse(&console, Ui::of(&parts, &console), refusal, String::new(), String::new()),
     }
 }
 
 pub(super) async fn sign_out(State(console): State<Console>, form: PostedForm) -> Result<Response, PageError> {
-    console.operators.end_session(&form.visitor.caller, form.visitor.session.id).await?;
+    if let Some(session) = &form.visitor.session {
+        console.operators.end_session(&form.visitor.caller, session.id).await?;
+    }
     let mut response = Redirect::to("/console/sign-in").into_response();
     response.headers_mut().append(header::SET_COOKIE, Cookie::Session.remove(console.secure));
     Ok(response)
 }
 
-fn browser(console: &Console, parts: &Parts, address: ClientAddress) -> Browser {
-    let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    Browser {
-        address,
-        user_agent: user_agent.to_owned(),
-        known: Cookie::KnownBrowser.read(&parts.headers, console.secure).map(Into::into),
-        session: Cookie::Session.read(&parts.headers, console.secure).map(|token| SessionToken::claimed(&token)),
-        request: RequestId::of(parts),
-    }
-}
-
-fn enter(console: &Console, signed_in: &SignedIn, page: &str) -> Response {
-    let mut response = Redirect::to(page).into_response();
-    let headers = response.headers_mut();
-    headers.append(header::SET_COOKIE, Cookie::Session.set(signed_in.token.reveal(), console.secure));
-    headers.append(header::SET_COOKIE, Cookie::KnownBrowser.set(signed_in.browser.reveal(), console.secure));
-    response
-}
-
-/// `then` if it is a page of the console, otherwise the first page: a link must not lead to another site.
-pub(super) fn own_page(then: &str) -> &str {
-    let below = then.strip_prefix(HOME).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
-    if below && !then.contains(['\\', '\r', '\n']) { then } else { HOME }
-}
-
 /// The sign-in page, which says why nobody is signed in yet.
-fn refuse(ui: Ui, refusal: SignInRefusal, then: String, email: String) -> Result<Response, PageError> {
-    let (status, text) = match refusal {
-        SignInRefusal::Wrong => (StatusCode::UNAUTHORIZED, ui.t("The address or the password is not right.").to_owned()),
-        SignInRefusal::LinkEnded => {
-            (StatusCode::UNAUTHORIZED, ui.t("This link has been used or has expired. Sign in with your password.").to_owned())
-        }
-        SignInRefusal::TooMany(status) => {
-            let minutes = status.retry_after().div_ceil(60);
-            (StatusCode::TOO_MANY_REQUESTS, ui.say("Too many attempts. Try again in {} min.", [minutes]))
-        }
-        SignInRefusal::Busy(_) => (StatusCode::SERVICE_UNAVAILABLE, ui.t("Too much is going on at the moment. Try again.").to_owned()),
-        SignInRefusal::Database(error) => return Err(error.into()),
-    };
-    Ok((status, Page(SignInPage { ui, then, email, refusal: Some(text) })).into_response())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_is_led_to_pages_of_the_console_only() {
-        for page in ["/console", "/console/", "/console/records/fleet/orders?status=created"] {
-            assert_eq!(own_page(page), page);
-        }
-        for other in ["", "/", "//evil.example", "https://evil.example", "/consoles", "/console\\@evil.example", "/console\r\nx: y"] {
-            assert_eq!(own_page(other), HOME, "{other:?}");
-        }
-    }
+pub(super) fn refuse(console: &Console, ui: Ui, refusal: SignInRefusal, then: String, email: String) -> Result<Response, PageError> {
+    let wrong = "The address or the password is not right.";
+    let (status, text) = explain(&ui, refusal, wrong, "This link has been used or has expired. Sign in with your password.")?;
+    let provider = ProviderLink::of(console, &then);
+    Ok((status, Page(SignInPage { ui, then, email, refusal: Some(text), provider })).into_response())
 }

@@ -1,4 +1,4 @@
-//! The signed-in operator, as a handler parameter.
+//! Who looks at a page, as a handler parameter: a signed-in operator, or a visitor of the portal.
 
 use axum::extract::{FromRequestParts, OriginalUri};
 use axum::http::Method;
@@ -9,16 +9,22 @@ use crate::callers::Caller;
 use crate::console::Console;
 use crate::console::addresses::{HOME, with_query};
 use crate::console::session::cookies::Cookie;
+use crate::console::session::totp;
 use crate::console::shell::{PageError, Ui};
 use crate::kernel::crypto::hmac_sha256;
 use crate::kernel::request_id::RequestId;
 use crate::operators::{LiveSession, SessionToken};
+use crate::portal;
 
-/// A request of a signed-in operator. Without a session, the browser is sent to the sign-in.
+/// Where one gets without an open link.
+const LINK_ENDED: &str = "/portal/open?ended";
+
+/// A request of a signed-in operator; for pages of the portal, of somebody who has opened a link. Without a session, the browser is sent to
+/// the page where one begins.
 pub struct Visitor {
-    /// The session.
-    pub session: LiveSession,
-    /// The operator, as the API knows callers.
+    /// The operator's session; `None` in the portal.
+    pub session: Option<LiveSession>,
+    /// Who it is, as the API knows callers.
     pub caller: Caller,
     /// What surrounds the page.
     pub ui: Ui,
@@ -26,8 +32,8 @@ pub struct Visitor {
 
 impl Visitor {
     /// The token that forms of this session carry.
-    pub fn form_token(token: &SessionToken) -> String {
-        hex::encode(hmac_sha256(token.reveal().as_bytes(), &[b"forms of the console"]))
+    fn form_token(token: &str) -> String {
+        hex::encode(hmac_sha256(token.as_bytes(), &[b"forms of the console"]))
     }
 }
 
@@ -35,17 +41,44 @@ impl FromRequestParts<Console> for Visitor {
     type Rejection = Response;
 
     async fn from_request_parts(parts: &mut Parts, console: &Console) -> Result<Self, Response> {
+        if console.is_portal() {
+            return Self::of_portal(parts, console).await;
+        }
         let token = Cookie::Session.read(&parts.headers, console.secure).map(|value| SessionToken::claimed(&value));
         let session = match &token {
             Some(token) => console.operators.find_session(token).await.map_err(|error| PageError::from(error).into_response())?,
             None => None,
         };
         let (Some(token), Some(session)) = (token, session) else { return Err(to_sign_in(parts).into_response()) };
+        if console.operators.must_enrol(&session) && !is_open_without_second_factor(parts) {
+            return Err(Redirect::to(totp::PAGE).into_response());
+        }
         let caller = session.caller(RequestId::of(parts));
         let mut ui = Ui::of(parts, console);
-        ui.sign_in(&session.operator, &caller, &console.kinds, Self::form_token(&token));
-        Ok(Self { session, caller, ui })
+        ui.sign_in(&session.operator, &caller, &console.kinds, console.has_mailbox, Self::form_token(token.reveal()));
+        Ok(Self { session: Some(session), caller, ui })
     }
+}
+
+impl Visitor {
+    async fn of_portal(parts: &Parts, console: &Console) -> Result<Self, Response> {
+        let token = Cookie::of_portal(console).read(&parts.headers, console.secure).map(|value| portal::SessionToken::claimed(&value));
+        let session = match &token {
+            Some(token) => console.portal.find_session(token).await.map_err(|error| PageError::from(error).into_response())?,
+            None => None,
+        };
+        let (Some(token), Some(session)) = (token, session) else { return Err(Redirect::to(LINK_ENDED).into_response()) };
+        let caller = session.caller(RequestId::of(parts));
+        let mut ui = Ui::of(parts, console);
+        ui.enter_portal(&session.theme, &caller, &console.kinds, Self::form_token(token.reveal()));
+        Ok(Self { session: None, caller, ui })
+    }
+}
+
+/// Whether somebody who must set up a second factor may open the page before.
+fn is_open_without_second_factor(parts: &Parts) -> bool {
+    let page = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0).path();
+    [totp::PAGE, "/console/sign-out", "/console/preferences"].contains(&page)
 }
 
 /// To the sign-in, and from there back to this page. A form cannot be sent again by opening its address.

@@ -7,16 +7,21 @@ mod language;
 mod live;
 mod navigation;
 mod page;
+mod portal_theme;
 mod preferences;
 mod request_cookies;
 mod ui;
+
+use std::sync::Arc;
 
 use axum::Router;
 use axum::middleware;
 use axum::routing::get;
 
 use crate::console::Console;
+use crate::console::addresses::PORTAL;
 
+pub use headers::{Framing, POLICY_WITH_FRAMES};
 pub use instant::Moment;
 #[cfg(test)]
 pub use language::Language;
@@ -29,9 +34,16 @@ pub(super) fn routes() -> Router<Console> {
     Router::new().route("/console/assets/{name}", get(assets::serve)).route("/console/{*page}", get(page::unknown))
 }
 
+/// What the pages of the portal need beside what those of the console have.
+pub(super) fn portal_routes() -> Router<Console> {
+    Router::new()
+        .route(&format!("{PORTAL}/theme/{{name}}"), get(portal_theme::serve_style_sheet))
+        .route(&format!("{PORTAL}/{{*page}}"), get(page::unknown))
+}
+
 /// Adds the streams of live pages, the pages of failures, and the headers that protect pages.
-pub(super) fn layer(pages: Router<Console>, console: &Console) -> Router<Console> {
+pub(super) fn layer(pages: Router<Console>, console: &Console, framing: Arc<Framing>) -> Router<Console> {
     let complete = middleware::from_fn_with_state(console.clone(), page::complete);
     let follow = middleware::from_fn_with_state(console.clone(), live::follow);
-    pages.layer(follow).layer(complete).layer(middleware::map_response(headers::protect))
+    pages.layer(follow).layer(complete).layer(middleware::map_response_with_state(framing, headers::protect))
 }

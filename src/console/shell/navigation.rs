@@ -1,7 +1,7 @@
 //! The navigation: the pages that an operator may open.
 
 use crate::callers::Caller;
-use crate::console::addresses::list_address;
+use crate::console::addresses::{HOME, list_address, record_address};
 use crate::console::kinds::Kinds;
 use crate::resources::{self, KindDoc};
 
@@ -39,6 +39,8 @@ const GROUPS: [(&str, &[(&str, &str)]); 4] = [
             ("developers", "api-keys"),
             ("ledger", "gateways"),
             ("developers", "replays"),
+            ("developers", "operators"),
+            ("developers", "portal-links"),
             ("developers", "changes"),
         ],
     ),
@@ -56,14 +58,9 @@ const KEYS: [(&str, &str, char); 8] = [
     ("fleet", "orders", 'o'),
 ];
 
-/// The pages that `caller` may open; `here` is the one that is open.
-pub(super) fn of(caller: &Caller, kinds: &Kinds, here: &str) -> Vec<Group> {
-    let item = |kind: &KindDoc| {
-        let address = list_address(kind);
-        let current = here.strip_prefix(address.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']));
-        let key = KEYS.iter().find(|(namespace, path, _)| kind.namespace == *namespace && kind.path() == *path).map(|(.., key)| *key);
-        Item { label: label(kind.descriptor.plural), address, current, key }
-    };
+/// The pages that `caller` may open; `here` is the one that is open. Development has a mailbox.
+pub(super) fn of(caller: &Caller, kinds: &Kinds, has_mailbox: bool, here: &str) -> Vec<Group> {
+    let item = |kind: &KindDoc| Item::of(kind, here);
     let named = |kind: &&KindDoc| GROUPS.iter().any(|(_, names)| names.contains(&(kind.namespace.as_str(), kind.path().as_str())));
     let mut groups: Vec<Group> = GROUPS
         .iter()
@@ -74,8 +71,39 @@ pub(super) fn of(caller: &Caller, kinds: &Kinds, here: &str) -> Vec<Group> {
         .collect();
     let records = kinds.visible_to(caller).filter(|kind| !named(kind)).map(item).collect();
     groups.insert(GROUPS.len() - 1, Group { heading: "Records", items: records });
+    let mailbox = Item {
+        label: "Mailbox".to_owned(),
+        address: "/console/mailbox".to_owned(),
+        current: is_below(here, "/console/mailbox"),
+        key: None,
+    };
+    groups.push(Group { heading: "Development", items: if has_mailbox { vec![mailbox] } else { Vec::new() } });
     groups.retain(|group| !group.items.is_empty());
     groups
+}
+
+/// The pages of the portal: its few kinds in the order of their declaration, webhooks first.
+pub(super) fn of_portal(caller: &Caller, kinds: &Kinds, here: &str) -> Vec<Group> {
+    vec![Group { heading: "", items: kinds.visible_to(caller).map(|kind| Item::of(kind, here)).collect() }]
+}
+
+/// Whether the page `here` is the one at `address`, or below it.
+fn is_below(here: &str, address: &str) -> bool {
+    here.strip_prefix(address).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?']))
+}
+
+impl Item {
+    fn of(kind: &KindDoc, here: &str) -> Self {
+        let address = match (kind.namespace.as_str(), kind.descriptor.plural) {
+            // More than a list: the rules and the pauses.
+            ("storefront", "texts") => format!("{HOME}/texts"),
+            _ => list_address(kind),
+        };
+        let page = record_address(kind, "");
+        let current = is_below(here, &address) || is_below(here, page.trim_end_matches('/'));
+        let key = KEYS.iter().find(|(namespace, path, _)| kind.namespace == *namespace && kind.path() == *path).map(|(.., key)| *key);
+        Self { label: label(kind.descriptor.plural), address, current, key }
+    }
 }
 
 /// `tracking_numbers` → `Tracking numbers`

@@ -4,6 +4,7 @@ use axum::http::{HeaderMap, HeaderValue, header};
 
 use crate::console::shell::cookies;
 use crate::console::shell::language::Language;
+use crate::portal::ColorScheme;
 
 const THEME: &str = "portico-theme";
 const LANGUAGE: &str = "portico-language";
@@ -25,6 +26,11 @@ impl Theme {
             "dark" => Some(Self::Dark),
             _ => None,
         }
+    }
+
+    /// That of a portal; `None` for that of the system.
+    pub fn of_portal(scheme: ColorScheme) -> Option<Self> {
+        Self::read(scheme.as_str())
     }
 
     /// The name.

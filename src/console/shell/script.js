@@ -2,6 +2,8 @@
 'use strict';
 
 const words = document.body.dataset;
+/** What stands beside the page once somebody is signed in, or in the portal. */
+const HEADER = 'body > header';
 const parsed = async (response) => new DOMParser().parseFromString(await response.text(), 'text/html');
 const busy = (region) => region.contains(document.activeElement) || !document.getSelection().isCollapsed;
 
@@ -12,10 +14,10 @@ function enhance(part) {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'link';
-    button.textContent = words.copy;
+    button.textContent = words.wordCopy;
     button.addEventListener('click', async () => {
       await navigator.clipboard.writeText(element.textContent);
-      button.textContent = words.copied;
+      button.textContent = words.wordCopied;
     });
     element.after(' ', button);
   }
@@ -24,6 +26,8 @@ function enhance(part) {
     if (location.hash.length > 1) {
       field.value = location.hash.slice(1);
       history.replaceState(null, '', location.pathname);
+      // In a frame of another page nobody expects a button first.
+      if (field.form.hasAttribute('data-submit-with-fragment')) field.form.requestSubmit();
     }
   }
   // Filters are sent without what is empty, so that addresses stay short.
@@ -63,7 +67,7 @@ const live = {
     const button = document.createElement('button');
     button.type = 'button';
     button.className = 'news';
-    button.textContent = words.news;
+    button.textContent = words.wordNews;
     button.addEventListener('click', () => {
       button.remove();
       live.show(region, fresh);
@@ -90,7 +94,7 @@ document.addEventListener('visibilitychange', live.open);
 document.addEventListener('submit', async (event) => {
   const form = event.target;
   const main = form.closest('main');
-  if (form.method !== 'post' || !main || !document.querySelector('.side')) return;
+  if (form.method !== 'post' || !main || !document.querySelector(HEADER)) return;
   event.preventDefault();
   if (main.ariaBusy === 'true') return;
   main.ariaBusy = 'true';
@@ -102,12 +106,12 @@ document.addEventListener('submit', async (event) => {
     }
     const page = await parsed(response);
     if (response.redirected) history.pushState(null, '', response.url);
-    if (!page.querySelector('.side')) {
+    if (!page.querySelector(HEADER)) {
       location.reload();
       return;
     }
     document.title = page.title;
-    document.querySelector('.side').replaceWith(document.adoptNode(page.querySelector('.side')));
+    document.querySelector(HEADER).replaceWith(document.adoptNode(page.querySelector(HEADER)));
     const fresh = document.adoptNode(page.querySelector('main'));
     main.replaceWith(fresh);
     begin(fresh);
@@ -118,13 +122,16 @@ document.addEventListener('submit', async (event) => {
     const failed = document.createElement('p');
     failed.className = 'refusal';
     failed.role = 'alert';
-    failed.textContent = words.failed;
+    failed.textContent = words.wordFailed;
     main.prepend(failed);
   } finally {
     main.ariaBusy = 'false';
   }
 });
-window.addEventListener('popstate', () => location.reload());
+// A page that was answered in place has no anchor; going to one needs no reload.
+window.addEventListener('popstate', () => {
+  if (location.hash === '') location.reload();
+});
 
 /** A file as the answer to a form. */
 async function save(response) {

@@ -11,21 +11,26 @@ use secrecy::{ExposeSecret, SecretString};
 
 use crate::callers::Caller;
 use crate::console::Console;
-use crate::console::addresses::HOME;
 use crate::console::kinds::Kinds;
 use crate::console::shell::assets;
 use crate::console::shell::instant::Moment;
 use crate::console::shell::navigation::{self, Group};
-use crate::console::shell::preferences::{Preferences, Theme};
+use crate::console::shell::portal_theme::PortalTheme;
+use crate::console::shell::preferences::{Preferences, Theme as Preference};
 use crate::operators::Operator;
+use crate::portal::Theme;
 
 /// What every page knows.
 #[derive(Clone, Debug)]
 pub struct Ui {
+    /// The first page: that of the console, or of the portal.
+    pub home: &'static str,
     /// The address of the page, below the origin.
     pub here: String,
     /// The operator's address and role, if somebody is signed in.
     pub operator: Option<(String, String)>,
+    /// What the portal looks like, if the page is shown to a visitor of it.
+    pub portal: Option<PortalTheme>,
     /// The token that forms carry.
     pub form_token: SecretString,
     /// The pages that the operator may open.
@@ -41,11 +46,13 @@ impl Ui {
     pub fn of(parts: &Parts, console: &Console) -> Self {
         let page = parts.extensions.get::<OriginalUri>().map_or(&parts.uri, |original| &original.0);
         // A page that answers a form has no address that could be opened again.
-        let here = page.path_and_query().filter(|_| parts.method == Method::GET).map_or(HOME, |page| page.as_str()).to_owned();
+        let here = page.path_and_query().filter(|_| parts.method == Method::GET).map_or(console.home, |page| page.as_str()).to_owned();
         let notice = page.query().and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("done="))).and_then(done);
         Self {
+            home: console.home,
             here,
             operator: None,
+            portal: None,
             form_token: SecretString::default(),
             navigation: Vec::new(),
             notice,
@@ -55,9 +62,17 @@ impl Ui {
     }
 
     /// Adds what a signed-in operator sees.
-    pub fn sign_in(&mut self, operator: &Operator, caller: &Caller, kinds: &Kinds, form_token: String) {
+    pub fn sign_in(&mut self, operator: &Operator, caller: &Caller, kinds: &Kinds, has_mailbox: bool, form_token: String) {
         self.operator = Some((operator.email.clone(), operator.role.as_str().to_owned()));
-        self.navigation = navigation::of(caller, kinds, &self.here);
+        self.navigation = navigation::of(caller, kinds, has_mailbox, &self.here);
+        self.form_token = form_token.into();
+    }
+
+    /// Adds what a visitor of the portal sees. The theme decides whether it is light or dark, not the browser's choice for the console.
+    pub fn enter_portal(&mut self, theme: &Theme, caller: &Caller, kinds: &Kinds, form_token: String) {
+        self.preferences.theme = Preference::of_portal(theme.color_scheme);
+        self.portal = Some(PortalTheme::of(theme));
+        self.navigation = navigation::of_portal(caller, kinds, &self.here);
         self.form_token = form_token.into();
     }
 
@@ -89,7 +104,7 @@ impl Ui {
 
     /// The `data-theme` of the page; empty for the system's.
     pub fn theme(&self) -> &'static str {
-        self.preferences.theme.map_or("", Theme::as_str)
+        self.preferences.theme.map_or("", Preference::as_str)
     }
 
     /// Whether single keys do something.
@@ -123,6 +138,9 @@ fn done(act: &str) -> Option<&'static str> {
         "sent" => Some("Sent. The result appears below as soon as the endpoint has answered."),
         "replaying" => Some("The deliveries are being sent again."),
         "ended" => Some("Ended."),
+        "mailed" => Some("The mail is on its way."),
+        "paused" => Some("Paused. What is in flight may still arrive; everything else is held."),
+        "resumed" => Some("Resumed. What was held is being sent."),
         _ => None,
     }
 }

@@ -60,17 +60,27 @@ struct ReplayPage {
 pub(super) async fn test(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     let event = form.get("event").unwrap_or("webhook.test");
     let answer = console.api.post(&form.visitor.caller, &format!("{API}/{id}/test"), &json!({ "event": event })).await?;
-    Ok(to_delivery(&answer.body["delivery"], "sent"))
+    Ok(to_delivery(&form.visitor.ui, &answer.body["delivery"], "sent"))
 }
 
 pub(super) async fn enable(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     console.api.post(&form.visitor.caller, &format!("{API}/{id}/enable"), &json!({})).await?;
-    Ok(to_webhook(&id, "saved"))
+    Ok(to_webhook(&form.visitor.ui, &id, "saved"))
+}
+
+pub(super) async fn pause(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
+    console.api.post(&form.visitor.caller, &format!("{API}/{id}/pause"), &json!({})).await?;
+    Ok(to_webhook(&form.visitor.ui, &id, "paused"))
+}
+
+pub(super) async fn resume(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
+    console.api.post(&form.visitor.caller, &format!("{API}/{id}/resume"), &json!({})).await?;
+    Ok(to_webhook(&form.visitor.ui, &id, "resumed"))
 }
 
 pub(super) async fn disable(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     console.api.post(&form.visitor.caller, &format!("{API}/{id}/disable"), &json!({})).await?;
-    Ok(to_webhook(&id, "saved"))
+    Ok(to_webhook(&form.visitor.ui, &id, "saved"))
 }
 
 /// A form, although it changes nothing: no page with a secret has an address that could be opened by accident.
@@ -81,7 +91,7 @@ pub(super) async fn show_secret(State(console): State<Console>, RecordId(id): Re
 
 pub(super) async fn ask_rotate(State(console): State<Console>, RecordId(id): RecordId, visitor: Visitor) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
-    caller.require(Area::Integration, Scope::Write)?;
+    caller.require_within_owner(Area::Integration, Scope::Write)?;
     let Answer { body, version } = console.api.get(&caller, &format!("{API}/{id}")).await?;
     Ok(Page(RotatePage::of(ui, &body["webhook"], version, false)).into_response())
 }
@@ -89,7 +99,7 @@ pub(super) async fn ask_rotate(State(console): State<Console>, RecordId(id): Rec
 /// A form rotates the secret once, however often it is sent: it names the version of the webhook that its page has shown.
 pub(super) async fn rotate_secret(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     let caller = &form.visitor.caller;
-    caller.require(Area::Integration, Scope::Write)?;
+    caller.require_within_owner(Area::Integration, Scope::Write)?;
     let Answer { body, version } = console.api.get(caller, &format!("{API}/{id}")).await?;
     if version.as_deref() != form.get("version") {
         let page = RotatePage::of(form.visitor.ui, &body["webhook"], version, true);
@@ -108,7 +118,7 @@ pub(super) async fn replay(State(console): State<Console>, RecordId(id): RecordI
     if let Some(key) = form.get("key") {
         let body = json!({ "since": since, "status": "failed", "idempotency_key": key });
         console.api.post(&form.visitor.caller, &path, &body).await?;
-        return Ok(to_webhook(&id, "replaying"));
+        return Ok(to_webhook(&form.visitor.ui, &id, "replaying"));
     }
     let body = json!({ "since": since, "status": "failed", "dry_run": true });
     let answer = console.api.post(&form.visitor.caller, &path, &body).await?;
@@ -123,20 +133,20 @@ pub(super) async fn replay_delivery(
     form: PostedForm,
 ) -> Result<Response, PageError> {
     let answer = console.api.post(&form.visitor.caller, &format!("{DELIVERIES}/{id}/replay"), &json!({})).await?;
-    Ok(to_delivery(&answer.body["delivery"], "sent"))
+    Ok(to_delivery(&form.visitor.ui, &answer.body["delivery"], "sent"))
 }
 
 pub(super) async fn cancel(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     let answer = console.api.post(&form.visitor.caller, &format!("{DELIVERIES}/{id}/cancel"), &json!({})).await?;
-    Ok(to_delivery(&answer.body["delivery"], "saved"))
+    Ok(to_delivery(&form.visitor.ui, &answer.body["delivery"], "saved"))
 }
 
-fn to_webhook(id: &str, done: &str) -> Response {
-    Redirect::to(&format!("/console/webhooks/{id}?done={done}")).into_response()
+fn to_webhook(ui: &Ui, id: &str, done: &str) -> Response {
+    Redirect::to(&format!("{}/webhooks/{id}?done={done}", ui.home)).into_response()
 }
 
-fn to_delivery(delivery: &Value, done: &str) -> Response {
-    Redirect::to(&format!("/console/deliveries/{}?done={done}", delivery["id"].as_str().unwrap_or_default())).into_response()
+fn to_delivery(ui: &Ui, delivery: &Value, done: &str) -> Response {
+    Redirect::to(&format!("{}/deliveries/{}?done={done}", ui.home, delivery["id"].as_str().unwrap_or_default())).into_response()
 }
 
 fn secret_page(ui: Ui, webhook: &Value, rotated: bool) -> Response {

@@ -80,7 +80,7 @@ struct Shown {
     latest: bool,
 }
 
-/// `GET /console/deliveries/{id}`
+/// `GET …/deliveries/{id}`
 pub(super) async fn show(State(console): State<Console>, visitor: Visitor, RecordId(id): RecordId) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let One { delivery } = console.api.read(&caller, &format!("{DELIVERIES}/{id}")).await?;

@@ -5,8 +5,11 @@
 //! From top to bottom; a room uses only rooms below it.
 //!
 //! ```text
-//! endpoint  delivery       the pages: one webhook with its deliveries, one delivery with its attempts
+//! list  endpoint  delivery  the pages: all webhooks, one webhook with its deliveries, one delivery with its attempts
+//! ending                   asks before a webhook is disabled or deleted
+//! verification             code that verifies deliveries
 //! acts                     what is done with a button
+//! webhook   log            how a webhook is doing; its deliveries
 //! advice    command        what a failure means and what to do; the request as a command
 //! ```
 
@@ -14,7 +17,12 @@ mod acts;
 mod advice;
 mod command;
 mod delivery;
+mod ending;
 mod endpoint;
+mod list;
+mod log;
+mod verification;
+mod webhook;
 
 use axum::Router;
 use axum::routing::{get, post};
@@ -23,19 +31,27 @@ use crate::console::Console;
 
 /// The path of webhooks in the API.
 const API: &str = "/developers/int/v1/webhooks";
+/// Where the list of webhooks is shown.
+const LIST: &str = "/records/developers/webhooks";
 /// The path of deliveries in the API.
 const DELIVERIES: &str = "/developers/int/v1/deliveries";
 
+/// The pages, below the first page of the console or the portal.
 pub(super) fn routes() -> Router<Console> {
     Router::new()
-        .route("/console/webhooks/{id}", get(endpoint::show))
-        .route("/console/webhooks/{id}/test", post(acts::test))
-        .route("/console/webhooks/{id}/enable", post(acts::enable))
-        .route("/console/webhooks/{id}/disable", post(acts::disable))
-        .route("/console/webhooks/{id}/secret", post(acts::show_secret))
-        .route("/console/webhooks/{id}/rotate-secret", get(acts::ask_rotate).post(acts::rotate_secret))
-        .route("/console/webhooks/{id}/replay", post(acts::replay))
-        .route("/console/deliveries/{id}", get(delivery::show))
-        .route("/console/deliveries/{id}/replay", post(acts::replay_delivery))
-        .route("/console/deliveries/{id}/cancel", post(acts::cancel))
+        .route(LIST, get(list::show))
+        .route("/webhooks/{id}", get(endpoint::show))
+        .route("/webhooks/{id}/test", post(acts::test))
+        .route("/webhooks/{id}/enable", post(acts::enable))
+        .route("/webhooks/{id}/pause", post(acts::pause))
+        .route("/webhooks/{id}/resume", post(acts::resume))
+        .route("/webhooks/{id}/disable", get(ending::ask_disable).post(acts::disable))
+        .route("/webhooks/{id}/delete", get(ending::ask_delete))
+        .route("/webhooks/{id}/secret", post(acts::show_secret))
+        .route("/webhooks/{id}/rotate-secret", get(acts::ask_rotate).post(acts::rotate_secret))
+        .route("/webhooks/{id}/replay", post(acts::replay))
+        .route("/webhooks/{id}/verification", get(verification::show))
+        .route("/deliveries/{id}", get(delivery::show))
+        .route("/deliveries/{id}/replay", post(acts::replay_delivery))
+        .route("/deliveries/{id}/cancel", post(acts::cancel))
 }

@@ -8,6 +8,13 @@ use crate::support::routes::{Kind, RESOURCES};
 /// The exceptions: the table, the file below `src`, and what it writes outside of the five routes.
 const OTHER_WRITERS: &[(&str, &str, &str)] = &[
     ("api_keys", "companies/queries.rs", "when a key was used, which is no change of the record"),
+    ("operators", "operators/queries/mod.rs", "what the command line does, and passwords and sign-ins, which are no change of the record"),
+    ("operators", "operators/totp/queries.rs", "second factors, which operators set up themselves"),
+    (
+        "portal_links",
+        "portal/queries.rs",
+        "when a link was opened, which is no change of the record; and the end of those that ended long ago",
+    ),
     ("stores", "storefront/stores/queries.rs", "the pause of a store whose texts do not arrive"),
     ("any", "fleet/positions/queries.rs", "the positions of many at once, in the five columns of a location"),
 ];

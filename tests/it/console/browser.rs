@@ -1,7 +1,6 @@
 //! The console in a real browser.
 
 use chrono::TimeDelta;
-use fantoccini::{Client, Locator};
 use portico::contact::EmailAddress;
 use portico::operators::{self, OneTimeLink, Role};
 use serde_json::json;
@@ -10,14 +9,6 @@ use crate::support::World;
 use crate::support::browser::Browser;
 use crate::support::fleet::id;
 use crate::support::waiting::until;
-
-async fn click(client: &Client, css: &str) {
-    client.find(Locator::Css(css)).await.unwrap().click().await.unwrap();
-}
-
-async fn enter(client: &Client, css: &str, text: &str) {
-    client.find(Locator::Css(css)).await.unwrap().send_keys(text).await.unwrap();
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_operator_works_in_a_browser() {
@@ -38,7 +29,7 @@ async fn an_operator_works_in_a_browser() {
     let link = OneTimeLink::create(conn, operator.id, world.clock.now()).await.unwrap();
     browser.goto(&format!("/console/sign-in/once#{}", link.reveal())).await;
     until("the key is gone from the address", async || browser.path().await == "/console/sign-in/once").await;
-    click(&browser.client, "main button.primary").await;
+    browser.click("main button.primary").await;
     until("somebody is signed in", async || browser.path().await == "/console").await;
     browser.has_nothing_to_complain_of().await;
 
@@ -48,6 +39,9 @@ async fn an_operator_works_in_a_browser() {
     assert!(pages.len() > 20, "{pages:?}");
     pages.push(format!("/console/webhooks/{}", id(&webhook)));
     pages.push(format!("/console/deliveries/{}", id(&world.last_delivery().await)));
+    for page in ["", "/resources/fleet/orders", "/events/order", "/problems", "/guides/webhooks", "/search?q=order"] {
+        pages.push(format!("/docs{page}"));
+    }
     for plural in ["fleet/orders", "fleet/drivers", "developers/webhooks", "developers/api-keys", "ledger/gateways", "storefront/stores"] {
         pages.push(format!("/console/records/{plural}/new"));
     }
@@ -62,11 +56,11 @@ async fn an_operator_works_in_a_browser() {
 
     // Keys: / searches, j goes to the first row.
     browser.goto("/console/records/fleet/orders").await;
-    enter(&browser.client, "body", "j").await;
+    browser.enter("body", "j").await;
     assert_eq!(browser.run("return document.activeElement.textContent").await, "A-3");
-    enter(&browser.client, "body", "/").await;
+    browser.enter("body", "/").await;
     assert_eq!(browser.run("return document.activeElement.id").await, "search");
-    enter(&browser.client, "#search", "A-2\u{e007}").await;
+    browser.enter("#search", "A-2\u{e007}").await;
     browser.arrives_at("/console/records/fleet/orders?internal_id=A-2").await;
     assert!(browser.text().await.contains("A-2"));
 

@@ -1,47 +1,103 @@
 //! What others write, and what other sites try.
 
+use std::collections::{BTreeSet, VecDeque};
+
 use portico::operators::Role;
+use reqwest::Method;
 use serde_json::json;
 
 use crate::support::World;
 use crate::support::console::PASSWORD;
 use crate::support::fleet::id;
+use crate::support::gateways::{SECRET_KEY, SIGNING_SECRET, event, paid};
 use crate::support::receiver::Reply;
 
+/// The most pages that are opened: filters and positions make ever new addresses.
+const PAGES: usize = 400;
 /// Would be an element, an attribute and a script, if it was not escaped.
 const HOSTILE: &str = r#"'"><img src=x onerror=alert(1)><script>alert(2)</script>{{7*7}}"#;
 
-#[tokio::test]
-async fn whatever_others_write_is_shown_as_text() {
-    let world = World::new().await;
-    let (receiver, _) = world.subscriber("hooks.test").await;
-    receiver.will([Reply::with(500, "x-hostile", "<script>alert(3)</script>")]);
-    let order = world.order(json!({ "internal_id": HOSTILE, "notes": HOSTILE, "meta": { HOSTILE: HOSTILE } })).await;
-    let driver = world.driver(HOSTILE).await;
+/// The same for fields of at most 50 characters.
+const SHORT: &str = "'\"><img src=x onerror=alert(1)>";
+/// What nobody but the templates may write.
+const DANGERS: [&str; 3] = ["<img src=x", "<script>alert", "onerror=alert(1)>"];
+
+/// Fills every field that takes text: of the shop's systems, customers, subscribers, gateways and receivers.
+async fn fill(world: &World) {
+    let (receiver, webhook) = world.subscriber("hooks.test").await;
+    let described = json!({ "description": HOSTILE, "headers": { "x-note": HOSTILE }, "events": ["*"] });
+    world.developers(Method::PUT, &format!("webhooks/{}", id(&webhook)), described).await.ok(200);
+    receiver.will([Reply::Answer(500, vec![("x-hostile", HOSTILE.to_owned())], HOSTILE.as_bytes().to_vec())]);
+
+    let fleet = world.create("fleets", json!({ "name": HOSTILE, "description": HOSTILE })).await;
+    let driver = world.create("drivers", json!({ "name": HOSTILE, "license_number": "B-7", "fleet": { "id": id(&fleet) } })).await;
+    let vehicle = json!({ "name": HOSTILE, "make": SHORT, "model": SHORT, "color": SHORT, "driver": id(&driver) });
+    world.create("vehicles", vehicle).await;
+    let order = json!({
+        "internal_id": HOSTILE, "notes": HOSTILE, "type": SHORT, "driver": id(&driver), "meta": { HOSTILE: HOSTILE },
+        "payload": { "pickup": HOSTILE, "dropoff": HOSTILE },
+    });
+    let order = world.order(order).await;
+    world.create("issues", json!({ "title": HOSTILE, "report": HOSTILE, "type": "operational", "order": id(&order) })).await;
+    world.create("proofs", json!({ "order": id(&order), "type": "signature", "file_url": "https://files.example/1.png", "remarks": HOSTILE })).await;
+
+    let gateway = json!({ "name": HOSTILE, "driver": "card", "secret_key": SECRET_KEY, "signing_secret": SIGNING_SECRET });
+    let gateway = world.gateway(gateway).await;
+    let mut payment = paid("evt_1");
+    payment["data"]["object"]["description"] = HOSTILE.into();
+    world.call_back(&gateway, &payment).await.ok(200);
+    world.call_back(&gateway, &event(HOSTILE, HOSTILE, json!({ HOSTILE: HOSTILE }))).await;
+
+    world.register_with("ada@example.com", json!({ "name": HOSTILE })).await;
+    let wrong = json!({ "identity": "ada@example.com", "password": HOSTILE });
+    world.storefront("customers/login").json(&wrong).header("user-agent", HOSTILE).send().await;
+    world.storefront("customers/login").json(&json!({ "identity": HOSTILE, "password": HOSTILE })).send().await;
+    let key = json!({ "name": HOSTILE, "scopes": ["read"] });
+    world.developers(Method::POST, "api-keys", key).await.ok(201);
     world.deliver().await;
+}
+
+#[tokio::test]
+async fn whatever_others_write_is_shown_as_text_on_every_page_and_every_link_leads_somewhere() {
+    let world = World::new().await;
+    fill(&world).await;
     let mut tab = world.signed_in(Role::Owner).await;
-    tab.user_agent = "<script>alert(4)</script>";
-    let deliveries = tab.open("/console/records/developers/deliveries").await;
-    let delivery = deliveries.between("/console/deliveries/", "\"");
+    tab.user_agent = HOSTILE;
+    tab.send("/console/sign-out", &[]).await;
+    tab.sign_in("owner@acme.example", PASSWORD).await;
     let query = url::form_urlencoded::byte_serialize(HOSTILE.as_bytes()).collect::<String>();
-    for page in [
+    let mut pages = VecDeque::from([
         "/console".to_owned(),
-        "/console/records/fleet/orders".to_owned(),
-        format!("/console/records/fleet/orders/{}", id(&order)),
-        format!("/console/records/fleet/orders/{}/edit", id(&order)),
-        format!("/console/records/fleet/drivers/{}/delete", id(&driver)),
-        format!("/console/deliveries/{delivery}"),
+        "/console/account".to_owned(),
         format!("/console/records/fleet/orders?internal_id={query}"),
         format!("/console/search?q={query}"),
         format!("/console?done={query}"),
         format!("/console/sign-in?then={query}"),
-        format!("/console/records/{query}/{query}"),
-    ] {
+    ]);
+    let mut known: BTreeSet<String> = pages.iter().cloned().collect();
+    let mut opened = 0;
+    while let Some(page) = pages.pop_front().filter(|_| opened < PAGES) {
         let shown = tab.open(&page).await;
-        for danger in ["<img src=x", "<script>alert", "onerror=alert(1)>"] {
+        opened += 1;
+        assert_eq!(shown.status, 200, "{page}");
+        for danger in DANGERS {
             shown.says_nothing_of(danger);
         }
         assert!(!shown.html.contains(">49<"), "{page}");
+        for link in shown.html.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            let link = link.replace("&#38;", "&").replace("&amp;", "&");
+            if link.starts_with("/console") && known.insert(link.clone()) {
+                pages.push_back(link);
+            }
+        }
+    }
+    assert!(opened > 80, "only {opened} pages were found");
+    for nowhere in [format!("/console/records/{query}/{query}"), format!("/console/webhooks/{query}")] {
+        let shown = tab.open(&nowhere).await;
+        assert_eq!(shown.status, 404);
+        for danger in DANGERS {
+            shown.says_nothing_of(danger);
+        }
     }
 }
 

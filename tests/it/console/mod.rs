@@ -1,12 +1,23 @@
 //! The console: decisions, section 9.
 
 mod browser;
+mod browser_access;
+mod charts;
+mod customers;
+mod first_sign_in;
 mod hostile;
+mod invitations;
 mod live;
+mod mailbox;
+mod operating;
+mod payments;
+mod provider_sign_in;
 mod records;
 mod roles;
 mod scripts;
 mod searching;
+mod second_factor;
 mod sign_in;
 mod style;
+mod texts;
 mod webhooks;

@@ -7,7 +7,7 @@ use crate::support::World;
 use crate::support::fleet::id;
 
 /// Lists of the five areas.
-const LISTS: [(&str, [Role; 4]); 6] = {
+const LISTS: [(&str, [Role; 4]); 7] = {
     use Role::{Developer, Owner, Support, Viewer};
     [
         ("storefront/customers", [Owner, Support, Viewer, Viewer]),
@@ -15,6 +15,7 @@ const LISTS: [(&str, [Role; 4]); 6] = {
         ("developers/deliveries", [Owner, Developer, Support, Viewer]),
         ("developers/webhooks", [Owner, Developer, Support, Viewer]),
         ("developers/changes", [Owner, Owner, Owner, Owner]),
+        ("developers/operators", [Owner, Owner, Owner, Owner]),
         ("developers/api-keys", [Owner, Developer, Developer, Developer]),
     ]
 };

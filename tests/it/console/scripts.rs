@@ -1,38 +1,12 @@
 //! What the script adds to pages, in a real browser.
 
-use fantoccini::{Client, Locator};
 use portico::operators::Role;
 use serde_json::json;
 
 use crate::support::World;
 use crate::support::browser::Browser;
-use crate::support::console::PASSWORD;
 use crate::support::fleet::id;
 use crate::support::waiting::until;
-
-async fn click(client: &Client, css: &str) {
-    client.find(Locator::Css(css)).await.unwrap().click().await.unwrap();
-}
-
-async fn enter(client: &Client, css: &str, text: &str) {
-    client.find(Locator::Css(css)).await.unwrap().send_keys(text).await.unwrap();
-}
-
-impl Browser {
-    /// Signs an operator in with the form.
-    async fn sign_in(&self, email: &str) {
-        self.goto("/console/sign-in").await;
-        enter(&self.client, "#email", email).await;
-        enter(&self.client, "#password", PASSWORD).await;
-        click(&self.client, "main button.primary").await;
-        self.arrives_at("/console").await;
-        until("somebody is signed in", async || self.path().await == "/console").await;
-    }
-
-    async fn says(&self, text: &str) {
-        until(&format!("the page says {text:?}"), async || self.text().await.contains(text)).await;
-    }
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pages_change_and_forms_are_answered_in_place() {
@@ -59,14 +33,14 @@ async fn pages_change_and_forms_are_answered_in_place() {
     // A refusal stands at its field, which has the focus; what was entered is still there.
     browser.goto("/console/records/fleet/drivers/new").await;
     browser.run("window.same = true").await;
-    enter(&browser.client, "[name=name]", "Ada").await;
-    enter(&browser.client, "[name=phone]", "123").await;
-    click(&browser.client, "main button.primary").await;
+    browser.enter("[name=name]", "Ada").await;
+    browser.enter("[name=phone]", "123").await;
+    browser.click("main button.primary").await;
     until("the field has the focus", async || browser.run("return document.activeElement.name").await == "phone").await;
     assert_eq!(browser.run("return [document.activeElement.selectionStart, document.activeElement.selectionEnd]").await, json!([0, 3]));
-    browser.client.find(Locator::Css("[name=phone]")).await.unwrap().clear().await.unwrap();
-    enter(&browser.client, "[name=phone]", "+12015550123").await;
-    click(&browser.client, "main button.primary").await;
+    browser.clear("[name=phone]").await;
+    browser.enter("[name=phone]", "+12015550123").await;
+    browser.click("main button.primary").await;
     browser.says("Created.").await;
     browser.arrives_at("/console/records/fleet/drivers/driver_").await;
     assert_eq!(browser.run("return window.same").await, true);
@@ -87,22 +61,22 @@ async fn keys_lead_to_pages_unless_they_are_switched_off() {
     world.operator("ada@acme.example", Role::Owner).await;
     browser.sign_in("ada@acme.example").await;
 
-    enter(&browser.client, "body", "gw").await;
+    browser.enter("body", "gw").await;
     browser.arrives_at("/console/records/developers/webhooks").await;
     // Escape closes a menu and goes back to what opened it.
     browser.goto(&format!("/console/webhooks/{}", id(&webhook))).await;
-    click(&browser.client, "details.menu summary").await;
-    enter(&browser.client, "body", "\u{e00c}").await;
+    browser.click("details.menu summary").await;
+    browser.enter("body", "\u{e00c}").await;
     let closed = "return [document.querySelectorAll('details.menu[open]').length, document.activeElement.tagName]";
     assert_eq!(browser.run(closed).await, json!([0, "SUMMARY"]));
 
-    enter(&browser.client, "body", "?").await;
+    browser.enter("body", "?").await;
     assert_eq!(browser.run("return document.getElementById('keys').open").await, true);
     browser.is_accessible().await;
-    click(&browser.client, "#keys [name=keys]").await;
+    browser.click("#keys [name=keys]").await;
     until("the keys are off", async || browser.run("return 'keys' in document.body.dataset").await == false).await;
     let page = browser.path().await;
-    enter(&browser.client, "body", "gh?").await;
+    browser.enter("body", "gh?").await;
     assert_eq!(browser.path().await, page);
     assert_eq!(browser.run("return document.getElementById('keys').open").await, false);
     browser.has_nothing_to_complain_of().await;

@@ -76,6 +76,8 @@ async fn a_session_ends_after_a_while_without_use_and_at_last_in_any_case() {
 #[tokio::test]
 async fn an_operator_who_is_removed_is_signed_out() {
     let world = World::new().await;
+    // The last owner stays.
+    world.operator("ada@acme.example", Role::Owner).await;
     let mut tab = world.signed_in(Role::Owner).await;
     let (caller, email) = (portico::callers::Caller::command_line(world.company), EmailAddress::parse("owner@acme.example").unwrap());
     let conn = &mut *world.pool.acquire().await.unwrap();

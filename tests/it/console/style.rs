@@ -7,6 +7,9 @@ const STYLE: &str = include_str!("../../../src/console/shell/style.css");
 /// Contrast that text needs.
 const ENOUGH: f64 = 4.5;
 
+/// Contrast that charts need.
+const ENOUGH_FOR_GRAPHICS: f64 = 3.0;
+
 /// The colours that the first rule after `selector` defines.
 fn colours(selector: &str) -> BTreeMap<&'static str, [u8; 3]> {
     let rule = STYLE.split_once(selector).unwrap().1.split('}').next().unwrap();
@@ -39,6 +42,11 @@ fn text_stands_out_from_what_is_behind_it_in_light_and_dark() {
                 let found = contrast(colours[text], colours[behind]);
                 assert!(found >= ENOUGH, "{theme}: {text} on {behind} has {found:.2}");
             }
+        }
+        // WCAG 2.2, success criterion 1.4.11: bars of a chart are told from the page, and from failures above them by a word as well.
+        for graphic in ["series", "bad"] {
+            let found = contrast(colours[graphic], colours["page"]);
+            assert!(found >= ENOUGH_FOR_GRAPHICS, "{theme}: {graphic} has {found:.2}");
         }
         let button = contrast(colours["on-accent"], colours["accent"]);
         assert!(button >= ENOUGH, "{theme}: the primary button has {button:.2}");

@@ -5,12 +5,13 @@ use std::process::{Child, Command, Stdio};
 
 use axum::http::Method;
 use fantoccini::wd::WebDriverCompatibleCommand;
-use fantoccini::{Client, ClientBuilder};
+use fantoccini::{Client, ClientBuilder, Locator};
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
 use url::{ParseError, Url};
 
 use crate::support::World;
+use crate::support::console::PASSWORD;
 use crate::support::waiting::until;
 
 /// What keeps chromium from asking anybody for anything.
@@ -34,6 +35,7 @@ pub struct Browser {
     pub client: Client,
     driver: Child,
     origin: String,
+    runs_scripts: bool,
 }
 
 /// The messages of one of the browser's logs since they were last read.
@@ -53,6 +55,15 @@ impl WebDriverCompatibleCommand for Log {
 impl Browser {
     /// Opens a window; `None`, with words, where there is no browser.
     pub async fn open(world: &World) -> Option<Self> {
+        Self::open_with(world, true).await
+    }
+
+    /// Opens a window in which no script of a page runs.
+    pub async fn open_without_scripts(world: &World) -> Option<Self> {
+        Self::open_with(world, false).await
+    }
+
+    async fn open_with(world: &World, runs_scripts: bool) -> Option<Self> {
         if !std::fs::exists(AXE).unwrap_or_default() {
             portico::kernel::terminal::say("accessibility is not checked: npm ci in tests/it/support/axe installs axe-core");
         }
@@ -67,7 +78,10 @@ impl Browser {
             port.trim_end_matches('.').parse::<u16>().ok()
         });
         let capabilities = json!({
-            "goog:chromeOptions": { "args": ARGUMENTS },
+            "goog:chromeOptions": {
+                "args": ARGUMENTS,
+                "prefs": { "profile.managed_default_content_settings.javascript": if runs_scripts { 1 } else { 2 } },
+            },
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         });
         let client = ClientBuilder::new(HttpConnector::new())
@@ -75,12 +89,55 @@ impl Browser {
             .connect(&format!("http://127.0.0.1:{}", port.unwrap()))
             .await
             .unwrap();
-        Some(Self { client, driver, origin: format!("http://{}", world.address) })
+        Some(Self { client, driver, origin: format!("http://{}", world.address), runs_scripts })
     }
 
     /// Opens a page of the service.
     pub async fn goto(&self, path: &str) {
         self.client.goto(&format!("{}{path}", self.origin)).await.unwrap();
+    }
+
+    /// Signs an operator in with the form.
+    pub async fn sign_in(&self, email: &str) {
+        self.goto("/console/sign-in").await;
+        self.enter("#email", email).await;
+        self.enter("#password", PASSWORD).await;
+        self.click("main button.primary").await;
+        until("somebody is signed in", async || self.path().await == "/console").await;
+    }
+
+    /// Clicks an element as soon as it is there.
+    pub async fn click(&self, css: &str) {
+        self.sees(css).await;
+        self.client.find(Locator::Css(css)).await.unwrap().click().await.unwrap();
+    }
+
+    /// Types into a field.
+    pub async fn enter(&self, css: &str, text: &str) {
+        self.client.find(Locator::Css(css)).await.unwrap().send_keys(text).await.unwrap();
+    }
+
+    /// Empties a field.
+    pub async fn clear(&self, css: &str) {
+        self.client.find(Locator::Css(css)).await.unwrap().clear().await.unwrap();
+    }
+
+    /// Waits until the page has an element.
+    pub async fn sees(&self, css: &str) {
+        until(&format!("the page has {css}"), async || self.client.find(Locator::Css(css)).await.is_ok()).await;
+    }
+
+    /// Waits until the page says something.
+    pub async fn says(&self, text: &str) {
+        until(&format!("the page says {text:?}"), async || self.text().await.contains(text)).await;
+    }
+
+    /// Waits until the page says what has happened meanwhile: with scripts by itself, without them when it is loaded again.
+    pub async fn says_now(&self, text: &str) {
+        if !self.runs_scripts {
+            self.client.refresh().await.unwrap();
+        }
+        self.says(text).await;
     }
 
     /// The path and query of the page.
@@ -93,10 +150,12 @@ impl Browser {
         until("the browser has arrived", async || self.path().await.starts_with(beginning)).await;
     }
 
-    /// The text of the page, as a person reads it.
+    /// The text of the page, as a person reads it; none while another page takes its place.
     pub async fn text(&self) -> String {
-        let main = self.client.find(fantoccini::Locator::Css("main")).await.unwrap();
-        main.text().await.unwrap()
+        match self.client.find(Locator::Css("main")).await {
+            Ok(main) => main.text().await.unwrap_or_default(),
+            Err(_) => String::new(),
+        }
     }
 
     /// Runs a script in the page.

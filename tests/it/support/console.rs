@@ -103,6 +103,14 @@ impl World {
         operators::create_operator(conn, &self.hashing, &caller, &email, password, role, self.clock.now()).await.unwrap();
     }
 
+    /// The key of the link in the last mail to an address, after all mails were sent.
+    pub async fn mailed_key(&self, email: &str) -> Option<String> {
+        self.state.operators.send_mails().await.unwrap();
+        let mail = self.messages().into_iter().find(|message| message.to == email)?;
+        let (_, key) = mail.text.split_once("/console/password#").expect("the mail has a link");
+        Some(key.split_whitespace().next().unwrap().to_owned())
+    }
+
     /// A tab in which nobody is signed in.
     pub fn tab(&self) -> Tab<'_> {
         let http = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none()).build().unwrap();
@@ -193,6 +201,13 @@ impl Tab<'_> {
     /// Opens a page, and those that it leads to by itself.
     pub async fn open(&mut self, path: &str) -> Shown {
         self.request(Method::GET, path, None).await
+    }
+
+    /// Follows a link that leads to another site, and returns the address there.
+    pub async fn leave(&mut self, path: &str) -> String {
+        let shown = self.once(Method::GET, path, None).await;
+        assert_eq!(shown.status, 303, "{}", shown.html);
+        shown.header("location").to_owned()
     }
 
     /// Sends a form with the token of the last page.

@@ -41,3 +41,10 @@ pub fn files_naming(roots: &[&str], spellings: &[&str]) -> Vec<String> {
     found.sort_unstable();
     found
 }
+
+/// HTML text as it is read.
+pub fn unescaped(html: &str) -> String {
+    let pairs =
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&#38;", "&")];
+    pairs.iter().fold(html.to_owned(), |text, (escaped, plain)| text.replace(escaped, plain)).replace("&amp;", "&")
+}

@@ -1,0 +1,67 @@
+//! A customer, as the pages need the record.
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+
+use crate::callers::Caller;
+use crate::console::Console;
+use crate::console::cell::Cell;
+use crate::console::customers::API;
+use crate::console::shell::{PageError, Ui};
+
+#[derive(Deserialize)]
+struct One {
+    customer: Customer,
+}
+
+#[derive(Clone, Deserialize)]
+pub(super) struct Customer {
+    pub(super) id: String,
+    pub(super) uuid: String,
+    pub(super) store: String,
+    pub(super) name: String,
+    pub(super) email: Option<String>,
+    pub(super) phone: Option<String>,
+    pub(super) email_verified: bool,
+    pub(super) phone_verified: bool,
+    pub(super) banned_at: Option<DateTime<Utc>>,
+    pub(super) banned_reason: Option<String>,
+    pub(super) closed_at: Option<DateTime<Utc>>,
+    pub(super) locked_out_until: Option<DateTime<Utc>>,
+    pub(super) created_at: DateTime<Utc>,
+}
+
+impl Customer {
+    pub(super) async fn find(console: &Console, caller: &Caller, id: &str) -> Result<Self, PageError> {
+        Ok(console.api.read::<One>(caller, &format!("{API}/{id}")).await?.customer)
+    }
+
+    /// What to call the customer.
+    pub(super) fn title(&self) -> &str {
+        let names = [Some(&self.name), self.email.as_ref(), self.phone.as_ref()];
+        names.into_iter().flatten().find(|name| !name.is_empty()).unwrap_or(&self.id)
+    }
+
+    pub(super) fn address(&self) -> String {
+        format!("/console/customers/{}", self.id)
+    }
+
+    /// The state in a word, and what it means in a sentence.
+    pub(super) fn state(&self, ui: &Ui) -> (Cell, String) {
+        let (word, sentence) = if let Some(at) = self.closed_at {
+            ("closed", ui.say("The account was closed {}.", [ui.at(&at).text()]))
+        } else if let Some(at) = self.banned_at {
+            let reason = self.banned_reason.clone().unwrap_or_default();
+            ("banned", ui.say("Banned {}: {}. Every sign-in is refused.", [ui.at(&at).text(), reason]))
+        } else if let Some(until) = self.locked_out_until {
+            ("locked", ui.say("Locked out by wrong codes or passwords. It ends {}.", [ui.at(&until).text()]))
+        } else {
+            ("active", ui.say("Customer since {}.", [self.created_at.format("%Y-%m-%d")]))
+        };
+        (Cell::word(word), sentence)
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.closed_at.is_none()
+    }
+}

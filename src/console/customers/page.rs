@@ -1,0 +1,158 @@
+//! The page of one customer.
+
+use askama::Template;
+use axum::extract::{Query, State};
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, NaiveDate, Utc};
+use serde::Deserialize;
+
+use crate::callers::{Area, Caller, Scope};
+use crate::console::Console;
+use crate::console::addresses::{record_address, with_query};
+use crate::console::cell::Cell;
+use crate::console::customers::head::Customer;
+use crate::console::customers::telling::Told;
+use crate::console::customers::timeline::{self, Wanted};
+use crate::console::records::title_of;
+use crate::console::session::{RecordId, Visitor};
+use crate::console::shell::{Moment, Page, PageError, Ui};
+
+/// The number of sessions that are shown; further ones are in the list of all.
+const SESSIONS: usize = 100;
+
+#[derive(Default, Deserialize)]
+pub(super) struct Shown {
+    #[serde(default)]
+    kind: String,
+    #[serde(default)]
+    before: String,
+}
+
+#[derive(Deserialize)]
+struct Sessions {
+    tokens: Vec<Session>,
+}
+
+#[derive(Deserialize)]
+struct Session {
+    id: String,
+    method: Option<String>,
+    address: Option<String>,
+    user_agent: Option<String>,
+    last_used_at: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+    revoked_at: Option<DateTime<Utc>>,
+}
+
+struct Tab {
+    label: &'static str,
+    address: String,
+    current: bool,
+}
+
+/// What happened on one day.
+struct Day {
+    name: String,
+    rows: Vec<Told>,
+}
+
+struct SessionRow {
+    id: String,
+    user_agent: String,
+    method: String,
+    address: String,
+    last_used: Moment,
+    expires: Moment,
+}
+
+#[derive(Template)]
+#[template(path = "customers/page.html")]
+struct CustomerPage {
+    ui: Ui,
+    customer: Customer,
+    state: Cell,
+    answer: String,
+    store: Cell,
+    address: String,
+    /// Whether the visitor may change customers.
+    writable: bool,
+    sessions: Vec<SessionRow>,
+    tabs: Vec<Tab>,
+    days: Vec<Day>,
+    older: Option<String>,
+    newest: Option<String>,
+}
+
+/// `GET /console/customers/{id}`
+pub(super) async fn show(
+    State(console): State<Console>,
+    visitor: Visitor,
+    RecordId(id): RecordId,
+    Query(shown): Query<Shown>,
+) -> Result<Response, PageError> {
+    let Visitor { caller, ui, .. } = visitor;
+    let customer = Customer::find(&console, &caller, &id).await?;
+    let address = customer.address();
+    let wanted = Wanted::read(&shown.kind, &shown.before)?;
+    let page = timeline::read(&console, &caller, &ui, &customer, &wanted).await?;
+    let at = |before: &str| with_query(&address, [("kind", wanted.kind), ("before", before)]);
+    let tab = |(kind, label): (&'static str, &'static str)| Tab {
+        label,
+        address: with_query(&address, [("kind", kind)]),
+        current: kind == wanted.kind,
+    };
+    let (state, answer) = customer.state(&ui);
+    let shown_page = CustomerPage {
+        state,
+        answer,
+        store: store_of(&console, &caller, &customer).await,
+        writable: caller.grant.allows(Area::Customers, Scope::Write),
+        sessions: lasting(&console, &caller, &ui, &customer).await?,
+        tabs: timeline::tabs(&console, &caller).map(tab).collect(),
+        older: page.next.map(|next| at(&next.to_rfc3339())),
+        newest: (!shown.before.is_empty()).then(|| at("")),
+        days: by_day(page.entries),
+        address: address.clone(),
+        customer,
+        ui,
+    };
+    Ok(Page(shown_page).into_response())
+}
+
+/// The store by its name; by its id if it was deleted.
+async fn store_of(console: &Console, caller: &Caller, customer: &Customer) -> Cell {
+    let Some(kind) = console.kinds.find(caller, "storefront", "stores") else { return Cell::Text(customer.store.clone()) };
+    match console.api.get(caller, &format!("{}/{}", kind.list_path(), customer.store)).await {
+        Ok(found) => Cell::Link { address: record_address(kind, &customer.store), text: title_of(&found.body["store"]) },
+        Err(_) => Cell::Text(customer.store.clone()),
+    }
+}
+
+/// The sessions that neither ended nor expired, the last one that began first.
+async fn lasting(console: &Console, caller: &Caller, ui: &Ui, customer: &Customer) -> Result<Vec<SessionRow>, PageError> {
+    let path = format!("/storefront/int/v1/tokens?customer={}&limit={SESSIONS}", customer.id);
+    let Sessions { tokens } = console.api.read(caller, &path).await?;
+    let now = ui.now();
+    let lasts = |session: &Session| session.revoked_at.is_none() && session.expires_at > now && customer.is_open();
+    let row = |session: Session| SessionRow {
+        user_agent: session.user_agent.unwrap_or_else(|| session.id.clone()),
+        method: session.method.unwrap_or_default(),
+        address: session.address.unwrap_or_default(),
+        last_used: ui.at(&session.last_used_at),
+        expires: ui.at(&session.expires_at),
+        id: session.id,
+    };
+    Ok(tokens.into_iter().filter(lasts).map(row).collect())
+}
+
+fn by_day(entries: Vec<Told>) -> Vec<Day> {
+    let mut days: Vec<(NaiveDate, Vec<Told>)> = Vec::new();
+    for entry in entries {
+        let date = entry.at.date_naive();
+        match days.last_mut() {
+            Some((last, rows)) if *last == date => rows.push(entry),
+            _ => days.push((date, vec![entry])),
+        }
+    }
+    days.into_iter().map(|(date, rows)| Day { name: date.format("%Y-%m-%d").to_string(), rows }).collect()
+}

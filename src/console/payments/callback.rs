@@ -1,0 +1,101 @@
+//! One callback: the recorded request, what was believed of it, and what became of it.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::{IntoResponse, Redirect, Response};
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::callers::{Area, Scope};
+use crate::console::Console;
+use crate::console::addresses::record_address;
+use crate::console::cell::{Cell, pretty};
+use crate::console::payments::CALLBACKS;
+use crate::console::session::{PostedForm, RecordId, Visitor};
+use crate::console::shell::{Moment, Page, PageError, Ui};
+
+#[derive(Deserialize)]
+struct One {
+    callback: Callback,
+}
+
+#[derive(Deserialize)]
+struct Callback {
+    id: String,
+    gateway: Option<String>,
+    event_id: String,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    status: String,
+    reason: Option<String>,
+    detail: Option<String>,
+    body_size: i64,
+    attempts: i64,
+    next_attempt_at: Option<DateTime<Utc>>,
+    body: String,
+    payments: Vec<String>,
+    created_at: DateTime<Utc>,
+}
+
+#[derive(Template)]
+#[template(path = "payments/callback.html")]
+struct CallbackPage {
+    ui: Ui,
+    state: Cell,
+    answer: String,
+    gateway: Cell,
+    /// Where a sample for this gateway is tried.
+    trial: Option<String>,
+    payments: Vec<Cell>,
+    came: Moment,
+    next: Option<Moment>,
+    body: String,
+    /// Whether only the beginning was kept.
+    cut: bool,
+    /// Whether it can be processed again, and the visitor may.
+    processable: bool,
+    callback: Callback,
+}
+
+/// `GET /console/callbacks/{id}`
+pub(super) async fn show(State(console): State<Console>, visitor: Visitor, RecordId(id): RecordId) -> Result<Response, PageError> {
+    let Visitor { caller, ui, .. } = visitor;
+    let One { callback } = console.api.read(&caller, &format!("{CALLBACKS}/{id}")).await?;
+    let link = |namespace: &str, path: &str, id: &str| match console.kinds.find(&caller, namespace, path) {
+        Some(kind) => Cell::Link { address: record_address(kind, id), text: id.to_owned() },
+        None => Cell::Text(id.to_owned()),
+    };
+    let answer = match callback.status.as_str() {
+        "processed" => ui.t("The signature was right, and all it told was recorded."),
+        "ignored" => ui.t("The signature was right. It told nothing that is of use here."),
+        "failed" => ui.t("The signature was right, but it could not be processed yet."),
+        _ => ui.t("It was refused: nothing it told was believed."),
+    }
+    .to_owned();
+    let page = CallbackPage {
+        state: Cell::word(&callback.status),
+        answer,
+        gateway: callback.gateway.as_deref().map_or(Cell::Empty, |id| link("ledger", "gateways", id)),
+        trial: callback
+            .gateway
+            .as_ref()
+            .filter(|_| caller.grant.allows(Area::Integration, Scope::Admin))
+            .map(|id| format!("/console/gateways/{id}/try")),
+        payments: callback.payments.iter().map(|id| link("ledger", "payments", id)).collect(),
+        came: ui.at(&callback.created_at),
+        next: callback.next_attempt_at.as_ref().map(|at| ui.at(at)),
+        body: serde_json::from_str::<Value>(&callback.body).map_or_else(|_| callback.body.clone(), |body| pretty(&body)),
+        cut: usize::try_from(callback.body_size).unwrap_or_default() > callback.body.len(),
+        processable: matches!(callback.status.as_str(), "failed" | "ignored") && caller.grant.allows(Area::Traffic, Scope::Write),
+        callback,
+        ui,
+    };
+    Ok(Page(page).into_response())
+}
+
+/// Processes a genuine callback again, with the settings as they are now.
+pub(super) async fn process(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
+    console.api.post(&form.visitor.caller, &format!("{CALLBACKS}/{id}/process"), &json!({})).await?;
+    Ok(Redirect::to(&format!("/console/callbacks/{id}?done=saved")).into_response())
+}

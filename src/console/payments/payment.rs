@@ -1,0 +1,124 @@
+//! One payment: what callbacks told of it and what was published, in order.
+
+use askama::Template;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::console::Console;
+use crate::console::addresses::{record_address, with_query};
+use crate::console::cell::Cell;
+use crate::console::sentence::Sentence;
+use crate::console::session::{RecordId, Visitor};
+use crate::console::shell::{Moment, Page, PageError, Ui};
+use crate::gateways::money;
+
+#[derive(Deserialize)]
+struct One {
+    payment: Payment,
+}
+
+#[derive(Deserialize)]
+struct Payment {
+    id: String,
+    uuid: String,
+    gateway: String,
+    gateway_transaction_id: String,
+    kind: String,
+    status: String,
+    amount: Option<i64>,
+    refunded_amount: i64,
+    currency: Option<String>,
+    dispute: Option<String>,
+    order: Option<String>,
+    customer: Option<String>,
+    history: Vec<Fact>,
+}
+
+#[derive(Deserialize)]
+struct Fact {
+    fact: String,
+    amount: Option<i64>,
+    total: Option<i64>,
+    currency: Option<String>,
+    message: Option<String>,
+    callback: String,
+    at: DateTime<Utc>,
+}
+
+/// Something that was told or published.
+struct Step {
+    at: DateTime<Utc>,
+    when: Moment,
+    state: Cell,
+    sentence: Sentence,
+}
+
+#[derive(Template)]
+#[template(path = "payments/payment.html")]
+struct PaymentPage {
+    ui: Ui,
+    payment: Payment,
+    state: Cell,
+    amount: String,
+    refunded: Option<String>,
+    gateway: Cell,
+    order: Cell,
+    customer: Cell,
+    steps: Vec<Step>,
+}
+
+/// `GET /console/payments/{id}`
+pub(super) async fn show(State(console): State<Console>, visitor: Visitor, RecordId(id): RecordId) -> Result<Response, PageError> {
+    let Visitor { caller, ui, .. } = visitor;
+    let One { payment } = console.api.read(&caller, &format!("/ledger/int/v1/payments/{id}")).await?;
+    let money = |amount: i64, currency: Option<&str>| money::shown(amount, currency.unwrap_or_default());
+    let link = |namespace: &str, path: &str, id: Option<&str>| match (console.kinds.find(&caller, namespace, path), id) {
+        (_, None) => Cell::Empty,
+        (Some(kind), Some(id)) => Cell::Link { address: record_address(kind, id), text: id.to_owned() },
+        (None, Some(id)) => Cell::Text(id.to_owned()),
+    };
+    let told = |fact: &Fact| {
+        let callback = match console.kinds.find(&caller, "ledger", "callbacks") {
+            Some(kind) => Cell::Link { address: record_address(kind, &fact.callback), text: ui.t("callback").to_owned() },
+            None => Cell::Text(ui.t("callback").to_owned()),
+        };
+        let amount = fact.amount.or(fact.total).map(|amount| money(amount, fact.currency.as_deref().or(payment.currency.as_deref())));
+        let about = Cell::Text(amount.into_iter().chain(fact.message.clone()).collect::<Vec<_>>().join(", "));
+        let sentence = match &about {
+            Cell::Text(text) if text.is_empty() => Sentence::of(ui.t("Told by a {}."), [callback]),
+            _ => Sentence::of(ui.t("Told by a {}: {}."), [callback, about]),
+        };
+        Step { at: fact.at, when: ui.at(&fact.at), state: Cell::word(&fact.fact), sentence }
+    };
+    let mut steps: Vec<Step> = payment.history.iter().map(told).collect();
+    if let Some(kind) = console.kinds.find(&caller, "developers", "events") {
+        let query = [("subject", payment.uuid.as_str()), ("limit", "100")];
+        let answer = console.api.get(&caller, &with_query(&kind.list_path(), query)).await?;
+        let published = |event: &Value| {
+            let at: DateTime<Utc> = event["created_at"].as_str()?.parse().ok()?;
+            let name = event["event"].as_str()?.to_owned();
+            let link = Cell::Link { address: record_address(kind, event["id"].as_str()?), text: name };
+            let sentence = Sentence::of(ui.t("The event {} was published."), [link]);
+            Some(Step { at, when: ui.at(&at), state: Cell::word("event"), sentence })
+        };
+        steps.extend(answer.body["events"].as_array().into_iter().flatten().rev().filter_map(published));
+    }
+    // Stable: what was told comes before what was published of it.
+    steps.sort_by_key(|step| step.at);
+    let currency = payment.currency.as_deref();
+    let page = PaymentPage {
+        state: Cell::word(&payment.status),
+        amount: payment.amount.map_or_else(|| "–".to_owned(), |amount| money(amount, currency)),
+        refunded: (payment.refunded_amount > 0).then(|| money(payment.refunded_amount, currency)),
+        gateway: link("ledger", "gateways", Some(&payment.gateway)),
+        order: link("fleet", "orders", payment.order.as_deref()),
+        customer: link("storefront", "customers", payment.customer.as_deref()),
+        steps,
+        payment,
+        ui,
+    };
+    Ok(Page(page).into_response())
+}

@@ -1,0 +1,96 @@
+//! Opening a link of the portal, and leaving the portal.
+
+use askama::Template;
+use axum::Form;
+use axum::extract::{Query, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
+
+use crate::console::Console;
+use crate::console::addresses::PORTAL;
+use crate::console::session::cookies::Cookie;
+use crate::console::session::forms::require_own_page;
+use crate::console::session::{PostedForm, Visitor};
+use crate::console::shell::{Page, PageError, Ui};
+use crate::kernel::client_address::ClientAddress;
+use crate::portal::{LinkKey, OpenRefusal, SessionToken};
+
+/// The page that a visitor sees first.
+const FIRST: &str = "/portal/records/developers/webhooks";
+
+#[derive(Template)]
+#[template(path = "session/portal.html")]
+struct OpenPage {
+    ui: Ui,
+    /// Why nothing is open.
+    refusal: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Arrival {
+    /// There was a session, or somebody came without a link.
+    ended: Option<String>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Link {
+    key: String,
+}
+
+/// `GET /portal`
+pub(super) async fn enter(_: Visitor) -> Redirect {
+    Redirect::to(FIRST)
+}
+
+/// The key of a link stands behind its `#`, so no request for the page contains it. The script of the page fills it in and sends it.
+pub(super) async fn show(State(console): State<Console>, Query(arrival): Query<Arrival>, parts: Parts) -> Response {
+    let ui = Ui::of(&parts, &console);
+    let ended = || ui.t("Nothing is open here any more. Go back to the page that you came from, and open it again.").to_owned();
+    let refusal = arrival.ended.map(|_| ended());
+    Page(OpenPage { refusal, ui }).into_response()
+}
+
+/// `POST /portal/open`: the session that this browser had before ends.
+pub(super) async fn open(
+    State(console): State<Console>,
+    client: ClientAddress,
+    parts: Parts,
+    Form(link): Form<Link>,
+) -> Result<Response, PageError> {
+    require_own_page(&parts.headers)?;
+    let cookie = Cookie::of_portal(&console);
+    match console.portal.open(&LinkKey::claimed(link.key.trim()), client).await {
+        Ok(token) => {
+            if let Some(before) = cookie.read(&parts.headers, console.secure) {
+                console.portal.end_session(&SessionToken::claimed(&before)).await?;
+            }
+            let mut response = Redirect::to(FIRST).into_response();
+            response.headers_mut().append(header::SET_COOKIE, cookie.set(token.reveal(), console.secure));
+            Ok(response)
+        }
+        Err(OpenRefusal::Database(error)) => Err(error.into()),
+        Err(OpenRefusal::Ended) => {
+            let ui = Ui::of(&parts, &console);
+            let text = ui.t("This link has ended. Go back to the page that you came from, and open it again.").to_owned();
+            Ok((StatusCode::UNAUTHORIZED, Page(OpenPage { refusal: Some(text), ui })).into_response())
+        }
+        Err(OpenRefusal::TooMany(status)) => {
+            let ui = Ui::of(&parts, &console);
+            let text = ui.say("Too many links were tried from here. Try again in {} seconds.", [status.retry_after()]);
+            Ok((StatusCode::TOO_MANY_REQUESTS, Page(OpenPage { refusal: Some(text), ui })).into_response())
+        }
+    }
+}
+
+/// `POST /portal/leave`
+pub(super) async fn leave(State(console): State<Console>, parts: Parts, _: PostedForm) -> Result<Response, PageError> {
+    let cookie = Cookie::of_portal(&console);
+    if let Some(token) = cookie.read(&parts.headers, console.secure) {
+        console.portal.end_session(&SessionToken::claimed(&token)).await?;
+    }
+    let mut response = Redirect::to(&format!("{PORTAL}/open?ended")).into_response();
+    response.headers_mut().append(header::SET_COOKIE, cookie.remove(console.secure));
+    Ok(response)
+}

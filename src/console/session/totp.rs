@@ -1,0 +1,139 @@
+//! The operator's second factor: setting it up, recovery codes, and the end of it.
+
+use askama::Template;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Redirect, Response};
+use secrecy::ExposeSecret;
+
+use crate::console::Console;
+use crate::console::session::entering::browser;
+use crate::console::session::{PostedForm, Visitor};
+use crate::console::shell::{Moment, Page, PageError, Ui};
+use crate::kernel::client_address::ClientAddress;
+use crate::operators::{CodeRefusal, Enrolment, RecoveryCode};
+
+/// The page on which a second factor is set up.
+pub(super) const PAGE: &str = "/console/account/totp";
+
+#[derive(Template)]
+#[template(path = "session/totp.html")]
+struct TotpPage {
+    ui: Ui,
+    /// Whether nothing else can be reached before.
+    forced: bool,
+    enrolment: Enrolment,
+    error: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "session/totp_enabled.html")]
+struct EnabledPage {
+    ui: Ui,
+    since: Moment,
+    left: i64,
+    /// Whether the deployment requires it.
+    required: bool,
+    error: Option<String>,
+}
+
+#[derive(Template)]
+#[template(path = "session/recovery_codes.html")]
+struct RecoveryCodesPage {
+    ui: Ui,
+    codes: String,
+}
+
+/// `GET /console/account/totp`
+pub(super) async fn show(State(console): State<Console>, visitor: Visitor) -> Result<Response, PageError> {
+    page(&console, visitor, None).await
+}
+
+/// `POST /console/account/totp`: the first code.
+pub(super) async fn enable(State(console): State<Console>, form: PostedForm) -> Result<Response, PageError> {
+    let code = form.get("code").unwrap_or_default().to_owned();
+    let Visitor { session, caller, ui } = form.visitor;
+    let session = session.ok_or(PageError::NOT_FOUND)?;
+    match console.operators.enable_totp(&caller, &session.operator, &code).await {
+        Ok(codes) => Ok(recovery_codes(ui, &codes)),
+        Err(refusal) => refuse(&console, Visitor { session: Some(session), caller, ui }, refusal).await,
+    }
+}
+
+/// `POST /console/account/totp/disable`
+pub(super) async fn disable(
+    State(console): State<Console>,
+    client: ClientAddress,
+    parts: Parts,
+    form: PostedForm,
+) -> Result<Response, PageError> {
+    let code = form.get("code").unwrap_or_default().to_owned();
+    let Visitor { session, caller, ui } = form.visitor;
+    let session = session.ok_or(PageError::NOT_FOUND)?;
+    let browser = browser(&console, &parts, client);
+    match console.operators.disable_totp(&caller, &session.operator, &code, &browser).await {
+        Ok(()) => Ok(Redirect::to("/console/account?done=saved").into_response()),
+        Err(refusal) => refuse(&console, Visitor { session: Some(session), caller, ui }, refusal).await,
+    }
+}
+
+/// `POST /console/account/recovery-codes`
+pub(super) async fn renew(
+    State(console): State<Console>,
+    client: ClientAddress,
+    parts: Parts,
+    form: PostedForm,
+) -> Result<Response, PageError> {
+    let code = form.get("code").unwrap_or_default().to_owned();
+    let Visitor { session, caller, ui } = form.visitor;
+    let session = session.ok_or(PageError::NOT_FOUND)?;
+    let browser = browser(&console, &parts, client);
+    match console.operators.renew_recovery_codes(&caller, &session.operator, &code, &browser).await {
+        Ok(codes) => Ok(recovery_codes(ui, &codes)),
+        Err(refusal) => refuse(&console, Visitor { session: Some(session), caller, ui }, refusal).await,
+    }
+}
+
+fn recovery_codes(ui: Ui, codes: &[RecoveryCode]) -> Response {
+    let codes: Vec<_> = codes.iter().map(RecoveryCode::reveal).collect();
+    Page(RecoveryCodesPage { ui, codes: codes.join("\n") }).into_response()
+}
+
+async fn refuse(console: &Console, visitor: Visitor, refusal: CodeRefusal) -> Result<Response, PageError> {
+    let ui = &visitor.ui;
+    let (status, text) = match refusal {
+        CodeRefusal::Wrong => {
+            (StatusCode::UNPROCESSABLE_ENTITY, ui.t("This code is not right, or it was used before. Wait for the next one.").to_owned())
+        }
+        CodeRefusal::TooMany(status) => {
+            let minutes = status.retry_after().div_ceil(60);
+            (StatusCode::TOO_MANY_REQUESTS, ui.say("Too many attempts. Try again in {} min.", [minutes]))
+        }
+        CodeRefusal::Required => (StatusCode::FORBIDDEN, ui.t("Your role must have a second factor.").to_owned()),
+        CodeRefusal::Database(error) => return Err(error.into()),
+    };
+    let mut response = page(console, visitor, Some(text)).await?;
+    *response.status_mut() = status;
+    Ok(response)
+}
+
+async fn page(console: &Console, visitor: Visitor, error: Option<String>) -> Result<Response, PageError> {
+    let Visitor { session, ui, .. } = visitor;
+    let session = session.ok_or(PageError::NOT_FOUND)?;
+    let operator = &session.operator;
+    if let Some(since) = operator.totp_enabled_at {
+        let left = console.operators.count_recovery_codes(operator.id).await?;
+        let required = console.operators.requires_totp(operator);
+        return Ok(Page(EnabledPage { since: ui.at(&since), left, required, error, ui }).into_response());
+    }
+    match console.operators.enrolment(operator).await {
+        Ok(enrolment) => {
+            let forced = console.operators.must_enrol(&session);
+            Ok(Page(TotpPage { ui, forced, enrolment, error }).into_response())
+        }
+        // It was set up in another tab meanwhile.
+        Err(CodeRefusal::Database(error)) => Err(error.into()),
+        Err(_) => Ok(Redirect::to("/console/account").into_response()),
+    }
+}

@@ -1,0 +1,33 @@
+//! Texts: what the guard decides, the rules of each store, and their pauses.
+//!
+//! # Rooms
+//!
+//! From top to bottom; a room uses only rooms below it.
+//!
+//! ```text
+//! page      figures        the page; sign-ins and texts in numbers, for the overview
+//! acts                     pausing and resuming
+//! counted                  the numbers of a period
+//! ```
+
+mod acts;
+mod counted;
+mod figures;
+mod page;
+
+use axum::Router;
+use axum::routing::{get, post};
+
+use crate::console::Console;
+
+pub use figures::Figures;
+
+/// The path of stores in the API.
+const STORES: &str = "/storefront/int/v1/stores";
+
+pub(super) fn routes() -> Router<Console> {
+    Router::new()
+        .route("/console/texts", get(page::show))
+        .route("/console/texts/{id}/pause", get(acts::ask_pause).post(acts::pause))
+        .route("/console/texts/{id}/resume", post(acts::resume))
+}

@@ -1,0 +1,95 @@
+//! A webhook of the API, and how it is doing in a sentence.
+
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+
+use crate::console::charts::{Figures, number, rate};
+use crate::console::shell::Ui;
+
+/// Deliveries that wait are counted up to this number by the API.
+const MAX_COUNTED: u64 = 1_000;
+
+/// What pages need of a webhook.
+#[derive(Clone, Deserialize)]
+pub(super) struct Webhook {
+    pub(super) id: String,
+    pub(super) url: String,
+    pub(super) description: Option<String>,
+    pub(super) events: Vec<String>,
+    pub(super) status: String,
+    pub(super) paused_at: Option<DateTime<Utc>>,
+    pub(super) disabled_reason: Option<String>,
+    pub(super) signature_format: String,
+    pub(super) timeout: u32,
+    pub(super) rate_limit: Option<u32>,
+    pub(super) ordering: String,
+    pub(super) previous_secret_until: Option<DateTime<Utc>>,
+}
+
+/// How its endpoint stands, and what was sent to it in a period.
+#[derive(Clone, Deserialize)]
+pub(super) struct Standing {
+    pub(super) webhook_id: String,
+    pub(super) last_success_at: Option<DateTime<Utc>>,
+    pub(super) failing_since: Option<DateTime<Utc>>,
+    consecutive_failures: u64,
+    pub(super) circuit: String,
+    pub(super) waiting: u64,
+    #[serde(flatten)]
+    pub(super) figures: Figures,
+}
+
+impl Standing {
+    /// The number of deliveries that wait, as far as they were counted.
+    pub(super) fn waiting(&self) -> String {
+        if self.waiting < MAX_COUNTED { number(self.waiting) } else { format!("{}+", number(MAX_COUNTED)) }
+    }
+
+    /// Whether attempts fail now.
+    pub(super) fn is_failing(&self) -> bool {
+        self.failing_since.is_some() && self.consecutive_failures > 0
+    }
+}
+
+impl Webhook {
+    /// The word of its state, and what it means for somebody who looks for trouble.
+    pub(super) fn state(&self, standing: &Standing) -> (&str, &'static str) {
+        match self.status.as_str() {
+            "disabled" => ("disabled", "bad"),
+            "paused" => ("paused", "waiting"),
+            _ if standing.is_failing() => ("failing", "bad"),
+            other => (other, "good"),
+        }
+    }
+
+    /// How it is doing.
+    pub(super) fn answer(&self, ui: &Ui, standing: &Standing) -> String {
+        match (self.status.as_str(), self.disabled_reason.as_deref(), standing.failing_since) {
+            ("disabled", Some("gone"), _) => {
+                ui.t("Disabled: the endpoint answered 410 Gone. Events that happen now are not delivered later.").to_owned()
+            }
+            ("disabled", Some("failing"), _) => {
+                ui.t("Disabled: everything failed for five days. Events that happen now are not delivered later.").to_owned()
+            }
+            ("disabled", ..) => ui.t("Disabled by request. Events that happen now are not delivered later.").to_owned(),
+            ("paused", ..) => {
+                let since = self.paused_at.map(|at| ui.at(&at).text()).unwrap_or_default();
+                ui.say("Paused {}. Deliveries are made and held: {} wait until you resume.", [since, standing.waiting()])
+            }
+            (_, _, Some(since)) if standing.is_failing() => {
+                let circuit = if standing.circuit == "closed" { "" } else { ui.t(" Most attempts are held back until one succeeds.") };
+                let failures = standing.consecutive_failures.to_string();
+                ui.say("Failing: the last {} attempts failed, the first of them {}.", [failures, ui.at(&since).text()]) + circuit
+            }
+            _ => self.healthy(ui, &standing.figures),
+        }
+    }
+
+    fn healthy(&self, ui: &Ui, figures: &Figures) -> String {
+        match figures.success_rate {
+            None => ui.t("Nothing was sent in this period.").to_owned(),
+            Some(share) if share < 1.0 => ui.say("{} of {} attempts in this period succeeded.", [rate(share), number(figures.attempts)]),
+            Some(_) => ui.say("All {} attempts in this period succeeded.", [number(figures.attempts)]),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Payments and callbacks, as somebody looks for why one is not as it should be.
+
+use chrono::TimeDelta;
+use portico::operators::Role;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::gateways::{SIGNING_SECRET, paid, refund, sha256_hex};
+
+#[tokio::test]
+async fn a_payment_tells_its_facts_and_events_in_order() {
+    let world = World::new().await;
+    let gateway = world.card().await;
+    world.call_back(&gateway, &paid("evt_1")).await.ok(200);
+    world.pass(TimeDelta::minutes(1));
+    world.call_back(&gateway, &refund("evt_2", "re_1", 300, "succeeded")).await.ok(200);
+    let payment = world.payment().await;
+    let mut tab = world.signed_in(Role::Viewer).await;
+    let page = tab.open(&format!("/console/search?q={}", payment["id"].as_str().unwrap())).await;
+    assert_eq!(page.address, format!("/console/payments/{}", payment["id"].as_str().unwrap()));
+    page.says(payment["gateway_transaction_id"].as_str().unwrap()).says("of it refunded");
+    let order = ["payment.succeeded</a> was published", "refund.processed</a> was published"].map(|text| page.html.find(text).unwrap());
+    assert!(order.is_sorted(), "{order:?}");
+    let callback = page.between("/console/callbacks/", "\"");
+    let callback = tab.open(&format!("/console/callbacks/{callback}")).await;
+    callback
+        .says("The signature was right, and all it told was recorded.")
+        .says(payment["id"].as_str().unwrap())
+        .says_nothing_of("/process\"");
+}
+
+/// A gateway whose settings point to the wrong place for the amount.
+async fn misguided(world: &World) -> Value {
+    let settings = json!({ "signature": { "header": "X-Signature" }, "events": { "paid": "payment.succeeded" }, "pointers": { "amount": "/data/sum" } });
+    world.gateway(json!({ "name": "Any", "driver": "hmac", "signing_secret": SIGNING_SECRET, "settings": settings })).await
+}
+
+#[tokio::test]
+async fn a_callback_shows_no_secret_and_is_processed_again() {
+    let world = World::new().await;
+    let gateway = misguided(&world).await;
+    let body = json!({
+        "id": "evt_1", "type": "paid", "client_secret": "pi_1_secret_9", "card": "4242424242424242", "note": "<script>alert(1)</script>",
+        "data": { "id": "t_1", "amount": 500, "currency": "EUR" },
+    });
+    let signature = sha256_hex(SIGNING_SECRET, &body.to_string());
+    let path = gateway["callback_path"].as_str().unwrap();
+    world.request(Method::POST, path).header("x-signature", &signature).json(&body).send().await.refused(400, "callback_not_understood");
+    let callback = world.last_callback().await;
+    for hidden in ["pi_1_secret_9", "4242424242424242"] {
+        assert!(!callback["body"].as_str().unwrap().contains(hidden), "{callback}");
+    }
+    let page = format!("/console/callbacks/{}", callback["id"].as_str().unwrap());
+    let mut tab = world.signed_in(Role::Developer).await;
+    let shown = tab.open(&page).await;
+    shown.says("could not be processed yet").says("callback_not_understood").says("Process again").says("••••");
+    shown.says_nothing_of("pi_1_secret_9").says_nothing_of("4242424242424242").says_nothing_of("<script>alert");
+    tab.send(&format!("{page}/process"), &[]).await.says("could not be processed yet");
+
+    // A sample tells what is wrong, and leaves no trace.
+    let trial = format!("/console/gateways/{}/try", gateway["id"].as_str().unwrap());
+    tab.open(&format!("/console/records/ledger/gateways/{}", gateway["id"].as_str().unwrap())).await.says(&trial);
+    tab.open(&trial).await.says("nothing is recorded");
+    tab.send(&trial, &[("sample", &body.to_string())]).await.says("Not everything is right.");
+    let refused = tab.send(&trial, &[("sample", "not json")]).await;
+    assert_eq!(refused.status, 422);
+    refused.says("This is not a JSON object.").says("not json");
+    let settings = json!({ "signature": { "header": "X-Signature" }, "events": { "paid": "payment.succeeded" }, "pointers": { "amount": "/data/amount" } });
+    let path = format!("gateways/{}", gateway["id"].as_str().unwrap());
+    world.ledger(Method::PUT, &path).json(&json!({ "settings": settings })).send().await.ok(200);
+    tab.send(&trial, &[("sample", &body.to_string())]).await.says("Such a callback is understood.").says("5.00 EUR").says("t_1");
+    assert_eq!(world.count("select count(*) from callbacks").await, 1);
+    assert_eq!(world.count("select count(*) from payments").await, 0);
+
+    // What is hidden was kept: it is processed as it came.
+    tab.open(&page).await;
+    tab.send(&format!("{page}/process"), &[]).await.says("The signature was right, and all it told was recorded.");
+    assert_eq!(world.payment().await["amount"], 500);
+
+    let mut viewer = world.signed_in(Role::Viewer).await;
+    viewer.open(&page).await.says_nothing_of("/process\"").says_nothing_of(&trial);
+    assert_eq!(viewer.open(&trial).await.status, 404);
+    assert_eq!(viewer.send(&trial, &[("sample", "{}")]).await.status, 404);
+    assert_eq!(viewer.send(&format!("{page}/process"), &[]).await.status, 403);
+}

@@ -1,0 +1,145 @@
+//! Operators who sign in with the company's identity provider.
+
+use chrono::TimeDelta;
+use portico::operators::Role;
+use serde_json::json;
+use wiremock::ResponseTemplate;
+
+use crate::support::World;
+use crate::support::console::PASSWORD;
+use crate::support::identity_provider::BrowserProvider;
+
+const BEGIN: &str = "/console/sign-in/provider?then=%2Fconsole%2Faccount";
+
+#[tokio::test]
+async fn an_operator_whom_the_provider_vouches_for_is_signed_in() {
+    let provider = BrowserProvider::start().await;
+    let world = provider.world(&[("operators.totp", "everybody")]).await;
+    world.operator("ada@acme.example", Role::Owner).await;
+    let mut tab = world.tab();
+    tab.open("/console/sign-in?then=%2Fconsole%2Faccount")
+        .await
+        .says("Sign in with staff")
+        .says("/console/sign-in/provider?then=%2Fconsole%2Faccount");
+    let page = tab.leave(BEGIN).await;
+    assert!(page.starts_with(&provider.provider.url("/staff/authorize?")), "{page}");
+    let back = provider.sign_in(&world, &page, json!({}));
+    let shown = tab.open(&back).await;
+    // The provider decides how many factors it asks for.
+    assert_eq!((shown.status, shown.address.as_str()), (200, "/console/account"));
+    assert!(!tab.cookies.contains_key("portico-provider"));
+    assert_eq!(world.count("select count(*) from operator_sessions where method = 'oidc'").await, 1);
+    // What the provider sent works once.
+    let again = tab.open(&back).await;
+    assert_eq!(again.status, 400);
+    // A password needs the second factor all the same.
+    assert_eq!(world.tab().sign_in("ada@acme.example", PASSWORD).await.address, "/console/account/totp");
+}
+
+#[tokio::test]
+async fn a_sign_in_is_finished_by_the_browser_that_has_begun_it() {
+    let provider = BrowserProvider::start().await;
+    let world = provider.world(&[]).await;
+    world.operator("ada@acme.example", Role::Owner).await;
+    let (mut ada, mut eve) = (world.tab(), world.tab());
+    let page = ada.leave(BEGIN).await;
+    let back = provider.sign_in(&world, &page, json!({}));
+    // Neither a browser that has begun nothing, nor one that has begun something else.
+    assert_eq!(eve.open(&back).await.status, 400);
+    eve.leave(BEGIN).await;
+    eve.open(&back).await.says("This sign-in was not begun in this browser");
+    assert!(!eve.cookies.contains_key("portico-session"));
+    // Nor one that made up what it keeps.
+    eve.cookies.insert("portico-provider".to_owned(), "00".repeat(80));
+    assert_eq!(eve.open(&back).await.status, 400);
+    assert_eq!(ada.open(&back).await.status, 200);
+
+    let page = ada.leave(BEGIN).await;
+    let back = provider.sign_in(&world, &page, json!({}));
+    world.pass(TimeDelta::minutes(10));
+    assert_eq!(ada.open(&back).await.status, 400, "too late");
+    ada.leave(BEGIN).await;
+    let cancelled = ada.open("/console/sign-in/provider/return?error=access_denied&state=x").await;
+    assert_eq!(cancelled.status, 400);
+    cancelled.says("was cancelled");
+}
+
+#[tokio::test]
+async fn nobody_is_let_in_whom_the_provider_does_not_vouch_for() {
+    let provider = BrowserProvider::start().await;
+    let world = provider.world(&[]).await;
+    world.operator("ada@acme.example", Role::Owner).await;
+    world.operator("bob@acme.example", Role::Owner).await;
+    sqlx::query("update operators set disabled_at = now() where email like 'bob@%'").execute(&world.pool).await.unwrap();
+    for (claims, status) in [
+        (json!({ "email_verified": false }), 403),
+        (json!({ "email_verified": null }), 403),
+        (json!({ "email": null }), 403),
+        (json!({ "email": "eve@acme.example" }), 403),
+        (json!({ "email": "bob@acme.example" }), 403),
+        (json!({ "nonce": "another" }), 401),
+        (json!({ "nonce": null }), 401),
+        (json!({ "aud": "shop" }), 401),
+        (json!({ "iss": "https://evil.example" }), 401),
+        (json!({ "exp": 1 }), 401),
+    ] {
+        let mut tab = world.tab();
+        let page = tab.leave(BEGIN).await;
+        let back = provider.sign_in(&world, &page, claims.clone());
+        assert_eq!(tab.open(&back).await.status, status, "{claims}");
+        assert!(!tab.cookies.contains_key("portico-session"), "{claims}");
+    }
+    // A response in the name of another provider.
+    let mut tab = world.tab();
+    let page = tab.leave(BEGIN).await;
+    let back = provider.sign_in(&world, &page, json!({})).replace("%2Fstaff", "%2Fother");
+    assert_eq!(tab.open(&back).await.status, 401);
+    assert_eq!(world.count("select count(*) from operators").await, 2, "nobody is created");
+}
+
+#[tokio::test]
+async fn a_provider_that_is_away_or_somebody_else_is_told_from_a_refusal() {
+    let provider = BrowserProvider::start().await;
+    let world = provider.world(&[]).await;
+    world.operator("ada@acme.example", Role::Owner).await;
+    provider.discovered_as("https://evil.example").await;
+    let mut tab = world.tab();
+    let shown = tab.open(BEGIN).await;
+    assert_eq!(shown.status, 503);
+    shown.says("The provider does not answer.");
+    provider.discovered_as(&provider.issuer()).await;
+    let page = tab.leave(BEGIN).await;
+    let back = provider.sign_in(&world, &page, json!({}));
+    provider.provider.answer("POST", "/staff/token", ResponseTemplate::new(500)).await;
+    assert_eq!(tab.open(&back).await.status, 503);
+    assert_eq!(tab.sign_in("ada@acme.example", PASSWORD).await.status, 200);
+}
+
+#[tokio::test]
+async fn customers_cannot_sign_in_with_the_provider_of_operators() {
+    let provider = BrowserProvider::start().await;
+    let world = provider.world(&[]).await;
+    world.storefront("customers/login-with-staff").json(&json!({ "idToken": "x" })).send().await.refused(405, "method_not_allowed");
+}
+
+#[tokio::test]
+async fn without_a_provider_there_is_no_such_way() {
+    let world = World::new().await;
+    let mut tab = world.tab();
+    tab.open("/console/sign-in").await.says_nothing_of("/console/sign-in/provider");
+    assert_eq!(tab.open(BEGIN).await.status, 404);
+    assert_eq!(tab.open("/console/sign-in/provider/return?code=x&state=y").await.status, 404);
+}
+
+#[tokio::test]
+async fn nobody_is_led_elsewhere_after_the_provider() {
+    let provider = BrowserProvider::start().await;
+    let world = provider.world(&[]).await;
+    world.operator("ada@acme.example", Role::Owner).await;
+    for then in ["https://evil.example/", "//evil.example", "/console\\@evil.example"] {
+        let mut tab = world.tab();
+        let query = url::form_urlencoded::byte_serialize(then.as_bytes()).collect::<String>();
+        let page = tab.leave(&format!("/console/sign-in/provider?then={query}")).await;
+        assert_eq!(tab.open(&provider.sign_in(&world, &page, json!({}))).await.address, "/console", "{then}");
+    }
+}
