@@ -39,6 +39,8 @@ async fn a_delivery_shows_its_attempts_as_they_are_made() {
     world.pass(TimeDelta::minutes(5));
     world.deliver().await;
     assert!(followed.next().await.unwrap().contains("Attempt 2"));
+    tab.send("/console/sign-out", &[]).await;
+    assert_eq!(followed.next().await, None);
 }
 
 #[tokio::test]

@@ -64,6 +64,11 @@ impl Followed {
 
     /// The live region when it has changed; `None` at the end of the stream.
     pub async fn next(&mut self) -> Option<String> {
+        // The stream keeps itself alive, so it is the change that must come in time.
+        in_time("the page changes", self.change()).await
+    }
+
+    async fn change(&mut self) -> Option<String> {
         loop {
             if let Some((event, rest)) = self.text.split_once("\n\n").map(|(event, rest)| (event.to_owned(), rest.to_owned())) {
                 self.text = rest;
@@ -72,7 +77,7 @@ impl Followed {
                     None => continue,
                 }
             }
-            let chunk = in_time("the page changes", self.response.chunk()).await.unwrap()?;
+            let chunk = self.response.chunk().await.unwrap()?;
             self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }
