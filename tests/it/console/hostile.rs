@@ -39,7 +39,12 @@ async fn fill(world: &World) {
     });
     let order = world.order(order).await;
     world.create("issues", json!({ "title": HOSTILE, "report": HOSTILE, "type": "operational", "order": id(&order) })).await;
-    world.create("proofs", json!({ "order": id(&order), "type": "signature", "file_url": "https://files.example/1.png", "remarks": HOSTILE })).await;
+    world
+        .create(
+            "proofs",
+            json!({ "order": id(&order), "type": "signature", "file_url": "https://files.example/1.png", "remarks": HOSTILE }),
+        )
+        .await;
 
     let gateway = json!({ "name": HOSTILE, "driver": "card", "secret_key": SECRET_KEY, "signing_secret": SIGNING_SECRET });
     let gateway = world.gateway(gateway).await;
