@@ -36,7 +36,7 @@ async fn a_delivery_shows_its_attempts_as_they_are_made() {
     let mut followed = tab.follow(&delivery).await;
     let first = followed.next().await.unwrap();
     assert!(first.contains("Attempt 1") && !first.contains("Attempt 2"), "{first}");
-    world.pass(TimeDelta::minutes(5));
+    world.pass(TimeDelta::minutes(6));
     world.deliver().await;
     // The page may be made while the attempt is under way.
     while !followed.next().await.unwrap().contains("Attempt 2") {}
