@@ -31,7 +31,7 @@ async fn a_delivery_shows_its_attempts_as_they_are_made() {
     world.order(json!({ "internal_id": "A-1" })).await;
     world.deliver().await;
     let mut tab = world.signed_in(Role::Support).await;
-    let list = tab.open("/console/records/developers/deliveries").await;
+    let list = tab.open("/console/records/developers/deliveries?status=retrying").await;
     let delivery = format!("/console/deliveries/{}", list.between("/console/deliveries/", "\""));
     let mut followed = tab.follow(&delivery).await;
     let first = followed.next().await.unwrap();
