@@ -3,7 +3,6 @@
 use askama::Template;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
-use serde_json::Value;
 
 use crate::console::Console;
 use crate::console::addresses::{HOME, list_address, record_address, record_form_address};
