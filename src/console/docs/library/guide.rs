@@ -75,6 +75,7 @@ impl Guide {
             }
         }
         html::push_html(&mut guide.html, written.into_iter());
+        guide.html = reachable_by_keys(&guide.html);
         guide
     }
 
@@ -92,6 +93,12 @@ impl Guide {
 fn name_of(path: &'static str) -> &'static str {
     let path = path.strip_prefix("docs/").unwrap_or(path);
     path.strip_suffix(".md").unwrap_or(path)
+}
+
+/// Code and tables can be wider than the page; with the focus on them, the arrow keys scroll them. No other text has these tags, because a
+/// guide's own markup is shown as text.
+fn reachable_by_keys(html: &str) -> String {
+    html.replace("<pre>", "<pre tabindex=\"0\">").replace("<table>", "<table tabindex=\"0\">")
 }
 
 fn words(events: &[Event<'_>]) -> String {
