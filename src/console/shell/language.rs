@@ -71,6 +71,18 @@ mod tests {
     }
 
     #[test]
+    fn every_text_stands_once_in_the_order_of_the_alphabet() {
+        let key = |line: &'static str| {
+            let text = line.split('\t').next().unwrap();
+            (text.trim().to_lowercase(), text)
+        };
+        let keys: Vec<_> = GERMAN.lines().map(key).collect();
+        for (one, next) in keys.iter().zip(&keys[1..]) {
+            assert!(one < next, "{:?} has to stand once, after {:?}", one.1, next.1);
+        }
+    }
+
+    #[test]
     fn a_translation_has_the_same_places_for_values() {
         for (english, german) in GERMAN_TEXTS.iter() {
             assert_eq!(english.matches("{}").count(), german.matches("{}").count(), "{english}");
