@@ -4,15 +4,16 @@
 use chrono::{DateTime, TimeDelta, Utc};
 use sqlx::PgConnection;
 
-use crate::kernel::crypto::{random_base62, sha256};
+use crate::kernel::crypto::secret_token;
 use crate::kernel::ids::OperatorId;
 use crate::operators::purpose::Purpose;
 use crate::operators::queries;
 use crate::operators::session::Method;
 
-/// The secret of a link in plain text; stored as a digest.
-#[derive(Clone)]
-pub struct OneTimeLink(String);
+secret_token! {
+    /// The secret of a link in plain text.
+    OneTimeLink, 40
+}
 
 impl OneTimeLink {
     /// Stores a link that signs the operator in once, within an hour.
@@ -28,28 +29,8 @@ impl OneTimeLink {
         method: Option<Method>,
         expires_at: DateTime<Utc>,
     ) -> Result<Self, sqlx::Error> {
-        let link = Self(random_base62(40));
+        let link = Self::generate();
         queries::insert_link(conn, &link.digest(), operator, purpose, method, expires_at).await?;
         Ok(link)
-    }
-
-    /// The secret that a request claims to know.
-    pub fn claimed(secret: String) -> Self {
-        Self(secret)
-    }
-
-    /// The secret in plain text.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    pub(super) fn digest(&self) -> [u8; 32] {
-        sha256(&self.0)
-    }
-}
-
-impl std::fmt::Debug for OneTimeLink {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("OneTimeLink(…)")
     }
 }

@@ -1,36 +1,16 @@
 //! A session: a browser in which an operator is signed in.
 
 use chrono::{DateTime, Utc};
-use secrecy::{ExposeSecret, SecretString};
 
 use crate::callers::{Caller, Who};
-use crate::kernel::crypto::{random_base62, sha256};
+use crate::kernel::crypto::secret_token;
 use crate::kernel::ids::{OperatorId, OperatorSessionId};
 use crate::kernel::request_id::RequestId;
 use crate::operators::operator::Operator;
 
-/// The token of a session in plain text, as the cookie contains it; stored as a digest.
-#[derive(Clone, Debug)]
-pub struct SessionToken(SecretString);
-
-impl SessionToken {
-    pub(super) fn generate() -> Self {
-        Self(random_base62(43).into())
-    }
-
-    /// The token of a cookie.
-    pub fn claimed(text: &str) -> Self {
-        Self(text.into())
-    }
-
-    /// The token in plain text, for the cookie.
-    pub fn reveal(&self) -> &str {
-        self.0.expose_secret()
-    }
-
-    pub(super) fn digest(&self) -> [u8; 32] {
-        sha256(self.0.expose_secret())
-    }
+secret_token! {
+    /// The token of a session in plain text, as the cookie contains it.
+    SessionToken, 43
 }
 
 /// The proof by which a session began.

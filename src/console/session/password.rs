@@ -92,7 +92,7 @@ pub(super) async fn choose(
         let page = PasswordPage { ui, key, refusal: None, error: Some("A password has 12 to 256 characters.") };
         return Ok((StatusCode::UNPROCESSABLE_ENTITY, Page(page)).into_response());
     };
-    let link = OneTimeLink::claimed(key);
+    let link = OneTimeLink::claimed(&key);
     match console.operators.choose_password(&link, password, &browser(&console, &parts, client)).await {
         Ok(progress) => Ok(go_on(&console, &progress, HOME)),
         Err(refusal) => {

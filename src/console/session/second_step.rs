@@ -32,7 +32,7 @@ pub(super) struct Entered {
 }
 
 fn step(console: &Console, parts: &Parts) -> Option<OneTimeLink> {
-    Cookie::SecondStep.read(&parts.headers, console.secure).map(OneTimeLink::claimed)
+    Cookie::SecondStep.read(&parts.headers, console.secure).map(|step| OneTimeLink::claimed(&step))
 }
 
 /// `GET /console/sign-in/code`

@@ -104,16 +104,14 @@ pub(super) async fn submit_link(
     Form(link): Form<Link>,
 ) -> Result<Response, PageError> {
     require_own_page(&parts.headers)?;
-    match console.operators.sign_in_by_link(&OneTimeLink::claimed(link.key), &browser(&console, &parts, client)).await {
+    match console.operators.sign_in_by_link(&OneTimeLink::claimed(&link.key), &browser(&console, &parts, client)).await {
         Ok(progress) => Ok(go_on(&console, &progress, HOME)),
         Err(refusal) => refuse(&console, Ui::of(&parts, &console), refusal, String::new(), String::new()),
     }
 }
 
 pub(super) async fn sign_out(State(console): State<Console>, form: PostedForm) -> Result<Response, PageError> {
-    if let Some(session) = &form.visitor.session {
-        console.operators.end_session(&form.visitor.caller, session.id).await?;
-    }
+    console.operators.end_session(&form.visitor.caller, form.visitor.session()?.id).await?;
     let mut response = Redirect::to("/console/sign-in").into_response();
     response.headers_mut().append(header::SET_COOKIE, Cookie::Session.remove(console.secure));
     Ok(response)
