@@ -33,8 +33,7 @@ struct Row {
 
 /// `GET /console/account`
 pub(super) async fn show(State(console): State<Console>, visitor: Visitor) -> Result<Response, PageError> {
-    let Visitor { session, ui, .. } = visitor;
-    let session = session.ok_or(PageError::NOT_FOUND)?;
+    let (session, ui) = (visitor.session()?, &visitor.ui);
     let row = |found: OperatorSession| Row {
         id: found.id.to_string(),
         current: found.id == session.id,
@@ -47,7 +46,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor) -> Re
     let totp = session.operator.totp_enabled_at.as_ref().map(|since| ui.at(since));
     let recovery_codes = console.operators.count_recovery_codes(session.operator.id).await?;
     let (email, role) = (session.operator.email.clone(), session.operator.role.as_str());
-    Ok(Page(AccountPage { ui, email, role, totp, recovery_codes, sessions }).into_response())
+    Ok(Page(AccountPage { ui: visitor.ui, email, role, totp, recovery_codes, sessions }).into_response())
 }
 
 /// `POST /console/account/sessions/{id}/end`
@@ -59,10 +58,9 @@ pub(super) async fn end(State(console): State<Console>, RecordId(id): RecordId, 
 
 /// `POST /console/account/sessions/end-others`
 pub(super) async fn end_others(State(console): State<Console>, form: PostedForm) -> Result<Response, PageError> {
-    let Visitor { session, caller, .. } = form.visitor;
-    let session = session.ok_or(PageError::NOT_FOUND)?;
+    let session = form.visitor.session()?;
     for other in console.operators.list_sessions(session.operator.id).await?.into_iter().filter(|other| other.id != session.id) {
-        console.operators.end_session(&caller, other.id).await?;
+        console.operators.end_session(&form.visitor.caller, other.id).await?;
     }
     Ok(Redirect::to("/console/account?done=ended").into_response())
 }

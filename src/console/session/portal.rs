@@ -61,27 +61,31 @@ pub(super) async fn open(
 ) -> Result<Response, PageError> {
     require_own_page(&parts.headers)?;
     let cookie = Cookie::of_portal(&console);
-    match console.portal.open(&LinkKey::claimed(link.key.trim()), client).await {
-        Ok(token) => {
-            if let Some(before) = cookie.read(&parts.headers, console.secure) {
-                console.portal.end_session(&SessionToken::claimed(&before)).await?;
-            }
-            let mut response = Redirect::to(FIRST).into_response();
-            response.headers_mut().append(header::SET_COOKIE, cookie.set(token.reveal(), console.secure));
-            Ok(response)
-        }
-        Err(OpenRefusal::Database(error)) => Err(error.into()),
-        Err(OpenRefusal::Ended) => {
-            let ui = Ui::of(&parts, &console);
-            let text = ui.t("This link has ended. Go back to the page that you came from, and open it again.").to_owned();
-            Ok((StatusCode::UNAUTHORIZED, Page(OpenPage { refusal: Some(text), ui })).into_response())
-        }
-        Err(OpenRefusal::TooMany(status)) => {
-            let ui = Ui::of(&parts, &console);
-            let text = ui.say("Too many links were tried from here. Try again in {} seconds.", [status.retry_after()]);
-            Ok((StatusCode::TOO_MANY_REQUESTS, Page(OpenPage { refusal: Some(text), ui })).into_response())
-        }
+    let opened = console.portal.open(&LinkKey::claimed(link.key.trim()), client).await;
+    let token = match opened {
+        Ok(token) => token,
+        Err(refusal) => return refuse(Ui::of(&parts, &console), refusal),
+    };
+    if let Some(before) = cookie.read(&parts.headers, console.secure) {
+        console.portal.end_session(&SessionToken::claimed(&before)).await?;
     }
+    let mut response = Redirect::to(FIRST).into_response();
+    response.headers_mut().append(header::SET_COOKIE, cookie.set(token.reveal(), console.secure));
+    Ok(response)
+}
+
+fn refuse(ui: Ui, refusal: OpenRefusal) -> Result<Response, PageError> {
+    let (status, text) = match refusal {
+        OpenRefusal::Ended => {
+            (StatusCode::UNAUTHORIZED, ui.t("This link has ended. Go back to the page that you came from, and open it again.").to_owned())
+        }
+        OpenRefusal::TooMany(limit) => {
+            let text = ui.say("Too many links were tried from here. Try again in {} seconds.", [limit.retry_after()]);
+            (StatusCode::TOO_MANY_REQUESTS, text)
+        }
+        OpenRefusal::Database(error) => return Err(error.into()),
+    };
+    Ok((status, Page(OpenPage { refusal: Some(text), ui })).into_response())
 }
 
 /// `POST /portal/leave`

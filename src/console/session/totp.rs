@@ -1,9 +1,8 @@
 //! The operator's second factor: setting it up, recovery codes, and the end of it.
 
 use askama::Template;
-use axum::extract::State;
+use axum::extract::{FromRequest, FromRequestParts, Request, State};
 use axum::http::StatusCode;
-use axum::http::request::Parts;
 use axum::response::{IntoResponse, Redirect, Response};
 use secrecy::ExposeSecret;
 
@@ -12,7 +11,7 @@ use crate::console::session::entering::browser;
 use crate::console::session::{PostedForm, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
 use crate::kernel::client_address::ClientAddress;
-use crate::operators::{CodeRefusal, Enrolment, RecoveryCode};
+use crate::operators::{Browser, CodeRefusal, Enrolment, RecoveryCode};
 
 /// The page on which a second factor is set up.
 pub(super) const PAGE: &str = "/console/account/totp";
@@ -45,53 +44,54 @@ struct RecoveryCodesPage {
     codes: String,
 }
 
+/// A form with a code of the app, and the browser that has sent it.
+pub(super) struct CodeForm {
+    visitor: Visitor,
+    code: String,
+    browser: Browser,
+}
+
+impl FromRequest<Console> for CodeForm {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, console: &Console) -> Result<Self, Response> {
+        let (mut parts, body) = request.into_parts();
+        let client = ClientAddress::from_request_parts(&mut parts, console).await.map_err(IntoResponse::into_response)?;
+        let browser = browser(console, &parts, client);
+        let form = PostedForm::from_request(Request::from_parts(parts, body), console).await?;
+        Ok(Self { code: form.get("code").unwrap_or_default().to_owned(), visitor: form.visitor, browser })
+    }
+}
+
 /// `GET /console/account/totp`
 pub(super) async fn show(State(console): State<Console>, visitor: Visitor) -> Result<Response, PageError> {
     page(&console, visitor, None).await
 }
 
 /// `POST /console/account/totp`: the first code.
-pub(super) async fn enable(State(console): State<Console>, form: PostedForm) -> Result<Response, PageError> {
-    let code = form.get("code").unwrap_or_default().to_owned();
-    let Visitor { session, caller, ui } = form.visitor;
-    let session = session.ok_or(PageError::NOT_FOUND)?;
-    match console.operators.enable_totp(&caller, &session.operator, &code).await {
-        Ok(codes) => Ok(recovery_codes(ui, &codes)),
-        Err(refusal) => refuse(&console, Visitor { session: Some(session), caller, ui }, refusal).await,
+pub(super) async fn enable(State(console): State<Console>, form: CodeForm) -> Result<Response, PageError> {
+    let CodeForm { visitor, code, .. } = form;
+    match console.operators.enable_totp(&visitor.caller, &visitor.session()?.operator, &code).await {
+        Ok(codes) => Ok(recovery_codes(visitor.ui, &codes)),
+        Err(refusal) => refuse(&console, visitor, refusal).await,
     }
 }
 
 /// `POST /console/account/totp/disable`
-pub(super) async fn disable(
-    State(console): State<Console>,
-    client: ClientAddress,
-    parts: Parts,
-    form: PostedForm,
-) -> Result<Response, PageError> {
-    let code = form.get("code").unwrap_or_default().to_owned();
-    let Visitor { session, caller, ui } = form.visitor;
-    let session = session.ok_or(PageError::NOT_FOUND)?;
-    let browser = browser(&console, &parts, client);
-    match console.operators.disable_totp(&caller, &session.operator, &code, &browser).await {
+pub(super) async fn disable(State(console): State<Console>, form: CodeForm) -> Result<Response, PageError> {
+    let CodeForm { visitor, code, browser } = form;
+    match console.operators.disable_totp(&visitor.caller, &visitor.session()?.operator, &code, &browser).await {
         Ok(()) => Ok(Redirect::to("/console/account?done=saved").into_response()),
-        Err(refusal) => refuse(&console, Visitor { session: Some(session), caller, ui }, refusal).await,
+        Err(refusal) => refuse(&console, visitor, refusal).await,
     }
 }
 
 /// `POST /console/account/recovery-codes`
-pub(super) async fn renew(
-    State(console): State<Console>,
-    client: ClientAddress,
-    parts: Parts,
-    form: PostedForm,
-) -> Result<Response, PageError> {
-    let code = form.get("code").unwrap_or_default().to_owned();
-    let Visitor { session, caller, ui } = form.visitor;
-    let session = session.ok_or(PageError::NOT_FOUND)?;
-    let browser = browser(&console, &parts, client);
-    match console.operators.renew_recovery_codes(&caller, &session.operator, &code, &browser).await {
-        Ok(codes) => Ok(recovery_codes(ui, &codes)),
-        Err(refusal) => refuse(&console, Visitor { session: Some(session), caller, ui }, refusal).await,
+pub(super) async fn renew(State(console): State<Console>, form: CodeForm) -> Result<Response, PageError> {
+    let CodeForm { visitor, code, browser } = form;
+    match console.operators.renew_recovery_codes(&visitor.caller, &visitor.session()?.operator, &code, &browser).await {
+        Ok(codes) => Ok(recovery_codes(visitor.ui, &codes)),
+        Err(refusal) => refuse(&console, visitor, refusal).await,
     }
 }
 
@@ -119,9 +119,8 @@ async fn refuse(console: &Console, visitor: Visitor, refusal: CodeRefusal) -> Re
 }
 
 async fn page(console: &Console, visitor: Visitor, error: Option<String>) -> Result<Response, PageError> {
-    let Visitor { session, ui, .. } = visitor;
-    let session = session.ok_or(PageError::NOT_FOUND)?;
-    let operator = &session.operator;
+    let session = visitor.session()?;
+    let (operator, ui) = (&session.operator, visitor.ui.clone());
     if let Some(since) = operator.totp_enabled_at {
         let left = console.operators.count_recovery_codes(operator.id).await?;
         let required = console.operators.requires_totp(operator);
@@ -129,7 +128,7 @@ async fn page(console: &Console, visitor: Visitor, error: Option<String>) -> Res
     }
     match console.operators.enrolment(operator).await {
         Ok(enrolment) => {
-            let forced = console.operators.must_enrol(&session);
+            let forced = console.operators.must_enrol(session);
             Ok(Page(TotpPage { ui, forced, enrolment, error }).into_response())
         }
         // It was set up in another tab meanwhile.

@@ -23,7 +23,7 @@ const LINK_ENDED: &str = "/portal/open?ended";
 /// the page where one begins.
 pub struct Visitor {
     /// The operator's session; `None` in the portal.
-    pub session: Option<LiveSession>,
+    session: Option<LiveSession>,
     /// Who it is, as the API knows callers.
     pub caller: Caller,
     /// What surrounds the page.
@@ -31,6 +31,11 @@ pub struct Visitor {
 }
 
 impl Visitor {
+    /// The operator's session. Visitors of the portal have none.
+    pub fn session(&self) -> Result<&LiveSession, PageError> {
+        self.session.as_ref().ok_or(PageError::NOT_FOUND)
+    }
+
     /// The token that forms of this session carry.
     fn form_token(token: &str) -> String {
         hex::encode(hmac_sha256(token.as_bytes(), &[b"forms of the console"]))
