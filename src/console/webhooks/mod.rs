@@ -10,11 +10,13 @@
 //! verification             code that verifies deliveries
 //! acts                     what is done with a button
 //! webhook   log            how a webhook is doing; its deliveries
+//! certificate              how long the certificate of an endpoint is valid, in words
 //! advice    command        what a failure means and what to do; the request as a command
 //! ```
 
 mod acts;
 mod advice;
+mod certificate;
 mod command;
 mod delivery;
 mod ending;
@@ -28,6 +30,8 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use crate::console::Console;
+
+pub(super) use certificate::expiring_soon;
 
 /// The path of webhooks in the API.
 const API: &str = "/developers/int/v1/webhooks";
