@@ -6,6 +6,7 @@
 //!
 //! ```text
 //! list  endpoint  delivery  the pages: all webhooks, one webhook with its deliveries, one delivery with its attempts
+//! test                     a test event, with a sample that can be edited
 //! ending                   asks before a webhook is disabled or deleted
 //! verification             code that verifies deliveries
 //! acts                     what is done with a button
@@ -23,6 +24,7 @@ mod ending;
 mod endpoint;
 mod list;
 mod log;
+mod test;
 mod verification;
 mod webhook;
 
@@ -45,7 +47,7 @@ pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route(LIST, get(list::show))
         .route("/webhooks/{id}", get(endpoint::show))
-        .route("/webhooks/{id}/test", post(acts::test))
+        .route("/webhooks/{id}/test", get(test::ask).post(test::send))
         .route("/webhooks/{id}/enable", post(acts::enable))
         .route("/webhooks/{id}/pause", post(acts::pause))
         .route("/webhooks/{id}/resume", post(acts::resume))
