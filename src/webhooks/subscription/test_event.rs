@@ -29,6 +29,12 @@ pub struct Test {
     data: Option<Map<String, Value>>,
 }
 
+/// An event of another kind than the one about the webhook itself.
+struct Sample {
+    name: EventName,
+    data: Map<String, Value>,
+}
+
 impl Test {
     /// The body of a request, as the API describes it.
     pub fn schema() -> Value {
@@ -47,8 +53,8 @@ impl Test {
         )
     }
 
-    /// The event type and the data that are sent; `None` for a test that is about the webhook itself.
-    fn resolve(self, catalogue: &Catalogue) -> Result<Option<(EventName, Map<String, Value>)>, Problem> {
+    /// What is sent, complete; `None` for a test that is about the webhook itself.
+    fn resolve(self, catalogue: &Catalogue) -> Result<Option<Sample>, Problem> {
         let name = self.event.unwrap_or_else(|| subscription::TEST.as_str().to_owned());
         if name == subscription::TEST.as_str() && self.data.is_none() {
             return Ok(None);
@@ -67,7 +73,7 @@ impl Test {
                 ));
             }
         };
-        Ok(Some((event_type.name.clone(), data)))
+        Ok(Some(Sample { name: event_type.name.clone(), data }))
     }
 }
 
@@ -98,7 +104,7 @@ impl Webhooks {
             Status::Disabled => return Err(ProblemCode::WebhookDisabled.into()),
         }
         let event = match test {
-            Some((name, data)) => publish(&mut transaction, name, data, subscription.fields.owner).await?,
+            Some(sample) => publish(&mut transaction, sample, subscription.fields.owner).await?,
             None => announce_itself(&mut transaction, subscription).await?,
         };
         let now = transaction.now;
@@ -112,8 +118,7 @@ impl Webhooks {
 
 async fn publish(
     transaction: &mut RecordTransaction<Webhooks>,
-    name: EventName,
-    data: Map<String, Value>,
+    Sample { name, data }: Sample,
     owner: Option<Owner>,
 ) -> Result<EventId, Problem> {
     // A test event is about no record, so it does not take part in the ordering of real events.
