@@ -22,6 +22,9 @@ impl PublishesEvents for Subscription {
         match change {
             Change::Created(created) => endpoints::insert(transaction.conn(), id, created.fields.status == Status::Paused).await?,
             Change::Updated(before, after) if after.fields.status != Status::Disabled => {
+                if before.fields.url != after.fields.url {
+                    endpoints::forget_certificate(transaction.conn(), id).await?;
+                }
                 if before.fields.status != after.fields.status {
                     follow_status(transaction, id, after.fields.status).await?;
                 }

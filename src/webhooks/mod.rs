@@ -93,6 +93,7 @@ use crate::resources::Extension;
 pub use delivering::{Delivering, SettingsError};
 pub use delivery_log::Delivery;
 pub use endpoint::SigningSecret;
+pub use figures::EXPIRES_SOON;
 pub use forwarding::{Forwarder, ReadEvent};
 pub use replays::Replay;
 pub use sending::{Attempt, Claimed};

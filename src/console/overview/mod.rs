@@ -1,6 +1,7 @@
 //! The first page: what was sent, what needs a person now, and what happened last.
 
 mod traffic;
+mod webhooks;
 
 use askama::Template;
 use axum::Router;
@@ -77,7 +78,7 @@ pub(super) fn routes() -> Router<Console> {
 async fn show(State(console): State<Console>, visitor: Visitor, Query(shown): Query<Shown>) -> Result<Response, PageError> {
     let Visitor { caller, ui, .. } = visitor;
     let traffic = Traffic::find(&console, &ui, &caller, Period::read(&shown.period)).await?;
-    let mut trouble: Vec<_> = failing(&console, &ui, &caller).await?.into_iter().collect();
+    let mut trouble = webhooks::in_trouble(&console, &ui, &caller).await?;
     for (namespace, path, filter, heading) in TROUBLE {
         trouble.extend(card(&console, &ui, &caller, (namespace, path), Some(filter), heading.to_owned()).await?);
     }
@@ -111,31 +112,4 @@ async fn card(
     };
     let entries = answer.body[kind.descriptor.plural].as_array().into_iter().flatten().map(entry).collect();
     Ok(Some(Card { heading, address: with_query(&list_address(kind), filter), entries }))
-}
-
-#[derive(Deserialize)]
-struct FailingWebhooks {
-    figures: Vec<FailingWebhook>,
-}
-
-#[derive(Deserialize)]
-struct FailingWebhook {
-    webhook_id: String,
-    url: String,
-    failing_since: Value,
-}
-
-/// The webhooks that have been failing for longest; `None` if there are none, or the caller may not see them.
-async fn failing(console: &Console, ui: &Ui, caller: &Caller) -> Result<Option<Card>, PageError> {
-    let Some(kind) = console.kinds.find(caller, "developers", "webhooks") else { return Ok(None) };
-    let path = format!("{}/figures", kind.list_path());
-    let FailingWebhooks { figures } = console.api.read(caller, &path).await?;
-    let entry = |webhook: FailingWebhook| Entry {
-        address: record_address(kind, &webhook.webhook_id),
-        title: webhook.url,
-        created: Cell::plain(ui, &console.kinds, &webhook.failing_since),
-    };
-    let entries: Vec<_> = figures.into_iter().take(ENTRIES).map(entry).collect();
-    let heading = "Failing webhooks".to_owned();
-    Ok((!entries.is_empty()).then(|| Card { heading, address: list_address(kind), entries }))
 }

@@ -57,12 +57,6 @@ struct ReplayPage {
     key: String,
 }
 
-pub(super) async fn test(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
-    let event = form.get("event").unwrap_or("webhook.test");
-    let answer = console.api.post(&form.visitor.caller, &format!("{API}/{id}/test"), &json!({ "event": event })).await?;
-    Ok(to_delivery(&form.visitor.ui, &answer.body["delivery"], "sent"))
-}
-
 pub(super) async fn enable(State(console): State<Console>, RecordId(id): RecordId, form: PostedForm) -> Result<Response, PageError> {
     console.api.post(&form.visitor.caller, &format!("{API}/{id}/enable"), &json!({})).await?;
     Ok(to_webhook(&form.visitor.ui, &id, "saved"))
@@ -145,7 +139,7 @@ fn to_webhook(ui: &Ui, id: &str, done: &str) -> Response {
     Redirect::to(&format!("{}/webhooks/{id}?done={done}", ui.home)).into_response()
 }
 
-fn to_delivery(ui: &Ui, delivery: &Value, done: &str) -> Response {
+pub(super) fn to_delivery(ui: &Ui, delivery: &Value, done: &str) -> Response {
     Redirect::to(&format!("{}/deliveries/{}?done={done}", ui.home, delivery["id"].as_str().unwrap_or_default())).into_response()
 }
 

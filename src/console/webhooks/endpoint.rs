@@ -12,9 +12,9 @@ use crate::console::cell::Cell;
 use crate::console::charts::{Chart, Choice, Period, number};
 use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Page, PageError, Ui};
-use crate::console::webhooks::API;
 use crate::console::webhooks::log::{Log, Row, Shown, TABS, Tab};
 use crate::console::webhooks::webhook::{Standing, Webhook};
+use crate::console::webhooks::{API, expiring_soon};
 
 const PERIODS: [Period; 3] = [Period::Day, Period::Week, Period::Month];
 
@@ -48,7 +48,10 @@ struct EndpointPage {
     /// How it is doing, in a sentence, and the tone of the sentence.
     answer: String,
     tone: &'static str,
+    /// What somebody has to know of its certificate.
+    certificate: Option<String>,
     attempts: String,
+    circuit: String,
     charts: Vec<Chart>,
     periods: Vec<Choice>,
     writable: bool,
@@ -94,6 +97,8 @@ pub(super) async fn show(
         state: Cell::Word { word: word.to_owned(), tone },
         answer: webhook.answer(&ui, &standing),
         tone,
+        certificate: standing.certificate_expires_at.and_then(|at| expiring_soon(&ui, &webhook.url, at)),
+        circuit: standing.circuit.replace('_', "-"),
         attempts: number(standing.figures.attempts),
         charts,
         periods: period.choices(&PERIODS, |period| view(period, &shown.status, "")),

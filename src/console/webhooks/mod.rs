@@ -6,21 +6,25 @@
 //!
 //! ```text
 //! list  endpoint  delivery  the pages: all webhooks, one webhook with its deliveries, one delivery with its attempts
+//! test                     a test event, with a sample that can be edited
 //! ending                   asks before a webhook is disabled or deleted
 //! verification             code that verifies deliveries
 //! acts                     what is done with a button
 //! webhook   log            how a webhook is doing; its deliveries
+//! certificate              how long the certificate of an endpoint is valid, in words
 //! advice    command        what a failure means and what to do; the request as a command
 //! ```
 
 mod acts;
 mod advice;
+mod certificate;
 mod command;
 mod delivery;
 mod ending;
 mod endpoint;
 mod list;
 mod log;
+mod test;
 mod verification;
 mod webhook;
 
@@ -28,6 +32,8 @@ use axum::Router;
 use axum::routing::{get, post};
 
 use crate::console::Console;
+
+pub(super) use certificate::expiring_soon;
 
 /// The path of webhooks in the API.
 const API: &str = "/developers/int/v1/webhooks";
@@ -41,7 +47,7 @@ pub(super) fn routes() -> Router<Console> {
     Router::new()
         .route(LIST, get(list::show))
         .route("/webhooks/{id}", get(endpoint::show))
-        .route("/webhooks/{id}/test", post(acts::test))
+        .route("/webhooks/{id}/test", get(test::ask).post(test::send))
         .route("/webhooks/{id}/enable", post(acts::enable))
         .route("/webhooks/{id}/pause", post(acts::pause))
         .route("/webhooks/{id}/resume", post(acts::resume))

@@ -34,6 +34,7 @@ pub(super) struct Standing {
     pub(super) failing_since: Option<DateTime<Utc>>,
     consecutive_failures: u64,
     pub(super) circuit: String,
+    pub(super) certificate_expires_at: Option<DateTime<Utc>>,
     pub(super) waiting: u64,
     #[serde(flatten)]
     pub(super) figures: Figures,

@@ -18,7 +18,7 @@ use super::data_dir::open_data_dir;
 mod tests;
 
 /// The validity of an issued certificate. Apple's verifier accepts at most 825 days, browsers at most 398.
-const VALIDITY: TimeDelta = TimeDelta::days(365);
+pub const VALIDITY: TimeDelta = TimeDelta::days(365);
 /// How far the clock of a verifying client may be behind.
 const CLOCK_DIFFERENCE: TimeDelta = TimeDelta::days(1);
 

@@ -45,6 +45,14 @@ pub async fn reset_health(conn: &mut PgConnection, subscription: SubscriptionId)
     Ok(())
 }
 
+/// Forgets the certificate of the endpoint, because its URL is another.
+pub async fn forget_certificate(conn: &mut PgConnection, subscription: SubscriptionId) -> Result<(), sqlx::Error> {
+    sqlx::query!("update endpoints set certificate_expires_at = null where subscription_id = $1", subscription.uuid())
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 /// The failures of an endpoint between two successes.
 #[derive(Clone, Copy, Debug)]
 pub struct Episode {

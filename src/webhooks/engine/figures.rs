@@ -19,6 +19,8 @@ pub struct Condition {
     pub failing_since: Option<DateTime<Utc>>,
     pub consecutive_failures: i32,
     pub open_until: Option<DateTime<Utc>>,
+    /// The end of the certificate that it presented last.
+    pub certificate_expires_at: Option<DateTime<Utc>>,
     /// Deliveries that wait for it, at most [`MAX_COUNTED`].
     pub waiting: i64,
 }
@@ -44,7 +46,7 @@ pub async fn list_conditions(
     sqlx::query_as!(
         Condition,
         r#"select endpoints.subscription_id as "subscription: SubscriptionId", url as "url!", last_success_at, last_failure_at,
-                  failing_since, consecutive_failures, open_until, counted.waiting as "waiting!"
+                  failing_since, consecutive_failures, open_until, certificate_expires_at, counted.waiting as "waiting!"
            from endpoints join subscription_endpoints as settings on settings.subscription_id = endpoints.subscription_id
            cross join lateral (
                select count(*) as waiting from (
@@ -79,6 +81,32 @@ pub async fn list_failing(
                                             where of_it.subscription_id = endpoints.subscription_id and owner = $3))
            order by failing_since limit $2"#,
         company.uuid(),
+        limit,
+        owner.map(Owner::as_str),
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// The webhooks of a company, or of one owner of it, that are not disabled and whose certificates end before `before`, those that end first at
+/// the beginning. An index has all by their end. What ended before `outdated_before` counts only if an attempt has failed since: the endpoint
+/// may have another by now.
+pub async fn list_expiring(
+    conn: &mut PgConnection,
+    company: CompanyId,
+    owner: Option<&Owner>,
+    (outdated_before, before): (DateTime<Utc>, DateTime<Utc>),
+    limit: i64,
+) -> Result<Vec<SubscriptionId>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"select endpoints.subscription_id as "subscription: SubscriptionId"
+           from endpoints join subscription_wishes as wishes on wishes.subscription_id = endpoints.subscription_id
+           where certificate_expires_at < $2 and (certificate_expires_at >= $3 or last_failure_at >= certificate_expires_at)
+           and company_id = $1 and ($5::text is null or owner = $5)
+           order by certificate_expires_at limit $4"#,
+        company.uuid(),
+        before,
+        outdated_before,
         limit,
         owner.map(Owner::as_str),
     )

@@ -29,6 +29,7 @@ use crate::callers::Owner;
 use crate::kernel::ids::{CompanyId, SubscriptionId};
 use crate::webhooks::engine::figures::{self, Condition, Count};
 
+pub use condition::EXPIRES_SOON;
 pub use period::Period;
 pub(super) use routes::extension;
 pub use series::Figures;

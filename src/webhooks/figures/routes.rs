@@ -15,8 +15,8 @@ use crate::kernel::problem::{Problem, ProblemCode};
 use crate::members;
 use crate::resources::{Extension, FieldType, Instant, PathId, Reference, ResourceState};
 use crate::webhooks::Webhooks;
-use crate::webhooks::engine::figures::{Condition, list_failing};
-use crate::webhooks::figures::{self, Figures, Period, condition};
+use crate::webhooks::engine::figures::{Condition, list_expiring, list_failing};
+use crate::webhooks::figures::{self, EXPIRES_SOON, Figures, Period, condition};
 
 /// Maximum number of webhooks in one request.
 const MAX_WEBHOOKS: usize = 100;
@@ -25,9 +25,11 @@ const PERIOD: (&str, &str) =
     ("period", "24h (by the hour, the default), 7d (by six hours) or 30d (by the day). It ends with the step under way.");
 const OF_ONE: QueryParameters = &[PERIOD];
 const OF_SEVERAL: QueryParameters = &[
+    ("ids", "The webhooks, separated by commas, at most 100. Unknown ones are left out. Without it: those of the condition."),
     (
-        "ids",
-        "The webhooks, separated by commas, at most 100. Unknown ones are left out. Without it: those that are failing, longest first.",
+        "condition",
+        "Without ids: failing (the default; longest first), or certificate_expiring, those that are not disabled and whose certificate \
+         ends within 21 days or has ended, soonest first.",
     ),
     PERIOD,
 ];
@@ -94,7 +96,18 @@ struct Asked {
 struct AskedOfSeveral {
     ids: Option<String>,
     #[serde(default)]
+    condition: Wanted,
+    #[serde(default)]
     period: Period,
+}
+
+/// Which webhooks are counted if none are named.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Wanted {
+    #[default]
+    Failing,
+    CertificateExpiring,
 }
 
 fn invalid(reason: impl Into<String>) -> Problem {
@@ -131,12 +144,10 @@ async fn several_webhooks(
     asked: Result<Query<AskedOfSeveral>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
     caller.require_within_owner(Area::Integration, Scope::Read)?;
-    let Query(AskedOfSeveral { ids, period }) = asked.map_err(|error| invalid(error.body_text()))?;
+    let Query(AskedOfSeveral { ids, condition, period }) = asked.map_err(|error| invalid(error.body_text()))?;
     let ids: Vec<SubscriptionId> = match ids {
         Some(ids) => read_ids(&ids)?,
-        None => {
-            list_failing(&mut *webhooks.pool().acquire().await?, caller.company, caller.grant.owner.as_ref(), MAX_WEBHOOKS as i64).await?
-        }
+        None => webhooks.in_condition(&caller, condition).await?,
     };
     Ok(Json(json!({ "figures": webhooks.figures_of(&caller, &ids, period).await? })))
 }
@@ -154,6 +165,18 @@ fn read_ids(ids: &str) -> Result<Vec<SubscriptionId>, Problem> {
 }
 
 impl Webhooks {
+    /// The webhooks in this condition, at most [`MAX_WEBHOOKS`].
+    async fn in_condition(&self, caller: &Caller, wanted: Wanted) -> Result<Vec<SubscriptionId>, sqlx::Error> {
+        let (owner, limit) = (caller.grant.owner.as_ref(), MAX_WEBHOOKS as i64);
+        let (mut conn, now) = (self.pool().acquire().await?, self.clock.now());
+        match wanted {
+            Wanted::Failing => list_failing(&mut conn, caller.company, owner, limit).await,
+            Wanted::CertificateExpiring => {
+                list_expiring(&mut conn, caller.company, owner, (now - EXPIRES_SOON, now + EXPIRES_SOON), limit).await
+            }
+        }
+    }
+
     /// The figures of those of the webhooks that there are, and how each of them stands.
     async fn figures_of(&self, caller: &Caller, ids: &[SubscriptionId], period: Period) -> Result<Vec<Value>, Problem> {
         let now = self.clock.now();

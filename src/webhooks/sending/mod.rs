@@ -3,6 +3,7 @@
 //! No transaction is open here. Every failure is an [`Outcome`]; sending itself cannot fail. The body is the event's own bytes,
 //! shared by all its deliveries. The response body is read as a stream, without decompression, and no further than it is kept.
 
+mod certificates;
 pub mod outcome;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ use crate::kernel::crypto::CannotOpen;
 use crate::kernel::error_chain::chain;
 use crate::kernel::ids::{CompanyId, DeliveryId, EventId, SubscriptionId};
 use crate::webhooks::endpoint::{AttemptHeaders, Endpoint, Headers};
+use crate::webhooks::sending::certificates::{Certificates, end_of_expired};
 use crate::webhooks::sending::outcome::{Answer, Fault, Outcome};
 use crate::webhooks::targets::Targets;
 
@@ -32,6 +34,7 @@ pub const MAX_LOGGED_BODY_LEN: usize = 16 * 1024;
 pub struct Sender {
     client: Client,
     targets: Targets,
+    certificates: Certificates,
     clock: Clock,
 }
 
@@ -92,9 +95,10 @@ impl Sender {
             .connect_timeout(CONNECT_TIMEOUT)
             .pool_idle_timeout(IDLE_TIMEOUT)
             .tls_certs_merge(roots)
+            .tls_info(true)
             .dns_resolver(targets.clone())
             .build()?;
-        Ok(Self { client, targets, clock })
+        Ok(Self { client, targets, certificates: Certificates::new(), clock })
     }
 
     /// Sends a claimed delivery and waits for the response, at most as long as the timeout of the subscription.
@@ -130,13 +134,31 @@ impl Sender {
             return Fault::from(&reason).into();
         }
         let request = self.client.post(endpoint.url.url()).headers(headers).body(claimed.body.clone());
-        let mut answer = None;
-        let fault = match tokio::time::timeout(endpoint.timeout.duration(), exchange(request, &mut answer)).await {
-            Ok(Ok(())) => None,
-            Ok(Err(error)) => Some(Fault::from(&error)),
-            Err(_) => Some(if answer.is_some() { Fault::TooSlow } else { Fault::Timeout }),
-        };
-        Outcome { answer, fault }
+        let mut outcome = Outcome::default();
+        match tokio::time::timeout(endpoint.timeout.duration(), self.exchange(request, &mut outcome)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                outcome.fault = Some(Fault::from(&error));
+                outcome.certificate_expires_at = outcome.certificate_expires_at.or_else(|| end_of_expired(&error));
+            }
+            Err(_) => outcome.fault = Some(if outcome.answer.is_some() { Fault::TooSlow } else { Fault::Timeout }),
+        }
+        outcome
+    }
+
+    /// Sends the request and stores the response in `outcome` as it arrives, so that a deadline keeps what has arrived by then.
+    async fn exchange(&self, request: reqwest::RequestBuilder, outcome: &mut Outcome) -> Result<(), reqwest::Error> {
+        let mut response = request.send().await?;
+        outcome.certificate_expires_at = self.certificates.end_of(&response);
+        let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
+        let answer = outcome.answer.insert(Answer { status, headers, body: Vec::new() });
+        while answer.body.len() < MAX_LOGGED_BODY_LEN
+            && let Some(chunk) = response.chunk().await?
+        {
+            let limit = MAX_LOGGED_BODY_LEN - answer.body.len();
+            answer.body.extend_from_slice(&chunk[..chunk.len().min(limit)]);
+        }
+        Ok(())
     }
 }
 
@@ -152,18 +174,4 @@ fn headers(claimed: &Claimed, at: DateTime<Utc>) -> Result<Headers, CannotOpen> 
         at,
     };
     Ok(endpoint.headers.clone().with_attempt(&attempt, endpoint.secrets(at)?, endpoint.signature_format))
-}
-
-/// Sends the request and stores the response in `answer` as it arrives, so that a deadline keeps what has arrived by then.
-async fn exchange(request: reqwest::RequestBuilder, answer: &mut Option<Answer>) -> Result<(), reqwest::Error> {
-    let mut response = request.send().await?;
-    let (status, headers) = (response.status(), std::mem::take(response.headers_mut()));
-    let answer = answer.insert(Answer { status, headers, body: Vec::new() });
-    while answer.body.len() < MAX_LOGGED_BODY_LEN
-        && let Some(chunk) = response.chunk().await?
-    {
-        let limit = MAX_LOGGED_BODY_LEN - answer.body.len();
-        answer.body.extend_from_slice(&chunk[..chunk.len().min(limit)]);
-    }
-    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::io;
+use std::iter::successors;
 
 use axum::http::{HeaderMap, StatusCode, header};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -16,6 +17,8 @@ pub struct Outcome {
     pub answer: Option<Answer>,
     /// Why no response arrived, or not all of it.
     pub fault: Option<Fault>,
+    /// The end of the certificate that the endpoint presented, if it presented one.
+    pub certificate_expires_at: Option<DateTime<Utc>>,
 }
 
 #[derive(Debug)]
@@ -68,7 +71,7 @@ impl Fault {
 
 impl From<Fault> for Outcome {
     fn from(fault: Fault) -> Self {
-        Self { answer: None, fault: Some(fault) }
+        Self { fault: Some(fault), ..Self::default() }
     }
 }
 
@@ -83,20 +86,27 @@ impl From<&TargetError> for Fault {
 
 impl From<&reqwest::Error> for Fault {
     fn from(error: &reqwest::Error) -> Self {
-        let mut cause: Option<&(dyn Error + 'static)> = error.source();
-        while let Some(error) = cause {
-            if let Some(reason) = error.downcast_ref::<TargetError>() {
+        for cause in causes(error) {
+            if let Some(reason) = cause.downcast_ref::<TargetError>() {
                 return reason.into();
             }
-            if error.is::<rustls::Error>() {
+            if cause.is::<rustls::Error>() {
                 return Self::Tls;
             }
-            // The `source` of an `io::Error` is not the error it wraps but the source of that error.
-            let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-            cause = wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| error.source());
         }
         if error.is_connect() { Self::Connect } else { Self::Closed }
     }
+}
+
+/// The errors behind the error of the client, the outermost first.
+pub(super) fn causes(error: &reqwest::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    successors(error.source(), |error| cause(*error))
+}
+
+/// The `source` of an `io::Error` is not the error it wraps but the source of that error.
+fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+    wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| error.source())
 }
 
 impl Outcome {
@@ -133,7 +143,7 @@ mod tests {
     fn verdict(status: u16, retry_after: &str) -> Verdict {
         let headers = HeaderMap::from_iter([(header::RETRY_AFTER, retry_after.parse().unwrap())]);
         let answer = Answer { status: StatusCode::from_u16(status).unwrap(), headers, body: Vec::new() };
-        Outcome { answer: Some(answer), fault: None }.verdict("2026-05-21T12:00:00Z".parse().unwrap())
+        Outcome { answer: Some(answer), ..Outcome::default() }.verdict("2026-05-21T12:00:00Z".parse().unwrap())
     }
 
     #[test]
@@ -164,7 +174,7 @@ mod tests {
     #[test]
     fn an_answer_that_broke_off_acknowledges_nothing() {
         let answer = Answer { status: StatusCode::OK, headers: HeaderMap::new(), body: Vec::new() };
-        let outcome = Outcome { answer: Some(answer), fault: Some(Fault::Closed) };
+        let outcome = Outcome { answer: Some(answer), fault: Some(Fault::Closed), ..Outcome::default() };
         assert_eq!(outcome.verdict(DateTime::UNIX_EPOCH), Verdict::Failed { retry_after: None });
     }
 }

@@ -4,7 +4,6 @@ use axum::extract::{FromRef, State};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use serde::Deserialize;
-use serde_json::json;
 
 use crate::callers::Caller;
 use crate::companies::Companies;
@@ -17,6 +16,7 @@ use crate::webhooks::Webhooks;
 use crate::webhooks::delivery_log::Delivery;
 use crate::webhooks::endpoint::SigningSecret;
 use crate::webhooks::subscription::Subscription;
+use crate::webhooks::subscription::test_event::Test;
 
 pub fn extension<S>() -> Extension<S>
 where
@@ -26,9 +26,8 @@ where
 {
     let doc = |sentence| OperationDoc::new(sentence).showing(StatusCode::OK, Subscription::SINGULAR);
     let rotation = closed_object(&[], [("overlap", GracePeriod::schema())]);
-    let sample = closed_object(&[], [("event", json!({ "type": ["string", "null"], "default": "webhook.test" }))]);
     let testing = OperationDoc::new("Send a test event to a webhook.").showing(StatusCode::CREATED, Delivery::SINGULAR);
-    let testing = testing.taking_body(sample).refusing(&[ProblemCode::WebhookDisabled, ProblemCode::WebhookPaused]);
+    let testing = testing.taking_body(Test::schema()).refusing(&[ProblemCode::WebhookDisabled, ProblemCode::WebhookPaused]);
     let resuming = doc("Resume a webhook: what was held while it was paused is sent.").refusing(&[ProblemCode::WebhookDisabled]);
     Extension::new("developers")
         .editable::<Subscription>()
@@ -109,17 +108,10 @@ async fn rotate_secret(
     Ok(with_secret(webhook, &secret))
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Test {
-    /// The event whose sample is sent; `webhook.test` by default.
-    event: Option<String>,
-}
-
 async fn test(
     WriteRequest { state: webhooks, caller, id }: WriteRequest<Subscription>,
     JsonBody(test): JsonBody<Test>,
 ) -> Result<Response, Problem> {
-    let delivery = webhooks.send_test(&caller, id, test.event.as_deref()).await?;
+    let delivery = webhooks.send_test(&caller, id, test).await?;
     Ok(delivery.answer(StatusCode::CREATED))
 }

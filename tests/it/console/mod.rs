@@ -2,6 +2,7 @@
 
 mod browser;
 mod browser_access;
+mod certificates;
 mod charts;
 mod customers;
 mod first_sign_in;

@@ -2,10 +2,11 @@
 
 use chrono::TimeDelta;
 use portico::operators::Role;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::World;
 use crate::support::fleet::id;
+use crate::support::page::unescaped;
 use crate::support::receiver::Reply;
 
 #[tokio::test]
@@ -127,4 +128,47 @@ async fn an_event_shows_its_deliveries_and_why_it_did_not_arrive() {
     stopped.says("was published at").says("The webhook does not want it. It wants order.*.").says_nothing_of("To the delivery");
     tab.open(&format!("{page}?webhook={}", id(&all))).await.says("Delivered at attempt 1").says("To the delivery");
     tab.open(&format!("{page}?webhook=../../x")).await.says_nothing_of("was published at");
+}
+
+#[tokio::test]
+async fn the_sample_of_any_event_is_shown_edited_and_sent_as_a_test() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("hooks.test").await;
+    let page = format!("/console/webhooks/{}", id(&webhook));
+    let mut tab = world.signed_in(Role::Developer).await;
+    tab.open(&page).await.says(&format!("{page}/test")).says("Edit the sample first");
+    tab.open(&format!("{page}/test")).await.says("<option selected>webhook.test</option>");
+    let shown = tab.open(&format!("{page}/test?event=order.created")).await;
+    shown.says("<option selected>order.created</option>").says("Data of order.created").says("hooks.test");
+    let sample = unescaped(&shown.between("aria-describedby=\"data-help\">", "</textarea>"));
+    let mut data: Value = serde_json::from_str(&sample).unwrap();
+
+    // What does not fit is told beside the field, with what was entered.
+    let path = format!("{page}/test");
+    let broken = tab.send(&path, &[("event", "order.created"), ("data", "{\"a\": <b>")]).await;
+    assert_eq!(broken.status, 422);
+    broken.says("This is not a JSON object.").says("aria-invalid").says_nothing_of("<b>");
+    data["status"] = json!("eaten");
+    let unfit = tab.send(&path, &[("event", "order.created"), ("data", &data.to_string())]).await;
+    assert_eq!(unfit.status, 422);
+    unfit.says("id=\"data-error\">status").says("eaten").says("<option selected>order.created</option>");
+    assert_eq!(world.deliver().await, 0);
+
+    data["status"] = json!("created");
+    data["internal_id"] = json!("A-4711");
+    tab.send(&path, &[("event", "order.created"), ("data", &data.to_string())]).await.says("Sent. The result appears below");
+    world.deliver().await;
+    let sent: Value = serde_json::from_slice(&receiver.only().body).unwrap();
+    assert_eq!((&sent["data"]["internal_id"], &sent["data"]["additionalData"]["test"]), (&json!("A-4711"), &json!(true)));
+
+    // The event about the webhook itself is, unedited, about this webhook and not that of the sample.
+    let shown = tab.open(&path).await;
+    let sample = unescaped(&shown.between("aria-describedby=\"data-help\">", "</textarea>"));
+    tab.send(&path, &[("event", "webhook.test"), ("data", &sample.replace('\n', "\r\n"))]).await;
+    world.deliver().await;
+    let sent: Value = serde_json::from_slice(&receiver.received()[1].body).unwrap();
+    assert_eq!(sent["data"]["id"], webhook["id"]);
+
+    // Whoever may not change webhooks tests none.
+    assert_eq!(world.signed_in(Role::Viewer).await.open(&path).await.status, 403);
 }

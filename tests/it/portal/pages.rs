@@ -48,6 +48,7 @@ async fn a_visitor_registers_tests_breaks_reads_and_repeats_a_webhook() {
     assert!(sent.address.starts_with("/portal/deliveries/"), "{}", sent.address);
     world.deliver().await;
     tab.open(sent.address.split('?').next().unwrap()).await.says("The endpoint accepted it.");
+    tab.open(&format!("{page}/test?event=order.deleted")).await.says("Data of order.deleted").says("action=\"/portal/webhooks/");
 
     receiver.will([Reply::status(401)]);
     let event = world.publish_to(Some("7"), "a").await;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName};
-use chrono::{DateTime, Utc};
-use portico::dev::authority::Authority;
+use chrono::{DateTime, TimeDelta, Utc};
+use portico::dev::authority::{Authority, VALIDITY};
 use portico::dev::temporary::TemporaryDirectory;
 use portico::kernel::clock::Clock;
 use portico::kernel::lifecycle::Lifecycle;
@@ -111,6 +111,12 @@ impl Receiver {
     /// An endpoint whose certificate expired years ago.
     pub async fn start_expired(name: &str) -> Self {
         Self::open(name, Some(TlsAcceptor::from(Arc::new(certified(name, &[], DateTime::UNIX_EPOCH)))), Then::Close).await
+    }
+
+    /// An endpoint whose certificate ends after this time of the system clock.
+    pub async fn start_certified_for(name: &str, left: TimeDelta) -> Self {
+        let issued_at = Clock::System.now() + left - VALIDITY;
+        Self::open(name, Some(TlsAcceptor::from(Arc::new(certified(name, &[], issued_at)))), Then::Close).await
     }
 
     /// An endpoint that accepts many POSTs on one connection.

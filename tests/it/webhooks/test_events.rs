@@ -64,3 +64,31 @@ async fn every_event_type_can_be_tried_with_its_sample() {
         assert_eq!(serde_json::from_slice::<Value>(&post.body).unwrap()["data"], sample, "{name}");
     }
 }
+
+#[tokio::test]
+async fn a_test_event_is_sent_with_data_of_ones_own_if_it_fits_the_schema() {
+    let world = World::new().await;
+    let (receiver, webhook) = world.subscriber("shop.test").await;
+    let path = format!("webhooks/{}/test", webhook["id"].as_str().unwrap());
+    let mut data = world.get("event-types/order.created").await["event_type"]["sample"]["data"].take();
+    data["internal_id"] = json!("A-4711");
+    data["additionalData"] = json!({ "note": "mine", "test": false });
+    let body = json!({ "event": "order.created", "data": data });
+    world.developers(Method::POST, &path, body).await.ok(201);
+    world.deliver().await;
+    data["additionalData"]["test"] = json!(true);
+    let sent: Value = serde_json::from_slice(&receiver.only().body).unwrap();
+    assert_eq!((&sent["event"], &sent["data"]), (&json!("order.created"), &data));
+
+    // What does not fit is refused beside the member, and nothing is sent.
+    data["status"] = json!("eaten");
+    let refused = world.developers(Method::POST, &path, json!({ "event": "order.created", "data": data })).await;
+    let refused = refused.refused(422, "body_invalid");
+    assert!(refused["fields"]["data.status"].is_array(), "{refused}");
+    for (event, data) in [("order.created", json!({})), ("order.made", json!({})), ("webhook.test", json!({ "additionalData": "test" }))] {
+        world.developers(Method::POST, &path, json!({ "event": event, "data": data })).await.refused(422, "body_invalid");
+    }
+    let too_large = json!({ "event": "order.created", "data": { "internal_id": "x".repeat(2 * 1024 * 1024) } });
+    world.developers(Method::POST, &path, too_large).await.refused(413, "body_too_large");
+    assert_eq!((world.deliver().await, receiver.count()), (0, 1));
+}

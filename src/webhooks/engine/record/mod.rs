@@ -87,6 +87,8 @@ pub struct Columns {
     pub due_at: Vec<Option<DateTime<Utc>>>,
     /// Where the durations are in the histogram.
     pub buckets: Vec<i16>,
+    /// The ends of the certificates that the endpoints presented.
+    pub certificates: Vec<Option<DateTime<Utc>>>,
     /// The subscriptions of the attempts, without duplicates.
     pub subscriptions: Vec<Uuid>,
 }
@@ -106,6 +108,7 @@ impl Columns {
         self.ended_at.push(attempt.ended_at);
         self.durations_ms.push(attempt.took.as_millis().try_into().unwrap_or(i32::MAX));
         self.buckets.push(latency::bucket_of(attempt.took));
+        self.certificates.push(attempt.outcome.certificate_expires_at);
         self.statuses.push(answer.map(|answer| answer.status.as_u16().cast_signed()));
         self.faults.push(attempt.outcome.fault.map(Fault::as_str));
         self.request_headers.push(attempt.request_headers.clone());

@@ -20,7 +20,8 @@ pub struct Limits {
 }
 
 /// Logs attempts and moves their deliveries to the next state where the lease still holds; returns how many. A delivery that was
-/// cancelled in flight is not retried. The health of each endpoint is written once for all its attempts; replays do not affect it.
+/// cancelled in flight is not retried. The health of each endpoint is written once for all its attempts; replays do not affect it. Of the
+/// certificates that an endpoint presented, the one that ends first counts.
 ///
 /// For the endpoints of `refill`, as many first attempts are claimed as deliveries have ended, with the time from which each of
 /// them was due. An endpoint that has a rate limit or is paused, or at which an attempt failed, is left to ordinary claims.
@@ -34,9 +35,10 @@ pub async fn record_attempts(
     let rows = sqlx::query!(
         r#"with results as (
              select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::integer[], $7::smallint[],
-                                  $8::text[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::timestamptz[], $21::smallint[])
+                                  $8::text[], $9::text[], $10::text[], $11::bytea[], $12::text[], $13::timestamptz[], $21::smallint[],
+                                  $22::timestamptz[])
              as results (attempt_id, delivery_id, number, started_at, ended_at, duration_ms, status, error,
-                         request_headers, response_headers, response_body, state, due_at, bucket)
+                         request_headers, response_headers, response_body, state, due_at, bucket, certificate_expires_at)
          ), endpoint as materialized (
              select subscription_id, in_flight, open_until, cancelled_before, paused from endpoints
              where subscription_id = any($14) order by subscription_id for no key update
@@ -71,7 +73,8 @@ pub async fn record_attempts(
          ), of_each as (
              select subscription_id, count(*)::integer as deliveries,
                     max(ended_at) filter (where state = 'delivered' and replay_of is null) as succeeded_at,
-                    max(ended_at) filter (where state <> 'delivered' and replay_of is null) as failed_at
+                    max(ended_at) filter (where state <> 'delivered' and replay_of is null) as failed_at,
+                    min(certificate_expires_at) as certificate_expires_at
              from landed group by subscription_id
          ), failed as (
              select subscription_id, count(*)::integer as failures, min(ended_at) as first_at
@@ -110,6 +113,7 @@ pub async fn record_attempts(
                  failing_since = case when succeeded_at is null then coalesce(failing_since, first_at) else first_at end,
                  last_success_at = greatest(last_success_at, succeeded_at),
                  last_failure_at = greatest(last_failure_at, failed_at),
+                 certificate_expires_at = coalesce(of_each.certificate_expires_at, endpoints.certificate_expires_at),
                  open_until = case when succeeded_at is null and failed_at is null then open_until
                                    when coalesce(failures, 0) + case when succeeded_at is null then consecutive_failures else 0 end >= $16
                                    then $15 + $17::interval end
@@ -146,6 +150,7 @@ pub async fn record_attempts(
         &refill.subscriptions,
         &refill.due_from,
         &columns.buckets,
+        &columns.certificates as &[Option<DateTime<Utc>>],
     )
     .fetch_all(conn)
     .await?;
