@@ -50,7 +50,8 @@ impl Webhooks {
         let mut data = event_type.sample.clone();
         data.entry("additionalData").or_insert_with(|| json!({}))["test"] = json!(true);
         // A test event is about no record, so it does not take part in the ordering of real events.
-        let event = NewEvent { company: transaction.caller.company, name: event_type.name.clone(), subject: None, owner, data };
+        let (company, request) = (transaction.caller.company, transaction.caller.request);
+        let event = NewEvent { company, name: event_type.name.clone(), subject: None, owner, request, data };
         let now = transaction.now;
         Ok(events::publish(transaction.conn(), event, now).await?)
     }
