@@ -21,5 +21,5 @@ async fn the_id_of_a_request_leads_to_the_events_that_it_published_and_to_no_oth
     assert_eq!(found[0]["request_id"], request);
     let all = world.get("events?limit=100").await["events"].take();
     assert!(all.as_array().unwrap().iter().any(|event| event["event"] == "order.created" && event["request_id"] != request));
-    world.api(Method::GET, "/developers/int/v1/events?request_id=7").send().await.refused(422, "validation_failed");
+    world.api(Method::GET, "/developers/int/v1/events?request_id=7").send().await.refused(422, "parameter_invalid");
 }
