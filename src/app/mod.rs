@@ -44,6 +44,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
     }
     let (operators, portal) = (state.operators.clone(), state.portal.clone());
     let (clock, lifecycle) = (state.clock.clone(), state.lifecycle.clone());
+    let time = clock.clone();
     let api = router.with_state::<()>(state);
     let production = config.environment() == Environment::Production;
     let api_in_process = Api::new(api.clone());
@@ -53,7 +54,7 @@ pub fn router(state: AppState, config: &Config) -> Router {
         Some(cors) => router.layer(cors),
         None => router,
     };
-    middleware::layer(router, TrustedProxies::new(&config.http.trusted_proxies))
+    middleware::layer(router, TrustedProxies::new(&config.http.trusted_proxies), time)
 }
 
 /// What the documentation of a service with this state says.

@@ -6,6 +6,7 @@ use uuid::Uuid;
 use crate::callers::{Area, Owner};
 use crate::developers::state::Developers;
 use crate::kernel::ids::EventId;
+use crate::kernel::request_id::RequestId;
 use crate::resources::{Columns, Owned, Resource};
 
 crate::read_only! {
@@ -22,6 +23,9 @@ crate::read_only! {
         /// Who of the company's own customers the event is for. Subscribers do not receive it.
         #[filtered]
         owner: Option<Owner>,
+        /// The `X-Request-Id` of the request that published the event. Subscribers do not receive it.
+        #[filtered]
+        request_id: Option<RequestId>,
     }
     computed {
         /// The version of the API that produced the event.

@@ -7,6 +7,7 @@ use uuid::Uuid;
 use crate::callers::Owner;
 use crate::events::{API_VERSION, Envelope, EventName};
 use crate::kernel::ids::{CompanyId, EventId};
+use crate::kernel::request_id::RequestId;
 
 /// An event about a record of a company.
 #[derive(Clone, Debug)]
@@ -19,6 +20,8 @@ pub struct NewEvent {
     pub subject: Option<Uuid>,
     /// Who of the company's own customers it is for, beside the company's own webhooks. It is no part of what they receive.
     pub owner: Option<Owner>,
+    /// The request that it follows from. It is no part of what subscribers receive.
+    pub request: Option<RequestId>,
     /// The `data` of the envelope.
     pub data: Map<String, Value>,
 }

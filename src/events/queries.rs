@@ -9,6 +9,7 @@ use uuid::Uuid;
 
 use crate::events::NewEvent;
 use crate::kernel::ids::EventId;
+use crate::kernel::request_id::RequestId;
 
 /// The NOTIFY channel for committed events.
 pub const PUBLISHED: &str = "portico_published";
@@ -26,6 +27,8 @@ pub struct Columns {
     pub(crate) bodies: Vec<Vec<u8>>,
     /// Whom each is for, of the company's own customers.
     pub(crate) owners: Vec<Option<String>>,
+    /// The request that each follows from.
+    pub(crate) requests: Vec<Option<Uuid>>,
     /// For the first event about each record, the number of events about it.
     pub(crate) totals: Vec<Option<i64>>,
     /// The number of events about the same record that follow.
@@ -51,6 +54,7 @@ impl Columns {
             columns.names.push(event.name.as_str().to_owned());
             columns.subjects.push(event.subject);
             columns.owners.push(event.owner.as_ref().map(|owner| owner.as_str().to_owned()));
+            columns.requests.push(event.request.map(RequestId::uuid));
             columns.bodies.push(event.body(id, now));
         }
         columns
@@ -79,7 +83,7 @@ pub(super) async fn insert_events(
         "with new as (
              select unnest($1::uuid[]) as id, unnest($2::uuid[]) as company_id, unnest($3::text[]) as name, unnest($4::uuid[]) as subject_id,
                     unnest($5::bytea[]) as body, unnest($6::bigint[]) as total, unnest($7::bigint[]) as later,
-                    generate_subscripts($1::uuid[], 1) as place, unnest($12::text[]) as owner
+                    generate_subscripts($1::uuid[], 1) as place, unnest($12::text[]) as owner, unnest($13::uuid[]) as request_id
          ), counted as (
              insert into event_sequences as sequences (company_id, subject_id, last)
              select company_id, subject_id, total from new where subject_id is not null and total is not null order by 1, 2
@@ -88,8 +92,8 @@ pub(super) async fn insert_events(
          ), numbered as (
              select new.*, counted.last - new.later as sequence from new left join counted using (company_id, subject_id) order by place
          ), event as (
-             insert into events (id, company_id, name, subject_id, sequence, body, created_at, owner)
-             select id, company_id, name, subject_id, sequence, body, $8, owner from numbered
+             insert into events (id, company_id, name, subject_id, sequence, body, created_at, request_id, owner)
+             select id, company_id, name, subject_id, sequence, body, $8, request_id, owner from numbered
          ), entry as (
              insert into outbox (event_id, company_id, name, subject_id, sequence, owner)
              select id, company_id, name, subject_id, sequence, owner from numbered
@@ -107,6 +111,7 @@ pub(super) async fn insert_events(
         notifies,
         NOTIFY_LOCK,
         &events.owners as &[Option<String>],
+        &events.requests as &[Option<Uuid>],
     )
     .execute(conn)
     .await?;
@@ -121,7 +126,7 @@ pub(super) async fn notify(conn: &mut PgConnection, word: &str) -> Result<(), sq
 
 #[cfg(test)]
 mod tests {
-    const SCHEMA: &str = include_str!("../../migrations/20261124102000_events.sql");
+    const SCHEMA: &str = include_str!("../../migrations/20261125141000_requests_of_events.sql");
     const SOURCE: &str = include_str!("queries.rs");
 
     /// The words from `with new as` to `end`.
@@ -143,6 +148,7 @@ mod tests {
             ("$8", "at"),
             // Who publishes by the function publishes for no owner.
             (", unnest($12::text[]) as owner", ""),
+            ("$13::uuid[]", "requests"),
             (", owner", ""),
             // The last insert is the statement itself there.
             (", entry as ( insert", " insert"),

@@ -13,6 +13,7 @@ use crate::gateways::open_gateways::OpenGateway;
 use crate::kernel::crypto::sha256;
 use crate::kernel::ids::{CallbackId, CustomerId, OrderId};
 use crate::kernel::json;
+use crate::kernel::request_id::RequestId;
 
 /// Maximum length of an id or type that is used as it is, in bytes.
 const MAX_WORD_LEN: usize = 255;
@@ -29,13 +30,15 @@ pub struct GenuineCallback {
     /// The facts in the callback; `None` if it contains nothing of use.
     pub update: Result<Option<PaymentUpdate>, NotUnderstood>,
     pub body: Bytes,
+    /// The request that brought it, or has it processed again.
+    pub request: Option<RequestId>,
     /// When its facts are recorded.
     pub at: DateTime<Utc>,
 }
 
 impl GenuineCallback {
     /// Reads a body that was verified.
-    pub fn read(id: CallbackId, gateway: Arc<OpenGateway>, body: Bytes, at: DateTime<Utc>) -> Self {
+    pub fn read(id: CallbackId, gateway: Arc<OpenGateway>, body: Bytes, request: Option<RequestId>, at: DateTime<Utc>) -> Self {
         let Reading { id: event, kind, update } = match json::parse::<Value>(&body) {
             Ok(value) => gateway.account.read(&value),
             Err(_) => Reading { id: None, kind: None, update: Err(NotUnderstood("The body is not valid JSON.".to_owned())) },
@@ -46,7 +49,7 @@ impl GenuineCallback {
             update => Ok(update),
         });
         let key = event.filter(short).unwrap_or_else(|| key_of(&body));
-        Self { id, gateway, key, kind: kind.filter(short), update, body, at }
+        Self { id, gateway, key, kind: kind.filter(short), update, body, request, at }
     }
 
     /// The facts, if there are any.

@@ -51,7 +51,7 @@ pub struct InvalidId {
 }
 
 /// A new UUIDv7 for the instant `now`.
-fn uuid_v7(now: DateTime<Utc>) -> Uuid {
+pub(super) fn uuid_v7(now: DateTime<Utc>) -> Uuid {
     let seconds = u64::try_from(now.timestamp()).expect("the clock is after 1970");
     Uuid::new_v7(Timestamp::from_unix(NoContext, seconds, now.timestamp_subsec_nanos()))
 }

@@ -14,6 +14,7 @@ use tower_http::timeout::TimeoutLayer;
 use tracing::Instrument;
 
 use crate::kernel::client_address::{self, TrustedProxies};
+use crate::kernel::clock::Clock;
 use crate::kernel::problem::{Problem, ProblemCode};
 use crate::kernel::request_id::RequestId;
 
@@ -24,22 +25,22 @@ const TIME_LIMIT: Duration = Duration::from_secs(30);
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Wraps a whole router. No response bypasses this layer.
-pub fn layer(router: Router, trusted_proxies: TrustedProxies) -> Router {
-    layer_with_time_limit(TIME_LIMIT, router, trusted_proxies)
+pub fn layer(router: Router, trusted_proxies: TrustedProxies, clock: Clock) -> Router {
+    layer_with_time_limit(TIME_LIMIT, router, trusted_proxies, clock)
 }
 
-fn layer_with_time_limit(time_limit: Duration, router: Router, trusted_proxies: TrustedProxies) -> Router {
+fn layer_with_time_limit(time_limit: Duration, router: Router, trusted_proxies: TrustedProxies, clock: Clock) -> Router {
     // The first is outermost. Applied together, because the router boxes every route once per layer and clones the boxes per request.
     router.layer((
-        middleware::from_fn_with_state(trusted_proxies, request_context),
+        middleware::from_fn_with_state((trusted_proxies, clock), request_context),
         CatchPanicLayer::custom(answer_panic),
         TimeoutLayer::with_status_code(StatusCode::SERVICE_UNAVAILABLE, time_limit),
         DefaultBodyLimit::max(BODY_LIMIT),
     ))
 }
 
-async fn request_context(State(trusted_proxies): State<TrustedProxies>, mut request: Request, next: Next) -> Response {
-    let (id, client) = (RequestId::random(), client_address::of(&request, &trusted_proxies));
+async fn request_context(State((trusted_proxies, clock)): State<(TrustedProxies, Clock)>, mut request: Request, next: Next) -> Response {
+    let (id, client) = (RequestId::new(clock.now()), client_address::of(&request, &trusted_proxies));
     request.extensions_mut().insert(client);
     request.extensions_mut().insert(id);
     let span = tracing::info_span!("request", id = %id, method = %request.method(), path = %request.uri().path());
@@ -119,7 +120,7 @@ mod tests {
 
     async fn answer(router: Router) -> (Response<()>, Value) {
         let request = Request::get("/").body(Body::empty()).unwrap();
-        let layered = layer_with_time_limit(Duration::from_millis(50), router, TrustedProxies::default());
+        let layered = layer_with_time_limit(Duration::from_millis(50), router, TrustedProxies::default(), Clock::System);
         let (parts, body) = layered.oneshot(request).await.unwrap().into_parts();
         let body = serde_json::from_slice(&to_bytes(body, BODY_LIMIT).await.unwrap()).unwrap();
         (Response::from_parts(parts, ()), body)
@@ -147,7 +148,12 @@ mod tests {
     #[tokio::test]
     async fn a_slow_body_times_out() {
         async fn listens(_: Bytes) {}
-        let router = layer_with_time_limit(Duration::from_millis(50), Router::new().route("/", post(listens)), TrustedProxies::default());
+        let router = layer_with_time_limit(
+            Duration::from_millis(50),
+            Router::new().route("/", post(listens)),
+            TrustedProxies::default(),
+            Clock::System,
+        );
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let lifecycle = Lifecycle::default();

@@ -50,7 +50,7 @@ pub fn publish(service: &Service, events: usize) {
     Database::of(service).with(async |conn| {
         let mut tx = conn.begin().await.unwrap();
         for number in 0..events {
-            let event = NewEvent { company, name: orders::CREATED, subject: None, owner: None, data: order(number) };
+            let event = NewEvent { company, name: orders::CREATED, subject: None, owner: None, request: None, data: order(number) };
             events::publish(&mut tx, event, Clock::System.now()).await.unwrap();
         }
         tx.commit().await.unwrap();

@@ -15,7 +15,7 @@ use crate::resources::label;
 
 /// The filters that find a record by something that people write down: the namespace and path of the list, and the parameter. In the
 /// order of the answer.
-const FINDABLE: [(&str, &str, &str); 13] = [
+const FINDABLE: [(&str, &str, &str); 14] = [
     ("storefront", "customers", "email"),
     ("storefront", "customers", "phone"),
     ("fleet", "orders", "internal_id"),
@@ -29,6 +29,7 @@ const FINDABLE: [(&str, &str, &str); 13] = [
     ("developers", "events", "event"),
     ("developers", "webhooks", "url"),
     ("developers", "changes", "request_id"),
+    ("developers", "events", "request_id"),
 ];
 
 #[derive(Template)]

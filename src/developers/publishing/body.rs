@@ -6,10 +6,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::callers::Owner;
+use crate::callers::{Caller, Owner};
 use crate::events::{Catalogue, EventName, NewEvent, Publisher};
 use crate::kernel::crypto::sha256;
-use crate::kernel::ids::{AnyId, CompanyId};
+use crate::kernel::ids::AnyId;
 use crate::kernel::json;
 use crate::kernel::middleware;
 use crate::kernel::openapi::closed_object;
@@ -68,18 +68,19 @@ impl Batch {
     }
 
     /// Parses `{"event":…}` or `{"events":[…]}`. The error names the first invalid event.
-    pub(super) fn read(body: &RawValue, catalogue: &Catalogue, company: CompanyId) -> Result<Self, Problem> {
+    pub(super) fn read(body: &RawValue, catalogue: &Catalogue, caller: &Caller) -> Result<Self, Problem> {
         let members: BTreeMap<String, Box<RawValue>> = json::parse(body.get().as_bytes())?;
         let (bodies, is_single) = match members.get("events") {
             None => (vec![read_one(body, catalogue)?], true),
             Some(_) if members.len() > 1 => return Err(FieldErrors::one("events", "No other field is allowed besides events.")),
             Some(listed) => (read_many(listed, catalogue)?, false),
         };
+        let (company, request) = (caller.company, caller.request);
         let (mut events, mut keys) = (Vec::with_capacity(bodies.len()), Vec::with_capacity(bodies.len()));
         for (name, body) in bodies {
             keys.push(body.key());
             let Body { data, subject, owner, .. } = body;
-            events.push(NewEvent { company, name, subject: subject.map(AnyId::uuid), owner, data });
+            events.push(NewEvent { company, name, subject: subject.map(AnyId::uuid), owner, request, data });
         }
         let batch = Self { events, keys, is_single };
         batch.refuse_repeated_keys()?;

@@ -67,7 +67,7 @@ pub(super) async fn publish(
     body: Result<JsonBody<Box<RawValue>>, Problem>,
 ) -> Result<Response, Problem> {
     caller.require(Area::Traffic, Scope::Events)?;
-    let batch = Batch::read(&body?.0, &publishing.developers.catalogue, caller.company)?;
+    let batch = Batch::read(&body?.0, &publishing.developers.catalogue, &caller)?;
     let is_single = batch.is_single;
     let published = publishing.publish(caller.company, batch).await?;
     Ok(answer(is_single, &published))

@@ -22,6 +22,7 @@ use crate::gateways::state::Gateways;
 use crate::kernel::client_address::ClientAddress;
 use crate::kernel::ids::{CallbackId, GatewayId};
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_id::RequestId;
 
 /// `POST /webhooks`: the API key determines the company, and the gateway must be one of its gateways.
 pub async fn with_key(
@@ -41,6 +42,7 @@ pub async fn with_key(
 pub async fn without_key(
     State(gateways): State<Gateways>,
     Path(gateway): Path<String>,
+    request: RequestId,
     client: ClientAddress,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
@@ -48,7 +50,7 @@ pub async fn without_key(
     let id: GatewayId = gateway.parse().map_err(|_| ProblemCode::GatewayNotConfigured)?;
     let body = read(body)?;
     let found = gateways.find_named(id, client).await?;
-    gateways.throttled((id.uuid(), client), gateways.take_from_gateway(found, &headers, body)).await
+    gateways.throttled((id.uuid(), client), gateways.take_from_gateway(found, request, &headers, body)).await
 }
 
 fn read(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Problem> {
@@ -88,7 +90,7 @@ impl Gateways {
             .ok_or(CallbackRefusal::GatewayNotConfigured),
         };
         match found {
-            Ok(found) => self.take(found, headers, body).await,
+            Ok(found) => self.take(found, caller.request, headers, body).await,
             Err(refusal) => Err(self.refuse(caller.company, None, refusal, &body).await),
         }
     }
@@ -101,22 +103,34 @@ impl Gateways {
         Ok(found?.ok_or(ProblemCode::GatewayNotConfigured)?)
     }
 
-    async fn take_from_gateway(&self, found: Arc<OpenGateway>, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
+    async fn take_from_gateway(
+        &self,
+        found: Arc<OpenGateway>,
+        request: RequestId,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Acknowledgement, Problem> {
         if Hints::read(headers, &body).names_another_company(found.company) {
             return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::CompanyMismatch, &body).await);
         }
-        self.take(found, headers, body).await
+        self.take(found, Some(request), headers, body).await
     }
 
     /// Accepts a callback that claims to come from `found`.
-    async fn take(&self, found: Arc<OpenGateway>, headers: &HeaderMap, body: Bytes) -> Result<Acknowledgement, Problem> {
+    async fn take(
+        &self,
+        found: Arc<OpenGateway>,
+        request: Option<RequestId>,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Acknowledgement, Problem> {
         let now = self.clock.now();
         if let Err(why) = found.account.verify(&Incoming { headers, body: &body, now }) {
             return Err(self.refuse(found.company, Some(found.id), CallbackRefusal::NotGenuine(why), &body).await);
         }
-        let callback = Arc::new(GenuineCallback::read(CallbackId::new(now), found, body, now));
+        let callback = Arc::new(GenuineCallback::read(CallbackId::new(now), found, body, request, now));
         match self.recording.write(Arc::clone(&callback)).await? {
-            Ok(Acknowledgement::Repeated) => Box::pin(self.repeat(&callback.gateway, &callback.key)).await,
+            Ok(Acknowledgement::Repeated) => Box::pin(self.repeat(&callback)).await,
             taken => taken.map_err(Problem::from),
         }
     }

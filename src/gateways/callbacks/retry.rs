@@ -23,6 +23,7 @@ use crate::kernel::json::JsonBody;
 use crate::kernel::lifecycle::Lifecycle;
 use crate::kernel::openapi::OperationDoc;
 use crate::kernel::problem::{Problem, ProblemCode};
+use crate::kernel::request_id::RequestId;
 use crate::resources::{EmptyBody, RecordTransaction, Resource, Shown, WriteRequest};
 
 /// The interval at which the worker looks for due callbacks.
@@ -45,8 +46,8 @@ pub(super) async fn process(
 
 impl Gateways {
     /// Handles a duplicate. If the callback has failed so far, it is processed again with the current settings of the gateway.
-    pub(super) async fn repeat(&self, gateway: &Arc<OpenGateway>, key: &str) -> Result<Acknowledgement, Problem> {
-        match ledger::retry_on_conflict(|| self.try_repeated(gateway, key)).await {
+    pub(super) async fn repeat(&self, callback: &GenuineCallback) -> Result<Acknowledgement, Problem> {
+        match ledger::retry_on_conflict(|| self.try_repeated(callback)).await {
             Ok(taken) => taken.map_err(Problem::from),
             Err(error) => {
                 // The callback stays as it was and is retried on schedule.
@@ -56,10 +57,11 @@ impl Gateways {
         }
     }
 
-    async fn try_repeated(&self, gateway: &Arc<OpenGateway>, key: &str) -> Result<Recorded, sqlx::Error> {
+    async fn try_repeated(&self, callback: &GenuineCallback) -> Result<Recorded, sqlx::Error> {
         let mut transaction = self.pool.begin().await?;
-        let Some(pending) = ledger::lock_failed(&mut transaction, gateway, key).await? else { return Ok(Ok(Acknowledgement::Repeated)) };
-        let outcome = reprocess(&mut transaction, gateway, &pending, self.clock.now()).await?;
+        let failed = ledger::lock_failed(&mut transaction, &callback.gateway, &callback.key).await?;
+        let Some(pending) = failed else { return Ok(Ok(Acknowledgement::Repeated)) };
+        let outcome = reprocess(&mut transaction, &callback.gateway, &pending, callback.request, self.clock.now()).await?;
         transaction.commit().await?;
         self.notifier.committed();
         Ok(outcome.map(|()| Acknowledgement::Received))
@@ -82,7 +84,7 @@ impl Gateways {
             Status::Failed | Status::Ignored => {
                 let pending = ledger::find_unprocessed(transaction.conn(), id).await?;
                 drop(transaction);
-                self.try_again(pending).await
+                self.try_again(pending, caller.request).await
             }
         }
     }
@@ -103,29 +105,34 @@ impl Gateways {
         let mut tried = 0;
         while let Some(pending) = ledger::claim_due(&mut *self.pool.acquire().await?, now).await? {
             // Errors have been logged and, as far as possible, recorded.
-            let _ = self.try_again(pending).await;
+            let _ = self.try_again(pending, None).await;
             tried += 1;
         }
         Ok(tried)
     }
 
     /// One attempt, in a transaction of its own.
-    async fn try_again(&self, pending: UnprocessedCallback) -> Result<(), Problem> {
+    async fn try_again(&self, pending: UnprocessedCallback, request: Option<RequestId>) -> Result<(), Problem> {
         let now = self.clock.now();
-        if let Err(error) = ledger::retry_on_conflict(|| self.try_in_transaction(&pending, now)).await {
+        if let Err(error) = ledger::retry_on_conflict(|| self.try_in_transaction(&pending, request, now)).await {
             let failure = Failure::of(error)?;
             ledger::record_failure(&mut *self.pool.acquire().await?, &pending, &failure, now).await?;
         }
         Ok(())
     }
 
-    async fn try_in_transaction(&self, pending: &UnprocessedCallback, now: DateTime<Utc>) -> Result<(), sqlx::Error> {
+    async fn try_in_transaction(
+        &self,
+        pending: &UnprocessedCallback,
+        request: Option<RequestId>,
+        now: DateTime<Utc>,
+    ) -> Result<(), sqlx::Error> {
         let mut transaction = self.pool.begin().await?;
         if !ledger::lock_unprocessed(&mut transaction, pending.id).await? {
             return Ok(());
         }
         match accounts::find_any(&mut transaction, &self.key, pending.gateway).await {
-            Ok(Some(found)) => _ = reprocess(&mut transaction, &Arc::new(found), pending, now).await?,
+            Ok(Some(found)) => _ = reprocess(&mut transaction, &Arc::new(found), pending, request, now).await?,
             // The reason why the secret cannot be decrypted has been logged.
             Ok(None) | Err(_) => ledger::record_failure(&mut transaction, pending, &Failure::unreadable(), now).await?,
         }
@@ -141,9 +148,10 @@ async fn reprocess(
     conn: &mut PgConnection,
     gateway: &Arc<OpenGateway>,
     pending: &UnprocessedCallback,
+    request: Option<RequestId>,
     now: DateTime<Utc>,
 ) -> Result<Result<(), NotUnderstood>, sqlx::Error> {
-    let read = GenuineCallback::read(pending.id, Arc::clone(gateway), pending.body.clone().into(), now);
+    let read = GenuineCallback::read(pending.id, Arc::clone(gateway), pending.body.clone().into(), request, now);
     // The key stays: the settings may point to another id now.
     let callback = GenuineCallback { key: pending.key.clone(), ..read };
     let status = match &callback.update {

@@ -7,6 +7,7 @@ use crate::events::NewEvent;
 use crate::gateways::facts::state::{due, reported_refunds};
 use crate::gateways::facts::{Fact, FactKind, Normalised, State};
 use crate::kernel::ids::{CallbackId, CompanyId, GatewayId, PaymentId};
+use crate::kernel::request_id::RequestId;
 use crate::members;
 
 /// The facts of one callback about one payment.
@@ -22,6 +23,8 @@ pub struct Report<'a> {
     pub payment: Option<PaymentId>,
     /// The callback that contains the facts.
     pub callback: CallbackId,
+    /// The request that brought the callback, or had it processed again.
+    pub request: Option<RequestId>,
     /// When the facts are recorded.
     pub at: DateTime<Utc>,
     /// The facts. Those that a payment can have several of have a reference.
@@ -74,7 +77,7 @@ impl<'a> Entry<'a> {
                 let mut publish = |normalised: Normalised, amount| {
                     let data = data(report, payment, normalised, amount, fact, &State::of(&known));
                     let (company, subject) = (report.company, Some(payment.uuid()));
-                    events.push(NewEvent { company, name: normalised.event(), subject, owner: None, data });
+                    events.push(NewEvent { company, name: normalised.event(), subject, owner: None, request: report.request, data });
                 };
                 for (normalised, _) in now_due.0.difference(&published.0) {
                     publish(*normalised, fact.amount);
@@ -133,7 +136,7 @@ mod tests {
     fn report(callback: u128, facts: Vec<Fact>) -> Report<'static> {
         let (company, gateway) = (CompanyId::from(Uuid::from_u128(1)), GatewayId::from(Uuid::from_u128(2)));
         let callback = CallbackId::from(Uuid::from_u128(callback));
-        Report { company, gateway, transaction: "pi_1", payment: None, callback, at: DateTime::UNIX_EPOCH, facts }
+        Report { company, gateway, transaction: "pi_1", payment: None, callback, request: None, at: DateTime::UNIX_EPOCH, facts }
     }
 
     /// The facts, each with its numbers, and the events.

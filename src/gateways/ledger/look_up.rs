@@ -35,6 +35,7 @@ impl Known {
             transaction: &update.transaction,
             payment: self.payment,
             callback: callback.id,
+            request: callback.request,
             at: callback.at,
             facts: facts.collect(),
         })

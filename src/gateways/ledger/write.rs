@@ -84,7 +84,8 @@ pub async fn write(
     let facts: Vec<_> = entries.iter().flat_map(|entry| &entry.facts).collect();
     let due: Vec<_> = entries.iter().flat_map(|entry| &entry.events).collect();
     let events = events::Columns::of(&due, now);
-    // The events are $1 to $8, the callbacks $9 to $20, the payments $21 to $32, the facts $33 to $45.
+    // The events are $1 to $8, the callbacks $9 to $20, the payments $21 to $32, the facts $33 to $45; $46 are the requests
+    // of the events.
     sqlx::query!(
         "with callback as (
              insert into callbacks (id, company_id, version, created_at, updated_at, gateway_id, key, kind, status, reason, detail, body,
@@ -117,7 +118,8 @@ pub async fn write(
                     unnest($38::text[]), unnest($39::text[]), unnest($40::bigint[]), unnest($41::bigint[]), unnest($42::text[]),
                     unnest($43::uuid[]), unnest($44::uuid[]), unnest($45::text[])
          )
-         select publish_events(ids => $1, companies => $2, names => $3, subjects => $4, bodies => $5, totals => $6, later => $7, at => $8)",
+         select publish_events(ids => $1, companies => $2, names => $3, subjects => $4, bodies => $5, totals => $6, later => $7, at => $8,
+                               requests => $46)",
         &events.ids,
         &events.companies,
         &events.names,
@@ -162,7 +164,8 @@ pub async fn write(
         &column(&facts, |new| new.fact.currency.as_ref().map(Currency::as_str)) as &[Option<&str>],
         &column(&facts, |new| new.fact.order) as &[Option<OrderId>],
         &column(&facts, |new| new.fact.customer) as &[Option<CustomerId>],
-        &column(&facts, |new| new.fact.message.as_deref()) as &[Option<&str>]
+        &column(&facts, |new| new.fact.message.as_deref()) as &[Option<&str>],
+        &events.requests as &[Option<Uuid>],
     )
     .execute(conn)
     .await?;

@@ -143,7 +143,8 @@ impl<S: ResourceState> RecordTransaction<S> {
     fn event<R: Resource>(&self, about: &Shown<R>, name: EventName, additional: Map<String, Value>) -> NewEvent {
         let subject = Some(about.record.id.into());
         let owner = about.record.fields.owner().cloned();
-        NewEvent { company: self.caller.company, name, subject, owner, data: about.event_data(additional) }
+        let request = self.caller.request;
+        NewEvent { company: self.caller.company, name, subject, owner, request, data: about.event_data(additional) }
     }
 
     /// Publishes the events in one statement, in their order.

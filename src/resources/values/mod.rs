@@ -8,6 +8,7 @@ mod metas;
 mod numbers;
 mod owners;
 mod references;
+mod requests;
 mod text_enums;
 mod texts;
 

@@ -139,7 +139,7 @@ pub async fn publish(
     now: DateTime<Utc>,
 ) -> Result<EventId, sqlx::Error> {
     let (subject, data) = (Some(customer.id.uuid()), customer.event_data());
-    events::publish(conn, NewEvent { company, name, subject, owner: None, data }, now).await
+    events::publish(conn, NewEvent { company, name, subject, owner: None, request: None, data }, now).await
 }
 
 #[derive(Debug)]

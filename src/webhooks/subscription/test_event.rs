@@ -122,8 +122,8 @@ async fn publish(
     owner: Option<Owner>,
 ) -> Result<EventId, Problem> {
     // A test event is about no record, so it does not take part in the ordering of real events.
-    let event = NewEvent { company: transaction.caller.company, name, subject: None, owner, data };
-    let now = transaction.now;
+    let (company, request, now) = (transaction.caller.company, transaction.caller.request, transaction.now);
+    let event = NewEvent { company, name, subject: None, owner, request, data };
     Ok(events::publish(transaction.conn(), event, now).await?)
 }
 

@@ -144,7 +144,7 @@ async fn a_viewer_reads_and_a_developer_knows_of_no_customer() {
     let found = owner.open(&format!("/console/search?q={request}")).await;
     assert_eq!(found.address, format!("/console/records/developers/changes?request_id={request}"));
     let change = changes["changes"][0]["id"].as_str().unwrap();
-    owner.open(&format!("/console/records/developers/changes/{change}")).await.says(&format!("changes?request_id={request}\""));
+    owner.open(&format!("/console/records/developers/changes/{change}")).await.says(&format!("/console/search?q={request}\""));
     viewer.open(&page).await.says_nothing_of("Changed by");
 }
 

@@ -7,4 +7,5 @@ mod event_types;
 mod managing_api_keys;
 mod operators;
 mod publishing;
+mod requests_of_events;
 mod streaming;

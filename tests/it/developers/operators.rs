@@ -23,10 +23,7 @@ impl World {
 
     /// The actions and fields of the entries about operators, the oldest first.
     async fn changes_of_operators(&self) -> Vec<(String, Vec<String>)> {
-        sqlx::query_as("select action, fields from changes where kind = 'operator'")
-            .fetch_all(&self.pool)
-            .await
-            .unwrap()
+        sqlx::query_as("select action, fields from changes where kind = 'operator'").fetch_all(&self.pool).await.unwrap()
     }
 }
 

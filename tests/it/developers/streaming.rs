@@ -183,7 +183,8 @@ async fn an_event_that_is_committed_late_is_not_left_out() {
     let mut stream = world.stream(&format!("?after={start}"), None).await;
     let publish_in = async |conn: &mut sqlx::PgConnection, name: &str| {
         let data = world.state.developers.catalogue.find(name).unwrap().sample.clone();
-        let event = events::NewEvent { company: world.company, name: name.parse().unwrap(), subject: None, owner: None, data };
+        let event =
+            events::NewEvent { company: world.company, name: name.parse().unwrap(), subject: None, owner: None, request: None, data };
         events::publish(conn, event, world.clock.now()).await.unwrap();
     };
     let mut late = world.pool.begin().await.unwrap();

@@ -107,8 +107,12 @@ async fn every_filter_has_an_index(resource: &Resource<'_>) {
     };
     multiply(pool, &table).await;
     for filter in indexed {
-        let (name, value) = (filter["name"].as_str().unwrap(), rare(filter, &record));
-        world.api(Method::GET, &format!("/{}?{name}={value}", resource.name())).send().await.ok(200);
+        let name = filter["name"].as_str().unwrap();
+        // Stored as a UUID, as which the plan shows it, and written without hyphens.
+        let is_request = (resource.plural, name) == ("events", "request_id");
+        let value = if is_request { NOBODY.to_owned() } else { rare(filter, &record) };
+        let asked = if is_request { value.replace('-', "") } else { value.clone() };
+        world.api(Method::GET, &format!("/{}?{name}={asked}", resource.name())).send().await.ok(200);
         let values = format!("'{}', '{value}', 26", world.company.uuid());
         let plan = plans(pool, "select id, company_id, version", 1, &values).await.swap_remove(0);
         assert!(is_found_by_index(&plan, &value), "{name}: {plan}");

@@ -139,7 +139,14 @@ async fn another_companys_events_stay_with_it() {
 async fn a_rolled_back_change_publishes_nothing() {
     let world = World::new().await;
     let (receiver, _) = world.subscriber("shop.test").await;
-    let event = NewEvent { company: world.company, name: "order.created".parse().unwrap(), subject: None, owner: None, data: Map::new() };
+    let event = NewEvent {
+        company: world.company,
+        name: "order.created".parse().unwrap(),
+        subject: None,
+        owner: None,
+        request: None,
+        data: Map::new(),
+    };
     let mut transaction = world.pool.begin().await.unwrap();
     events::publish(&mut transaction, event, world.clock.now()).await.unwrap();
     transaction.rollback().await.unwrap();
