@@ -32,7 +32,7 @@ pub fn measure(figures: &mut Figures) {
         "POST",
         "/developers/int/v1/webhooks",
         201,
-        &json!({ "url": "http://127.0.0.1:9/hooks", "events": ["fleet.created"] }).to_string(),
+        &json!({ "url": "https://1.1.1.1/hooks", "events": ["fleet.created"] }).to_string(),
     );
     let order = call(
         "POST",
@@ -61,9 +61,10 @@ pub fn measure(figures: &mut Figures) {
         format!("/console/events/{}", newest("/developers/int/v1/events", "events")),
         "/console/records/storefront/customers".to_owned(),
         format!("/console/records/storefront/customers?email={}", customers::email(customers / 2)),
-        format!("/console/records/storefront/customers/{}", newest("/storefront/int/v1/customers", "customers")),
+        format!("/console/customers/{}", newest("/storefront/int/v1/customers", "customers")),
         "/console/records/storefront/sign-ins".to_owned(),
         "/console/records/storefront/texts".to_owned(),
+        "/console/texts".to_owned(),
         "/console/records/ledger/payments".to_owned(),
         format!("/console/records/fleet/orders/{}", order["order"]["id"].as_str().unwrap()),
         "/console/records/developers/changes".to_owned(),

@@ -36,6 +36,11 @@ pub fn record_form_address(kind: &KindDoc, id: &str) -> String {
     format!("{}/{id}", list_address(kind))
 }
 
+/// Where it is told what followed from a request.
+pub fn request_address(id: &str) -> String {
+    format!("{HOME}/requests/{id}")
+}
+
 /// The address `path` with these parameters, without those that have no value.
 pub fn with_query<'a>(path: &str, parameters: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
     let given = parameters.into_iter().filter(|(_, value)| !value.is_empty());

@@ -4,13 +4,10 @@ use askama::Template;
 use chrono::{DateTime, Utc};
 use serde_json::Value;
 
-use crate::console::addresses::{HOME, record_address, with_query};
+use crate::console::addresses::{HOME, record_address, request_address};
 use crate::console::kinds::Kinds;
 use crate::console::shell::{Moment, Ui};
 use crate::resources::{FieldDoc, Input};
-
-/// The search.
-const SEARCH: &str = "/console/search";
 
 /// A value, as people read it.
 #[derive(Template)]
@@ -52,9 +49,9 @@ impl Cell {
         match value {
             Value::String(text) if field.input == Input::Instant => Self::instant(ui, text),
             Value::String(text) if matches!(field.input, Input::Choice(_)) => Self::word(text),
-            // To all that the same request changed and published, of what the visitor may see. The portal has no search.
+            // To all that followed from the request. The portal does not tell of requests.
             Value::String(text) if field.name == "request_id" && ui.home == HOME => {
-                Self::Link { address: with_query(SEARCH, [("q", text.as_str())]), text: text.clone() }
+                Self::Link { address: request_address(text), text: text.clone() }
             }
             other => Self::plain(ui, kinds, other),
         }

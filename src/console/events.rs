@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::console::Console;
+use crate::console::addresses::{HOME, request_address};
 use crate::console::cell::{Cell, pretty};
 use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
@@ -28,6 +29,7 @@ struct Event {
     event: String,
     created_at: DateTime<Utc>,
     sequence: Option<i64>,
+    request_id: Option<String>,
     data: Map<String, Value>,
 }
 
@@ -86,6 +88,8 @@ struct EventPage {
     published: Moment,
     /// The record that it is about.
     subject: Cell,
+    /// What followed from the request that published it.
+    request: Option<String>,
     data: String,
     deliveries: Vec<Row>,
     /// The webhooks to ask about.
@@ -141,6 +145,7 @@ async fn show(
     let page = EventPage {
         published: ui.at(&event.created_at),
         subject: Cell::plain(&ui, &console.kinds, event.data.get("id").unwrap_or(&Value::Null)),
+        request: event.request_id.as_deref().filter(|_| ui.home == HOME).map(request_address),
         data: pretty(&Value::Object(event.data.clone())),
         deliveries,
         webhooks: webhooks.into_iter().map(|webhook| Choice { chosen: webhook.id == asked.webhook, webhook }).collect(),

@@ -32,6 +32,7 @@
 //! customers                one customer: what happened, and what can be done about it
 //! payments                 payments, and the callbacks that told of them
 //! texts                    what the guard decides about texts, and their pauses
+//! requests                 one request: what it changed and published, and where that went
 //! events                   one event, and why it did not arrive somewhere
 //! records                  lists, details and forms of every kind, drawn from its declaration
 //! docs                     the documentation, which everybody may read
@@ -58,6 +59,7 @@ mod operators;
 mod overview;
 mod payments;
 mod records;
+mod requests;
 mod search;
 mod sentence;
 mod session;
@@ -85,6 +87,7 @@ pub fn routes<S: Clone + Send + Sync + 'static>(console: Console) -> Router<S> {
         .merge(customers::routes())
         .merge(payments::routes())
         .merge(texts::routes())
+        .merge(requests::routes())
         .merge(operators::routes())
         .merge(mailbox::routes())
         .merge(first_sign_in::routes())

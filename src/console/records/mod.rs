@@ -48,7 +48,7 @@ fn may(caller: &Caller, kind: &KindDoc, operation: Operation) -> bool {
 }
 
 /// A member of a record, as people read it.
-fn member(ui: &Ui, kinds: &Kinds, kind: &KindDoc, record: &Value, name: &str) -> Cell {
+pub(super) fn member(ui: &Ui, kinds: &Kinds, kind: &KindDoc, record: &Value, name: &str) -> Cell {
     let value = &record[name];
     // The ids of store keys look like those of API keys, but they have no page.
     if name == "record" && record["kind"] == "store_key" {

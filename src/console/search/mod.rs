@@ -8,7 +8,7 @@ use axum::routing::get;
 use serde::Deserialize;
 
 use crate::console::Console;
-use crate::console::addresses::{list_address, record_address, with_query};
+use crate::console::addresses::{list_address, record_address, request_address, with_query};
 use crate::console::session::Visitor;
 use crate::console::shell::{Page, PageError, Ui};
 use crate::resources::label;
@@ -74,10 +74,12 @@ async fn show(State(console): State<Console>, visitor: Visitor, Query(Wanted { q
             None | Some([]) => continue,
             // Whoever has a customer on the phone wants the page, not a list of one.
             Some([only]) if plural == "customers" => record_address(kind, only["id"].as_str().unwrap_or_default()),
+            Some(_) if filter == "request_id" => request_address(wanted),
             Some(_) => with_query(&list_address(kind), [(filter, wanted)]),
         };
         found.push(Found { kind: label(plural), by: label(filter), address });
     }
+    found.dedup_by(|one, other| one.address == other.address);
     if let [only] = found.as_slice() {
         return Ok(Redirect::to(&only.address).into_response());
     }

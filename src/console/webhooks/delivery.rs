@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::callers::{Area, Scope};
 use crate::console::Console;
+use crate::console::addresses::{HOME, request_address};
 use crate::console::cell::{Cell, pretty};
 use crate::console::session::{RecordId, Visitor};
 use crate::console::shell::{Moment, Page, PageError, Ui};
@@ -60,6 +61,8 @@ struct DeliveryPage {
     /// Whether it can be sent again.
     closed: bool,
     operating: bool,
+    /// What followed from the request that published the event.
+    request: Option<String>,
     payload: String,
     attempts: Vec<Shown>,
 }
@@ -86,6 +89,8 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     let One { delivery } = console.api.read(&caller, &format!("{DELIVERIES}/{id}")).await?;
     let webhook = console.api.get(&caller, &format!("{API}/{}", delivery.webhook_id)).await.ok();
     let url = webhook.and_then(|answer| Some(answer.body["webhook"]["url"].as_str()?.to_owned()));
+    let event = console.api.get(&caller, &format!("/developers/int/v1/events/{}", delivery.event_id)).await.ok();
+    let request = event.and_then(|answer| Some(request_address(answer.body["event"]["request_id"].as_str()?)));
     let sent = delivery.payload.as_ref().map(Value::to_string).unwrap_or_default();
     let last = delivery.attempts.iter().map(|attempt| attempt.number).max();
     let attempts = delivery.attempts.iter().rev();
@@ -95,6 +100,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
         next: delivery.next_attempt_at.map(|at| ui.at(&at)),
         closed: matches!(delivery.status.as_str(), "delivered" | "failed" | "cancelled"),
         operating: caller.grant.allows(Area::Traffic, Scope::Write),
+        request: request.filter(|_| ui.home == HOME),
         payload: delivery.payload.as_ref().map(pretty).unwrap_or_default(),
         attempts: attempts.map(|attempt| Shown::of(&ui, attempt, url.as_deref().unwrap_or_default(), &sent, last)).collect(),
         url,

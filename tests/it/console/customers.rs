@@ -142,9 +142,9 @@ async fn a_viewer_reads_and_a_developer_knows_of_no_customer() {
     let changes = world.get("changes?kind=customer").await;
     let request = changes["changes"][0]["request_id"].as_str().unwrap();
     let found = owner.open(&format!("/console/search?q={request}")).await;
-    assert_eq!(found.address, format!("/console/records/developers/changes?request_id={request}"));
+    assert_eq!(found.address, format!("/console/requests/{request}"));
     let change = changes["changes"][0]["id"].as_str().unwrap();
-    owner.open(&format!("/console/records/developers/changes/{change}")).await.says(&format!("/console/search?q={request}\""));
+    owner.open(&format!("/console/records/developers/changes/{change}")).await.says(&format!("/console/requests/{request}\""));
     viewer.open(&page).await.says_nothing_of("Changed by");
 }
 

@@ -14,6 +14,7 @@ mod operating;
 mod payments;
 mod provider_sign_in;
 mod records;
+mod requests;
 mod roles;
 mod scripts;
 mod searching;
