@@ -48,7 +48,7 @@ impl Cell {
     pub fn of(ui: &Ui, kinds: &Kinds, field: &FieldDoc, value: &Value) -> Self {
         match value {
             Value::String(text) if field.input == Input::Instant => Self::instant(ui, text),
-            Value::String(text) if matches!(field.input, Input::Choice(_)) => Self::word(text),
+            Value::String(text) if matches!(field.input, Input::Choice(_)) => Self::word(ui, text),
             // To all that followed from the request. The portal does not tell of requests.
             Value::String(text) if field.name == "request_id" && ui.home == HOME => {
                 Self::Link { address: request_address(text), text: text.clone() }
@@ -61,7 +61,7 @@ impl Cell {
     pub fn plain(ui: &Ui, kinds: &Kinds, value: &Value) -> Self {
         match value {
             Value::Null => Self::Empty,
-            Value::Bool(flag) => Self::Flag(if *flag { "yes" } else { "no" }),
+            Value::Bool(flag) => Self::Flag(ui.t(if *flag { "yes" } else { "no" })),
             Value::Number(number) => Self::Text(number.to_string()),
             Value::String(text) if text.is_empty() => Self::Empty,
             Value::String(text) => match kinds.of_id(text) {
@@ -92,8 +92,8 @@ impl Cell {
         }
     }
 
-    /// One of the words of a state.
-    pub fn word(word: &str) -> Self {
+    /// One of the words of a state, in the language of the page.
+    pub fn word(ui: &Ui, word: &str) -> Self {
         let tone = match word {
             "delivered" | "enabled" | "active" | "succeeded" | "sent" | "completed" | "resolved" | "processed" | "signed in" | "proven"
             | "used" => "good",
@@ -101,7 +101,7 @@ impl Cell {
             "pending" | "retrying" | "sending" | "waiting" | "paused" | "started" | "dispatched" | "open" => "waiting",
             _ => "off",
         };
-        Self::Word { word: word.to_owned(), tone }
+        Self::Word { word: ui.t(word).to_owned(), tone }
     }
 }
 

@@ -137,7 +137,7 @@ async fn show(
     let url_of = |id: &str| webhooks.iter().find(|webhook| webhook.id == id).map_or(id, |webhook| webhook.url.as_str()).to_owned();
     let row = |delivery: Delivery| Row {
         webhook: url_of(&delivery.webhook_id),
-        state: Cell::word(&delivery.status),
+        state: Cell::word(&ui, &delivery.status),
         id: delivery.id,
         attempts: delivery.attempt_count,
     };

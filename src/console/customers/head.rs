@@ -58,7 +58,7 @@ impl Customer {
         } else {
             ("active", ui.say("Customer since {}.", [self.created_at.format("%Y-%m-%d")]))
         };
-        (Cell::word(word), sentence)
+        (Cell::word(ui, word), sentence)
     }
 
     pub(super) fn is_open(&self) -> bool {

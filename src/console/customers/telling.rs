@@ -68,7 +68,7 @@ impl Teller<'_> {
             "sign_in" => return self.sign_in(entry),
             "session" => {
                 let session = self.link("storefront", "tokens", id, ui.t("session"));
-                (Cell::word("ended"), Sentence::of(ui.t("A {} was ended before it expired."), [session]))
+                (Cell::word(ui, "ended"), Sentence::of(ui.t("A {} was ended before it expired."), [session]))
             }
             "code" => code(ui, detail),
             "text" => {
@@ -76,11 +76,12 @@ impl Teller<'_> {
                 let record = self.link("storefront", "texts", id, ui.t("text"));
                 let said = Sentence::of(ui.t("A {} to {}."), [record, number]);
                 let why = detail["reason"].as_str().map(|reason| Sentence::of(reason, []));
-                (Cell::word(detail["status"].as_str()?), why.into_iter().fold(said, Sentence::and))
+                (Cell::word(ui, detail["status"].as_str()?), why.into_iter().fold(said, Sentence::and))
             }
-            "device" => {
-                (Cell::word("device"), Sentence::of(ui.t("A device for notifications was registered: {}."), [text(&detail["platform"])]))
-            }
+            "device" => (
+                Cell::word(ui, "device"),
+                Sentence::of(ui.t("A device for notifications was registered: {}."), [text(&detail["platform"])]),
+            ),
             _ => return None,
         };
         self.told(&entry["at"], state, sentence)
@@ -89,11 +90,11 @@ impl Teller<'_> {
     fn account(&self, detail: &Value) -> (Cell, Sentence) {
         let (ui, about) = (self.ui, || text(&detail["about"]));
         match detail["what"].as_str().unwrap_or_default() {
-            "registered" => (Cell::word("registered"), Sentence::of(ui.t("The customer registered."), [])),
-            "email_verified" => (Cell::word("proven"), Sentence::of(ui.t("The address {} was proven."), [about()])),
-            "phone_verified" => (Cell::word("proven"), Sentence::of(ui.t("The number {} was proven."), [about()])),
-            "banned" => (Cell::word("banned"), Sentence::of(ui.t("The customer was banned: {}."), [about()])),
-            _ => (Cell::word("closed"), Sentence::of(ui.t("The account was closed."), [])),
+            "registered" => (Cell::word(ui, "registered"), Sentence::of(ui.t("The customer registered."), [])),
+            "email_verified" => (Cell::word(ui, "proven"), Sentence::of(ui.t("The address {} was proven."), [about()])),
+            "phone_verified" => (Cell::word(ui, "proven"), Sentence::of(ui.t("The number {} was proven."), [about()])),
+            "banned" => (Cell::word(ui, "banned"), Sentence::of(ui.t("The customer was banned: {}."), [about()])),
+            _ => (Cell::word(ui, "closed"), Sentence::of(ui.t("The account was closed."), [])),
         }
     }
 
@@ -108,12 +109,12 @@ impl Teller<'_> {
         if outcome != "signed_in" {
             let why = Cell::Text(outcome.to_owned());
             let said = Sentence::of(ui.t("A sign-in with {} from {} was refused: {}."), [method, from, why]);
-            return self.told(&entry["at"], Cell::word("refused"), said);
+            return self.told(&entry["at"], Cell::word(ui, "refused"), said);
         }
         let session = &detail["session"];
         let lasts = session["ended_at"].is_null() && session["expires_at"].as_str()?.parse::<DateTime<Utc>>().ok()? > ui.now();
         let said = Sentence::of(ui.t("Signed in with {} from {}."), [method, from]);
-        let mut told = self.told(&entry["at"], Cell::word("signed in"), said)?;
+        let mut told = self.told(&entry["at"], Cell::word(ui, "signed in"), said)?;
         if lasts {
             told.session = session["id"].as_str().map(str::to_owned);
         }
@@ -128,24 +129,24 @@ impl Teller<'_> {
         let mut told = match tab {
             "orders" => {
                 let said = Sentence::of(ui.t("The order {} was created."), [named(title_of(record))]);
-                self.told(&record["created_at"], Cell::word(status), said)?
+                self.told(&record["created_at"], Cell::word(ui, status), said)?
             }
             "payments" => {
                 let amount = record["amount"].as_i64().zip(record["currency"].as_str());
                 let amount = amount.map_or_else(String::new, |(amount, currency)| money::shown(amount, currency));
                 let name = record["gateway_transaction_id"].as_str().unwrap_or_default().to_owned();
                 let said = Sentence::of(ui.t("The payment {} began: {}."), [named(name), Cell::Text(amount)]);
-                self.told(&record["created_at"], Cell::word(status), said)?
+                self.told(&record["created_at"], Cell::word(ui, status), said)?
             }
             "events" => {
                 let said = Sentence::of(ui.t("The event {} was published."), [named(title_of(record))]);
-                self.told(&record["created_at"], Cell::word("event"), said)?
+                self.told(&record["created_at"], Cell::word(ui, "event"), said)?
             }
             _ => {
                 let fields = record["fields"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
                 let act = named(if fields.is_empty() { record["action"].as_str()?.to_owned() } else { fields });
                 let who = Cell::plain(ui, &self.console.kinds, &record["caller_id"]);
-                self.told(&record["created_at"], Cell::word("change"), Sentence::of(ui.t("Changed by {}: {}."), [who, act]))?
+                self.told(&record["created_at"], Cell::word(ui, "change"), Sentence::of(ui.t("Changed by {}: {}."), [who, act]))?
             }
         };
         told.event = record["id"].as_str().filter(|_| tab == "events").map(str::to_owned);
@@ -161,7 +162,7 @@ impl Teller<'_> {
         for delivery in answer.body["deliveries"].as_array().into_iter().flatten() {
             let address = record_address(kind, delivery["id"].as_str().unwrap_or_default());
             let link = Cell::Link { address, text: self.ui.t("delivery").to_owned() };
-            let state = Cell::word(delivery["status"].as_str().unwrap_or_default());
+            let state = Cell::word(self.ui, delivery["status"].as_str().unwrap_or_default());
             let said = Sentence::of(self.ui.t("A {} is {}."), [link, state]);
             told.sentence = std::mem::replace(&mut told.sentence, Sentence::of("", [])).and(said);
         }
@@ -185,7 +186,7 @@ fn code(ui: &Ui, detail: &Value) -> (Cell, Sentence) {
     } else {
         "used"
     };
-    (Cell::word(word), Sentence::of(ui.t("A code {} was sent {} to {}."), values))
+    (Cell::word(ui, word), Sentence::of(ui.t("A code {} was sent {} to {}."), values))
 }
 
 /// The method of a sign-in, for people. Identity providers have names of their own.

@@ -74,7 +74,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     }
     .to_owned();
     let page = CallbackPage {
-        state: Cell::word(&callback.status),
+        state: Cell::word(&ui, &callback.status),
         answer,
         gateway: callback.gateway.as_deref().map_or(Cell::Empty, |id| link("ledger", "gateways", id)),
         trial: callback

@@ -91,7 +91,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
             Cell::Text(text) if text.is_empty() => Sentence::of(ui.t("Told by a {}."), [callback]),
             _ => Sentence::of(ui.t("Told by a {}: {}."), [callback, about]),
         };
-        Step { at: fact.at, when: ui.at(&fact.at), state: Cell::word(&fact.fact), sentence }
+        Step { at: fact.at, when: ui.at(&fact.at), state: Cell::word(&ui, &fact.fact), sentence }
     };
     let mut steps: Vec<Step> = payment.history.iter().map(told).collect();
     if let Some(kind) = console.kinds.find(&caller, "developers", "events") {
@@ -102,7 +102,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
             let name = event["event"].as_str()?.to_owned();
             let link = Cell::Link { address: record_address(kind, event["id"].as_str()?), text: name };
             let sentence = Sentence::of(ui.t("The event {} was published."), [link]);
-            Some(Step { at, when: ui.at(&at), state: Cell::word("event"), sentence })
+            Some(Step { at, when: ui.at(&at), state: Cell::word(&ui, "event"), sentence })
         };
         steps.extend(answer.body["events"].as_array().into_iter().flatten().rev().filter_map(published));
     }
@@ -110,7 +110,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     steps.sort_by_key(|step| step.at);
     let currency = payment.currency.as_deref();
     let page = PaymentPage {
-        state: Cell::word(&payment.status),
+        state: Cell::word(&ui, &payment.status),
         amount: payment.amount.map_or_else(|| "–".to_owned(), |amount| money(amount, currency)),
         refunded: (payment.refunded_amount > 0).then(|| money(payment.refunded_amount, currency)),
         gateway: link("ledger", "gateways", Some(&payment.gateway)),

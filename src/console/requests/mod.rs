@@ -100,13 +100,13 @@ impl Telling<'_> {
             Cell::Empty => Sentence::of(self.ui.t("{} was changed: {}."), [record, act]),
             who => Sentence::of(self.ui.t("{} was changed by {}: {}."), [record, who, act]),
         };
-        self.step(&change["created_at"], Cell::word("change"), sentence)
+        self.step(&change["created_at"], Cell::word(self.ui, "change"), sentence)
     }
 
     fn event(&self, kind: &KindDoc, event: &Value) -> Option<Step> {
         let name = event["event"].as_str()?.to_owned();
         let link = Cell::Link { address: record_address(kind, event["id"].as_str()?), text: name };
-        self.step(&event["created_at"], Cell::word("event"), Sentence::of(self.ui.t("The event {} was published."), [link]))
+        self.step(&event["created_at"], Cell::word(self.ui, "event"), Sentence::of(self.ui.t("The event {} was published."), [link]))
     }
 
     /// Tells where the events went, and what came back.
@@ -141,7 +141,7 @@ impl Telling<'_> {
             Cell::Link { address, text } => Cell::Link { address, text: url.map_or(text, str::to_owned) },
             other => other,
         };
-        let state = Cell::word(delivery["status"].as_str()?);
+        let state = Cell::word(ui, delivery["status"].as_str()?);
         let attempts = delivery["attempts"].as_array().map(Vec::as_slice).unwrap_or_default();
         let Some(latest) = attempts.iter().max_by_key(|attempt| attempt["number"].as_u64()) else {
             return self.step(&delivery["created_at"], state, Sentence::of(ui.t("{} goes to {}."), [event, webhook]));

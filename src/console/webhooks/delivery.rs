@@ -95,7 +95,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     let last = delivery.attempts.iter().map(|attempt| attempt.number).max();
     let attempts = delivery.attempts.iter().rev();
     let page = DeliveryPage {
-        state: Cell::word(&delivery.status),
+        state: Cell::word(&ui, &delivery.status),
         created: ui.at(&delivery.created_at),
         next: delivery.next_attempt_at.map(|at| ui.at(&at)),
         closed: matches!(delivery.status.as_str(), "delivered" | "failed" | "cancelled"),

@@ -94,7 +94,7 @@ pub(super) async fn show(
         vec![standing.figures.attempts_chart(&ui), standing.figures.latency_chart(&ui), standing.figures.histogram(&ui)]
     };
     let page = EndpointPage {
-        state: Cell::Word { word: word.to_owned(), tone },
+        state: Cell::Word { word: ui.t(word).to_owned(), tone },
         answer: webhook.answer(&ui, &standing),
         tone,
         certificate: standing.certificate_expires_at.and_then(|at| expiring_soon(&ui, &webhook.url, at)),

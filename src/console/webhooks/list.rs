@@ -120,7 +120,7 @@ impl Row {
         let (word, tone) = webhook.state(standing);
         Self {
             address: format!("{}/webhooks/{}", ui.home, webhook.id),
-            state: Cell::Word { word: word.to_owned(), tone },
+            state: Cell::Word { word: ui.t(word).to_owned(), tone },
             failing_since: standing.failing_since.filter(|_| standing.is_failing()).map(|at| ui.at(&at)),
             circuit: standing.circuit.replace('_', "-"),
             spark: standing.figures.sparkline(ui),

@@ -104,7 +104,7 @@ impl Row {
         Self {
             address: format!("{}/deliveries/{id}", ui.home),
             event,
-            state: Cell::word(&status),
+            state: Cell::word(ui, &status),
             attempts: attempt_count,
             next: next_attempt_at.map(|at| ui.at(&at)),
             replay: replay_of.is_some(),

@@ -41,6 +41,7 @@ pub fn rare(parameter: &Value, record: &Value) -> String {
         Some(words) => words.iter().find(|word| *word != taken).unwrap().as_str().unwrap().to_owned(),
         None if expected.ends_with("a number.") => "4711".to_owned(),
         None if expected.ends_with("true or false.") => (taken != &json!(true)).to_string(),
+        None if expected.ends_with("the id of a request.") => NOBODY.replace('-', ""),
         None => NOBODY.to_owned(),
     }
 }
