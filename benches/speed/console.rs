@@ -76,7 +76,9 @@ pub fn measure(figures: &mut Figures) {
     let mut slowest = (0.0, "");
     for page in &pages {
         let get = request("GET", page, &[("cookie", &cookie)], "");
-        let p95 = millis(load(service.address, 1, time, &[200, 303], |_, _| get.clone()).percentile(0.95));
+        // The search for a customer leads to their page. No other page leads elsewhere, such as to the sign-in.
+        let status = if page.starts_with("/console/search?q=customer") { 303 } else { 200 };
+        let p95 = millis(load(service.address, 1, time, &[status], |_, _| get.clone()).percentile(0.95));
         if p95 > slowest.0 {
             slowest = (p95, page);
         }

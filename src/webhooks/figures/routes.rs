@@ -44,9 +44,10 @@ where
         "type": "integer", "description": "Deliveries that wait for the endpoint, those that a pause holds among them; counted up to 1000.",
     });
     let own = [("webhook_id", Reference::<SubscriptionId>::schema()), ("url", json!({ "type": "string" })), ("waiting", waiting)];
-    let webhook = || with_counts(condition::schema().into_iter().chain(own.clone()));
+    let webhook = || with_counts(None, condition::schema().into_iter().chain(own.clone()));
     let several = json!({ "type": "array", "items": webhook() });
-    let of_company = with_counts([("events", json!({ "type": "integer" }))]);
+    let events = ("events", json!({ "type": "integer" }));
+    let of_company = with_counts(Some(events.clone()), [events]);
     let doc = |sentence, query, figures| {
         OperationDoc::new(sentence).taking_query(query).answering(StatusCode::OK, object([("figures", figures)]))
     };
@@ -66,7 +67,8 @@ where
         )
 }
 
-fn with_counts(more: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
+/// Figures with `more`; each step of their series has `more_of_step`.
+fn with_counts(more_of_step: Option<(&'static str, Value)>, more: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let number = json!({ "type": "integer" });
     let maybe = json!({ "type": ["number", "null"] });
     let counts = [
@@ -77,7 +79,7 @@ fn with_counts(more: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
         ("p50_ms", maybe.clone()),
         ("p95_ms", maybe),
     ];
-    let step = object(counts.clone().into_iter().chain([("at", Instant::schema()), ("events", number.clone())]));
+    let step = object(counts.clone().into_iter().chain([("at", Instant::schema())]).chain(more_of_step));
     let bucket =
         object([("from_ms", number.clone()), ("to_ms", number.clone()), ("succeeded", number.clone()), ("failed", number.clone())]);
     let series = json!({ "type": "array", "items": step });
