@@ -43,7 +43,10 @@ pub fn measure(figures: &mut Figures) {
     customers::insert(&service, customers, None);
     place(&service, webhook["webhook"]["uuid"].as_str().unwrap(), events);
 
-    let newest = |path: &str, plural: &str| call("GET", &format!("{path}?limit=1"), 200, "")[plural][0]["id"].as_str().unwrap().to_owned();
+    let newest = |path: &str, plural: &str| call("GET", &format!("{path}?limit=1"), 200, "")[plural][0].clone();
+    let delivery = newest("/developers/int/v1/deliveries", "deliveries");
+    let customer = newest("/storefront/int/v1/customers", "customers");
+    let id = |record: &Value, member: &str| record[member].as_str().unwrap().to_owned();
     let webhook = webhook["webhook"]["id"].as_str().unwrap();
     let pages = [
         "/console".to_owned(),
@@ -55,13 +58,13 @@ pub fn measure(figures: &mut Figures) {
         format!("/console/webhooks/{webhook}?period=30d"),
         "/console/records/developers/deliveries".to_owned(),
         "/console/records/developers/deliveries?status=failed".to_owned(),
-        format!("/console/deliveries/{}", newest("/developers/int/v1/deliveries", "deliveries")),
+        format!("/console/deliveries/{}", id(&delivery, "id")),
         "/console/records/developers/events".to_owned(),
         "/console/records/developers/events?event=fleet.created".to_owned(),
-        format!("/console/events/{}", newest("/developers/int/v1/events", "events")),
+        format!("/console/events/{}", id(&delivery, "event_id")),
         "/console/records/storefront/customers".to_owned(),
         format!("/console/records/storefront/customers?email={}", customers::email(customers / 2)),
-        format!("/console/customers/{}", newest("/storefront/int/v1/customers", "customers")),
+        format!("/console/customers/{}", id(&customer, "id")),
         "/console/records/storefront/sign-ins".to_owned(),
         "/console/records/storefront/texts".to_owned(),
         "/console/texts".to_owned(),
