@@ -132,7 +132,7 @@ fn address(id: &str) -> String {
 }
 
 async fn show(State(console): State<Console>, visitor: Visitor, RecordId(id): RecordId) -> Result<Response, PageError> {
-    let own = visitor.session()?.operator.id.to_string() == id;
+    let own = visitor.session()?.operator.id.to_string();
     let Visitor { caller, ui, .. } = visitor;
     let kind = console.kinds.find(&caller, "developers", "operators").ok_or(PageError::NOT_FOUND)?;
     let One { operator } = console.api.read(&caller, &format!("{API}/{id}")).await?;
@@ -145,7 +145,7 @@ async fn show(State(console): State<Console>, visitor: Visitor, RecordId(id): Re
         changes: format!("/console/records/developers/changes?record={}", operator.id),
         title: operator.name.clone().unwrap_or_else(|| operator.email.clone()),
         changeable: caller.grant.allows(kind.area, Scope::Admin),
-        own,
+        own: own == operator.id,
         invited: ui.at(&operator.created_at),
         accepted: at(&operator.accepted_at),
         disabled: at(&operator.disabled_at),
