@@ -75,7 +75,7 @@ async fn show(State(console): State<Console>, visitor: Visitor, RecordId(id): Re
             let step = if plural == "changes" { telling.change(kind, record) } else { telling.event(kind, record) };
             telling.steps.extend(step);
         }
-        if plural == "events" {
+        if plural == "events" && !records.is_empty() {
             telling.add_deliveries(records).await?;
         }
     }

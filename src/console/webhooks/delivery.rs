@@ -89,8 +89,13 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
     let One { delivery } = console.api.read(&caller, &format!("{DELIVERIES}/{id}")).await?;
     let webhook = console.api.get(&caller, &format!("{API}/{}", delivery.webhook_id)).await.ok();
     let url = webhook.and_then(|answer| Some(answer.body["webhook"]["url"].as_str()?.to_owned()));
-    let event = console.api.get(&caller, &format!("/developers/int/v1/events/{}", delivery.event_id)).await.ok();
-    let request = event.and_then(|answer| Some(request_address(answer.body["event"]["request_id"].as_str()?)));
+    // The portal does not tell of requests.
+    let request = if ui.home == HOME {
+        let event = console.api.get(&caller, &format!("/developers/int/v1/events/{}", delivery.event_id)).await.ok();
+        event.and_then(|answer| Some(request_address(answer.body["event"]["request_id"].as_str()?)))
+    } else {
+        None
+    };
     let sent = delivery.payload.as_ref().map(Value::to_string).unwrap_or_default();
     let last = delivery.attempts.iter().map(|attempt| attempt.number).max();
     let attempts = delivery.attempts.iter().rev();
@@ -100,7 +105,7 @@ pub(super) async fn show(State(console): State<Console>, visitor: Visitor, Recor
         next: delivery.next_attempt_at.map(|at| ui.at(&at)),
         closed: matches!(delivery.status.as_str(), "delivered" | "failed" | "cancelled"),
         operating: caller.grant.allows(Area::Traffic, Scope::Write),
-        request: request.filter(|_| ui.home == HOME),
+        request,
         payload: delivery.payload.as_ref().map(pretty).unwrap_or_default(),
         attempts: attempts.map(|attempt| Shown::of(&ui, attempt, url.as_deref().unwrap_or_default(), &sent, last)).collect(),
         url,
