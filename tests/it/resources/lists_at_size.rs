@@ -24,8 +24,7 @@ const WITHOUT: &[(&str, &str, &[&str])] = &[
     // A few values, all of them common, in tables that every callback writes.
     ("ledger", "callbacks", &["type"]),
     ("ledger", "payments", &["kind", "currency"]),
-    // Written with every event, kept for some weeks, and narrowed by time.
-    ("developers", "events", &["event"]),
+    // Written with every delivery, kept for some weeks, and narrowed by time.
     ("developers", "deliveries", &["webhook", "subscription", "event_id", "event", "status"]),
     // A few values; changes are narrowed by record, by caller and by time.
     ("developers", "changes", &["action", "kind", "caller"]),
